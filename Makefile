@@ -1,0 +1,74 @@
+# Thin on purpose: tools/environment.py finds or makes what each command needs.
+
+PYTHON ?= python3
+# More arguments for pytest, e.g. make test-newest PYTEST="-k undo"
+PYTEST :=
+# The versions of the bpy wheel that test-all covers, and the suites that it may leave out.
+WHEELS := 4.2 4.5 5.2
+SKIP :=
+
+# The shell keeps the empty answer and the exit code of a failed set-up apart.
+env = python=$$($(PYTHON) tools/environment.py $(1)) && "$$python"
+real = "$(BLENDER)" --background --factory-startup --python-exit-code 1 --python
+
+.PHONY: help
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo:  ## show what the add-on does, with the newest Blender this machine's Python allows
+	$(call env,bpy-$$($(PYTHON) tools/environment.py newest)) samples/demo.py
+
+.PHONY: test
+test: $(if $(BLENDER),test-real,test-core test-newest)  ## run the tests; BLENDER=… runs them in that real Blender
+
+.PHONY: test-all
+test-all: $(filter-out $(SKIP),test-core $(WHEELS:%=test-wheel-%))  ## run the tests on every supported Blender
+	@echo "All suites passed$(if $(SKIP), (without $(SKIP)))."
+
+.PHONY: test-core
+test-core:
+	$(call env,core) -m pytest tests/core $(PYTEST)
+
+.PHONY: test-newest
+test-newest:
+	$(MAKE) --no-print-directory test-wheel-$$($(PYTHON) tools/environment.py newest)
+
+test-wheel-%:
+	$(call env,bpy-$*) -m pytest tests/blender $(PYTEST)
+
+.PHONY: test-real
+test-real:
+	$(PYTHON) tools/environment.py packages "$(BLENDER)"
+	$(real) tests/run.py -- tests/blender $(PYTEST)
+
+.PHONY: test-install
+test-install: package  ## install the built zip in BLENDER=… and use it
+	rm -rf build/user && mkdir -p build/user
+	BLENDER_USER_RESOURCES="$(CURDIR)/build/user" $(real) tests/install.py -- dist/*.zip
+
+.PHONY: package
+package:  ## build and validate dist/fabrik_ik-….zip
+	$(call env,bpy-$$($(PYTHON) tools/environment.py newest)) tools/package.py
+
+.PHONY: samples
+samples:  ## build the sample .blend files, with the oldest Blender, so that all can open them
+	$(call env,bpy-4.2) samples/build.py
+
+.PHONY: lint
+lint:  ## check style and format
+	$(call env,tools) -m ruff check .
+	$(call env,tools) -m ruff format --check .
+
+.PHONY: type
+type:  ## check types
+	$(call env,tools) -m pyright
+
+.PHONY: clean
+clean:  ## remove what was built
+	rm -rf build dist .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+
+.PHONY: distclean
+distclean: clean  ## remove the environments as well
+	rm -rf .venv

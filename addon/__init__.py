@@ -1,0 +1,20 @@
+"""FABRIK IK: inverse kinematics constraints for armatures.
+
+Nothing of Blender is imported before `register`, so that `core` can be used and tested without it.
+"""
+
+
+def register() -> None:
+    """Add everything to Blender."""
+    from . import binding, ui
+
+    binding.register()
+    ui.register()
+
+
+def unregister() -> None:
+    """Take everything away, in the opposite order."""
+    from . import binding, ui
+
+    ui.unregister()
+    binding.unregister()

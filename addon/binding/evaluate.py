@@ -1,0 +1,185 @@
+"""One update: read, solve, write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import dist, isfinite
+from typing import Any
+
+import bpy
+
+from ..core import Frame, Goal, Posture, head_in_parent, inverse, point_in, pose_chain
+from ..core.vectors import Vec
+from . import animation
+from .plan import ChainPlan, Plan, Point, ProblemError, current
+from .properties import FabrikConstraint, settings
+from .read import Snapshot
+from .write import write_poses, write_report
+
+
+def evaluate(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
+    """Pose all chains that an update of a depsgraph concerns."""
+    plan = current()
+    rigs, fresh = _concerned(plan, depsgraph, is_frame_change)
+    if not rigs:
+        return
+    scene = Snapshot(plan, depsgraph, rigs, fresh)
+    for chain in plan.chains:
+        if chain.rig.uid in rigs:
+            _solve_one(scene, chain)
+    write_poses(scene, plan, _is_foreign(depsgraph))
+
+
+@dataclass(slots=True)
+class Task:
+    """One chain, ready to be solved.
+
+    Attributes:
+        arguments: Those of `pose_chain`.
+        world: Where the armature stands in world space.
+        target_world: The target in world space.
+    """
+
+    arguments: dict[str, Any]
+    world: Frame
+    target_world: Vec
+
+
+def _solve_one(scene: Snapshot, chain: ChainPlan) -> None:
+    item = chain.rig.object.fabrik.constraints[chain.item]
+    try:
+        task = _read(scene, chain)
+        if task is None:
+            write_report(item, "DISABLED", 0.0, 0, "")
+            return
+        posture = pose_chain(**task.arguments)
+    except ProblemError as problem:
+        write_report(item, "INVALID", 0.0, 0, str(problem))
+        return
+    scene.turn(chain.rig, chain.bones, posture.rotations)
+    tip_world = point_in(task.world, posture.tip)
+    message = chain.note or _explanation(task, posture)
+    error = dist(tip_world, task.target_world)
+    write_report(item, posture.state, error, posture.solution.sweeps, message)
+
+
+def _read(scene: Snapshot, chain: ChainPlan) -> Task | None:
+    """Return what is to be solved, None if the constraint is off.
+
+    Raises:
+        ProblemError: If the constraint cannot work.
+    """
+    item = _evaluated_item(scene, chain)
+    if not item.enabled or item.influence == 0.0:
+        return None
+    if chain.problem or chain.target is None:
+        raise ProblemError(chain.problem)
+    solver = item.solver
+    if solver == "TWO_BONE" and len(chain.bones) != 2:
+        raise ProblemError(
+            f"Two Bone needs a chain of 2 bones, and this one has {len(chain.bones)}: "
+            "set Chain Length to 2 or choose another solver"
+        )
+    rig = chain.rig
+    world = scene.world(rig.object)
+    target_world = scene.point(chain.target)
+    to_armature = _undone(world, rig.object)
+    goal = Goal(
+        target=_finite(point_in(to_armature, target_world), chain.target),
+        pole=None
+        if chain.pole is None
+        else _finite(point_in(to_armature, scene.point(chain.pole)), chain.pole),
+        pole_angle=item.pole_angle,
+    )
+    pose = scene.poses[rig.uid]
+    bones = [rig.bone(i) for i in chain.bones]
+    locals_ = [pose.posed_local(i) for i in chain.bones]
+    tip = (0.0, bones[-1].length, 0.0)
+    if chain.tip_bone >= 0:
+        tip = head_in_parent(rig.bone(chain.tip_bone), pose.local(chain.tip_bone))
+    parent = scene.parent_frame(rig, chain.bones[0])
+    if not all(isfinite(number) for number in (*parent[0], *parent[1])):
+        raise ProblemError(f"“{rig.object.name}” has a bone above the chain with no finite place")
+    return Task(
+        {
+            "bones": bones,
+            "locals_": locals_,
+            "tip_in_bone": tip,
+            "parent": parent,
+            "goal": goal,
+            "rest_bend": chain.rest_bend,
+            "solver": solver,
+            "iterations": item.iterations,
+            "tolerance": item.tolerance,
+            "influence": item.influence,
+        },
+        world,
+        target_world,
+    )
+
+
+def _evaluated_item(scene: Snapshot, chain: ChainPlan) -> FabrikConstraint:
+    """Return the constraint with its animated values."""
+    items = settings(scene.poses[chain.rig.uid].evaluated).constraints
+    if chain.item < len(items):
+        return items[chain.item]
+    # The evaluated copy was made before the constraint was added.
+    return settings(chain.rig.object).constraints[chain.item]
+
+
+def _undone(world: Frame, armature: bpy.types.Object) -> Frame:
+    try:
+        return inverse(world)
+    except ValueError:
+        raise ProblemError(
+            f"“{armature.name}” is scaled to zero or has no finite place: give it a scale"
+        ) from None
+
+
+def _finite(point: Vec, source: Point) -> Vec:
+    if not all(isfinite(number) for number in point):
+        raise ProblemError(f"“{source.object.name}” has no finite place: check its transform")
+    return point
+
+
+def _explanation(task: Task, posture: Posture) -> str:
+    if posture.state == "REACHED":
+        return ""
+    if posture.solution.in_reach:
+        sweeps = posture.solution.sweeps
+        return f"Not there yet after {sweeps} sweeps: raise Iterations or Tolerance"
+    joints = posture.solution.joints
+    if dist(task.arguments["goal"].target, joints[0]) > dist(joints[-1], joints[0]):
+        return "The target is farther away than the chain is long"
+    return "The target is nearer to the root than the chain can fold"
+
+
+def _concerned(
+    plan: Plan, depsgraph: bpy.types.Depsgraph, is_frame_change: bool
+) -> tuple[set[int], set[int]]:
+    """Return the armatures to solve, and those whose animation was evaluated just now."""
+    if not plan.rigs:
+        return set(), set()
+    updated = {update.id.original.session_uid for update in depsgraph.updates}
+    rigs: set[int] = set()
+    for uid in plan.rigs.keys() & updated:
+        rigs |= plan.groups[uid]
+    rigs = {uid for uid in rigs if plan.rigs[uid].object.evaluated_get(depsgraph).is_evaluated}
+    if is_frame_change:
+        return rigs, rigs
+    return rigs, {
+        uid
+        for uid in rigs
+        if any(act.session_uid in updated for act, _ in animation.actions(plan.rigs[uid].object))
+    }
+
+
+def _is_foreign(depsgraph: bpy.types.Depsgraph) -> bool:
+    """Return whether Blender does not flush this depsgraph's animation to the file's data."""
+    context = bpy.context
+    if depsgraph.mode == "RENDER" or context.view_layer is None:
+        return True
+    return (
+        depsgraph.view_layer.name != context.view_layer.name
+        or depsgraph.scene.original != context.scene
+    )

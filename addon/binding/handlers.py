@@ -1,0 +1,123 @@
+"""Blender's calls into the extension.
+
+A handler that writes does not call itself, and gets one call an update. It must never raise, and
+never evaluate the depsgraph.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+
+import bpy
+from bpy.app.handlers import persistent
+
+from . import dependencies, fk_input, plan
+from .evaluate import evaluate
+from .properties import settings
+
+_is_inside = False
+
+
+def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
+    global _is_inside
+    if _is_inside:
+        return
+    _is_inside = True
+    try:
+        # Whatever changes what hangs on what makes Blender rebuild its relations, which always
+        # updates the scene. Edit Mode and posing update the armature's data.
+        if depsgraph.id_type_updated("ARMATURE"):
+            plan.discard(skeletons=True)
+        elif depsgraph.id_type_updated("SCENE"):
+            plan.discard()
+        if not is_frame_change and depsgraph.id_type_updated("ACTION"):
+            fk_input.forget_animation()
+        evaluate(depsgraph, is_frame_change)
+    except Exception:
+        _say_once(traceback.format_exc())
+        plan.discard(skeletons=True)
+    finally:
+        _is_inside = False
+
+
+_said: set[str] = set()
+
+
+def _say_once(report: str) -> None:
+    """Print an error of ours once, however many frames run into it."""
+    if report not in _said:
+        _said.add(report)
+        print(f"FABRIK IK could not pose the armatures; please report this:\n{report}")
+
+
+@persistent
+def on_frame_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Solve after the animation of a frame was evaluated, in the viewport and in renders."""
+    _update(depsgraph, is_frame_change=True)
+
+
+@persistent
+def on_depsgraph_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Solve after an edit."""
+    _update(depsgraph, is_frame_change=False)
+
+
+@persistent
+def on_load(_path: str, _unused: object = None) -> None:
+    """Forget the file before, and pose the armatures of this one."""
+    _forget()
+    _said.clear()
+    refresh()
+
+
+@persistent
+def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
+    """Forget references that undo or redo killed; an update follows by itself."""
+    _forget()
+
+
+def _forget() -> None:
+    plan.discard(skeletons=True)
+    fk_input.forget_animation()
+
+
+def refresh() -> None:
+    """Have all armatures of the file solved by an update at once."""
+    for ob in bpy.data.objects:
+        if ob.type == "ARMATURE" and settings(ob).constraints:
+            if ob.library is None:
+                dependencies.declare(ob)
+            ob.update_tag()
+    if bpy.context.view_layer is not None:
+        bpy.context.view_layer.update()
+
+
+HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (
+    ("frame_change_post", on_frame_change),
+    ("depsgraph_update_post", on_depsgraph_update),
+    ("load_post", on_load),
+    ("undo_post", on_undo),
+    ("redo_post", on_undo),
+)
+
+
+def register() -> None:
+    """Have Blender call us, and look at the file that is already open as soon as that is allowed.
+
+    While an extension registers, Blender's data is out of its reach. Without a window nothing runs
+    timers, and the wheel for 4.2 crashes at its end if one was pending when a file was loaded.
+    """
+    for name, handler in HANDLERS:
+        getattr(bpy.app.handlers, name).append(handler)
+    if not bpy.app.background:
+        bpy.app.timers.register(refresh, first_interval=0.0)
+
+
+def unregister() -> None:
+    """Take the handlers away and keep nothing of the file."""
+    if bpy.app.timers.is_registered(refresh):
+        bpy.app.timers.unregister(refresh)
+    for name, handler in reversed(HANDLERS):
+        getattr(bpy.app.handlers, name).remove(handler)
+    _forget()

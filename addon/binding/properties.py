@@ -1,0 +1,317 @@
+"""The settings and results that an armature object carries, under the public names.
+
+They live on the object because only there Blender can key them from the interface. What is kept
+for each bone are plain properties of the pose bone, so that renaming, duplicating, deleting, undo
+and library overrides of bones treat them as they treat the bone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    FloatVectorProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+from . import dependencies, plan
+
+SOLVER_ITEMS = (
+    ("FABRIK", "FABRIK", "Reach by dragging the joints back and forth; for chains of any length"),
+    ("TWO_BONE", "Two Bone", "Exact limb of two bones, solved without iteration"),
+    ("CCD", "CCD", "Turn one joint after the other, from the tip to the root; curls chains up"),
+)
+
+STATE_ITEMS = (
+    ("REACHED", "Reached", "The tip is on the target"),
+    ("OUT_OF_REACH", "Out of Reach", "The tip is as near to the target as it gets"),
+    ("LIMITED", "Limited", "Limits of the joints keep the tip from the target"),
+    ("INVALID", "Invalid", "The constraint cannot work; see its message"),
+    ("DISABLED", "Disabled", "The constraint is off"),
+)
+
+KEYABLE = {"ANIMATABLE", "LIBRARY_EDITABLE"}
+FIXED = {"LIBRARY_EDITABLE"}
+OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
+
+
+def _value_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+    """Let Blender evaluate the armature, and with it the constraint, again."""
+    item.id_data.update_tag()
+
+
+def _structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+    """Throw the plan away and tell Blender what the armature now depends on."""
+    plan.discard()
+    dependencies.declare(item.id_data)
+    item.id_data.update_tag()
+
+
+class FabrikConstraint(bpy.types.PropertyGroup):
+    """One inverse kinematics constraint of an armature."""
+
+    if TYPE_CHECKING:
+        name: str
+        enabled: bool
+        influence: float
+        solver: str
+        bone: str
+        chain_count: int
+        use_tail: bool
+        target: bpy.types.Object | None
+        subtarget: str
+        pole_target: bpy.types.Object | None
+        pole_subtarget: str
+        pole_angle: float
+        iterations: int
+        tolerance: float
+        state: str
+        error: float
+        iterations_used: int
+        message: str
+    else:
+        name: StringProperty(
+            name="Name",
+            description="Name of the constraint",
+            default="FABRIK IK",
+            override=OVERRIDABLE,
+        )
+        enabled: BoolProperty(
+            name="Enabled",
+            description="Let the constraint pose its chain; off gives the FK pose back",
+            default=True,
+            options=KEYABLE,
+            override=OVERRIDABLE,
+            update=_value_changed,
+        )
+        influence: FloatProperty(
+            name="Influence",
+            description="How far the chain follows: 0 is the FK pose, 1 the solved pose",
+            default=1.0,
+            min=0.0,
+            max=1.0,
+            subtype="FACTOR",
+            options=KEYABLE,
+            override=OVERRIDABLE,
+            update=_value_changed,
+        )
+        solver: EnumProperty(
+            name="Solver",
+            description="How the chain is brought to its target",
+            items=SOLVER_ITEMS,
+            default="FABRIK",
+            options=KEYABLE,
+            override=OVERRIDABLE,
+            update=_value_changed,
+        )
+        bone: StringProperty(
+            name="Tip Bone",
+            description="Last bone of the chain, whose tail or head reaches for the target",
+            options=FIXED,
+            override=OVERRIDABLE,
+            update=_structure_changed,
+        )
+        chain_count: IntProperty(
+            name="Chain Length",
+            description="How many bones the chain has, counted up from the tip; 0 takes them all",
+            default=0,
+            min=0,
+            soft_max=255,
+            options=FIXED,
+            override=OVERRIDABLE,
+            update=_structure_changed,
+        )
+        use_tail: BoolProperty(
+            name="Use Tail",
+            description=(
+                "Let the tail of the tip bone reach for the target. Off, its head does, and the "
+                "chain starts at its parent"
+            ),
+            default=True,
+            options=FIXED,
+            override=OVERRIDABLE,
+            update=_structure_changed,
+        )
+        target: PointerProperty(
+            name="Target",
+            description="Object that the tip reaches for",
+            type=bpy.types.Object,
+            options=FIXED,
+            override=OVERRIDABLE,
+            update=_structure_changed,
+        )
+        subtarget: StringProperty(
+            name="Bone",
+            description="Bone of the target armature whose head the tip reaches for",
+            options=FIXED,
+            override=OVERRIDABLE,
+            update=_structure_changed,
+        )
+        pole_target: PointerProperty(
+            name="Pole",
+            description="Object that the bend of the chain faces",
+            type=bpy.types.Object,
+            options=FIXED,
+            override=OVERRIDABLE,
+            update=_structure_changed,
+        )
+        pole_subtarget: StringProperty(
+            name="Pole Bone",
+            description="Bone of the pole's armature whose head the bend of the chain faces",
+            options=FIXED,
+            override=OVERRIDABLE,
+            update=_structure_changed,
+        )
+        pole_angle: FloatProperty(
+            name="Pole Angle",
+            description="Turn of the bend away from the pole, about the line from root to target",
+            default=0.0,
+            subtype="ANGLE",
+            soft_min=-3.141592653589793,
+            soft_max=3.141592653589793,
+            options=KEYABLE,
+            override=OVERRIDABLE,
+            update=_value_changed,
+        )
+        iterations: IntProperty(
+            name="Iterations",
+            description="The most sweeps over the chain; it stops before when the tip has arrived",
+            default=20,
+            min=1,
+            max=10000,
+            soft_max=500,
+            options=KEYABLE,
+            override=OVERRIDABLE,
+            update=_value_changed,
+        )
+        tolerance: FloatProperty(
+            name="Tolerance",
+            description=(
+                "Distance of tip to target at which the solver stops, as a fraction of the "
+                "length of the chain"
+            ),
+            default=1e-4,
+            min=1e-9,
+            max=1.0,
+            soft_max=0.01,
+            precision=6,
+            options=KEYABLE,
+            override=OVERRIDABLE,
+            update=_value_changed,
+        )
+        state: EnumProperty(
+            name="State",
+            description="How the last evaluation ended (read only)",
+            items=STATE_ITEMS,
+            default="DISABLED",
+            options=FIXED,
+        )
+        error: FloatProperty(
+            name="Error",
+            description="Distance from the tip to the target in world space (read only)",
+            subtype="DISTANCE",
+            precision=6,
+            options=FIXED,
+        )
+        iterations_used: IntProperty(
+            name="Iterations Used",
+            description="Sweeps that the last evaluation took (read only)",
+            options=FIXED,
+        )
+        message: StringProperty(
+            name="Message",
+            description="What is wrong, and what to do about it (read only)",
+            options=FIXED,
+        )
+
+
+class FabrikSettings(bpy.types.PropertyGroup):
+    """All that an armature object carries for the extension."""
+
+    if TYPE_CHECKING:
+        constraints: bpy.types.bpy_prop_collection[FabrikConstraint]
+        active_index: int
+        dependency: float
+    else:
+        constraints: CollectionProperty(
+            name="FABRIK Constraints",
+            description="Inverse kinematics constraints of the armature, in the order of solving",
+            type=FabrikConstraint,
+            override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
+        )
+        active_index: IntProperty(
+            name="Active Constraint",
+            description="Constraint whose settings are shown",
+            options=FIXED,
+            override=OVERRIDABLE,
+        )
+        dependency: FloatProperty(
+            name="Dependency",
+            description=(
+                "Driven by all targets and poles, which tells Blender to evaluate them for the "
+                "armature even where they are hidden or not rendered. Its value means nothing"
+            ),
+            options={"HIDDEN", "ANIMATABLE"},
+        )
+
+
+CLASSES = (FabrikConstraint, FabrikSettings)
+
+
+def settings(armature: bpy.types.Object) -> FabrikSettings:
+    """Return what an armature object carries for the extension."""
+    return armature.fabrik  # type: ignore[attr-defined]
+
+
+def register() -> None:
+    """Give objects and pose bones their properties."""
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    bpy.types.Object.fabrik = PointerProperty(
+        name="FABRIK IK",
+        description="Inverse kinematics constraints of an armature object",
+        type=FabrikSettings,
+        override=OVERRIDABLE,
+    )
+    hidden = {"options": {"HIDDEN"}, "override": OVERRIDABLE}
+    bpy.types.PoseBone.fabrik_input = FloatVectorProperty(
+        name="FK Input",
+        description="Rotation of the bone as it was posed, in the numbers of its rotation mode",
+        size=4,
+        **hidden,
+    )
+    bpy.types.PoseBone.fabrik_output = FloatVectorProperty(
+        name="Solved Rotation",
+        description="Rotation that was written last, by which a rotation by hand is recognised",
+        size=4,
+        **hidden,
+    )
+    bpy.types.PoseBone.fabrik_mode = IntProperty(
+        name="Rotation Mode",
+        description="Rotation mode in which the FK input and the solved rotation are kept",
+        default=plan.NO_INPUT,
+        **hidden,
+    )
+    bpy.types.PoseBone.fabrik_name = StringProperty(
+        name="Known Name",
+        description="Name by which constraints know the bone, so that they can follow a new one",
+        **hidden,
+    )
+
+
+def unregister() -> None:
+    """Take the properties away; what they hold stays in the file."""
+    del bpy.types.PoseBone.fabrik_name
+    del bpy.types.PoseBone.fabrik_mode
+    del bpy.types.PoseBone.fabrik_output
+    del bpy.types.PoseBone.fabrik_input
+    del bpy.types.Object.fabrik
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -1,0 +1,208 @@
+"""Reading: where bones and objects stand, in the solver's terms and ahead of Blender.
+
+Blender evaluates once, we solve, and Blender evaluates again without asking us. What hangs on a
+chain that was solved in this update still stands in Blender's data where it stood before. So
+whatever hangs on a solved bone is placed here by our own arithmetic from its local channels, which
+also makes it independent of the pose that was there before, to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import bpy
+from mathutils import Matrix
+
+from ..core import WHOLE, Frame, Local, bone_frame, frame_in, point_in
+from ..core.vectors import ORIGIN, Quat, Vec
+from .fk_input import FkInput
+from .plan import (
+    TURNED_ONLY,
+    Plan,
+    Point,
+    active_constraints,
+    constraint_point,
+    skeleton_of,
+)
+from .rotation import RotationChannels, floats, quaternion
+from .skeleton import Skeleton, matrix3, vector
+
+
+class Pose:
+    """One armature at this moment: what Blender evaluated, the FK input, what was solved."""
+
+    def __init__(self, rig: Skeleton, depsgraph: bpy.types.Depsgraph, is_fresh: bool) -> None:
+        """Look at an armature; ``is_fresh`` as in `FkInput`."""
+        self.rig = rig
+        self.is_fresh = is_fresh
+        self.evaluated = rig.object.evaluated_get(depsgraph)
+        self.bones = self.evaluated.pose.bones
+        self.turned: dict[int, Quat] = {}
+        self.locals: dict[int, Local] = {}
+        self.frames: dict[int, Frame] = {}
+
+    @cached_property
+    def rotations(self) -> RotationChannels:
+        """The rotation channels as evaluated."""
+        return RotationChannels(self.bones)
+
+    @cached_property
+    def fk_input(self) -> FkInput:
+        """The FK input."""
+        return FkInput(self.rig, self.rotations, self.is_fresh)
+
+    @cached_property
+    def _matrices(self) -> list[float]:
+        return floats(self.bones, "matrix", 16).tolist()
+
+    @cached_property
+    def _locations(self) -> list[float]:
+        return floats(self.bones, "location", 3).tolist()
+
+    @cached_property
+    def _scales(self) -> list[float]:
+        return floats(self.bones, "scale", 3).tolist()
+
+    def evaluated_frame(self, bone: int) -> Frame:
+        """Return where Blender has a bone, in armature space."""
+        m = self._matrices[bone * 16 : bone * 16 + 16]  # Column by column.
+        return (m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]), (m[12], m[13], m[14])
+
+    def local(self, bone: int) -> Local:
+        """Return the local channels of a bone as evaluated."""
+        return self._local(bone, self.rotations.values(bone))
+
+    def posed_local(self, bone: int) -> Local:
+        """Return the local channels of a bone that a chain poses: its FK input, or as solved."""
+        if bone not in self.locals:
+            self.locals[bone] = self._local(bone, self.fk_input.of(bone))
+        local = self.locals[bone]
+        if bone in self.turned:
+            return Local(local.location, self.turned[bone], local.scale)
+        return local
+
+    def _local(self, bone: int, values: Sequence[float]) -> Local:
+        x, y, z = self._locations[bone * 3 : bone * 3 + 3]
+        sx, sy, sz = self._scales[bone * 3 : bone * 3 + 3]
+        return Local(
+            ORIGIN if bone in self.rig.connected else (x, y, z),
+            quaternion(self.rotations.modes[bone], values),
+            (sx, sy, sz),
+        )
+
+
+class Snapshot:
+    """Everything the solvers ask for, at one moment of one depsgraph."""
+
+    def __init__(
+        self, plan: Plan, depsgraph: bpy.types.Depsgraph, rigs: set[int], fresh: set[int]
+    ) -> None:
+        """Look at a scene.
+
+        Args:
+            plan: What hangs on what.
+            depsgraph: Where all input is read from.
+            rigs: The armatures that are solved now.
+            fresh: Those whose animation was evaluated just now.
+        """
+        self.plan = plan
+        self.depsgraph = depsgraph
+        self.rigs = rigs
+        self.poses = {uid: Pose(plan.rigs[uid], depsgraph, uid in fresh) for uid in rigs}
+        self._worlds: dict[int, Frame] = {}
+
+    def point(self, point: Point) -> Vec:
+        """Return where a target or pole stands, in world space."""
+        world = self.world(point.object)
+        if point.skeleton is None:
+            return world[1]
+        return point_in(world, self.frame(point.skeleton, point.bone)[1])
+
+    def frame(self, rig: Skeleton, bone: int) -> Frame:
+        """Return where a bone stands, in armature space."""
+        pose = self.poses.get(rig.uid)
+        if pose is None:
+            pose = self.poses[rig.uid] = Pose(rig, self.depsgraph, False)
+        if rig.uid not in self.rigs or bone not in self.plan.moved[rig.uid]:
+            return pose.evaluated_frame(bone)
+        if bone not in pose.frames:
+            pose.frames[bone] = self._moved_frame(pose, bone)
+        return pose.frames[bone]
+
+    def parent_frame(self, rig: Skeleton, bone: int) -> Frame:
+        """Return where the parent of a bone stands; without a parent, the armature itself."""
+        parent = rig.parents[bone]
+        return self.frame(rig, parent) if parent >= 0 else WHOLE
+
+    def _moved_frame(self, pose: Pose, bone: int) -> Frame:
+        rig = pose.rig
+        is_posed = bone in self.plan.posed[rig.uid]
+        local = pose.posed_local(bone) if is_posed else pose.local(bone)
+        axes, head = bone_frame(rig.bone(bone), local, self.parent_frame(rig, bone))
+        constraints = () if is_posed else active_constraints(pose.bones[bone])
+        if constraints and constraints[-1].type in TURNED_ONLY:
+            axes = pose.evaluated_frame(bone)[0]
+        return axes, head
+
+    def turn(self, rig: Skeleton, bones: Sequence[int], rotations: Sequence[Quat]) -> None:
+        """Set the solved local rotations of a chain; what hangs on it is placed anew."""
+        pose = self.poses[rig.uid]
+        pose.turned.update(zip(bones, rotations, strict=True))
+        pose.frames.clear()
+        self._worlds.clear()
+
+    def world(self, ob: bpy.types.Object) -> Frame:
+        """Return where an object stands in world space."""
+        uid = ob.session_uid
+        if uid not in self._worlds:
+            evaluated = ob.evaluated_get(self.depsgraph)
+            if uid in self.plan.carried:
+                self._worlds[uid] = self._carried_world(ob, evaluated)
+            else:
+                self._worlds[uid] = _frame(evaluated.matrix_world)
+        return self._worlds[uid]
+
+    def _carried_world(self, ob: bpy.types.Object, evaluated: bpy.types.Object) -> Frame:
+        """Place an object that hangs on a solved bone, as Blender will in its second pass."""
+        world = _frame(evaluated.matrix_basis)
+        if ob.parent is not None:
+            link = frame_in(self._parent_world(ob), _frame(evaluated.matrix_parent_inverse))
+            world = frame_in(link, world)
+        for con in active_constraints(evaluated):
+            source = constraint_point(con)
+            if source is None:
+                continue
+            frame = self._point_frame(source)
+            if con.type == "CHILD_OF":
+                world = frame_in(frame, frame_in(_frame(con.inverse_matrix), world))
+            elif con.type == "COPY_TRANSFORMS":
+                world = frame
+            elif con.type == "COPY_LOCATION":
+                world = (world[0], frame[1])
+            else:
+                return _frame(evaluated.matrix_world)
+        return world
+
+    def _parent_world(self, ob: bpy.types.Object) -> Frame:
+        world = self.world(ob.parent)
+        if ob.parent_type != "BONE" or ob.parent.type != "ARMATURE":
+            return world
+        rig = skeleton_of(ob.parent)
+        bone = rig.index.get(ob.parent_bone)
+        if bone is None:
+            return world
+        axes, head = self.frame(rig, bone)
+        # Children of a bone hang on its tail.
+        tail = point_in((axes, head), (0.0, rig.bone(bone).length, 0.0))
+        return frame_in(world, (axes, tail))
+
+    def _point_frame(self, point: Point) -> Frame:
+        world = self.world(point.object)
+        if point.skeleton is None:
+            return world
+        return frame_in(world, self.frame(point.skeleton, point.bone))
+
+
+def _frame(matrix: Matrix) -> Frame:
+    return matrix3(matrix), vector(matrix.translation)

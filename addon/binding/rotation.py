@@ -1,0 +1,77 @@
+"""Rotation channels of pose bones, in whichever rotation mode each bone has."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+import bpy
+from mathutils import Euler, Quaternion
+
+from ..core.vectors import Quat, quat_unit
+
+QUATERNION, AXIS_ANGLE = 0, -1
+"""Numbers by which Blender stores rotation modes; 1 to 6 are the orders of Euler angles."""
+
+EULER_ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
+
+CHANNELS = {QUATERNION: ("rotation_quaternion", 4), AXIS_ANGLE: ("rotation_axis_angle", 4)}
+
+
+def channel_of(mode: int) -> tuple[str, int]:
+    """Return the property that counts in a rotation mode, and how many numbers it has."""
+    return CHANNELS.get(mode, ("rotation_euler", 3))
+
+
+def floats(bones: bpy.types.bpy_prop_collection, name: str, size: int) -> array[float]:
+    """Return a property of all bones, one after the other."""
+    buffer = array("f", [0.0]) * (len(bones) * size)
+    bones.foreach_get(name, buffer)
+    return buffer
+
+
+class RotationChannels:
+    """The rotation channels of all bones of a pose, each read when a bone first needs it."""
+
+    def __init__(self, bones: bpy.types.bpy_prop_collection) -> None:
+        """Take the pose bones of an original or an evaluated armature."""
+        self.bones = bones
+        self.modes = array("i", [0]) * len(bones)
+        bones.foreach_get("rotation_mode", self.modes)
+        self.buffers: dict[str, array[float]] = {}
+
+    def buffer(self, channel: str, size: int) -> array[float]:
+        """Return the numbers of one channel for all bones."""
+        if channel not in self.buffers:
+            self.buffers[channel] = floats(self.bones, channel, size)
+        return self.buffers[channel]
+
+    def values(self, bone: int) -> list[float]:
+        """Return the numbers of the channel that counts in the bone's mode."""
+        channel, size = channel_of(self.modes[bone])
+        return self.buffer(channel, size)[bone * size : bone * size + size].tolist()
+
+
+def quaternion(mode: int, values: Sequence[float]) -> Quat:
+    """Return the rotation that the numbers of a channel mean."""
+    if mode == QUATERNION:
+        return quat_unit((values[0], values[1], values[2], values[3]))
+    if mode == AXIS_ANGLE:
+        turn = Quaternion(values[1:4], values[0])
+    else:
+        turn = Euler(values[:3], EULER_ORDERS[mode - 1]).to_quaternion()
+    return quat_unit((turn.w, turn.x, turn.y, turn.z))
+
+
+def channel_values(mode: int, rotation: Quat, near: Sequence[float]) -> list[float]:
+    """Return the numbers that mean a rotation; of the possible ones those nearest to ``near``."""
+    if mode == QUATERNION:
+        opposite = sum(a * b for a, b in zip(rotation, near, strict=True)) < 0.0
+        return [-number if opposite else number for number in rotation]
+    turn = Quaternion(rotation)
+    if mode == AXIS_ANGLE:
+        axis, angle = turn.to_axis_angle()
+        opposite = sum(a * b for a, b in zip(axis, near[1:4], strict=True)) < 0.0
+        return [-angle, *(-axis)] if opposite else [angle, *axis]
+    order = EULER_ORDERS[mode - 1]
+    return list(turn.to_euler(order, Euler(near[:3], order)))

@@ -1,0 +1,91 @@
+"""The bones of one armature object, as far as Edit Mode fixes them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import bpy
+from mathutils import Matrix, Vector
+
+from ..core import Bone
+from ..core.vectors import Mat3, Vec
+
+
+class Skeleton:
+    """Names, parents and rest pose of an armature object's bones, by index in its pose.
+
+    It holds no reference to a bone: those are dead as soon as Blender rebuilds the pose.
+    """
+
+    def __init__(self, armature: bpy.types.Object) -> None:
+        """Read the tree of bones; rest poses are read when they are asked for."""
+        self.object = armature
+        self.uid: int = armature.session_uid
+        bones = armature.pose.bones
+        self.names: list[str] = bones.keys()
+        self.index = {name: i for i, name in enumerate(self.names)}
+        parents = [bone.parent for bone in bones]
+        self.parents = [-1 if bone is None else self.index[bone.name] for bone in parents]
+        self._bones: dict[int, Bone] = {}
+
+    def bone(self, i: int) -> Bone:
+        """Return the rest pose of a bone, in the terms of the solver."""
+        if i not in self._bones:
+            self._bones[i] = _rest(self.object.data.bones[self.names[i]])
+        return self._bones[i]
+
+    @cached_property
+    def connected(self) -> frozenset[int]:
+        """Bones whose location channel Blender ignores."""
+        flags = [bone.use_connect for bone in self.object.data.bones]
+        names = self.object.data.bones.keys()
+        return frozenset(
+            self.index[name]
+            for name, flag in zip(names, flags, strict=True)
+            if flag and name in self.index
+        )
+
+    def chain_up(self, tip: int) -> list[int]:
+        """Return a bone and all bones above it, from the topmost down to the bone."""
+        chain = [tip]
+        while self.parents[chain[-1]] >= 0:
+            chain.append(self.parents[chain[-1]])
+        return chain[::-1]
+
+    def below(self, bones: set[int]) -> set[int]:
+        """Return the bones and all that hang on them."""
+        hangs: dict[int, bool] = {-1: False}
+        for i in range(len(self.parents)):
+            path: list[int] = []
+            while i not in hangs and i not in bones:
+                path.append(i)
+                i = self.parents[i]
+            verdict = hangs.get(i, True)
+            hangs.update(dict.fromkeys((*path, i), verdict))
+        return {i for i, verdict in hangs.items() if verdict}
+
+
+def _rest(bone: bpy.types.Bone) -> Bone:
+    parent_matrix = bone.parent.matrix_local if bone.parent else Matrix.Identity(4)
+    # Blender's own arithmetic for the offset, so that an ordinary bone has not a trace of shear.
+    offset = parent_matrix.inverted() @ bone.matrix_local
+    return Bone(
+        rest=matrix3(offset),
+        head=vector(offset.translation),
+        length=bone.length,
+        parent_rest=matrix3(parent_matrix),
+        inherit_scale=bone.inherit_scale,
+        inherit_rotation=bone.use_inherit_rotation,
+        local_location=bone.use_local_location,
+    )
+
+
+def matrix3(matrix: Matrix) -> Mat3:
+    """Return the axes of a matrix in the terms of the solver."""
+    a, b, c = matrix[0], matrix[1], matrix[2]
+    return (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])
+
+
+def vector(values: Vector) -> Vec:
+    """Return a vector in the terms of the solver."""
+    return (values[0], values[1], values[2])

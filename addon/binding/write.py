@@ -1,0 +1,75 @@
+"""Writing: rotation channels of bones, and what the constraints report; only what changed."""
+
+from __future__ import annotations
+
+from array import array
+
+import bpy
+
+from ..core import State
+from . import animation
+from .plan import Plan
+from .read import Pose, Snapshot
+from .rotation import channel_of, channel_values
+
+
+def write_poses(scene: Snapshot, plan: Plan, is_foreign: bool) -> None:
+    """Write the pose of each solved armature.
+
+    Args:
+        scene: What was read and solved.
+        plan: Which bones chains pose, or posed.
+        is_foreign: Whether the depsgraph is not the one whose animation Blender flushes to the
+            file's data, as in a render.
+    """
+    for uid in scene.rigs:
+        _write_pose(scene.poses[uid], plan.posed[uid], is_foreign)
+
+
+def _write_pose(pose: Pose, posed: set[int], is_foreign: bool) -> None:
+    changed: dict[str, array[float]] = {}
+    evaluated_differs = False
+    fk_input = pose.fk_input
+    results: dict[int, list[float]] = {}
+    for bone in posed:
+        given = fk_input.of(bone)
+        result = _result(pose, bone, given)
+        results[bone] = result
+        if bone in pose.turned:
+            fk_input.keep(bone, given, result)
+        else:
+            fk_input.drop(bone)
+    if is_foreign:
+        animation.bring_over(pose.evaluated, pose.rig.object)
+        fk_input.original = type(fk_input.original)(fk_input.bones)
+    original = fk_input.original
+    for bone, result in results.items():
+        channel, size = channel_of(original.modes[bone])
+        if original.values(bone) != result:
+            buffer = changed[channel] = original.buffer(channel, size)
+            buffer[bone * size : bone * size + size] = array("f", result)
+        evaluated_differs |= pose.rotations.values(bone) != result
+    for channel, buffer in changed.items():
+        fk_input.bones.foreach_set(channel, buffer)
+    if changed or evaluated_differs:
+        pose.rig.object.update_tag(refresh={"DATA"})
+    fk_input.save()
+
+
+def _result(pose: Pose, bone: int, given: list[float]) -> list[float]:
+    """Return the numbers to write for a bone, rounded as Blender stores them."""
+    turned = pose.turned.get(bone)
+    if turned is None or turned == pose.locals[bone].rotation:
+        return given
+    return array("f", channel_values(pose.rotations.modes[bone], turned, given)).tolist()
+
+
+def write_report(
+    item: bpy.types.PropertyGroup, state: State | str, error: float, sweeps: int, message: str
+) -> None:
+    """Write what the panel shows of a constraint."""
+    for name, value in (("state", state), ("iterations_used", sweeps), ("message", message)):
+        if getattr(item, name) != value:
+            setattr(item, name, value)
+    if item.error != array("f", [error])[0]:
+        item.error = error

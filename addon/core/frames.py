@@ -1,0 +1,48 @@
+"""Frames: where something stands, as a matrix of its axes and the position of its origin."""
+
+from .vectors import (
+    IDENTITY,
+    ORIGIN,
+    Mat3,
+    Vec,
+    add,
+    cross,
+    dot,
+    mat_apply,
+    mat_columns,
+    mat_product,
+    scaled,
+    sub,
+)
+
+Frame = tuple[Mat3, Vec]
+"""The columns of the matrix are the axes, with scale and shear, in the surrounding space."""
+
+WHOLE: Frame = (IDENTITY, ORIGIN)
+"""The surrounding space itself."""
+
+
+def point_in(frame: Frame, point: Vec) -> Vec:
+    """Return where a point of the frame's own space stands."""
+    return add(frame[1], mat_apply(frame[0], point))
+
+
+def frame_in(outer: Frame, inner: Frame) -> Frame:
+    """Return where a frame given in the space of another stands."""
+    return mat_product(outer[0], inner[0]), point_in(outer, inner[1])
+
+
+def inverse(frame: Frame) -> Frame:
+    """Return the frame that undoes this one.
+
+    Raises:
+        ValueError: If the frame is flat or not finite, so that nothing undoes it.
+    """
+    x, y, z = mat_columns(frame[0])
+    yz, zx, xy = cross(y, z), cross(z, x), cross(x, y)
+    volume = dot(x, yz)
+    if not abs(volume) > 1e-30:
+        raise ValueError("a frame scaled to zero cannot be undone")
+    rows = (scaled(yz, 1.0 / volume), scaled(zx, 1.0 / volume), scaled(xy, 1.0 / volume))
+    axes = (*rows[0], *rows[1], *rows[2])
+    return axes, mat_apply(axes, sub(ORIGIN, frame[1]))

@@ -1,0 +1,265 @@
+"""Vectors, quaternions and 3×3 matrices as tuples of floats.
+
+A vector is ``(x, y, z)``, a quaternion ``(w, x, y, z)`` of unit length that turns a vector from
+right to left, and a matrix nine numbers row by row. Plain tuples are the fastest thing that the
+interpreter has for so few numbers, and what a compiler of typed Python understands best.
+"""
+
+from math import acos, cos, hypot, sin
+
+Vec = tuple[float, float, float]
+Quat = tuple[float, float, float, float]
+Mat3 = tuple[float, float, float, float, float, float, float, float, float]
+
+ORIGIN: Vec = (0.0, 0.0, 0.0)
+NO_TURN: Quat = (1.0, 0.0, 0.0, 0.0)
+IDENTITY: Mat3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
+def add(a: Vec, b: Vec) -> Vec:
+    """Return a + b."""
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+def sub(a: Vec, b: Vec) -> Vec:
+    """Return a − b."""
+    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+
+
+def scaled(a: Vec, factor: float) -> Vec:
+    """Return a · factor."""
+    return (a[0] * factor, a[1] * factor, a[2] * factor)
+
+
+def mix(a: Vec, b: Vec, share: float) -> Vec:
+    """Return the point that lies ``share`` of the way from a to b."""
+    keep = 1.0 - share
+    return (a[0] * keep + b[0] * share, a[1] * keep + b[1] * share, a[2] * keep + b[2] * share)
+
+
+def dot(a: Vec, b: Vec) -> float:
+    """Return the scalar product."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def cross(a: Vec, b: Vec) -> Vec:
+    """Return the vector product."""
+    return (
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    )
+
+
+def length(a: Vec) -> float:
+    """Return the length, without overflow for huge or tiny vectors."""
+    return hypot(a[0], a[1], a[2])
+
+
+def unit(a: Vec) -> Vec | None:
+    """Return a with length 1, or None if a has no direction."""
+    size = hypot(a[0], a[1], a[2])
+    if size < 1e-300:
+        return None
+    return (a[0] / size, a[1] / size, a[2] / size)
+
+
+def across(a: Vec, axis: Vec) -> Vec:
+    """Return the part of a at right angles to the unit vector ``axis``."""
+    along = dot(a, axis)
+    return (a[0] - axis[0] * along, a[1] - axis[1] * along, a[2] - axis[2] * along)
+
+
+def any_across(axis: Vec) -> Vec:
+    """Return a unit vector at right angles to the unit vector ``axis``.
+
+    An axis in the XY plane gets an answer in that plane, so that flat chains stay flat.
+    """
+    if axis[2] * axis[2] < 0.5:
+        size = hypot(axis[0], axis[1])
+        return (-axis[1] / size, axis[0] / size, 0.0)
+    size = hypot(axis[1], axis[2])
+    return (0.0, -axis[2] / size, axis[1] / size)
+
+
+def turned_about(a: Vec, axis: Vec, cosine: float, sine: float) -> Vec:
+    """Turn a about the unit vector ``axis`` by the angle with this cosine and sine (Rodrigues)."""
+    along = dot(a, axis) * (1.0 - cosine)
+    side = cross(axis, a)
+    return (
+        a[0] * cosine + side[0] * sine + axis[0] * along,
+        a[1] * cosine + side[1] * sine + axis[1] * along,
+        a[2] * cosine + side[2] * sine + axis[2] * along,
+    )
+
+
+def quat_product(a: Quat, b: Quat) -> Quat:
+    """Return the rotation that turns by b first and by a then."""
+    aw, ax, ay, az = a
+    bw, bx, by, bz = b
+    return (
+        aw * bw - ax * bx - ay * by - az * bz,
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+    )
+
+
+def quat_unit(q: Quat) -> Quat:
+    """Return q with length 1; a quaternion of zeros is no turn, as Blender takes it."""
+    size = hypot(q[0], q[1], q[2], q[3])
+    if size < 1e-300:
+        return NO_TURN
+    return (q[0] / size, q[1] / size, q[2] / size, q[3] / size)
+
+
+def quat_turn(q: Quat, a: Vec) -> Vec:
+    """Turn the vector a by the unit quaternion q."""
+    w, x, y, z = q
+    tx = 2.0 * (y * a[2] - z * a[1])
+    ty = 2.0 * (z * a[0] - x * a[2])
+    tz = 2.0 * (x * a[1] - y * a[0])
+    return (
+        a[0] + w * tx + y * tz - z * ty,
+        a[1] + w * ty + z * tx - x * tz,
+        a[2] + w * tz + x * ty - y * tx,
+    )
+
+
+def quat_between(a: Vec, b: Vec, half_turn_axis: Vec) -> Quat:
+    """Return the least turn that takes the direction of a to the direction of b.
+
+    A vector without direction turns nothing. Opposite directions have no least turn: they turn
+    about the part of ``half_turn_axis`` that is at right angles to a.
+    """
+    start, end = unit(a), unit(b)
+    if start is None or end is None:
+        return NO_TURN
+    w = 1.0 + dot(start, end)
+    if w > 1e-12:
+        x, y, z = cross(start, end)
+        return quat_unit((w, x, y, z))
+    axis = unit(across(half_turn_axis, start)) or any_across(start)
+    return (0.0, axis[0], axis[1], axis[2])
+
+
+def quat_mix(a: Quat, b: Quat, share: float) -> Quat:
+    """Return the rotation ``share`` of the way from a to b, the short way (slerp)."""
+    cosine = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+    sign = -1.0 if cosine < 0.0 else 1.0
+    cosine = min(1.0, abs(cosine))
+    keep, take = 1.0 - share, share
+    angle = acos(cosine)
+    if angle > 1e-4:
+        keep, take = sin(keep * angle) / sin(angle), sin(take * angle) / sin(angle)
+    take *= sign
+    return quat_unit(
+        (
+            a[0] * keep + b[0] * take,
+            a[1] * keep + b[1] * take,
+            a[2] * keep + b[2] * take,
+            a[3] * keep + b[3] * take,
+        )
+    )
+
+
+def quat_about(axis: Vec, angle: float) -> Quat:
+    """Return the turn about the unit vector ``axis`` by ``angle`` radians."""
+    half = 0.5 * angle
+    sine = sin(half)
+    return (cos(half), axis[0] * sine, axis[1] * sine, axis[2] * sine)
+
+
+def quat_matrix(q: Quat) -> Mat3:
+    """Return the matrix of the unit quaternion q."""
+    w, x, y, z = q
+    xx, yy, zz = 2.0 * x * x, 2.0 * y * y, 2.0 * z * z
+    xy, xz, yz = 2.0 * x * y, 2.0 * x * z, 2.0 * y * z
+    wx, wy, wz = 2.0 * w * x, 2.0 * w * y, 2.0 * w * z
+    return (
+        1.0 - yy - zz,
+        xy - wz,
+        xz + wy,
+        xy + wz,
+        1.0 - xx - zz,
+        yz - wx,
+        xz - wy,
+        yz + wx,
+        1.0 - xx - yy,
+    )
+
+
+def mat_product(a: Mat3, b: Mat3) -> Mat3:
+    """Return the matrix product a · b."""
+    a0, a1, a2, a3, a4, a5, a6, a7, a8 = a
+    b0, b1, b2, b3, b4, b5, b6, b7, b8 = b
+    return (
+        a0 * b0 + a1 * b3 + a2 * b6,
+        a0 * b1 + a1 * b4 + a2 * b7,
+        a0 * b2 + a1 * b5 + a2 * b8,
+        a3 * b0 + a4 * b3 + a5 * b6,
+        a3 * b1 + a4 * b4 + a5 * b7,
+        a3 * b2 + a4 * b5 + a5 * b8,
+        a6 * b0 + a7 * b3 + a8 * b6,
+        a6 * b1 + a7 * b4 + a8 * b7,
+        a6 * b2 + a7 * b5 + a8 * b8,
+    )
+
+
+def mat_apply(m: Mat3, a: Vec) -> Vec:
+    """Return m · a."""
+    x, y, z = a
+    return (
+        m[0] * x + m[1] * y + m[2] * z,
+        m[3] * x + m[4] * y + m[5] * z,
+        m[6] * x + m[7] * y + m[8] * z,
+    )
+
+
+def mat_columns(m: Mat3) -> tuple[Vec, Vec, Vec]:
+    """Return the images of the three axes."""
+    return (m[0], m[3], m[6]), (m[1], m[4], m[7]), (m[2], m[5], m[8])
+
+
+def mat_from_columns(x: Vec, y: Vec, z: Vec) -> Mat3:
+    """Return the matrix that takes the axes to x, y and z."""
+    return (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2])
+
+
+def mat_stretched(m: Mat3, factors: Vec) -> Mat3:
+    """Return m with its columns multiplied by the three factors."""
+    x, y, z = factors
+    if x == 1.0 and y == 1.0 and z == 1.0:
+        return m
+    return (
+        m[0] * x,
+        m[1] * y,
+        m[2] * z,
+        m[3] * x,
+        m[4] * y,
+        m[5] * z,
+        m[6] * x,
+        m[7] * y,
+        m[8] * z,
+    )
+
+
+def mat_determinant(m: Mat3) -> float:
+    """Return the determinant."""
+    return (
+        m[0] * (m[4] * m[8] - m[5] * m[7])
+        - m[1] * (m[3] * m[8] - m[5] * m[6])
+        + m[2] * (m[3] * m[7] - m[4] * m[6])
+    )
+
+
+def mat_direction_before(m: Mat3, a: Vec) -> Vec:
+    """Return the direction that m takes to the direction of a.
+
+    It is the adjugate times a, with the determinant's sign, so its length means nothing; zeros if
+    m flattens space.
+    """
+    x, y, z = mat_columns(m)
+    sign = 1.0 if mat_determinant(m) >= 0.0 else -1.0
+    yz, zx, xy = cross(y, z), cross(z, x), cross(x, y)
+    return (sign * dot(yz, a), sign * dot(zx, a), sign * dot(xy, a))

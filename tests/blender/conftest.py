@@ -1,0 +1,50 @@
+"""What every test in Blender stands on: the registered add-on and an empty file.
+
+Serves the `bpy` wheel (pytest is started by Python) and a real Blender (by tests/run.py) alike.
+Fixtures of other files that make data ask for `empty_file`, so that they run after it.
+"""
+
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+
+import bpy
+import pytest
+
+
+def pytest_report_header() -> str:
+    kind = "real Blender" if bpy.app.binary_path else "bpy wheel"
+    python = "{}.{}.{}".format(*sys.version_info)
+    return f"Blender {bpy.app.version_string} ({kind}, Python {python})"
+
+
+@pytest.fixture(scope="session")
+def addon() -> Iterator[ModuleType]:
+    """The add-on's package, registered for the whole session."""
+    import addon
+
+    try:
+        addon.register()
+        yield addon
+    finally:
+        try:
+            addon.unregister()
+        finally:
+            clear_handlers()
+
+
+def clear_handlers() -> None:
+    """Leave no handler of ours behind, even if registering broke off half-way.
+
+    A wheel that ends with one crashes (4.2) or hangs (4.5), and the true error is never seen.
+    """
+    for name in dir(bpy.app.handlers):
+        handlers = getattr(bpy.app.handlers, name)
+        if isinstance(handlers, list):
+            handlers[:] = [one for one in handlers if not one.__module__.startswith("addon")]
+
+
+@pytest.fixture(autouse=True)
+def empty_file(addon: ModuleType) -> None:
+    """Each test starts in a new, empty file with factory settings."""
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)

@@ -1,0 +1,83 @@
+"""Install the built zip in a real Blender, use it, and disable it again.
+
+blender --background --factory-startup --python-exit-code 1 --python tests/install.py -- ZIP
+
+The caller sets BLENDER_USER_RESOURCES to a temporary folder: this installs for good.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import bpy
+
+MODULE = "bl_ext.user_default.fabrik_ik"
+
+
+def install(package: Path) -> None:
+    """Install and enable the zip as the user does with “Install from Disk”."""
+    bpy.ops.extensions.package_install_files(
+        filepath=str(package), repo="user_default", enable_on_install=True
+    )
+    assert MODULE in bpy.context.preferences.addons, "the extension is not enabled"
+    assert hasattr(bpy.types.Object, "fabrik"), "Object.fabrik does not exist"
+
+
+def make_armature() -> bpy.types.Object:
+    """Add an armature of three connected bones, 3 m long, upright and slightly bent."""
+    armature = bpy.data.objects.new("Arm", bpy.data.armatures.new("Arm"))
+    bpy.context.collection.objects.link(armature)
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    joints = ((0, 0, 0), (0.1, 0, 1), (0.1, 0, 2), (0, 0, 3))
+    parent = None
+    for number, name in enumerate(("Bone", "Bone.001", "Bone.002")):
+        bone = armature.data.edit_bones.new(name)
+        bone.head, bone.tail = joints[number], joints[number + 1]
+        bone.parent, bone.use_connect = parent, parent is not None
+        parent = bone
+    bpy.ops.object.mode_set(mode="OBJECT")
+    return armature
+
+
+def check_it_reaches() -> None:
+    """The tip comes to the target, in a frame change and in an edit."""
+    armature = make_armature()
+    target = bpy.data.objects.new("Target", None)
+    bpy.context.collection.objects.link(target)
+    target.location = (1.5, 0.5, 1.0)
+    item = armature.fabrik.constraints.add()
+    item.bone = "Bone.002"
+    item.target = target
+    bpy.context.scene.frame_set(2)
+    check_tip(armature, target)
+    target.location = (-1.0, 1.0, 1.2)
+    bpy.context.view_layer.update()
+    check_tip(armature, target)
+
+
+def check_tip(armature: bpy.types.Object, target: bpy.types.Object) -> None:
+    """The tip's tail is where the target is, within a millimetre."""
+    evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    tip = evaluated.matrix_world @ evaluated.pose.bones["Bone.002"].tail
+    distance = (tip - target.matrix_world.translation).length
+    assert distance < 1e-3, f"the tip is {distance:.4f} m from its target"
+
+
+def disable() -> None:
+    """Disable the extension; nothing of it may stay behind."""
+    bpy.ops.preferences.addon_disable(module=MODULE)
+    assert not hasattr(bpy.types.Object, "fabrik"), "Object.fabrik is still there"
+    lists = (getattr(bpy.app.handlers, name) for name in dir(bpy.app.handlers))
+    handlers = [handler for known in lists if isinstance(known, list) for handler in known]
+    left = [handler for handler in handlers if handler.__module__.startswith(MODULE)]
+    assert not left, f"handlers are still there: {left}"
+
+
+if __name__ == "__main__":
+    # Blender only counts an error as one (--python-exit-code) if it leaves the script.
+    assert "BLENDER_USER_RESOURCES" in os.environ, "set BLENDER_USER_RESOURCES to an empty folder"
+    install(Path(sys.argv[sys.argv.index("--") + 1]).resolve())
+    check_it_reaches()
+    disable()
+    print(f"Installed, used and disabled in Blender {bpy.app.version_string}: all is well.")

@@ -1,0 +1,66 @@
+"""Build the extension's zip with Blender's own tool, and have it validated before and after.
+
+The tool is taken out of the `bpy` wheel of the Python that runs this script; Blender itself is not
+started. Prints the path of the zip.
+"""
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+STAGE = ROOT / "build" / "fabrik_ik"
+DIST = ROOT / "dist"
+
+
+def blender_ext(*arguments: str | Path) -> None:
+    """Run Blender's extension tool; its messages go to standard error."""
+    bpy = find_spec("bpy")
+    if bpy is None or bpy.origin is None:
+        sys.exit("package: this Python has no bpy, and so no extension tool of Blender")
+    pattern = "*/scripts/addons_core/bl_pkg/cli/blender_ext.py"
+    tool = next(Path(bpy.origin).parent.glob(pattern))
+    command = [sys.executable, str(tool), *map(str, arguments)]
+    subprocess.run(command, check=True, stdout=sys.stderr)
+
+
+def stage() -> None:
+    """Lay out the package: the builder wants `__init__.py` beside the manifest."""
+    shutil.rmtree(STAGE, ignore_errors=True)
+    shutil.copytree(ROOT / "addon", STAGE, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+    for name in ("blender_manifest.toml", "LICENSE"):
+        shutil.copy(ROOT / name, STAGE)
+
+
+def make_reproducible(package: Path) -> None:
+    """Write the zip anew, sorted and without dates, so that the same inputs give the same zip."""
+    with zipfile.ZipFile(package) as archive:
+        files = {name: archive.read(name) for name in sorted(archive.namelist())}
+    with zipfile.ZipFile(package, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            entry = zipfile.ZipInfo(name)  # dated 1980, the first day that a zip knows
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, data, compress_type=zipfile.ZIP_DEFLATED)
+
+
+def main() -> None:
+    """Stage, validate, build, validate."""
+    stage()
+    blender_ext("validate", STAGE)
+    shutil.rmtree(DIST, ignore_errors=True)
+    DIST.mkdir()
+    blender_ext("build", "--source-dir", STAGE, "--output-dir", DIST)
+    (package,) = DIST.glob("*.zip")
+    make_reproducible(package)
+    blender_ext("validate", package)
+    print(package.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"package: Blender's extension tool refused it (exit code {error.returncode})")
