@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import bpy
 
@@ -23,6 +24,8 @@ class Channels:
 
     def rotation(self, bone: str, channel: str) -> tuple[list[int], list[int]]:
         """Return which numbers of a bone's rotation channel are keyed, and which are driven."""
+        if not self.keyed and not self.driven:
+            return [], []
         path = f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{channel}'
         return (
             [i for i in range(4) if (path, i) in self.keyed],
@@ -43,7 +46,9 @@ def actions(ob: bpy.types.Object) -> Iterator[tuple[bpy.types.Action, object]]:
                 yield strip.action, getattr(strip, "action_slot", None)
 
 
-def _curve_lists(action: bpy.types.Action, slot: object) -> list[bpy.types.ActionFCurves]:
+def _curve_lists(
+    action: Any, slot: object
+) -> list[bpy.types.bpy_prop_collection[bpy.types.FCurve]]:
     """Return the lists of F-curves that an action has for a slot."""
     if not hasattr(action, "layers"):  # Before 4.4 an action was one plain list of curves.
         return [action.fcurves]
@@ -101,8 +106,8 @@ def _copy(source: bpy.types.Object, to: bpy.types.Object, path: str, index: int)
     Raises:
         ValueError, KeyError, AttributeError: If there is no such property, or it cannot be set.
     """
-    value = source.path_resolve(path)
-    present = to.path_resolve(path)
+    value: Any = source.path_resolve(path)
+    present: Any = to.path_resolve(path)
     if hasattr(value, "__getitem__") and not isinstance(value, str):
         if present[index] != value[index]:
             present[index] = value[index]
@@ -111,7 +116,7 @@ def _copy(source: bpy.types.Object, to: bpy.types.Object, path: str, index: int)
         return
     custom = CUSTOM.fullmatch(path)
     owner_path, name = custom.groups() if custom else path.rpartition(".")[::2]
-    owner = to.path_resolve(owner_path) if owner_path else to
+    owner: Any = to.path_resolve(owner_path) if owner_path else to
     if custom:
         owner[bpy.utils.unescape_identifier(name)] = value
     else:

@@ -8,7 +8,11 @@ armature is then part of every update of its targets, an update without our arma
 of our business.
 """
 
+from typing import Any, cast
+
 import bpy
+
+from .access import settings
 
 PATH = "fabrik.dependency"
 
@@ -19,14 +23,15 @@ Source = tuple[bpy.types.Object, str]
 def declare(armature: bpy.types.Object) -> None:
     """Make the driver's variables agree with the targets and poles of the constraints."""
     wanted = _sources(armature)
-    curve = armature.animation_data and armature.animation_data.drivers.find(PATH)
+    animation = armature.animation_data
+    curve: Any = animation.drivers.find(PATH) if animation else None
     if not wanted:
         if curve:
             armature.driver_remove(PATH)
         return
     if curve and curve.driver.is_valid and _declared(curve.driver) == wanted:
         return
-    driver = (curve or armature.driver_add(PATH)).driver
+    driver = (curve or cast(Any, armature.driver_add(PATH))).driver
     driver.type = "SUM"
     driver.is_valid = True
     for variable in list(driver.variables):
@@ -40,13 +45,13 @@ def declare(armature: bpy.types.Object) -> None:
 
 def _sources(armature: bpy.types.Object) -> list[Source]:
     sources: list[Source] = []
-    for item in armature.fabrik.constraints:  # type: ignore[attr-defined]
-        for source in ((item.target, item.subtarget), (item.pole_target, item.pole_subtarget)):
+    for item in settings(armature).constraints:
+        for ob, bone in ((item.target, item.subtarget), (item.pole_target, item.pole_subtarget)):
             # The armature is evaluated for its own sake, and needs no hint of it.
-            if source[0] not in (None, armature) and source not in sources:
-                sources.append(source)
+            if ob is not None and ob != armature and (ob, bone) not in sources:
+                sources.append((ob, bone))
     return sources
 
 
-def _declared(driver: bpy.types.Driver) -> list[Source]:
+def _declared(driver: Any) -> list[Source]:
     return [(v.targets[0].id, v.targets[0].bone_target) for v in driver.variables]

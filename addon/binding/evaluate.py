@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import dist, isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bpy
 
 from ..core import Frame, Goal, Posture, head_in_parent, inverse, point_in, pose_chain
 from ..core.vectors import Vec
 from . import animation
+from .access import session_uid, settings
 from .plan import ChainPlan, Plan, Point, ProblemError, current
-from .properties import FabrikConstraint, settings
 from .read import Snapshot
 from .write import write_poses, write_report
+
+if TYPE_CHECKING:
+    from .properties import FabrikConstraint
 
 
 def evaluate(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
@@ -46,7 +49,7 @@ class Task:
 
 
 def _solve_one(scene: Snapshot, chain: ChainPlan) -> None:
-    item = chain.rig.object.fabrik.constraints[chain.item]
+    item = settings(chain.rig.object).constraints[chain.item]
     try:
         task = _read(scene, chain)
         if task is None:
@@ -160,7 +163,7 @@ def _concerned(
     """Return the armatures to solve, and those whose animation was evaluated just now."""
     if not plan.rigs:
         return set(), set()
-    updated = {update.id.original.session_uid for update in depsgraph.updates}
+    updated = {session_uid(update.id) for update in depsgraph.updates}
     rigs: set[int] = set()
     for uid in plan.rigs.keys() & updated:
         rigs |= plan.groups[uid]
@@ -179,7 +182,7 @@ def _is_foreign(depsgraph: bpy.types.Depsgraph) -> bool:
     context = bpy.context
     if depsgraph.mode == "RENDER" or context.view_layer is None:
         return True
-    return (
-        depsgraph.view_layer.name != context.view_layer.name
-        or depsgraph.scene.original != context.scene
-    )
+    layer, scene = depsgraph.view_layer, depsgraph.scene
+    if layer is None or scene is None:
+        return True
+    return layer.name != context.view_layer.name or scene.original != context.scene

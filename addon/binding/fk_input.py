@@ -15,6 +15,7 @@ from math import acos, pi
 import bpy
 
 from . import animation
+from .access import pose_bones
 from .plan import NO_INPUT
 from .rotation import RotationChannels, channel_of, channel_values, floats, quaternion
 from .skeleton import Skeleton
@@ -50,7 +51,7 @@ class FkInput:
             is_fresh: Whether its animation was evaluated just now, so that the evaluated copy
                 holds the values of its F-curves and not what we wrote since.
         """
-        bones = rig.object.pose.bones
+        bones = pose_bones(rig.object)
         self.rig = rig
         self.bones = bones
         self.evaluated = evaluated
@@ -61,14 +62,23 @@ class FkInput:
         bones.foreach_get("fabrik_mode", self.modes)
         self.kept = floats(bones, "fabrik_input", 4)
         self.written = floats(bones, "fabrik_output", 4)
+        self._inputs: dict[int, list[float]] = {}
 
     def of(self, bone: int) -> list[float]:
         """Return the FK input of a bone, in the numbers of its rotation mode."""
+        if bone not in self._inputs:
+            self._inputs[bone] = self._input(bone)
+        return self._inputs[bone]
+
+    def _input(self, bone: int) -> list[float]:
         mode = self.original.modes[bone]
         channel, size = channel_of(mode)
-        evaluated, original = self.evaluated.values(bone), self.original.values(bone)
+        original = self.original.values(bone)
         kept, written = self._record(bone, mode, original)
         keyed, driven = self.animated.rotation(self.rig.names[bone], channel)
+        if not keyed and not driven:
+            return kept[:size] if written is not None and written[:size] == original else original
+        evaluated = self.evaluated.values(bone)
         free = [i for i in range(size) if i not in keyed and i not in driven]
         result = list(original)
         # Each kind is judged as a whole: a turn by hand changes some numbers of a quaternion and

@@ -13,8 +13,8 @@ import bpy
 from bpy.app.handlers import persistent
 
 from . import dependencies, fk_input, plan
+from .access import settings
 from .evaluate import evaluate
-from .properties import settings
 
 _is_inside = False
 

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import bpy
 from mathutils import Vector
 
 from ..core.bend import STRAIGHT, bend_direction, chain_axis
 from ..core.vectors import Vec, across, length
+from .access import pose_bones, rest_bones, settings
 from .skeleton import Skeleton, vector
+
+if TYPE_CHECKING:
+    from .properties import FabrikConstraint
 
 NO_INPUT = -100
 """`PoseBone.fabrik_mode` of a bone that holds its own pose and no solved one."""
@@ -63,7 +68,7 @@ class ChainPlan:
     @property
     def name(self) -> str:
         """The constraint's name."""
-        return self.rig.object.fabrik.constraints[self.item].name
+        return settings(self.rig.object).constraints[self.item].name
 
     @property
     def root_parent(self) -> int:
@@ -128,7 +133,7 @@ def _make() -> Plan:
     for ob in bpy.data.objects:
         if ob.type != "ARMATURE" or ob.pose is None:
             continue
-        count = len(ob.fabrik.constraints)
+        count = len(settings(ob).constraints)
         recorded = _recorded(ob)
         if not count and not recorded:
             continue
@@ -146,14 +151,15 @@ def _make() -> Plan:
 
 
 def _recorded(ob: bpy.types.Object) -> set[int]:
-    modes = [NO_INPUT] * len(ob.pose.bones)
-    ob.pose.bones.foreach_get("fabrik_mode", modes)
+    bones = pose_bones(ob)
+    modes = [NO_INPUT] * len(bones)
+    bones.foreach_get("fabrik_mode", modes)
     return {i for i, mode in enumerate(modes) if mode != NO_INPUT}
 
 
 def _resolved(rig: Skeleton, index: int) -> ChainPlan:
     chain = ChainPlan(rig, index)
-    item = rig.object.fabrik.constraints[index]
+    item = settings(rig.object).constraints[index]
     try:
         _resolve_bones(chain, item)
         chain.target = _point(item, "target", "subtarget")
@@ -165,7 +171,7 @@ def _resolved(rig: Skeleton, index: int) -> ChainPlan:
     return chain
 
 
-def _resolve_bones(chain: ChainPlan, item: bpy.types.PropertyGroup) -> None:
+def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
     rig = chain.rig
     if not item.bone:
         raise ProblemError("There is no tip bone: choose the last bone of the chain")
@@ -187,7 +193,7 @@ def _resolve_bones(chain: ChainPlan, item: bpy.types.PropertyGroup) -> None:
 
 
 def _rest_bend(chain: ChainPlan) -> Vec | None:
-    bones = chain.rig.object.data.bones
+    bones = rest_bones(chain.rig.object)
     names = chain.rig.names
     last = bones[names[chain.bones[-1]]]
     tip = bones[names[chain.tip_bone]].head_local if chain.tip_bone >= 0 else last.tail_local
@@ -205,7 +211,7 @@ def _rest_bend(chain: ChainPlan) -> Vec | None:
     return vector(root_axes.transposed() @ Vector(bend))
 
 
-def _point(item: bpy.types.PropertyGroup, pointer: str, bone_name: str) -> Point | None:
+def _point(item: FabrikConstraint, pointer: str, bone_name: str) -> Point | None:
     ob = getattr(item, pointer)
     if ob is None:
         return None
@@ -217,14 +223,14 @@ def _point(item: bpy.types.PropertyGroup, pointer: str, bone_name: str) -> Point
     return Point(ob, skeleton, _bone_index(skeleton, item, bone_name))
 
 
-def _bone_index(rig: Skeleton, item: bpy.types.PropertyGroup, field_name: str) -> int:
+def _bone_index(rig: Skeleton, item: FabrikConstraint, field_name: str) -> int:
     """Return the bone that a field of the constraint names, following it if it was renamed.
 
     Each bone that a constraint names remembers that name, so the one that remembers a name which
     no bone has any more is the bone that had it.
     """
     name = getattr(item, field_name)
-    bones = rig.object.pose.bones
+    bones = pose_bones(rig.object)
     if name not in rig.index:
         heirs = [bone.name for bone in bones if bone.fabrik_name == name]
         if not heirs:
@@ -372,7 +378,7 @@ class _Walk:
         What we cannot place ahead of Blender is said in the chain's note.
         """
         ob, bone = node
-        owner = ob if bone < 0 else ob.pose.bones[skeleton_of(ob).names[bone]]
+        owner = ob if bone < 0 else pose_bones(ob)[skeleton_of(ob).names[bone]]
         follows = False
         for con in active_constraints(owner):
             point = constraint_point(con)
@@ -389,12 +395,12 @@ class _Walk:
         return moves or follows
 
 
-def active_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[bpy.types.Constraint]:
+def active_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any]:
     """Return Blender's own constraints of an object or bone that do something."""
     return [con for con in owner.constraints if not con.mute and con.influence > 0.0]
 
 
-def constraint_point(con: bpy.types.Constraint) -> Point | None:
+def constraint_point(con: Any) -> Point | None:
     """Return what one of Blender's constraints looks at."""
     ob = getattr(con, "target", None)
     if ob is None:
@@ -407,7 +413,7 @@ def constraint_point(con: bpy.types.Constraint) -> Point | None:
     return Point(ob.original)
 
 
-def _is_foreseen(con: bpy.types.Constraint, bone: int, source_moves: bool) -> bool:
+def _is_foreseen(con: Any, bone: int, source_moves: bool) -> bool:
     """Return whether `read` places what this constraint acts on as Blender will."""
     if con.influence < 1.0 or con.owner_space != "WORLD" or con.target_space != "WORLD":
         return False

@@ -7,7 +7,7 @@ and library overrides of bones treat them as they treat the bone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 from bpy.props import (
@@ -44,14 +44,15 @@ OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
 
 def _value_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     """Let Blender evaluate the armature, and with it the constraint, again."""
-    item.id_data.update_tag()
+    cast(bpy.types.Object, item.id_data).update_tag()
 
 
 def _structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     """Throw the plan away and tell Blender what the armature now depends on."""
+    armature = cast(bpy.types.Object, item.id_data)
     plan.discard()
-    dependencies.declare(item.id_data)
-    item.id_data.update_tag()
+    dependencies.declare(armature)
+    armature.update_tag()
 
 
 class FabrikConstraint(bpy.types.PropertyGroup):
@@ -265,53 +266,53 @@ class FabrikSettings(bpy.types.PropertyGroup):
 CLASSES = (FabrikConstraint, FabrikSettings)
 
 
-def settings(armature: bpy.types.Object) -> FabrikSettings:
-    """Return what an armature object carries for the extension."""
-    return armature.fabrik  # type: ignore[attr-defined]
+def _bone_properties() -> dict[str, object]:
+    hidden: dict[str, Any] = {"options": {"HIDDEN"}, "override": OVERRIDABLE}
+    return {
+        "fabrik_input": FloatVectorProperty(
+            name="FK Input",
+            description="Rotation of the bone as it was posed, in the numbers of its rotation mode",
+            size=4,
+            **hidden,
+        ),
+        "fabrik_output": FloatVectorProperty(
+            name="Solved Rotation",
+            description="Rotation that was written last; another one was turned by hand",
+            size=4,
+            **hidden,
+        ),
+        "fabrik_mode": IntProperty(
+            name="Rotation Mode",
+            description="Rotation mode in which the FK input and the solved rotation are kept",
+            default=plan.NO_INPUT,
+            **hidden,
+        ),
+        "fabrik_name": StringProperty(
+            name="Known Name",
+            description="Name by which constraints know the bone, to follow a new one",
+            **hidden,
+        ),
+    }
 
 
 def register() -> None:
     """Give objects and pose bones their properties."""
     for cls in CLASSES:
         bpy.utils.register_class(cls)
-    bpy.types.Object.fabrik = PointerProperty(
+    cast(Any, bpy.types.Object).fabrik = PointerProperty(
         name="FABRIK IK",
         description="Inverse kinematics constraints of an armature object",
         type=FabrikSettings,
-        override=OVERRIDABLE,
+        override={"LIBRARY_OVERRIDABLE"},
     )
-    hidden = {"options": {"HIDDEN"}, "override": OVERRIDABLE}
-    bpy.types.PoseBone.fabrik_input = FloatVectorProperty(
-        name="FK Input",
-        description="Rotation of the bone as it was posed, in the numbers of its rotation mode",
-        size=4,
-        **hidden,
-    )
-    bpy.types.PoseBone.fabrik_output = FloatVectorProperty(
-        name="Solved Rotation",
-        description="Rotation that was written last, by which a rotation by hand is recognised",
-        size=4,
-        **hidden,
-    )
-    bpy.types.PoseBone.fabrik_mode = IntProperty(
-        name="Rotation Mode",
-        description="Rotation mode in which the FK input and the solved rotation are kept",
-        default=plan.NO_INPUT,
-        **hidden,
-    )
-    bpy.types.PoseBone.fabrik_name = StringProperty(
-        name="Known Name",
-        description="Name by which constraints know the bone, so that they can follow a new one",
-        **hidden,
-    )
+    for name, bone_property in _bone_properties().items():
+        setattr(bpy.types.PoseBone, name, bone_property)
 
 
 def unregister() -> None:
     """Take the properties away; what they hold stays in the file."""
-    del bpy.types.PoseBone.fabrik_name
-    del bpy.types.PoseBone.fabrik_mode
-    del bpy.types.PoseBone.fabrik_output
-    del bpy.types.PoseBone.fabrik_input
-    del bpy.types.Object.fabrik
+    for name in _bone_properties():
+        delattr(bpy.types.PoseBone, name)
+    del cast(Any, bpy.types.Object).fabrik
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)

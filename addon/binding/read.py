@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import cast
 
 import bpy
 from mathutils import Matrix
 
 from ..core import WHOLE, Frame, Local, bone_frame, frame_in, point_in
 from ..core.vectors import ORIGIN, Quat, Vec
+from .access import pose_bones
 from .fk_input import FkInput
 from .plan import (
     TURNED_ONLY,
@@ -37,7 +39,7 @@ class Pose:
         self.rig = rig
         self.is_fresh = is_fresh
         self.evaluated = rig.object.evaluated_get(depsgraph)
-        self.bones = self.evaluated.pose.bones
+        self.bones = pose_bones(self.evaluated)
         self.turned: dict[int, Quat] = {}
         self.locals: dict[int, Local] = {}
         self.frames: dict[int, Frame] = {}
@@ -185,10 +187,11 @@ class Snapshot:
         return world
 
     def _parent_world(self, ob: bpy.types.Object) -> Frame:
-        world = self.world(ob.parent)
-        if ob.parent_type != "BONE" or ob.parent.type != "ARMATURE":
+        parent = cast(bpy.types.Object, ob.parent)
+        world = self.world(parent)
+        if ob.parent_type != "BONE" or parent.type != "ARMATURE":
             return world
-        rig = skeleton_of(ob.parent)
+        rig = skeleton_of(parent)
         bone = rig.index.get(ob.parent_bone)
         if bone is None:
             return world

@@ -71,7 +71,8 @@ def channel_values(mode: int, rotation: Quat, near: Sequence[float]) -> list[flo
     turn = Quaternion(rotation)
     if mode == AXIS_ANGLE:
         axis, angle = turn.to_axis_angle()
-        opposite = sum(a * b for a, b in zip(axis, near[1:4], strict=True)) < 0.0
-        return [-angle, *(-axis)] if opposite else [angle, *axis]
+        sign = -1.0 if axis.dot(near[1:4]) < 0.0 else 1.0
+        return [angle * sign, axis.x * sign, axis.y * sign, axis.z * sign]
     order = EULER_ORDERS[mode - 1]
-    return list(turn.to_euler(order, Euler(near[:3], order)))
+    angles = turn.to_euler(order, Euler(near[:3], order))
+    return [angles.x, angles.y, angles.z]

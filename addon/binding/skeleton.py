@@ -9,6 +9,7 @@ from mathutils import Matrix, Vector
 
 from ..core import Bone
 from ..core.vectors import Mat3, Vec
+from .access import pose_bones, rest_bones
 
 
 class Skeleton:
@@ -21,7 +22,7 @@ class Skeleton:
         """Read the tree of bones; rest poses are read when they are asked for."""
         self.object = armature
         self.uid: int = armature.session_uid
-        bones = armature.pose.bones
+        bones = pose_bones(armature)
         self.names: list[str] = bones.keys()
         self.index = {name: i for i, name in enumerate(self.names)}
         parents = [bone.parent for bone in bones]
@@ -31,18 +32,16 @@ class Skeleton:
     def bone(self, i: int) -> Bone:
         """Return the rest pose of a bone, in the terms of the solver."""
         if i not in self._bones:
-            self._bones[i] = _rest(self.object.data.bones[self.names[i]])
+            self._bones[i] = _rest(rest_bones(self.object)[self.names[i]])
         return self._bones[i]
 
     @cached_property
     def connected(self) -> frozenset[int]:
         """Bones whose location channel Blender ignores."""
-        flags = [bone.use_connect for bone in self.object.data.bones]
-        names = self.object.data.bones.keys()
         return frozenset(
-            self.index[name]
-            for name, flag in zip(names, flags, strict=True)
-            if flag and name in self.index
+            self.index[bone.name]
+            for bone in rest_bones(self.object)
+            if bone.use_connect and bone.name in self.index
         )
 
     def chain_up(self, tip: int) -> list[int]:

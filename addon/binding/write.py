@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from array import array
-
-import bpy
+from typing import TYPE_CHECKING
 
 from ..core import State
 from . import animation
 from .plan import Plan
 from .read import Pose, Snapshot
 from .rotation import channel_of, channel_values
+
+if TYPE_CHECKING:
+    from .properties import FabrikConstraint
 
 
 def write_poses(scene: Snapshot, plan: Plan, is_foreign: bool) -> None:
@@ -65,7 +67,7 @@ def _result(pose: Pose, bone: int, given: list[float]) -> list[float]:
 
 
 def write_report(
-    item: bpy.types.PropertyGroup, state: State | str, error: float, sweeps: int, message: str
+    item: FabrikConstraint, state: State | str, error: float, sweeps: int, message: str
 ) -> None:
     """Write what the panel shows of a constraint."""
     for name, value in (("state", state), ("iterations_used", sweeps), ("message", message)):

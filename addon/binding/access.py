@@ -1,0 +1,30 @@
+"""Typed ways to data that Blender's stubs do not know, or know only as “maybe there”."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import bpy
+
+if TYPE_CHECKING:
+    from .properties import FabrikSettings
+
+
+def settings(armature: bpy.types.ID) -> FabrikSettings:
+    """Return what an armature object carries for the extension."""
+    return cast(Any, armature).fabrik
+
+
+def pose_bones(armature: bpy.types.Object) -> bpy.types.bpy_prop_collection[Any]:
+    """Return the pose bones of an armature object that has a pose."""
+    return cast(Any, armature).pose.bones
+
+
+def rest_bones(armature: bpy.types.Object) -> bpy.types.bpy_prop_collection[bpy.types.Bone]:
+    """Return the rest bones of an armature object."""
+    return cast(Any, armature).data.bones
+
+
+def session_uid(item: bpy.types.ID | None) -> int:
+    """Return the number that tells data-blocks apart; an evaluated copy has its original's."""
+    return cast(Any, item).original.session_uid
