@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import acos, cos, dist, pi, sin, sqrt
 
-from .chain import Chain, Goal, Solution, State
+from .chain import Chain, Goal, Point, Solution, State
 from .frames import Frame, point_in
 from .solve import solve
 from .vectors import (
@@ -268,16 +268,18 @@ def pose_chain(
     bend = mat_apply(frames[0][0], rest_bend or (0.0, 0.0, 1.0))
     joints = (*[head for _, head in frames], tip)
     chain = Chain(joints, bend)
-    solution: Solution
-    for done in range(UNEVEN_ROUNDS):
+    rounds = 0
+    while True:
         solution = solve(chain, goal, solver, iterations, tolerance)
         rotations, frames = _swung(bones, locals_, arms, parent, solution.joints)
         tip = point_in(frames[-1], tip_in_bone)
         heads = [head for _, head in frames] + [tip]
-        lengths = tuple([dist(heads[i], heads[i + 1]) for i in range(len(bones))])
-        if dist(tip, solution.joints[-1]) <= 0.01 * tolerance * sum(lengths):
+        lengths = [dist(heads[i], heads[i + 1]) for i in range(len(bones))]
+        missed = dist(tip, solution.joints[-1])
+        rounds += 1
+        if missed <= 0.01 * tolerance * sum(lengths) or rounds == UNEVEN_ROUNDS:
             break
-        share = min(1.0, WHOLE_ROUNDS / (done + 1))
+        share = min(1.0, WHOLE_ROUNDS / rounds)
         aimed = zip(chain.bone_lengths(), lengths, strict=True)
         chain = Chain(joints, bend, tuple([old + share * (new - old) for old, new in aimed]))
     reached = dist(tip, goal.target) <= (1.0 + 1e-6) * tolerance * sum(lengths)
@@ -309,16 +311,17 @@ def _swung(
     locals_: Sequence[Local],
     arms: Sequence[Vec],
     parent: Frame,
-    joints: Sequence[Vec],
+    joints: Sequence[Point],
 ) -> tuple[list[Quat], list[Frame]]:
     """Point each bone, from the root on, at its solved next joint; return rotations and frames."""
     rotations: list[Quat] = []
     frames: list[Frame] = []
     for bone, local, arm, joint in zip(bones, locals_, arms, joints[1:], strict=True):
         axes, post_scale = inherited_axes(bone, parent[0])
+        x, y, z = joint
         head = head_of(bone, local, parent)
         carried = quat_turn(local.rotation, _times(_times(arm, local.scale), post_scale))
-        wanted = mat_direction_before(axes, sub(joint, head))
+        wanted = mat_direction_before(axes, sub((x, y, z), head))
         side = quat_turn(local.rotation, (1.0, 0.0, 0.0))
         rotation = quat_unit(quat_product(quat_between(carried, wanted, side), local.rotation))
         rotations.append(rotation)

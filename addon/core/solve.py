@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from .bend import chain_axis, completed, facing_pole, started, with_lengths
+from .bend import chain_axis, facing_pole, started, with_lengths
 from .ccd import ccd
 from .chain import Chain, Goal, Point, Solution, reach
+from .edge import completed
 from .fabrik import fabrik
 from .two_bone import two_bone
 from .vectors import ORIGIN, Vec, add, length, scaled, sub, unit

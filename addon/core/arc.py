@@ -1,0 +1,104 @@
+"""The chain as an arc: one and the same angle at all its joints."""
+
+from collections.abc import Callable, Sequence
+from math import cos, hypot, pi, sin
+
+from .vectors import Vec, add, scaled
+
+CLOSED = 1e-6
+"""Ends that are nearer than this make a ring, which has no chord."""
+
+
+def arc(lengths: Sequence[float], axis: Vec, side: Vec, chord: float) -> list[Vec]:
+    """Return the chain with one and the same angle at all joints, its ends ``chord`` apart."""
+    flat = _flat_arc(lengths, _arc_angle(lengths, chord))
+    tip_x, tip_y = flat[-1]
+    span = hypot(tip_x, tip_y)
+    if span > CLOSED:
+        ux, uy = tip_x / span, tip_y / span
+    else:  # A closed ring has no chord: it stands as in the limit, its ends about to part.
+        _, _, dx, dy = _tip_motion(lengths, _nearest_angle(lengths))
+        speed = hypot(dx, dy)
+        ux, uy = -dx / speed, -dy / speed
+    return [add(scaled(axis, x * ux + y * uy), scaled(side, y * ux - x * uy)) for x, y in flat]
+
+
+def _flat_arc(lengths: Sequence[float], angle: float) -> list[tuple[float, float]]:
+    x = y = heading = 0.0
+    joints = [(x, y)]
+    for size in lengths:
+        x += size * cos(heading)
+        y += size * sin(heading)
+        joints.append((x, y))
+        heading -= angle
+    return joints
+
+
+def _arc_angle(lengths: Sequence[float], chord: float) -> float:
+    """Return the angle at each joint that leaves the ends ``chord`` apart, or the nearest.
+
+    The span falls as the angle grows, up to the nearest that the ends get.
+    """
+
+    def excess(angle: float) -> float:
+        x, y = _flat_arc(lengths, angle)[-1]
+        return hypot(x, y) - chord
+
+    return zero_of_falling(excess, _nearest_angle(lengths))
+
+
+def zero_of_falling(excess: Callable[[float], float], high: float) -> float:
+    """Return where a falling function becomes zero between 0 and ``high``, or the nearer end.
+
+    It is found by false position (Illinois).
+    """
+    low, above, below = 0.0, excess(0.0), excess(high)
+    if above <= 0.0:
+        return low
+    if below >= 0.0:
+        return high
+    middle = low
+    for _ in range(60):
+        middle = (low * below - high * above) / (below - above)
+        error = excess(middle)
+        if abs(error) < 1e-13:
+            break
+        if error > 0.0:
+            low, above, below = middle, error, below * 0.5
+        else:
+            high, below, above = middle, error, above * 0.5
+    return middle
+
+
+def _nearest_angle(lengths: Sequence[float]) -> float:
+    """Return the angle at each joint up to which the ends of the chain come nearer.
+
+    Bones of one length close to a ring. Of others the ends may part again before: up to the
+    half turn of π / (n − 1) at each joint none do, and from there bisection finds where.
+    """
+    low, high = pi / max(1, len(lengths) - 1), 2.0 * pi / len(lengths)
+    if low >= high or not _ends_part(lengths, high):
+        return high
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        if _ends_part(lengths, middle):
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def _ends_part(lengths: Sequence[float], angle: float) -> bool:
+    """Tell whether the span grows with the angle: the sign of its derivative."""
+    x, y, dx, dy = _tip_motion(lengths, angle)
+    return x * dx + y * dy > 0.0
+
+
+def _tip_motion(lengths: Sequence[float], angle: float) -> tuple[float, float, float, float]:
+    """Return the end of the flat arc, and its derivative by the angle."""
+    x = y = dx = dy = 0.0
+    for i, size in enumerate(lengths):
+        along, aside = size * cos(i * angle), size * sin(i * angle)
+        x, y = x + along, y - aside
+        dx, dy = dx - i * aside, dy - i * along
+    return x, y, dx, dy

@@ -1,0 +1,76 @@
+"""The edge of a chain's reach, where sweeps alone would never arrive."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from .arc import zero_of_falling
+from .bend import chain_axis
+from .vectors import (
+    NO_TURN,
+    ORIGIN,
+    Vec,
+    add,
+    length,
+    mix,
+    quat_between,
+    quat_mix,
+    quat_turn,
+    scaled,
+    sub,
+    unit,
+)
+
+EDGE = 0.05
+"""How near to the edge of its reach a chain of length 1 is not left to the sweeps alone."""
+
+
+def completed(
+    joints: list[Vec],
+    lengths: Sequence[float],
+    target: Vec,
+    shell: tuple[float, float],
+    tolerance: float,
+) -> list[Vec]:
+    """Bring the tip the rest of the way to a target at the edge of reach.
+
+    The nearer the target is to the edge, where the chain is straight or folded, the more sweeps it
+    takes, without bound: whatever their number, the chain would snap straight at the edge. There
+    its bones turn towards that pose by one and the same share, until the ends are as far apart as
+    they should be, and the chain swings onto the target. It does so in part between `EDGE` and
+    half of it, and up to twice the tolerance, so that the answer has no jump.
+    """
+    inner, outer = shell
+    distance, missed = length(target), length(sub(joints[-1], target))
+    margin = min(outer - distance, distance - inner if inner > 0.0 else outer)
+    near = 2.0 - 2.0 * margin / EDGE
+    if missed <= tolerance or near <= 0.0:
+        return joints
+    share = min(1.0, near) * min(1.0, (missed - tolerance) / max(tolerance, 1e-12))
+    span = length(joints[-1])
+    wanted = span + share * (distance - span)
+    # Without an inner edge the folded chain may be longer than the span that it should have.
+    placed = _unbent(joints, lengths, wanted) if wanted > span or inner > 0.0 else joints
+    swing = quat_mix(NO_TURN, quat_between(placed[-1], target, (0.0, 0.0, 1.0)), share)
+    return [quat_turn(swing, joint) for joint in placed]
+
+
+def _unbent(joints: Sequence[Vec], lengths: Sequence[float], span: float) -> list[Vec]:
+    """Return the chain turned towards the straight, or the folded, pose until it has the span."""
+    axis = chain_axis(joints)
+    farther = span > length(joints[-1])
+    longest = max(range(len(lengths)), key=lengths.__getitem__)
+    ends = [axis if farther or i == longest else scaled(axis, -1.0) for i in range(len(lengths))]
+    starts = [unit(sub(b, a)) or axis for a, b in pairwise(joints)]
+
+    def pose(share: float) -> list[Vec]:
+        placed = [ORIGIN]
+        for start, end, size in zip(starts, ends, lengths, strict=True):
+            direction = unit(mix(start, end, share)) or end
+            placed.append(add(placed[-1], scaled(direction, size)))
+        return placed
+
+    def excess(share: float) -> float:
+        reached = length(pose(share)[-1])
+        return span - reached if farther else reached - span
+
+    return pose(zero_of_falling(excess, 1.0))

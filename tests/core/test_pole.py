@@ -1,0 +1,173 @@
+"""The pole turns the plane of the bend, and nothing else."""
+
+import math
+import random
+
+import pytest
+from core import SOLVERS
+from core.vectors import Vec, across, add, cross, dot, length, sub, unit
+from strategies import (
+    Point,
+    answer,
+    arched,
+    assert_no_jump,
+    farthest,
+    moved,
+    random_chain,
+    random_direction,
+    random_target,
+    shell_of,
+    straight,
+)
+
+solvers = pytest.mark.parametrize("solver", SOLVERS)
+
+
+def vec(point: Point) -> Vec:
+    return (point[0], point[1], point[2])
+
+
+def direction(a: Point, b: Point) -> Vec:
+    found = unit(sub(vec(b), vec(a)))
+    assert found is not None
+    return found
+
+
+def bend_of(joints: tuple[Point, ...], axis: Vec) -> Vec:
+    """Where the inner joints stand off the axis through the root, on the whole."""
+    bulge: Vec = (0.0, 0.0, 0.0)
+    for joint in joints[1:-1]:
+        bulge = add(bulge, across(sub(vec(joint), vec(joints[0])), axis))
+    return bulge
+
+
+def angle_from_pole(joints: tuple[Point, ...], target: Point, pole: Point) -> float:
+    """From the pole to the bend about root → target, by the right-hand rule."""
+    axis = direction(joints[0], target)
+    to_pole = across(sub(vec(pole), vec(joints[0])), axis)
+    bend = bend_of(joints, axis)
+    assert length(bend) > 1e-6
+    return math.atan2(dot(axis, cross(to_pole, bend)), dot(to_pole, bend))
+
+
+def limb(solver: str, rng: random.Random) -> tuple[Point, ...]:
+    bones = 2 if solver == "TWO_BONE" else rng.randint(2, 12)
+    return straight([1.0] * bones) if rng.random() < 0.3 else random_chain(rng, bones)
+
+
+@solvers
+def test_the_bend_faces_the_pole_plus_the_angle(solver: str) -> None:
+    rng = random.Random(1)
+    for _ in range(200):
+        joints = limb(solver, rng)
+        target = random_target(rng, joints, low=0.1, high=0.9)
+        pole = moved(joints[0], random_direction(rng), 10.0 ** rng.uniform(-3.0, 6.0))
+        angle = rng.choice((0.0, rng.uniform(-math.pi, math.pi)))
+        solved = answer(joints, target, solver, pole, angle).joints
+        miss = angle_from_pole(solved, target, pole) - angle
+        assert math.remainder(miss, 2.0 * math.pi) == pytest.approx(0.0, abs=1e-6)
+
+
+@solvers
+def test_the_tip_stays_where_it_is_when_the_pole_turns(solver: str) -> None:
+    rng = random.Random(2)
+    for _ in range(100):
+        bones = 2 if solver == "TWO_BONE" else rng.randint(2, 12)
+        joints = random_chain(rng, bones)
+        target = random_target(rng, joints, low=0.0, high=1.1)
+        residual = answer(joints, target, solver).residual
+        for angle in (0.0, 1.0, 3.0):
+            turned = answer(joints, target, solver, random_direction(rng), angle)
+            assert turned.residual == pytest.approx(residual, abs=1e-12)
+
+
+@solvers
+def test_a_target_on_the_root_stays_reached_when_the_pole_turns(solver: str) -> None:
+    joints = arched([1.0, 1.0])
+    for angle in (0.0, 1.0, 3.0):
+        solution = answer(joints, joints[0], solver, (0.3, -0.4, 1.0), angle)
+        assert solution.state == "REACHED"
+
+
+@solvers
+def test_a_pole_on_the_axis_keeps_the_plane_of_the_input_pose(solver: str) -> None:
+    rng = random.Random(3)
+    for _ in range(50):
+        joints = random_chain(rng, 2 if solver == "TWO_BONE" else rng.randint(2, 8))
+        target = random_target(rng, joints, low=0.1, high=0.9)
+        axis = direction(joints[0], target)
+        kept = answer(joints, target, solver).joints
+        for along in (-1e9, -1.0, 0.0, 0.5, 2.0, 1e9):
+            pole = moved(joints[0], axis, along)
+            assert farthest(answer(joints, target, solver, pole).joints, kept) <= 1e-12
+
+
+@solvers
+def test_a_straight_chain_whose_pole_is_on_the_axis_bends_to_its_own_side(solver: str) -> None:
+    joints, target, up = straight([1.0, 1.0]), (1.2, 0.0, 0.0), (0.0, 0.0, 1.0)
+    expected = answer(joints, target, solver, bend=up).joints
+    assert expected[1][2] > 0.5
+    for pole in ((-3.0, 0.0, 0.0), (0.0, 0.0, 0.0), (5.0, 0.0, 0.0)):
+        assert answer(joints, target, solver, pole, bend=up).joints == expected
+
+
+@solvers
+def test_a_straight_chain_bends_towards_its_pole_before_its_own_side(solver: str) -> None:
+    joints = straight([1.0, 1.0])
+    solved = answer(joints, (1.2, 0.0, 0.0), solver, (1.0, -2.0, 0.0), bend=(0.0, 0.0, 1.0)).joints
+    assert solved[1] == pytest.approx((0.6, -0.8, 0.0), abs=1e-4)
+
+
+@solvers
+def test_in_two_dimensions_the_pole_chooses_the_side(solver: str) -> None:
+    for joints in (((0.0, 0.0), (0.8, 0.6), (1.6, 0.0)), ((0.0, 0.0), (1.0, 0.0), (2.0, 0.0))):
+        for side in (-1.0, 1.0):
+            solved = answer(joints, (1.2, 0.0), solver, (0.6, side)).joints
+            assert solved[1] == pytest.approx((0.6, 0.8 * side), abs=1e-3)
+
+
+def test_a_pole_far_away_and_near_the_axis_does_not_change_the_lengths() -> None:
+    """Rounding leaves of such a pole's side little that is at right angles to the axis."""
+    joints, target = arched([0.5, 0.5]), (0.48, 0.64, 0.0)
+    for aside in (1e-3, 1.0, 1e3):
+        pole = (0.6e12, 0.8e12, aside)
+        solved = answer(joints, target, "TWO_BONE", pole).joints
+        assert math.dist(solved[0], solved[1]) == pytest.approx(0.5, rel=1e-9)
+        assert math.dist(solved[2], target) <= 1e-9
+
+
+@pytest.mark.parametrize(
+    ("solver", "bones"), [("TWO_BONE", 2), *[("FABRIK", n) for n in (2, 3, 5, 10)], ("CCD", 3)]
+)
+@pytest.mark.parametrize("pose", ["straight", "bent"])
+def test_no_jump_where_the_pole_goes_around(solver: str, bones: int, pose: str) -> None:
+    lengths = [1.0 / bones] * bones
+    joints = straight(lengths) if pose == "straight" else arched(lengths)
+
+    def around(t: float) -> tuple[Point, ...]:
+        pole = (0.5, math.cos(2.0 * math.pi * t), math.sin(2.0 * math.pi * t))
+        return answer(joints, (0.6, 0.05, 0.1), solver, pole).joints
+
+    def angle(t: float) -> tuple[Point, ...]:
+        turn = 2.0 * math.pi * t
+        return answer(joints, (0.6, 0.05, 0.1), solver, (0.5, 0.5, 0.6), turn).joints
+
+    assert_no_jump(around)
+    assert_no_jump(angle)
+    assert farthest(around(0.0), around(1.0)) <= 1e-6
+
+
+@solvers
+def test_no_jump_where_a_chain_with_a_pole_stretches_out(solver: str) -> None:
+    joints = arched([0.5, 0.5])
+
+    def path(t: float) -> tuple[Point, ...]:
+        return answer(joints, (0.8 + 0.4 * t, 0.1, 0.0), solver, (0.5, -0.3, 1.0)).joints
+
+    assert_no_jump(path)
+
+
+def test_the_pole_of_a_chain_out_of_reach_changes_nothing() -> None:
+    joints = arched([1.0, 1.0, 1.0])
+    target = (0.0, 2.0 * shell_of(joints)[1], 0.0)
+    assert answer(joints, target, pole=(1.0, 0.0, 5.0)).joints == answer(joints, target).joints

@@ -1,0 +1,99 @@
+"""The closed-form limb of two bones, and cyclic coordinate descent."""
+
+import math
+import random
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from core import SOLVERS
+from strategies import (
+    TOLERANCE,
+    answer,
+    arched,
+    lengths_of,
+    random_chain,
+    random_target,
+)
+
+
+def test_two_bones_reach_every_reachable_target_in_one_sweep(
+    figure: Callable[[str, str], None],
+) -> None:
+    rng = random.Random(1)
+    worst, reached, limbs = 0.0, 0, 2000
+    for i in range(limbs):
+        joints = random_chain(rng, 2, 2 + i % 2)
+        solution = answer(joints, random_target(rng, joints, low=0.0, high=1.0), "TWO_BONE")
+        worst = max(worst, solution.residual)
+        reached += solution.state == "REACHED"
+        assert solution.sweeps <= 1
+    figure("TWO_BONE reaches a reachable target", f"{100 * reached / limbs:.2f} %, to {worst:.1e}")
+    assert reached == limbs
+    assert worst <= 1e-9
+
+
+def test_the_elbow_has_the_angle_of_the_law_of_cosines() -> None:
+    rng = random.Random(2)
+    for _ in range(200):
+        joints = random_chain(rng, 2)
+        a, b = lengths_of(joints)
+        target = random_target(rng, joints, low=0.05)
+        root, elbow, tip = answer(joints, target, "TWO_BONE").joints
+        c = math.dist(root, target)
+        to_root = [p - q for p, q in zip(root, elbow, strict=True)]
+        to_tip = [p - q for p, q in zip(tip, elbow, strict=True)]
+        cosine = sum(p * q for p, q in zip(to_root, to_tip, strict=True)) / (a * b)
+        assert cosine == pytest.approx((a * a + b * b - c * c) / (2.0 * a * b), abs=1e-9)
+
+
+def test_two_bone_and_converged_fabrik_agree_on_the_tip(
+    figure: Callable[[str, str], None],
+) -> None:
+    rng = random.Random(3)
+    worst = 0.0
+    for _ in range(200):
+        joints = random_chain(rng, 2)
+        target = random_target(rng, joints, low=0.1)
+        closed = answer(joints, target, "TWO_BONE").joints
+        swept = answer(joints, target, iterations=5000, tolerance=1e-8).joints
+        worst = max(worst, math.dist(closed[-1], swept[-1]) / sum(lengths_of(joints)))
+    figure("TWO_BONE and converged FABRIK: tips differ by", f"{worst:.1e}")
+    assert worst <= 1e-6
+
+
+def test_ccd_turns_from_the_tip_to_the_root() -> None:
+    """The last bone turns first and has the tip on the line to the target: the arm rests."""
+    limb = [(0.0, 0.0, 0.0), (0.5, 0.0, 0.0), (0.5, 0.5, 0.0)]
+    _, elbow, tip = SOLVERS["CCD"](limb, [0.5, 0.5], (0.7, 0.0, 0.0))
+    assert elbow == pytest.approx((0.5, 0.0, 0.0), abs=1e-12)
+    assert tip == pytest.approx((1.0, 0.0, 0.0), abs=1e-12)
+
+
+def test_ccd_comes_nearer_with_every_sweep() -> None:
+    rng = random.Random(4)
+    for _ in range(50):
+        joints = random_chain(rng, rng.randint(3, 10))
+        target = random_target(rng, joints, low=0.1, high=0.9)
+        misses = [answer(joints, target, "CCD", iterations=n).residual for n in range(6)]
+        assert all(b <= a + 1e-12 for a, b in pairwise(misses))
+
+
+def test_ccd_reaches_reachable_targets(figure: Callable[[str, str], None]) -> None:
+    rng = random.Random(5)
+    reached, chains = 0, 300
+    for _ in range(chains):
+        joints = random_chain(rng, rng.randint(3, 20))
+        target = random_target(rng, joints, low=0.1, high=0.9)
+        solution = answer(joints, target, "CCD", iterations=100)
+        reached += solution.residual <= TOLERANCE * sum(lengths_of(joints))
+    # It is known to be slow, and is here to compare with.
+    figure("CCD reaches a reachable target, 3–20 bones", f"{100 * reached / chains:.2f} %")
+    assert reached >= 0.75 * chains
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_single_bone_or_limb_points_at_its_target(solver: str) -> None:
+    joints = arched([1.0, 1.0]) if solver == "TWO_BONE" else arched([2.0])
+    solved = answer(joints, (0.0, 0.0, 3.0), solver).joints
+    assert solved[-1] == pytest.approx((0.0, 0.0, 2.0), abs=1e-12)
