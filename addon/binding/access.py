@@ -20,9 +20,9 @@ def pose_bones(armature: bpy.types.Object) -> bpy.types.bpy_prop_collection[Any]
     return cast(Any, armature).pose.bones
 
 
-def rest_bones(armature: bpy.types.Object) -> bpy.types.bpy_prop_collection[bpy.types.Bone]:
-    """Return the rest bones of an armature object."""
-    return cast(Any, armature).data.bones
+def rest_bone(armature: bpy.types.Object, name: str) -> bpy.types.Bone:
+    """Return the rest of a pose bone; by its name alone it is not found while that is edited."""
+    return pose_bones(armature)[name].bone
 
 
 def session_uid(item: bpy.types.ID | None) -> int:

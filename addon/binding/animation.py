@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import bpy
+
+from .access import settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +37,22 @@ class Channels:
 
 def actions(ob: bpy.types.Object) -> Iterator[tuple[bpy.types.Action, object]]:
     """Yield each action that animates the object, with its slot where Blender has slots."""
+    for holder in _holders(ob):
+        if holder.action:
+            yield holder.action, getattr(holder, "action_slot", None)
+
+
+def _holders(ob: bpy.types.Object) -> Iterator[Any]:
+    """Yield all that can hold an action: the animation data and the strips of the NLA."""
     data = ob.animation_data
     if data is None:
         return
-    if data.action:
-        yield data.action, getattr(data, "action_slot", None)
-    for track in data.nla_tracks:
-        for strip in track.strips:
-            if strip.action:
-                yield strip.action, getattr(strip, "action_slot", None)
+    yield data
+    strips: list[Any] = [strip for track in data.nla_tracks for strip in track.strips]
+    while strips:
+        strip = strips.pop(0)
+        yield strip
+        strips += strip.strips  # Those inside a meta strip.
 
 
 def _curve_lists(
@@ -121,3 +130,65 @@ def _copy(source: bpy.types.Object, to: bpy.types.Object, path: str, index: int)
         owner[bpy.utils.unescape_identifier(name)] = value
     else:
         setattr(owner, name, value)
+
+
+ITEM = re.compile(r"fabrik\.constraints\[(\d+)\](.*)", re.DOTALL)
+"""Splits the path of a constraint's setting into its place in the list and the rest."""
+
+
+def reindex(ob: bpy.types.Object, places: Mapping[int, int | None]) -> None:
+    """Let F-curves and drivers of the constraints follow them to new places in the list.
+
+    An action that other armatures with constraints use as well, or that is linked, is copied
+    first: theirs stay where they are.
+
+    Args:
+        ob: The armature, not in the NLA's tweak mode.
+        places: The new place of each item by its old one; None if it was removed.
+    """
+    data = ob.animation_data
+    if data is None:
+        return
+    _reindex_curves(data.drivers, places)
+    elsewhere = {
+        _key(holder)
+        for other in bpy.data.objects
+        if other != ob and settings(other).constraints
+        for holder in _holders(other)
+    }
+    own: dict[tuple[int, int], Any] = {}
+    for holder in _holders(ob):
+        action, key = holder.action, _key(holder)
+        if action is None:
+            continue
+        if key not in own:
+            is_own = action.is_editable and key not in elsewhere
+            own[key] = action if is_own else action.copy()
+            for curves in _curve_lists(own[key], _slot(own[key], key[1])):
+                _reindex_curves(curves, places)
+        if own[key] != action:
+            holder.action = own[key]
+            if key[1]:
+                holder.action_slot = _slot(own[key], key[1])
+
+
+def _key(holder: Any) -> tuple[int, int]:
+    """Return what tells the curves of one holder from those of another."""
+    uid = holder.action.session_uid if holder.action else 0
+    return uid, getattr(holder, "action_slot_handle", 0)
+
+
+def _slot(action: Any, handle: int) -> object:
+    return next((slot for slot in getattr(action, "slots", ()) if slot.handle == handle), None)
+
+
+def _reindex_curves(curves: Any, places: Mapping[int, int | None]) -> None:
+    for curve in list(curves):
+        found = ITEM.fullmatch(curve.data_path)
+        if found is None or int(found[1]) not in places:
+            continue
+        place = places[int(found[1])]
+        if place is None:
+            curves.remove(curve)
+        else:
+            curve.data_path = f"fabrik.constraints[{place}]{found[2]}"

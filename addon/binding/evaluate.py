@@ -12,7 +12,7 @@ from ..core import Frame, Goal, Posture, head_in_parent, inverse, point_in, pose
 from ..core.vectors import Vec
 from . import animation
 from .access import session_uid, settings
-from .plan import ChainPlan, Plan, Point, ProblemError, current
+from .plan import ChainPlan, Plan, Point, ProblemError, current, discard
 from .read import Snapshot
 from .write import write_poses, write_report
 
@@ -24,6 +24,10 @@ def evaluate(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     """Pose all chains that an update of a depsgraph concerns."""
     plan = current()
     rigs, fresh = _concerned(plan, depsgraph, is_frame_change)
+    if plan.is_stale(rigs):
+        discard()
+        plan = current()
+        rigs, fresh = _concerned(plan, depsgraph, is_frame_change)
     if not rigs:
         return
     scene = Snapshot(plan, depsgraph, rigs, fresh)
@@ -31,6 +35,8 @@ def evaluate(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         if chain.rig.uid in rigs:
             _solve_one(scene, chain)
     write_poses(scene, plan, _is_foreign(depsgraph))
+    if plan.freed & rigs:
+        discard()  # They are the animator's again, and Blender's to place.
 
 
 @dataclass(slots=True)
@@ -55,7 +61,7 @@ def _solve_one(scene: Snapshot, chain: ChainPlan) -> None:
         if task is None:
             write_report(item, "DISABLED", 0.0, 0, "")
             return
-        posture = pose_chain(**task.arguments)
+        posture = _posed(chain, task)
     except ProblemError as problem:
         write_report(item, "INVALID", 0.0, 0, str(problem))
         return
@@ -64,6 +70,16 @@ def _solve_one(scene: Snapshot, chain: ChainPlan) -> None:
     message = chain.note or _explanation(task, posture)
     error = dist(tip_world, task.target_world)
     write_report(item, posture.state, error, posture.solution.sweeps, message)
+
+
+def _posed(chain: ChainPlan, task: Task) -> Posture:
+    try:
+        return pose_chain(**task.arguments)
+    except (ValueError, OverflowError):
+        raise ProblemError(
+            f"“{chain.rig.object.name}” has a bone in the chain with no finite place: "
+            "check its channels and its constraint's numbers"
+        ) from None
 
 
 def _read(scene: Snapshot, chain: ChainPlan) -> Task | None:
@@ -121,13 +137,54 @@ def _read(scene: Snapshot, chain: ChainPlan) -> Task | None:
     )
 
 
+def present(
+    depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, index: int
+) -> tuple[Task, Posture]:
+    """Solve a constraint as the last update of a depsgraph did, and write nothing.
+
+    Returns:
+        What was solved, and the whole solution beside the frames of the FK input.
+
+    Raises:
+        ProblemError: If the constraint is off or cannot work.
+    """
+    plan = current()
+    rigs = _evaluated(plan, depsgraph, plan.groups[session_uid(armature)])
+    scene = Snapshot(plan, depsgraph, rigs, set())
+    for chain in plan.chains:
+        if chain.rig.object == armature and chain.item == index:
+            return _input_and_solution(scene, chain)
+        if chain.rig.uid in rigs:
+            _turn(scene, chain)
+    raise ProblemError(f"“{armature.name}” has no such constraint")
+
+
+def _input_and_solution(scene: Snapshot, chain: ChainPlan) -> tuple[Task, Posture]:
+    task = _read(scene, chain)
+    if task is None:
+        raise ProblemError("The constraint is off: turn it on, and its Influence up")
+    task.arguments["influence"] = 0.0
+    return task, _posed(chain, task)
+
+
+def _turn(scene: Snapshot, chain: ChainPlan) -> None:
+    """Pose a chain for those that hang on it."""
+    try:
+        task = _read(scene, chain)
+        if task is not None:
+            scene.turn(chain.rig, chain.bones, _posed(chain, task).rotations)
+    except ProblemError:
+        pass
+
+
 def _evaluated_item(scene: Snapshot, chain: ChainPlan) -> FabrikConstraint:
     """Return the constraint with its animated values."""
     items = settings(scene.poses[chain.rig.uid].evaluated).constraints
-    if chain.item < len(items):
+    present_items = settings(chain.rig.object).constraints
+    if len(items) == len(present_items):
         return items[chain.item]
-    # The evaluated copy was made before the constraint was added.
-    return settings(chain.rig.object).constraints[chain.item]
+    # The evaluated copy was made before a constraint was added or removed.
+    return present_items[chain.item]
 
 
 def _undone(world: Frame, armature: bpy.types.Object) -> Frame:
@@ -167,7 +224,7 @@ def _concerned(
     rigs: set[int] = set()
     for uid in plan.rigs.keys() & updated:
         rigs |= plan.groups[uid]
-    rigs = {uid for uid in rigs if plan.rigs[uid].object.evaluated_get(depsgraph).is_evaluated}
+    rigs = _evaluated(plan, depsgraph, rigs)
     if is_frame_change:
         return rigs, rigs
     return rigs, {
@@ -175,6 +232,11 @@ def _concerned(
         for uid in rigs
         if any(act.session_uid in updated for act, _ in animation.actions(plan.rigs[uid].object))
     }
+
+
+def _evaluated(plan: Plan, depsgraph: bpy.types.Depsgraph, rigs: set[int]) -> set[int]:
+    """Return those of the armatures that the depsgraph holds."""
+    return {uid for uid in rigs if plan.rigs[uid].object.evaluated_get(depsgraph).is_evaluated}
 
 
 def _is_foreign(depsgraph: bpy.types.Depsgraph) -> bool:

@@ -25,10 +25,18 @@ SAME_TURN = 1e-4
 
 _animated: dict[int, tuple[tuple[object, ...], animation.Channels]] = {}
 
+_earlier: dict[tuple[int, str], dict[tuple[float, ...], list[float]]] = {}
+"""Solutions that were overwritten at this frame, and the inputs that they were solved from."""
+
 
 def forget_animation() -> None:
     """Look again which channels are animated."""
     _animated.clear()
+
+
+def forget_earlier() -> None:
+    """Forget what was overwritten: at another frame nobody goes back to it."""
+    _earlier.clear()
 
 
 def _channels(ob: bpy.types.Object) -> animation.Channels:
@@ -62,6 +70,7 @@ class FkInput:
         bones.foreach_get("fabrik_mode", self.modes)
         self.kept = floats(bones, "fabrik_input", 4)
         self.written = floats(bones, "fabrik_output", 4)
+        self._saved = (self.modes[:], self.kept[:], self.written[:])
         self._inputs: dict[int, list[float]] = {}
 
     def of(self, bone: int) -> list[float]:
@@ -77,7 +86,7 @@ class FkInput:
         kept, written = self._record(bone, mode, original)
         keyed, driven = self.animated.rotation(self.rig.names[bone], channel)
         if not keyed and not driven:
-            return kept[:size] if written is not None and written[:size] == original else original
+            return self._unanimated(bone, original, kept[:size], written and written[:size])
         evaluated = self.evaluated.values(bone)
         free = [i for i in range(size) if i not in keyed and i not in driven]
         result = list(original)
@@ -94,6 +103,18 @@ class FkInput:
                 result[i] = source[i]
         return result
 
+    def _unanimated(
+        self, bone: int, present: list[float], kept: list[float], written: list[float] | None
+    ) -> list[float]:
+        """Return the input of a channel that only we and the animator set."""
+        if written is None or present == written:
+            return kept if written else present
+        # While a bone is being turned it takes many values, and Escape gives back the one that
+        # was there before: a solution, which stands for the input that it was solved from.
+        earlier = _earlier.setdefault((self.rig.uid, self.rig.names[bone]), {})
+        earlier[tuple(written)] = kept
+        return earlier.get(tuple(present), present)
+
     def _record(
         self, bone: int, mode: int, original: list[float]
     ) -> tuple[list[float], list[float] | None]:
@@ -105,6 +126,8 @@ class FkInput:
         written = self.written[bone * 4 : bone * 4 + 4].tolist()
         if recorded == mode:
             return kept, written
+        if recorded > 0 and mode > 0 and written[:3] == original:
+            return kept, written  # Between orders of Euler angles Blender keeps the numbers.
         # Blender converts a channel when the rotation mode is changed. If it converted what we
         # wrote, the input is converted as well; else the bone was turned besides.
         a, b = quaternion(recorded, written), quaternion(mode, original)
@@ -126,12 +149,8 @@ class FkInput:
 
     def save(self) -> None:
         """Write what changed to the bones."""
-        for name, kind, now in (
-            ("fabrik_mode", "i", self.modes),
-            ("fabrik_input", "f", self.kept),
-            ("fabrik_output", "f", self.written),
-        ):
-            before = array(kind, [0]) * len(now)
-            self.bones.foreach_get(name, before)
-            if now != before:
-                self.bones.foreach_set(name, now)
+        now = (self.modes, self.kept, self.written)
+        names = ("fabrik_mode", "fabrik_input", "fabrik_output")
+        for name, values, saved in zip(names, now, self._saved, strict=True):
+            if values != saved:
+                self.bones.foreach_set(name, values)

@@ -31,7 +31,9 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
             plan.discard(skeletons=True)
         elif depsgraph.id_type_updated("SCENE"):
             plan.discard()
-        if not is_frame_change and depsgraph.id_type_updated("ACTION"):
+        if is_frame_change:
+            fk_input.forget_earlier()
+        elif depsgraph.id_type_updated("ACTION"):
             fk_input.forget_animation()
         evaluate(depsgraph, is_frame_change)
     except Exception:
@@ -80,17 +82,21 @@ def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
 def _forget() -> None:
     plan.discard(skeletons=True)
     fk_input.forget_animation()
+    fk_input.forget_earlier()
 
 
 def refresh() -> None:
     """Have all armatures of the file solved by an update at once."""
+    layer = bpy.context.view_layer
+    if layer is not None and layer.depsgraph is None:
+        layer.update()  # The first update of a new depsgraph calls no handler.
     for ob in bpy.data.objects:
         if ob.type == "ARMATURE" and settings(ob).constraints:
             if ob.library is None:
                 dependencies.declare(ob)
             ob.update_tag()
-    if bpy.context.view_layer is not None:
-        bpy.context.view_layer.update()
+    if layer is not None:
+        layer.update()
 
 
 HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (

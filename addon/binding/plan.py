@@ -16,7 +16,7 @@ from mathutils import Vector
 
 from ..core.bend import STRAIGHT, bend_direction, chain_axis
 from ..core.vectors import Vec, across, length
-from .access import pose_bones, rest_bones, settings
+from .access import pose_bones, rest_bone, settings
 from .skeleton import Skeleton, vector
 
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ class Plan:
         moved: For each armature the bones that are posed, or hang on a posed bone.
         carried: Objects that hang on a moved bone.
         groups: For each armature all that are evaluated whenever it is.
+        lists: For each armature the names and tip bones of its constraints.
+        freed: The armatures with bones that no chain poses any more and that get their pose back.
     """
 
     chains: list[ChainPlan] = field(default_factory=list)
@@ -95,6 +97,12 @@ class Plan:
     moved: dict[int, set[int]] = field(default_factory=dict)
     carried: set[int] = field(default_factory=set)
     groups: dict[int, set[int]] = field(default_factory=dict)
+    lists: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
+    freed: set[int] = field(default_factory=set)
+
+    def is_stale(self, rigs: set[int]) -> bool:
+        """Return whether a script changed the list of one of the armatures, which tells nobody."""
+        return any(_listed(self.rigs[uid].object) != self.lists[uid] for uid in rigs)
 
 
 _plan: Plan | None = None
@@ -124,6 +132,9 @@ def skeleton_of(armature: bpy.types.Object) -> Skeleton:
     known = _skeletons.get(armature.session_uid)
     if known is None:
         known = _skeletons[armature.session_uid] = Skeleton(armature)
+        for bone in pose_bones(armature):
+            if bone.fabrik_name in known.index and bone.fabrik_name != bone.name:
+                bone.fabrik_name = ""  # A copy, which is not the one that constraints mean.
     return known
 
 
@@ -143,11 +154,18 @@ def _make() -> Plan:
         plan.rigs[rig.uid] = rig
         plan.posed[rig.uid] = recorded.union(*[chain.bones for chain in own])
         plan.moved[rig.uid] = rig.below(plan.posed[rig.uid])
+        plan.lists[rig.uid] = _listed(ob)
+        if recorded.difference(*[chain.bones for chain in own]):
+            plan.freed.add(rig.uid)
     walk = _Walk(plan, chains)
     plan.chains = walk.ordered()
     plan.carried = walk.carried
     plan.groups = walk.groups()
     return plan
+
+
+def _listed(ob: bpy.types.Object) -> list[tuple[str, str]]:
+    return [(item.name, item.bone) for item in settings(ob).constraints]
 
 
 def _recorded(ob: bpy.types.Object) -> set[int]:
@@ -190,24 +208,38 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
         )
     chain.bones = up[-item.chain_count :]
     chain.rest_bend = _rest_bend(chain)
+    chain.note = _disturbance(chain)
+
+
+def _disturbance(chain: ChainPlan) -> str:
+    """Name a constraint that moves a bone of the chain after it was solved, if there is one."""
+    bones = pose_bones(chain.rig.object)
+    for bone in (bones[chain.rig.names[i]] for i in chain.bones):
+        for con in active_constraints(bone):
+            return (
+                f"“{bone.name}” has its own constraint “{con.name}”, which acts after the chain "
+                "is solved and may take the tip away: mute it, or move it to another bone"
+            )
+    return ""
 
 
 def _rest_bend(chain: ChainPlan) -> Vec | None:
-    bones = rest_bones(chain.rig.object)
-    names = chain.rig.names
-    last = bones[names[chain.bones[-1]]]
-    tip = bones[names[chain.tip_bone]].head_local if chain.tip_bone >= 0 else last.tail_local
-    root = bones[names[chain.bones[0]]].head_local
-    heads = [bones[names[i]].head_local for i in chain.bones]
+    rig = chain.rig
+    bones = [rest_bone(rig.object, rig.names[i]) for i in chain.bones]
+    tip = bones[-1].tail_local
+    if chain.tip_bone >= 0:
+        tip = rest_bone(rig.object, rig.names[chain.tip_bone]).head_local
+    root = bones[0].head_local
+    heads = [bone.head_local for bone in bones]
     joints = [vector(point - root) for point in (*heads, tip)]
     axis = chain_axis(joints)
     size = sum(length(vector(b - a)) for a, b in zip(heads, (*heads[1:], tip), strict=True))
-    if max(length(across(joint, axis)) for joint in joints) < STRAIGHT * size:
+    if max(length(across(joint, axis)) for joint in joints) <= STRAIGHT * size:
         return None
     bend = bend_direction([vector((p - root) / size) for p in (*heads, tip)], axis)
     if bend is None:
         return None
-    root_axes = bones[names[chain.bones[0]]].matrix_local.to_3x3()
+    root_axes = bones[0].matrix_local.to_3x3()
     return vector(root_axes.transposed() @ Vector(bend))
 
 
@@ -380,14 +412,19 @@ class _Walk:
         ob, bone = node
         owner = ob if bone < 0 else pose_bones(ob)[skeleton_of(ob).names[bone]]
         follows = False
-        for con in active_constraints(owner):
+        # What a bone does in world space changes its pose when its armature is carried along.
+        constraints = active_constraints(owner)
+        carried = bool(constraints) and bone >= 0 and self._visit((ob, -1), seen, needs, chain)
+        is_placed = bone < 0 or bone in self.plan.moved.get(ob.session_uid, ())
+        for con in constraints:
             point = constraint_point(con)
             sources = [] if point is None else [(point.object, -1), (point.object, point.bone)]
             source_moves = False
             for source in sources:
                 source_moves |= self._visit(source, seen, needs, chain)
             follows |= source_moves
-            if (moves or source_moves) and not _is_foreseen(con, bone, source_moves):
+            is_foreseen = is_placed and acts_plainly(con, bone >= 0)
+            if (moves or source_moves or carried) and not is_foreseen:
                 chain.note = (
                     f"“{owner.name}” moves with a solved chain through its constraint "
                     f"“{con.name}”, which acts one update late: use a parent or a plain Child Of"
@@ -413,21 +450,25 @@ def constraint_point(con: Any) -> Point | None:
     return Point(ob.original)
 
 
-def _is_foreseen(con: Any, bone: int, source_moves: bool) -> bool:
+def acts_plainly(con: Any, on_bone: bool) -> bool:
     """Return whether `read` places what this constraint acts on as Blender will."""
     if con.influence < 1.0 or con.owner_space != "WORLD" or con.target_space != "WORLD":
         return False
-    if bone >= 0:
-        return con.type in TURNED_ONLY and not source_moves
+    if on_bone:
+        return con.type in TURNED_ONLY and con.mix_mode == "REPLACE" and _all_axes(con)
     if con.type == "CHILD_OF":
         parts = [
             f"use_{part}_{axis}" for part in ("location", "rotation", "scale") for axis in "xyz"
         ]
         return all(getattr(con, part) for part in parts)
     if con.type == "COPY_LOCATION":
-        plain = con.use_x and con.use_y and con.use_z and con.head_tail == 0.0
-        return plain and not (con.invert_x or con.invert_y or con.invert_z or con.use_offset)
+        return _all_axes(con) and con.head_tail == 0.0 and not con.use_offset
     return con.type == "COPY_TRANSFORMS" and con.mix_mode == "REPLACE" and con.head_tail == 0.0
+
+
+def _all_axes(con: Any) -> bool:
+    used = con.use_x and con.use_y and con.use_z
+    return used and not (con.invert_x or con.invert_y or con.invert_z)
 
 
 def _parents(ob: bpy.types.Object, bone: int) -> Iterator[Node]:

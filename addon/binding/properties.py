@@ -237,7 +237,7 @@ class FabrikSettings(bpy.types.PropertyGroup):
     """All that an armature object carries for the extension."""
 
     if TYPE_CHECKING:
-        constraints: bpy.types.bpy_prop_collection[FabrikConstraint]
+        constraints: bpy.types.bpy_prop_collection_idprop[FabrikConstraint]
         active_index: int
         dependency: float
     else:

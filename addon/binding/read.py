@@ -15,15 +15,29 @@ from typing import cast
 import bpy
 from mathutils import Matrix
 
-from ..core import WHOLE, Frame, Local, bone_frame, frame_in, point_in
-from ..core.vectors import ORIGIN, Quat, Vec
-from .access import pose_bones
+from ..core import WHOLE, Frame, Local, bone_frame, frame_in, inverse, point_in
+from ..core.vectors import (
+    ORIGIN,
+    Mat3,
+    Quat,
+    Vec,
+    dot,
+    length,
+    mat_columns,
+    mat_determinant,
+    mat_from_columns,
+    mat_product,
+    mat_stretched,
+    unit,
+)
+from .access import pose_bones, rest_bone
 from .fk_input import FkInput
 from .plan import (
     TURNED_ONLY,
     Plan,
     Point,
     active_constraints,
+    acts_plainly,
     constraint_point,
     skeleton_of,
 )
@@ -43,6 +57,11 @@ class Pose:
         self.turned: dict[int, Quat] = {}
         self.locals: dict[int, Local] = {}
         self.frames: dict[int, Frame] = {}
+
+    @cached_property
+    def is_at_rest(self) -> bool:
+        """Whether the armature shows its rest pose, whatever the channels are."""
+        return cast(bpy.types.Armature, self.evaluated.data).pose_position == "REST"
 
     @cached_property
     def rotations(self) -> RotationChannels:
@@ -126,7 +145,11 @@ class Snapshot:
         pose = self.poses.get(rig.uid)
         if pose is None:
             pose = self.poses[rig.uid] = Pose(rig, self.depsgraph, False)
-        if rig.uid not in self.rigs or bone not in self.plan.moved[rig.uid]:
+        if (
+            rig.uid not in self.rigs
+            or bone not in self.plan.moved[rig.uid]
+            or pose.is_at_rest  # What chains do is not shown.
+        ):
             return pose.evaluated_frame(bone)
         if bone not in pose.frames:
             pose.frames[bone] = self._moved_frame(pose, bone)
@@ -142,10 +165,30 @@ class Snapshot:
         is_posed = bone in self.plan.posed[rig.uid]
         local = pose.posed_local(bone) if is_posed else pose.local(bone)
         axes, head = bone_frame(rig.bone(bone), local, self.parent_frame(rig, bone))
-        constraints = () if is_posed else active_constraints(pose.bones[bone])
-        if constraints and constraints[-1].type in TURNED_ONLY:
-            axes = pose.evaluated_frame(bone)[0]
+        for con in () if is_posed else active_constraints(pose.bones[bone]):
+            if con.type in TURNED_ONLY:
+                turned = self._copied_rotation(rig, axes, con)
+                axes = pose.evaluated_frame(bone)[0] if turned is None else turned
         return axes, head
+
+    def _copied_rotation(self, rig: Skeleton, axes: Mat3, con: bpy.types.Constraint) -> Mat3 | None:
+        """Return a bone's axes under Copy Rotation: turned as the source, their sizes kept.
+
+        None if only Blender knows.
+        """
+        source = constraint_point(con)
+        if source is None or not acts_plainly(con, on_bone=True):
+            return None
+        world = self.world(rig.object)[0]
+        in_world = mat_product(world, axes)
+        turn = _rotation(self._point_frame(source)[0])
+        if turn is None or mat_determinant(in_world) == 0.0:
+            return None
+        x, y, z = (length(column) for column in mat_columns(in_world))
+        sign = -1.0 if mat_determinant(in_world) < 0.0 else 1.0
+        return mat_product(
+            inverse((world, ORIGIN))[0], mat_stretched(turn, (x * sign, y * sign, z * sign))
+        )
 
     def turn(self, rig: Skeleton, bones: Sequence[int], rotations: Sequence[Quat]) -> None:
         """Set the solved local rotations of a chain; what hangs on it is placed anew."""
@@ -196,6 +239,11 @@ class Snapshot:
         if bone is None:
             return world
         axes, head = self.frame(rig, bone)
+        rest = rest_bone(parent, ob.parent_bone)
+        if rest.use_relative_parent:
+            # They hang on the armature's origin, as the bone has moved it out of the rest pose.
+            moved = frame_in((axes, head), inverse(_frame(rest.matrix_local)))
+            return frame_in(world, moved)
         # Children of a bone hang on its tail.
         tail = point_in((axes, head), (0.0, rig.bone(bone).length, 0.0))
         return frame_in(world, (axes, tail))
@@ -205,6 +253,16 @@ class Snapshot:
         if point.skeleton is None:
             return world
         return frame_in(world, self.frame(point.skeleton, point.bone))
+
+
+def _rotation(axes: Mat3) -> Mat3 | None:
+    """Return the axes without their sizes, None if they are sheared, mirrored or have none."""
+    x, y, z = (unit(column) for column in mat_columns(axes))
+    if x is None or y is None or z is None or mat_determinant(axes) <= 0.0:
+        return None
+    if max(abs(dot(x, y)), abs(dot(y, z)), abs(dot(z, x))) > 1e-5:
+        return None
+    return mat_from_columns(x, y, z)
 
 
 def _frame(matrix: Matrix) -> Frame:

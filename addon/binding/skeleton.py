@@ -9,7 +9,7 @@ from mathutils import Matrix, Vector
 
 from ..core import Bone
 from ..core.vectors import Mat3, Vec
-from .access import pose_bones, rest_bones
+from .access import pose_bones, rest_bone
 
 
 class Skeleton:
@@ -32,16 +32,14 @@ class Skeleton:
     def bone(self, i: int) -> Bone:
         """Return the rest pose of a bone, in the terms of the solver."""
         if i not in self._bones:
-            self._bones[i] = _rest(rest_bones(self.object)[self.names[i]])
+            self._bones[i] = _rest(rest_bone(self.object, self.names[i]))
         return self._bones[i]
 
     @cached_property
     def connected(self) -> frozenset[int]:
         """Bones whose location channel Blender ignores."""
         return frozenset(
-            self.index[bone.name]
-            for bone in rest_bones(self.object)
-            if bone.use_connect and bone.name in self.index
+            i for i, bone in enumerate(pose_bones(self.object)) if bone.bone.use_connect
         )
 
     def chain_up(self, tip: int) -> list[int]:

@@ -42,6 +42,9 @@ from .vectors import (
 
 NO_STRETCH: Vec = (1.0, 1.0, 1.0)
 
+SOLVED = 0.99
+"""The share of the tolerance for the positions; the rest is for the bones to follow them."""
+
 UNEVEN_ROUNDS = 60
 """The most solves for one chain whose lengths change as it turns (see `pose_chain`)."""
 
@@ -270,19 +273,19 @@ def pose_chain(
     chain = Chain(joints, bend)
     rounds = 0
     while True:
-        solution = solve(chain, goal, solver, iterations, tolerance)
+        solution = solve(chain, goal, solver, iterations, SOLVED * tolerance)
         rotations, frames = _swung(bones, locals_, arms, parent, solution.joints)
         tip = point_in(frames[-1], tip_in_bone)
         heads = [head for _, head in frames] + [tip]
         lengths = [dist(heads[i], heads[i + 1]) for i in range(len(bones))]
         missed = dist(tip, solution.joints[-1])
         rounds += 1
-        if missed <= 0.01 * tolerance * sum(lengths) or rounds == UNEVEN_ROUNDS:
+        if missed <= (1.0 - SOLVED) * tolerance * sum(lengths) or rounds == UNEVEN_ROUNDS:
             break
         share = min(1.0, WHOLE_ROUNDS / rounds)
         aimed = zip(chain.bone_lengths(), lengths, strict=True)
         chain = Chain(joints, bend, tuple([old + share * (new - old) for old, new in aimed]))
-    reached = dist(tip, goal.target) <= (1.0 + 1e-6) * tolerance * sum(lengths)
+    reached = dist(tip, goal.target) <= (1.0 + 1e-9) * tolerance * sum(lengths)
     if influence != 1.0:
         pairs = zip(inputs, rotations, strict=True)
         rotations = [quat_mix(given, solved, influence) for given, solved in pairs]

@@ -1,0 +1,141 @@
+"""Changing an armature's list of constraints, with everything that goes with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import bpy
+
+from . import animation, dependencies, plan
+from .access import settings
+from .evaluate import present
+from .placing import new_empty, pole_world, tip_world
+from .plan import ProblemError, skeleton_of
+
+if TYPE_CHECKING:
+    from .properties import FabrikConstraint
+
+
+def active_constraint(armature: bpy.types.Object) -> FabrikConstraint | None:
+    """Return the constraint whose settings are shown, None if there is none."""
+    fabrik = settings(armature)
+    if 0 <= fabrik.active_index < len(fabrik.constraints):
+        return fabrik.constraints[fabrik.active_index]
+    return None
+
+
+def add(
+    armature: bpy.types.Object,
+    bone: str,
+    target: bpy.types.Object | None = None,
+    subtarget: str = "",
+    chain_count: int = 0,
+    solver: str = "AUTO",
+) -> FabrikConstraint:
+    """Add a constraint and make it the active one.
+
+    Args:
+        armature: The armature object.
+        bone: Tip of the chain.
+        target: What the tip reaches for; None makes an Empty where the tip is now.
+        subtarget: Bone of the target.
+        chain_count: Number of bones, of which no more are taken than there are; 0 takes all.
+        solver: As the setting, or ``'AUTO'``: closed form for two bones, FABRIK for more.
+
+    Raises:
+        ProblemError: If the constraint could not work, or would break another one; then nothing
+            has changed.
+    """
+    rig = skeleton_of(armature)
+    length = len(rig.chain_up(rig.index[bone]))
+    count = min(chain_count, length)
+    if solver == "AUTO":
+        solver = "TWO_BONE" if (count or length) == 2 else "FABRIK"
+    broken = set(_problems())
+    made = None
+    if target is None:
+        place, size = tip_world(armature, bone)
+        made = target = new_empty(armature, f"{bone} Target", place, 0.25 * size, "CUBE")
+    fabrik = settings(armature)
+    item = fabrik.constraints.add()
+    item.name = _free_name(armature, bone)
+    item.bone, item.chain_count, item.solver = bone, count, solver
+    item.target, item.subtarget = target, subtarget
+    for key, problem in _problems().items():
+        if key not in broken:
+            fabrik.constraints.remove(len(fabrik.constraints) - 1)
+            if made is not None:
+                bpy.data.objects.remove(made)
+            _changed(armature)
+            raise ProblemError(problem)
+    fabrik.active_index = len(fabrik.constraints) - 1
+    return item
+
+
+def remove(armature: bpy.types.Object, index: int) -> None:
+    """Remove a constraint with its animation; that of the later ones follows them up.
+
+    Raises:
+        ProblemError: If a library override has it from its library.
+    """
+    fabrik = settings(armature)
+    later = range(index + 1, len(fabrik.constraints))
+    try:
+        fabrik.constraints.remove(index)
+    except TypeError:  # Blender's answer for the items that an override has not added itself.
+        raise ProblemError(
+            "The constraint comes from the linked file, and can only be turned off here"
+        ) from None
+    animation.reindex(armature, {index: None} | {i: i - 1 for i in later})
+    if fabrik.active_index >= index:
+        fabrik.active_index = max(0, min(fabrik.active_index, len(fabrik.constraints) - 1))
+    _changed(armature)
+
+
+def swap(armature: bpy.types.Object, index: int, other: int) -> None:
+    """Let two neighbours in the list change places, with their animation."""
+    fabrik = settings(armature)
+    fabrik.constraints.move(index, other)
+    animation.reindex(armature, {index: other, other: index})
+    fabrik.active_index = {index: other, other: index}.get(fabrik.active_index, fabrik.active_index)
+    _changed(armature)
+
+
+def add_pole(
+    depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, index: int
+) -> bpy.types.Object:
+    """Make an Empty that a chain faces already, and let it be its pole.
+
+    Raises:
+        ProblemError: If the constraint is off, cannot work, or has nothing to bend.
+    """
+    place, size = pole_world(*present(depsgraph, armature, index))
+    item = settings(armature).constraints[index]
+    pole = new_empty(armature, f"{item.bone} Pole", place, 0.1 * size, "SPHERE")
+    item.pole_angle = 0.0
+    item.pole_subtarget = ""
+    item.pole_target = pole
+    return pole
+
+
+def _problems() -> dict[tuple[int, int], str]:
+    """Return what is wrong with the constraints of the file, by armature and place in its list."""
+    chains = plan.current().chains
+    return {(chain.rig.uid, chain.item): chain.problem for chain in chains if chain.problem}
+
+
+def _free_name(armature: bpy.types.Object, name: str) -> str:
+    taken = settings(armature).constraints
+    number = 0
+    free = name
+    while free in taken:
+        number += 1
+        free = f"{name}.{number:03}"
+    return free
+
+
+def _changed(armature: bpy.types.Object) -> None:
+    """Have the armature solved anew, without what is gone."""
+    plan.discard()
+    dependencies.declare(armature)
+    armature.update_tag()

@@ -1,0 +1,125 @@
+"""Where to put a target that leaves the tip in place, and a pole that leaves the bend in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import dist
+from typing import Literal, cast
+
+import bpy
+
+from ..core import Posture, point_in
+from ..core.bend import STRAIGHT, bend_direction, chain_axis, off_axis
+from ..core.vectors import (
+    ORIGIN,
+    Vec,
+    across,
+    add,
+    any_across,
+    cross,
+    dot,
+    length,
+    mat_apply,
+    quat_between,
+    quat_turn,
+    scaled,
+    sub,
+    unit,
+)
+from .access import pose_bones
+from .evaluate import Task
+from .plan import ProblemError
+from .skeleton import vector
+
+
+def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
+    """Return the present tail of a bone and the bone's length, in world space."""
+    rig = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    posed = pose_bones(rig)[bone]
+    tail = rig.matrix_world @ posed.tail
+    return vector(tail), (tail - rig.matrix_world @ posed.head).length
+
+
+def pole_world(task: Task, posture: Posture) -> tuple[Vec, float]:
+    """Return a place which the solved chain faces already, and the chain's length there.
+
+    It lies off the middle of the chain by the chain's length, on the side to which the joints on
+    the whole stand off the line from root to target: what would turn to a pole there, stays.
+
+    Args:
+        task: What was solved.
+        posture: The whole solution, with the frames of the FK input.
+
+    Raises:
+        ProblemError: If the chain has only one bone, or no length.
+    """
+    solved = [_vec(joint) for joint in posture.solution.joints]
+    if len(solved) < 3:
+        raise ProblemError("A chain of one bone has no bend: only longer ones can face a pole")
+    root, size = solved[0], _size(solved)
+    if size == 0.0:
+        raise ProblemError("The chain has no length, and so no bend that could face a pole")
+    joints = _measured(solved)
+    axis = unit(sub(task.arguments["goal"].target, root)) or chain_axis(joints)
+    bend = bend_direction(joints, axis) or _coming_bend(task, posture, axis)
+    middle = scaled(_sum(joints[1:-1]), 1.0 / (len(joints) - 2))
+    out = add(scaled(axis, dot(middle, axis)), scaled(bend, dot(middle, bend) + 1.0))
+    root_world, pole, end = (
+        point_in(task.world, add(root, scaled(offset, size))) for offset in (ORIGIN, out, axis)
+    )
+    return pole, length(sub(end, root_world))
+
+
+def _coming_bend(task: Task, posture: Posture, axis: Vec) -> Vec:
+    """Return the side to which a chain that is solved straight will bend: that of its FK input.
+
+    That of a straight one is the bend of its rest pose, as in `pose_chain`.
+    """
+    joints = _measured([*[head for _, head in posture.frames], posture.tip])
+    fk_axis = chain_axis(joints)
+    bend = bend_direction(joints, fk_axis)
+    if bend is None or max(length(across(joint, fk_axis)) for joint in joints) < STRAIGHT:
+        bend = mat_apply(posture.frames[0][0], task.arguments["rest_bend"] or (0.0, 0.0, 1.0))
+    swung = quat_turn(quat_between(fk_axis, axis, cross(fk_axis, bend)), bend)
+    return unit(off_axis(swung, axis) or ORIGIN) or any_across(axis)
+
+
+def _measured(joints: Sequence[Vec]) -> list[Vec]:
+    """Return the joints from the root as origin, with the chain's length as unit."""
+    size = _size(joints)
+    return [scaled(sub(joint, joints[0]), 1.0 / size) for joint in joints]
+
+
+def _size(joints: Sequence[Vec]) -> float:
+    return sum(dist(a, b) for a, b in pairwise(joints))
+
+
+def _sum(points: Sequence[Vec]) -> Vec:
+    total = ORIGIN
+    for point in points:
+        total = add(total, point)
+    return total
+
+
+def _vec(point: Sequence[float]) -> Vec:
+    return (point[0], point[1], point[2])
+
+
+def new_empty(
+    armature: bpy.types.Object,
+    name: str,
+    place: Vec,
+    size: float,
+    display: Literal["CUBE", "SPHERE"],
+) -> bpy.types.Object:
+    """Add an Empty beside an armature: in the same collection, at a place in world space."""
+    empty = bpy.data.objects.new(name, None)
+    empty.empty_display_type = display
+    empty.empty_display_size = max(size, 1e-3)
+    empty.location = place
+    scene = cast(bpy.types.Scene, bpy.context.scene)
+    mine = {scene.collection, *scene.collection.children_recursive}
+    homes = [home for home in armature.users_collection if home in mine and home.is_editable]
+    (homes[0] if homes else scene.collection).objects.link(empty)
+    return empty

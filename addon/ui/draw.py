@@ -1,0 +1,163 @@
+"""What the panels show; the same in the Properties editor and in the sidebar."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import blf
+import bpy
+
+from ..binding.access import settings
+from ..binding.editing import active_constraint
+from ..binding.properties import FabrikConstraint
+
+Layout = Any
+"""A `bpy.types.UILayout`, whose stubs know neither our operators' settings nor names of icons."""
+
+STATE_ICONS = {
+    "REACHED": "CHECKMARK",
+    "OUT_OF_REACH": "INFO",
+    "LIMITED": "CON_ROTLIMIT",
+    "INVALID": "ERROR",
+    "DISABLED": "PAUSE",
+}
+
+HOW_TO = (
+    "Select a target and then, in Pose Mode, the tip bone of a chain, and press +. "
+    "With no target selected, one is made at the tip."
+)
+LOCK = "To render safely, turn on:"
+
+
+def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
+    """Draw the constraints of the armature, and the settings of the active one."""
+    armature = cast(bpy.types.Object, context.object)
+    item = active_constraint(armature)
+    _draw_list(layout, armature)
+    if item is None:
+        _draw_sentence(layout, context, HOW_TO)
+        return
+    _draw_report(layout.box().column(), context, item)
+    layout.use_property_split = True
+    layout.prop(item, "influence")
+    for title, draw in GROUPS:
+        header, body = layout.panel(f"FABRIK_PT_{title.lower()}")
+        header.label(text=title)
+        if body is not None:
+            draw(body.column(), armature, item)
+    if not context.scene.render.use_lock_interface:
+        _draw_lock(layout.box().column(), context)
+
+
+def _draw_list(layout: Layout, armature: bpy.types.Object) -> None:
+    fabrik = settings(armature)
+    row = layout.row()
+    row.template_list(
+        "FABRIK_UL_constraints", "", fabrik, "constraints", fabrik, "active_index", rows=4
+    )
+    buttons = row.column(align=True)
+    buttons.operator("fabrik.constraint_add", text="", icon="ADD")
+    buttons.operator("fabrik.constraint_remove", text="", icon="REMOVE")
+    buttons.separator()
+    buttons.operator("fabrik.constraint_move", text="", icon="TRIA_UP").direction = "UP"
+    buttons.operator("fabrik.constraint_move", text="", icon="TRIA_DOWN").direction = "DOWN"
+
+
+def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstraint) -> None:
+    """Draw how the last evaluation ended."""
+    state = layout.row()
+    state.alert = item.state == "INVALID"
+    state.label(text=state_name(item), icon=STATE_ICONS[item.state])
+    if item.state not in ("INVALID", "DISABLED"):
+        sweeps = "1 sweep" if item.iterations_used == 1 else f"{item.iterations_used} sweeps"
+        layout.label(text=f"{length_text(context.scene, item.error)} off after {sweeps}")
+    if item.message:
+        _draw_sentence(layout, context, item.message)
+
+
+def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop_search(item, "bone", armature.pose, "bones")
+    layout.prop(item, "chain_count")
+    layout.prop(item, "use_tail")
+
+
+def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item, "target")
+    _draw_bone_of(layout, item, "subtarget", item.target)
+
+
+def _draw_pole(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item, "pole_target")
+    if item.pole_target is None:
+        layout.operator("fabrik.pole_add", icon="ADD")
+        return
+    _draw_bone_of(layout, item, "pole_subtarget", item.pole_target)
+    layout.prop(item, "pole_angle")
+
+
+def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item, "solver")
+    sweeping = layout.column()
+    sweeping.active = item.solver != "TWO_BONE"
+    sweeping.prop(item, "iterations")
+    sweeping.prop(item, "tolerance")
+
+
+GROUPS = (
+    ("Chain", _draw_chain),
+    ("Target", _draw_target),
+    ("Pole", _draw_pole),
+    ("Solver", _draw_solver),
+)
+
+
+def _draw_bone_of(
+    layout: Layout,
+    item: FabrikConstraint,
+    name: str,
+    source: bpy.types.Object | None,
+) -> None:
+    if source is not None and source.type == "ARMATURE":
+        layout.prop_search(item, name, source.data, "bones", text="Bone")
+
+
+def _draw_lock(layout: Layout, context: bpy.types.Context) -> None:
+    layout.use_property_split = False
+    layout.label(text=LOCK, icon="INFO")
+    layout.prop(context.scene.render, "use_lock_interface", text="Lock Interface")
+
+
+def _draw_sentence(layout: Layout, context: bpy.types.Context, sentence: str) -> None:
+    column = layout.column(align=True)
+    column.scale_y = 0.8
+    for line in wrapped(sentence, context):
+        column.label(text=line)
+
+
+def state_name(item: FabrikConstraint) -> str:
+    """Return the state as people read it."""
+    states = cast(bpy.types.EnumProperty, item.bl_rna.properties["state"])
+    return states.enum_items[item.state].name
+
+
+def length_text(scene: bpy.types.Scene, metres: float) -> str:
+    """Return a length in the units of a scene."""
+    units = scene.unit_settings
+    return bpy.utils.units.to_string(
+        units.system, "LENGTH", metres * units.scale_length, precision=4
+    ).strip()
+
+
+def wrapped(sentence: str, context: bpy.types.Context) -> list[str]:
+    """Return the lines in which a sentence fits into the region, as its font runs."""
+    scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
+    blf.size(0, context.preferences.ui_styles[0].widget.points * scale)
+    room = context.region.width - 70 * scale
+    lines = [""]
+    for word in sentence.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and blf.dimensions(0, longer)[0] > room:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines

@@ -1,0 +1,267 @@
+"""What the buttons do. Each says why it is grey."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import bpy
+from bpy.props import EnumProperty, IntProperty
+
+from ..binding import editing
+from ..binding.access import settings
+from ..binding.plan import ProblemError
+from ..binding.properties import SOLVER_ITEMS
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+Target = tuple[bpy.types.Object, str]
+"""An object, and a bone of it or an empty name."""
+
+
+class Refusing:
+    """An operator whose button is grey, with the reason in its tooltip, while it cannot work."""
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Return why the operator cannot work now, an empty text if it can."""
+        raise NotImplementedError
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """Say whether the operator can work, and if not, why."""
+        reason = cls.refusal(context)
+        if reason:
+            cls.poll_message_set(reason)  # type: ignore[attr-defined]
+        return not reason
+
+
+def _armature(context: bpy.types.Context) -> bpy.types.Object:
+    """Return the armature that `_armature_refusal` had nothing against."""
+    return cast(bpy.types.Object, context.object)
+
+
+def _armature_refusal(context: bpy.types.Context) -> str:
+    armature = context.object
+    if armature is None or armature.type != "ARMATURE":
+        return "Select an armature"
+    if not armature.is_editable:
+        return f"“{armature.name}” is linked from another file: make a library override of it"
+    return ""
+
+
+def _active_refusal(context: bpy.types.Context) -> str:
+    reason = _armature_refusal(context)
+    if not reason and editing.active_constraint(_armature(context)) is None:
+        return "There is no constraint: add one to the tip bone of a chain"
+    return reason
+
+
+def _list_refusal(context: bpy.types.Context) -> str:
+    reason = _active_refusal(context)
+    data = None if reason else _armature(context).animation_data
+    if data is not None and data.use_tweak_mode:
+        return "An action is being tweaked in the NLA: leave its tweak mode first (Tab)"
+    return reason
+
+
+def selected_targets(context: bpy.types.Context) -> list[Target]:
+    """Return the selected bones besides the active one; without any, the selected objects."""
+    tip: Any = context.active_pose_bone
+    bones: list[Target] = [
+        (cast(bpy.types.Object, bone.id_data), bone.name)
+        for bone in context.selected_pose_bones or ()
+        if (bone.id_data, bone.name) != (tip.id_data, tip.name)
+    ]
+    return bones or [(ob, "") for ob in context.selected_objects if ob.mode != "POSE"]
+
+
+class FABRIK_OT_constraint_add(Refusing, bpy.types.Operator):
+    """Add a constraint to the active bone, as Blender's own operator for its own IK."""
+
+    bl_idname = "fabrik.constraint_add"
+    bl_label = "Add FABRIK IK"
+    bl_description = (
+        "Let the chain that ends at the active bone reach for the other selected bone or object. "
+        "With no other one selected it reaches for a new Empty where its tip is now, so that "
+        "nothing moves"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    if TYPE_CHECKING:
+        chain_count: int
+        solver: str
+    else:
+        chain_count: IntProperty(
+            name="Chain Length",
+            description=(
+                "How many bones the chain has, counted up from the active one; 0 takes all up to "
+                "the root. For an arm or a leg it is 2"
+            ),
+            default=0,
+            min=0,
+            soft_max=32,
+        )
+        solver: EnumProperty(
+            name="Solver",
+            description="How the chain is brought to its target",
+            items=(
+                ("AUTO", "Automatic", "Two Bone for a chain of two bones, FABRIK for a longer one"),
+                *SOLVER_ITEMS,
+            ),
+            default="AUTO",
+        )
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for Pose Mode and an active bone, as Blender's own operator."""
+        reason = _armature_refusal(context)
+        if reason:
+            return reason
+        if context.mode != "POSE":
+            return "Enter Pose Mode, where the active bone is the tip of the chain"
+        if context.active_pose_bone is None:
+            return "Click the tip bone of the chain, so that it is active"
+        return ""
+
+    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        """Add the constraint, or report why not and change nothing."""
+        targets = selected_targets(context)
+        if len(targets) > 1:
+            names = ", ".join(f"“{bone or ob.name}”" for ob, bone in targets[:4])
+            self.report(
+                {"ERROR"}, f"Select one target besides the tip bone, not {len(targets)}: {names}"
+            )
+            return {"CANCELLED"}
+        tip: Any = context.active_pose_bone
+        target, subtarget = targets[0] if targets else (None, "")
+        try:
+            editing.add(tip.id_data, tip.name, target, subtarget, self.chain_count, self.solver)
+        except ProblemError as problem:
+            self.report({"ERROR"}, str(problem))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+
+class FABRIK_OT_constraint_remove(Refusing, bpy.types.Operator):
+    """Remove the active constraint and its animation."""
+
+    bl_idname = "fabrik.constraint_remove"
+    bl_label = "Remove FABRIK IK"
+    bl_description = (
+        "Remove the active constraint with its keys and drivers. The bones get their FK pose back"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a constraint."""
+        return _list_refusal(context)
+
+    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        """Remove the active constraint, or report why not."""
+        try:
+            editing.remove(_armature(context), settings(_armature(context)).active_index)
+        except ProblemError as problem:
+            self.report({"ERROR"}, str(problem))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+
+class FABRIK_OT_constraint_move(Refusing, bpy.types.Operator):
+    """Let the active constraint change places with a neighbour, with its animation."""
+
+    bl_idname = "fabrik.constraint_move"
+    bl_label = "Move FABRIK IK"
+    bl_description = (
+        "Move the active constraint in the list. Of two that pose the same bone the lower one "
+        "is solved last"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    if TYPE_CHECKING:
+        direction: str
+    else:
+        direction: EnumProperty(
+            name="Direction",
+            description="Where to move the constraint",
+            items=(
+                ("UP", "Up", "Solve the constraint earlier"),
+                ("DOWN", "Down", "Solve the constraint later"),
+            ),
+        )
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a second constraint to change places with."""
+        reason = _list_refusal(context)
+        if not reason and len(settings(_armature(context)).constraints) < 2:
+            return "There is only one constraint"
+        if not reason and _armature(context).override_library is not None:
+            return "A library override keeps the constraints in the order of the linked file"
+        return reason
+
+    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        """Let the active constraint change places with its neighbour, if there is one."""
+        fabrik = settings(_armature(context))
+        index = fabrik.active_index
+        other = index + (-1 if self.direction == "UP" else 1)
+        if not 0 <= other < len(fabrik.constraints):
+            return {"CANCELLED"}
+        editing.swap(_armature(context), index, other)
+        return {"FINISHED"}
+
+
+class FABRIK_OT_pole_add(Refusing, bpy.types.Operator):
+    """Add a pole that leaves the pose as it is."""
+
+    bl_idname = "fabrik.pole_add"
+    bl_label = "Add Pole"
+    bl_description = (
+        "Make an Empty that the bend of the chain faces already, so that nothing moves. "
+        "Moving it turns the elbow or knee"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a constraint that works and has no pole."""
+        reason = _active_refusal(context)
+        if reason:
+            return reason
+        item = editing.active_constraint(_armature(context))
+        if item is not None and item.pole_target is not None:
+            return f"The chain faces “{item.pole_target.name}” already: clear Pole first"
+        return ""
+
+    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        """Add the pole, or report why not."""
+        armature = _armature(context)
+        try:
+            editing.add_pole(
+                context.evaluated_depsgraph_get(), armature, settings(armature).active_index
+            )
+        except ProblemError as problem:
+            self.report({"ERROR"}, str(problem))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+
+CLASSES = (
+    FABRIK_OT_constraint_add,
+    FABRIK_OT_constraint_remove,
+    FABRIK_OT_constraint_move,
+    FABRIK_OT_pole_add,
+)
+
+
+def register() -> None:
+    """Add the operators."""
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister() -> None:
+    """Take them away."""
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -1,0 +1,86 @@
+"""Where the constraints are shown: Properties > Bone Constraints, the sidebar, the Pose menu."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+from ..binding.properties import FabrikConstraint
+from .draw import STATE_ICONS, Layout, draw_armature
+
+
+class FABRIK_UL_constraints(bpy.types.UIList):
+    """The constraints of an armature."""
+
+    def draw_item(  # type: ignore[override]
+        self,
+        _context: bpy.types.Context,
+        layout: Layout,
+        _data: object,
+        item: FabrikConstraint,
+        _icon: int,
+        _active_data: object,
+    ) -> None:
+        """Draw one row: how it is, its name, and whether it is on."""
+        row = layout.row(align=True)
+        row.active = item.enabled
+        row.prop(item, "name", text="", emboss=False, icon=STATE_ICONS[item.state])
+        layout.prop(item, "enabled", text="")
+
+
+class OfArmature:
+    """A panel for an active armature."""
+
+    bl_label = "FABRIK IK"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """Show the panel for armatures."""
+        return context.object is not None and context.object.type == "ARMATURE"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """Draw the constraints."""
+        draw_armature(self.layout, context)  # type: ignore[attr-defined]
+
+
+class FABRIK_PT_constraints(OfArmature, bpy.types.Panel):
+    """The constraints, beside Blender's own."""
+
+    bl_space_type = "PROPERTIES"
+    bl_region_type = "WINDOW"
+    bl_context = "bone_constraint"
+
+
+class FABRIK_PT_sidebar(OfArmature, bpy.types.Panel):
+    """The constraints, in the 3D view."""
+
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "FABRIK"
+
+
+CLASSES = (FABRIK_UL_constraints, FABRIK_PT_constraints, FABRIK_PT_sidebar)
+
+
+def draw_menu(menu: Any, _context: bpy.types.Context) -> None:
+    """Add the operator to Pose > Inverse Kinematics."""
+    menu.layout.operator("fabrik.constraint_add")
+
+
+def _menu() -> Any:
+    return bpy.types.VIEW3D_MT_pose_ik
+
+
+def register() -> None:
+    """Add the panels and the menu entry."""
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    _menu().append(draw_menu)
+
+
+def unregister() -> None:
+    """Take them away."""
+    _menu().remove(draw_menu)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)
