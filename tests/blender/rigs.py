@@ -1,0 +1,232 @@
+"""Small rigs for the tests in Blender, and what they show once evaluated."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import textwrap
+from array import array
+from collections.abc import Sequence
+from pathlib import Path
+
+import bpy
+from mathutils import Vector
+
+BENT = ((0, 0, 0), (0, 0.2, 1), (0, 0, 2), (0, 0.1, 3), (0, 0, 4), (0, 0.1, 5), (0, 0, 6))
+"""Joints of the default chain: up along Z, a little bent along Y."""
+
+
+def link(ob: bpy.types.Object) -> bpy.types.Object:
+    """Put an object into the scene."""
+    bpy.context.scene.collection.objects.link(ob)
+    return ob
+
+
+def activate(ob: bpy.types.Object) -> None:
+    """Make an object the only selected one, and the active one."""
+    for other in bpy.context.view_layer.objects:
+        other.select_set(other == ob)
+    bpy.context.view_layer.objects.active = ob
+
+
+def make_armature(
+    bones: dict[str, tuple[Sequence[float], Sequence[float], str]], name: str = "Rig"
+) -> bpy.types.Object:
+    """Make an armature object from head, tail and parent (or '') of each bone."""
+    rig = link(bpy.data.objects.new(name, bpy.data.armatures.new(name)))
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone_name, (head, tail, parent) in bones.items():
+        bone = rig.data.edit_bones.new(bone_name)
+        bone.head, bone.tail = head, tail
+        if parent:
+            bone.parent = rig.data.edit_bones[parent]
+            bone.use_connect = (bone.head - bone.parent.tail).length < 1e-6
+    bpy.ops.object.mode_set(mode="OBJECT")
+    return rig
+
+
+def make_chain(
+    count: int = 3,
+    name: str = "Rig",
+    joints: Sequence[Sequence[float]] = BENT,
+    mode: str = "QUATERNION",
+) -> bpy.types.Object:
+    """Make an armature of connected bones B0, B1 … along the joints."""
+    rig = make_armature(
+        {f"B{i}": (joints[i], joints[i + 1], f"B{i - 1}" if i else "") for i in range(count)},
+        name,
+    )
+    for bone in rig.pose.bones:
+        bone.rotation_mode = mode
+    return rig
+
+
+def make_empty(name: str = "Target", location: Sequence[float] = (1, 0, 2)) -> bpy.types.Object:
+    """Make an Empty in the scene."""
+    empty = link(bpy.data.objects.new(name, None))
+    empty.location = location
+    return empty
+
+
+def add_constraint(
+    armature: bpy.types.Object,
+    bone: str,
+    target: bpy.types.Object | None = None,
+    **settings: object,
+) -> bpy.types.PropertyGroup:
+    """Add a constraint from Python, as a script would."""
+    item = armature.fabrik.constraints.add()
+    item.bone = bone
+    item.target = target
+    for name, value in settings.items():
+        setattr(item, name, value)
+    return item
+
+
+def update() -> None:
+    """Have Blender evaluate what changed."""
+    bpy.context.view_layer.update()
+
+
+def go(frame: float) -> None:
+    """Go to a frame, or between two."""
+    bpy.context.scene.frame_set(int(frame // 1), subframe=frame % 1)
+
+
+def evaluated(ob: bpy.types.Object) -> bpy.types.Object:
+    """Return an object as evaluated for the viewport."""
+    return ob.evaluated_get(bpy.context.view_layer.depsgraph)
+
+
+def world_location(ob: bpy.types.Object) -> Vector:
+    """Return where an object stands as evaluated."""
+    return evaluated(ob).matrix_world.translation.copy()
+
+
+def tip_world(armature: bpy.types.Object, bone: str, use_tail: bool = True) -> Vector:
+    """Return the tail (or head) of a bone in world space, from the evaluated pose."""
+    rig = evaluated(armature)
+    posed = rig.pose.bones[bone]
+    return rig.matrix_world @ (posed.tail if use_tail else posed.head)
+
+
+def tip_error(
+    armature: bpy.types.Object, bone: str, target: bpy.types.Object, use_tail: bool = True
+) -> float:
+    """Return how far a bone's tip is from an object's origin in world space, as evaluated."""
+    return (tip_world(armature, bone, use_tail) - world_location(target)).length
+
+
+def pose_bits(*armatures: bpy.types.Object) -> bytes:
+    """Return the evaluated matrices of all bones, to the last bit."""
+    bits = b""
+    for armature in armatures:
+        bones = evaluated(armature).pose.bones
+        buffer = array("f", [0.0]) * (16 * len(bones))
+        bones.foreach_get("matrix", buffer)
+        bits += buffer.tobytes()
+    return bits
+
+
+def world_bits(*objects: bpy.types.Object) -> bytes:
+    """Return the evaluated world matrices of objects, to the last bit."""
+    return b"".join(
+        array("f", [x for row in evaluated(ob).matrix_world for x in row]).tobytes()
+        for ob in objects
+    )
+
+
+def channels_bits(armature: bpy.types.Object) -> bytes:
+    """Return all rotation, location and scale channels of the file's bones, to the last bit."""
+    bits = b""
+    for name, size in (
+        ("rotation_quaternion", 4),
+        ("rotation_euler", 3),
+        ("rotation_axis_angle", 4),
+        ("location", 3),
+        ("scale", 3),
+    ):
+        buffer = array("f", [0.0]) * (size * len(armature.pose.bones))
+        armature.pose.bones.foreach_get(name, buffer)
+        bits += buffer.tobytes()
+    return bits
+
+
+def everything_bits() -> bytes:
+    """Return the evaluated bones and places of all objects in the file, to the last bit."""
+    objects = sorted(bpy.data.objects, key=lambda ob: ob.name)
+    armatures = [ob for ob in objects if ob.type == "ARMATURE"]
+    return pose_bits(*armatures) + world_bits(*objects)
+
+
+def curves(ob: bpy.types.Object) -> list[bpy.types.FCurve]:
+    """Return the F-curves of an object's action, whichever way Blender's versions store them."""
+    data = ob.animation_data
+    if data is None or data.action is None:
+        return []
+    if not hasattr(data.action, "layers"):
+        return list(data.action.fcurves)
+    bags = [strip.channelbag(data.action_slot) for strip in data.action.layers[0].strips]
+    return [curve for bag in bags if bag for curve in bag.fcurves]
+
+
+def is_keyed(ob: bpy.types.Object, path: str) -> bool:
+    """Return whether an object's action has an F-curve for a path."""
+    return any(curve.data_path == path for curve in curves(ob))
+
+
+ELSEWHERE = """
+import sys
+sys.path[:0] = {path!r}
+import bpy, addon
+from rigs import *
+if {with_addon}:
+    addon.register()
+try:
+    bpy.ops.wm.open_mainfile(filepath={blend!r})
+    update()
+    result = {expression}
+finally:
+    if {with_addon}:
+        addon.unregister()
+with open({answer!r}, "w") as file:
+    file.write(repr(result))
+"""
+
+
+def elsewhere(
+    blend: Path, preparation: str, expression: str, with_addon: bool = True
+) -> tuple[object, str]:
+    """Open a file in another process of the same Blender.
+
+    Args:
+        blend: The file.
+        preparation: Python that runs after it was opened.
+        expression: Python whose value is returned; all of this module can be used.
+        with_addon: Whether the add-on is registered there.
+
+    Returns:
+        The value, and all that was printed.
+    """
+    answer = blend.with_suffix(".answer")
+    script = blend.with_suffix(".py")
+    root = Path(__file__).resolve().parent
+    text = ELSEWHERE.format(
+        path=[str(root.parent.parent), str(root)],
+        with_addon=with_addon,
+        blend=str(blend),
+        expression=expression,
+        answer=str(answer),
+    )
+    lines = textwrap.indent(textwrap.dedent(preparation).strip(), "    ")
+    script.write_text(text.replace("    result = ", lines + "\n    result = ", 1))
+    if bpy.app.binary_path:
+        options = ["--background", "--factory-startup", "--python-exit-code", "1", "--python"]
+        command = [bpy.app.binary_path, *options, str(script)]
+    else:
+        command = [sys.executable, str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return ast.literal_eval(answer.read_text()), done.stdout + done.stderr

@@ -1,0 +1,293 @@
+"""What the design takes for granted about Blender, one test a fact.
+
+If a new version of Blender fails one of them, what stands on that fact has to be looked at, even
+if all other tests pass.
+"""
+
+from __future__ import annotations
+
+import random
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import product
+
+import bpy
+import pytest
+from mathutils import Matrix, Quaternion, Vector
+from rigs import add_constraint, evaluated, go, make_chain, make_empty, update
+
+from addon.binding import dependencies
+from addon.binding.rotation import AXIS_ANGLE, EULER_ORDERS, QUATERNION
+from addon.binding.skeleton import Skeleton, matrix3, vector
+from addon.core import Local, bone_frame
+
+INHERIT_SCALE = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
+
+
+@contextmanager
+def calling(*names: str, then: Callable[..., None] | None = None) -> Iterator[list[str]]:
+    """Note when Blender calls handlers of these kinds."""
+    calls: list[str] = []
+    handlers = []
+    for name in names:
+
+        def handler(_scene: object, depsgraph: bpy.types.Depsgraph, name: str = name) -> None:
+            calls.append(name)
+            if then:
+                then(depsgraph)
+
+        getattr(bpy.app.handlers, name).append(handler)
+        handlers.append((name, handler))
+    try:
+        yield calls
+    finally:
+        for name, handler in handlers:
+            getattr(bpy.app.handlers, name).remove(handler)
+
+
+@pytest.mark.parametrize(
+    "scale, rotation, location", list(product(INHERIT_SCALE, (True, False), (True, False)))
+)
+def test_bones_stand_where_convert_local_to_pose_says(
+    scale: str, rotation: bool, location: bool
+) -> None:
+    rng = random.Random(f"{scale} {rotation} {location}")
+    rig = make_chain(2)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone in rig.data.edit_bones:
+        bone.use_connect = False
+        bone.roll = rng.uniform(-3, 3)
+        bone.tail += Vector([rng.uniform(-0.5, 0.5) for _ in range(3)])
+        bone.head += Vector([rng.uniform(-0.5, 0.5) for _ in range(3)])
+    bpy.ops.object.mode_set(mode="OBJECT")
+    parent, child = rig.data.bones
+    child.inherit_scale = scale
+    child.use_inherit_rotation, child.use_local_location = rotation, location
+    skeleton = Skeleton(rig)
+    for i in range(20):
+        sheared = Matrix(
+            [[rng.uniform(-1, 1) for _ in range(4)] for _ in range(3)] + [[0, 0, 0, 1]]
+        )
+        if i % 2:  # And such as uneven scales of one or two bones give.
+            turn = Quaternion([rng.gauss(0, 1) for _ in range(4)]).normalized().to_matrix()
+            sizes = Matrix.Diagonal([rng.uniform(0.5, 2) for _ in range(3)])
+            sheared = (turn @ sizes @ turn.inverted() @ sizes).to_4x4()
+        if abs(sheared.determinant()) < 0.05:
+            continue
+        turned = Quaternion([rng.gauss(0, 1) for _ in range(4)]).normalized()
+        moved = Vector([rng.uniform(-1, 1) for _ in range(3)])
+        size = Vector([rng.choice((-1, 1, 1)) * rng.uniform(0.5, 2) for _ in range(3)])
+        expected = child.convert_local_to_pose(
+            Matrix.LocRotScale(moved, turned, size),
+            child.matrix_local,
+            parent_matrix=sheared,
+            parent_matrix_local=parent.matrix_local,
+        )
+        axes, head = bone_frame(
+            skeleton.bone(1),
+            Local(tuple(moved), tuple(turned), tuple(size)),
+            (matrix3(sheared), vector(sheared.translation)),
+        )
+        unit = max(abs(x) for row in expected for x in row)
+        for ours, theirs in ((axes, matrix3(expected)), (head, vector(expected.translation))):
+            for a, b in zip(ours, theirs, strict=True):
+                assert abs(a - b) <= 1e-5 * unit
+
+
+def test_rotation_modes_are_numbered_as_we_think() -> None:
+    rig = make_chain(1)
+    numbers = {"QUATERNION": QUATERNION, "AXIS_ANGLE": AXIS_ANGLE}
+    numbers.update({order: 1 + i for i, order in enumerate(EULER_ORDERS)})
+    known = rig.pose.bones[0].bl_rna.properties["rotation_mode"].enum_items.keys()
+    assert set(known) == set(numbers)
+    for name, number in numbers.items():
+        rig.pose.bones[0].rotation_mode = name
+        buffer = array("i", [99])
+        rig.pose.bones.foreach_get("rotation_mode", buffer)
+        assert buffer[0] == number
+
+
+def test_matrices_arrive_column_by_column() -> None:
+    rig = make_chain(1)
+    update()
+    bones = evaluated(rig).pose.bones
+    buffer = array("f", [0.0]) * 16
+    bones.foreach_get("matrix", buffer)
+    assert list(buffer) == [x for column in bones[0].matrix.col for x in column]
+
+
+def test_the_location_of_a_connected_bone_is_ignored() -> None:
+    rig = make_chain(2)
+    update()
+    before = evaluated(rig).pose.bones["B1"].matrix.copy()
+    rig.pose.bones["B1"].location = (1, 2, 3)
+    update()
+    assert evaluated(rig).pose.bones["B1"].matrix == before
+    rig.data.bones["B1"].id_data.update_tag()
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones["B1"].use_connect = False
+    bpy.ops.object.mode_set(mode="OBJECT")
+    update()
+    assert evaluated(rig).pose.bones["B1"].matrix != before
+
+
+@pytest.mark.parametrize("name", ["frame_change_post", "depsgraph_update_post"])
+def test_what_a_handler_writes_is_evaluated_in_the_same_update_without_another_call(
+    name: str,
+) -> None:
+    rig = make_chain(2)
+    update()
+
+    def write(_depsgraph: bpy.types.Depsgraph) -> None:
+        rig.pose.bones["B0"].rotation_quaternion = (0.6, 0.8, 0, 0)
+
+    other = {"frame_change_post", "depsgraph_update_post"} - {name}
+    with calling(name, then=write) as calls, calling(*other) as other_calls:
+        if name == "frame_change_post":
+            go(5)
+        else:
+            rig.location.x = 1
+            update()
+    assert calls == [name]
+    assert other_calls == []
+    assert evaluated(rig).pose.bones["B0"].tail.y == pytest.approx(-0.96 + 0.2 * -0.28, abs=1e-5)
+
+
+def test_keyed_values_are_in_the_file_before_the_frame_handlers_run() -> None:
+    rig = make_chain(1)
+    bone = rig.pose.bones["B0"]
+    for frame, value in ((1, 0.0), (11, 1.0)):
+        bone.location.x = value
+        bone.keyframe_insert("location", index=0, frame=frame)
+    found: list[float] = []
+    with calling("frame_change_post", then=lambda _: found.append(bone.location.x)):
+        go(6)
+    assert found == pytest.approx([0.5])
+
+
+class Witness(bpy.types.RenderEngine):
+    """Notes what a render is given of an armature that is keyed to 5."""
+
+    bl_idname = "TEST_WITNESS"
+    bl_label = "Witness"
+    seen: list[tuple[list[float], float]] = []  # noqa: RUF012
+
+    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
+        rig = depsgraph.objects["Rig"]
+        keyed = [rig.location.x, rig["custom"], rig.pose.bones["B1"].location.x]
+        self.seen.append((keyed, rig.pose.bones["B0"].tail.y))
+        render = depsgraph.scene.render
+        self.end_result(self.begin_result(0, 0, render.resolution_x, render.resolution_y))
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_handler_that_writes_a_bone_in_a_render_loses_the_curves_of_the_whole_object(
+    tmp_path, writes: bool
+) -> None:
+    rig = make_chain(2)
+    for frame, value in ((1, 0.0), (11, 10.0)):
+        rig.location.x = rig["custom"] = rig.pose.bones["B1"].location.x = value
+        rig.keyframe_insert("location", index=0, frame=frame)
+        rig.keyframe_insert('["custom"]', frame=frame)
+        rig.pose.bones["B1"].keyframe_insert("location", index=0, frame=frame)
+    scene = bpy.context.scene
+    scene.render.resolution_x = scene.render.resolution_y = 4
+    scene.render.filepath = str(tmp_path / "frame")
+    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    scene.collection.objects.link(scene.camera)
+    scene.frame_start = scene.frame_end = 6
+    go(1)
+
+    def write(depsgraph: bpy.types.Depsgraph) -> None:
+        if writes and depsgraph.mode == "RENDER":
+            rig.pose.bones["B0"].rotation_quaternion = (0.6, 0.8, 0, 0)
+
+    bpy.utils.register_class(Witness)
+    try:
+        Witness.seen = []
+        scene.render.engine = Witness.bl_idname
+        with calling("frame_change_post", then=write):
+            bpy.ops.render.render(animation=True)
+    finally:
+        scene.render.engine = "CYCLES"
+        bpy.utils.unregister_class(Witness)
+    ((keyed, tail),) = Witness.seen
+    # Where all should be 5, what the viewport has at its frame is rendered.
+    assert keyed == pytest.approx([0.0 if writes else 5.0] * 3)
+    assert (tail < -0.5) == writes
+
+
+def test_a_driver_has_a_target_evaluated_that_a_pointer_alone_has_not() -> None:
+    rig = make_chain(3)
+    target = bpy.data.objects.new("In no scene", None)
+    for frame, value in ((1, 0.0), (11, 10.0)):
+        target.location.x = value
+        target.keyframe_insert("location", index=0, frame=frame)
+    add_constraint(rig, "B2", target)
+    go(6)
+    assert evaluated(target).matrix_world.translation.x == pytest.approx(5.0)
+    rig.driver_remove(dependencies.PATH)
+    go(11)
+    assert evaluated(target).matrix_world.translation.x != pytest.approx(10.0)
+
+
+def parent(a: bpy.types.Object, b: bpy.types.Object) -> None:
+    a.parent = b
+
+
+def constrain(a: bpy.types.Object, b: bpy.types.Object) -> None:
+    a.constraints.new("COPY_LOCATION").target = b
+
+
+def constrain_bone(a: bpy.types.Object, b: bpy.types.Object) -> None:
+    b.pose.bones["B2"].constraints.new("COPY_ROTATION").target = a
+
+
+def unlink(a: bpy.types.Object, b: bpy.types.Object) -> None:
+    bpy.context.scene.collection.objects.unlink(a)
+
+
+def remove(a: bpy.types.Object, b: bpy.types.Object) -> None:
+    bpy.data.objects.remove(a)
+
+
+@pytest.mark.parametrize("change", [parent, constrain, constrain_bone, unlink, remove])
+def test_new_relations_update_the_scene(
+    change: Callable[[bpy.types.Object, bpy.types.Object], None],
+) -> None:
+    rig, empty = make_chain(3), make_empty()
+    update()
+    found: list[bool] = []
+    with calling("depsgraph_update_post", then=lambda d: found.append(d.id_type_updated("SCENE"))):
+        empty.location.x = 3
+        update()
+        assert found == [False]
+        change(empty, rig)
+        update()
+    assert found == [False, True]
+
+
+def test_setting_a_property_without_an_update_function_updates_nothing() -> None:
+    rig = make_chain(3)
+    item = add_constraint(rig, "B2", make_empty())
+    update()
+    with calling("depsgraph_update_post") as calls:
+        item.error, item.message, item.iterations_used = 5.0, "said", 7
+        rig.pose.bones["B1"].fabrik_output = (1, 2, 3, 4)
+        update()
+        assert calls == []
+        item.influence = 0.5  # This one has one.
+        update()
+        assert calls == ["depsgraph_update_post"]
+
+
+def test_a_frame_change_updates_each_view_layer_that_is_evaluated() -> None:
+    """Only the shown one in a window; the others when they are asked for."""
+    second = bpy.context.scene.view_layers.new("Second")
+    make_chain(1)
+    second.update()
+    layers: list[str] = []
+    with calling("frame_change_post", then=lambda d: layers.append(d.view_layer.name)):
+        go(5)
+    assert sorted(layers) == ["Second", "ViewLayer"]

@@ -1,0 +1,787 @@
+"""The FK input is never lost: what the animator gave comes back, to the last bit."""
+
+from math import radians
+
+import bpy
+import pytest
+from mathutils import Euler, Quaternion
+from rigs import (
+    activate,
+    add_constraint,
+    channels_bits,
+    curves,
+    elsewhere,
+    evaluated,
+    go,
+    make_chain,
+    make_empty,
+    pose_bits,
+    tip_error,
+    update,
+)
+
+MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
+CHANNELS = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
+# Not normalised, as an animator or a script may leave them.
+BY_HAND = {"rotation_quaternion": (0.9, 0.1, 0.3, 0), "rotation_axis_angle": (0.7, 0.2, 1, 0)}
+NEARBY = {"rotation_quaternion": (0.8, 0.2, 0.1, 0.1), "rotation_axis_angle": (0.4, 1, 0, 0.2)}
+
+
+def channel(mode):
+    return CHANNELS.get(mode, "rotation_euler")
+
+
+def by_hand(mode):
+    return BY_HAND.get(channel(mode), (0.3, 0.2, -0.1))
+
+
+def nearby(mode):
+    return NEARBY.get(channel(mode), (-0.5, 0.1, 0.4))
+
+
+def values(rig, bone):
+    return tuple(getattr(rig.pose.bones[bone], channel(rig.pose.bones[bone].rotation_mode)))
+
+
+def turn(rig, bone, numbers):
+    setattr(rig.pose.bones[bone], channel(rig.pose.bones[bone].rotation_mode), numbers)
+
+
+def posed_rig(mode="QUATERNION"):
+    """A chain turned by hand, and its pose before it had a constraint."""
+    rig = make_chain(mode=mode)
+    turn(rig, "B0", by_hand(mode))
+    turn(rig, "B2", nearby(mode))
+    update()
+    return rig
+
+
+def solved_rig(mode="QUATERNION", **settings):
+    rig = posed_rig(mode)
+    fk = pose_bits(rig), channels_bits(rig)
+    add_constraint(rig, "B2", make_empty(), **settings)
+    update()
+    return rig, fk
+
+
+def look(rig):
+    return pose_bits(rig), channels_bits(rig)
+
+
+def influence_0(rig):
+    rig.fabrik.constraints[0].influence = 0.0
+
+
+def disabled(rig):
+    rig.fabrik.constraints[0].enabled = False
+
+
+def removed(rig):
+    rig.fabrik.constraints.remove(0)
+    rig.update_tag()
+
+
+def cleared(rig):
+    rig.fabrik.constraints.clear()
+    rig.update_tag()
+
+
+def no_target(rig):
+    rig.fabrik.constraints[0].target = None
+
+
+def wrong_bone(rig):
+    rig.fabrik.constraints[0].bone = "Nowhere"
+
+
+def target_deleted(rig):
+    bpy.data.objects.remove(rig.fabrik.constraints[0].target)
+
+
+WAYS_OFF = (influence_0, disabled, removed, cleared, no_target, wrong_bone, target_deleted)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("off", WAYS_OFF)
+def test_off_gives_the_fk_pose_back(empty_file, mode, off):
+    rig, fk = solved_rig(mode)
+    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+    for frame in (2, 9, 1):
+        go(frame)
+
+    off(rig)
+    update()
+
+    assert look(rig) == fk
+
+
+@pytest.mark.parametrize("remove", [lambda items: items.remove(0), lambda items: items.clear()])
+def test_list_that_a_script_shortens_is_noticed_at_the_next_frame(empty_file, remove, capfd):
+    """Removing an item calls nobody, so that the first to notice is the next evaluation."""
+    rig, fk = solved_rig()
+    target = bpy.data.objects["Target"]
+    for frame in (1, 9):
+        target.location.x = frame / 9
+        target.keyframe_insert("location", frame=frame)
+    add_constraint(rig, "B1", target, influence=0.0)
+    go(3)
+    capfd.readouterr()
+
+    remove(rig.fabrik.constraints)
+    go(4)
+
+    assert look(rig) == fk
+    assert capfd.readouterr().out == ""
+
+
+def test_list_that_a_script_reorders_is_noticed_at_the_next_update(empty_file):
+    rig, _ = solved_rig()
+    add_constraint(rig, "B1", make_empty("Other", (0, 1, 1)), influence=0.0)
+    update()
+    solved = pose_bits(rig)
+
+    rig.fabrik.constraints.move(0, 1)
+    rig.update_tag()
+    update()
+
+    assert pose_bits(rig) == solved
+    assert [item.state for item in rig.fabrik.constraints] == ["DISABLED", "REACHED"]
+
+
+@pytest.mark.parametrize("off", [influence_0, disabled])
+def test_on_again_is_the_same_as_before(empty_file, off):
+    rig, _ = solved_rig()
+    first = look(rig)
+
+    off(rig)
+    update()
+    rig.fabrik.constraints[0].enabled = True
+    rig.fabrik.constraints[0].influence = 1.0
+    update()
+
+    assert look(rig) == first
+
+
+def test_shorter_chain_gives_the_freed_bone_its_fk_pose_back(empty_file):
+    rig, _ = solved_rig()
+    rig.fabrik.constraints[0].chain_count = 2
+    update()
+
+    assert values(rig, "B0") == pytest.approx(by_hand("QUATERNION"))
+    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+    rig.update_tag()
+    update()
+    other = posed_rig()
+    add_constraint(other, "B2", bpy.data.objects["Target"], chain_count=2)
+    update()
+    assert pose_bits(rig) == pose_bits(other)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_half_influence_lies_half_way(empty_file, mode):
+    rig, _ = solved_rig(mode, influence=0.0)
+    turns = {}
+    for influence in (0.0, 0.5, 1.0):
+        rig.fabrik.constraints[0].influence = influence
+        update()
+        turns[influence] = local_turns(rig)
+
+    for fk, half, solved in zip(*turns.values(), strict=True):
+        whole = fk.rotation_difference(solved).angle
+        assert fk.rotation_difference(half).angle == pytest.approx(whole / 2, abs=2e-3)
+        assert half.rotation_difference(solved).angle == pytest.approx(whole / 2, abs=2e-3)
+    assert turns[0.0][2].rotation_difference(turns[1.0][2]).angle > 0.2
+
+
+def local_turns(rig):
+    return [bone.matrix_basis.to_quaternion() for bone in evaluated(rig).pose.bones]
+
+
+def test_influence_is_smooth_near_0_and_1(empty_file):
+    rig, _ = solved_rig()
+    full = pose_bits(rig)
+    ends = {}
+    for influence in (1e-6, 1 - 1e-6):
+        rig.fabrik.constraints[0].influence = influence
+        update()
+        ends[influence] = [x for row in evaluated(rig).pose.bones["B2"].matrix for x in row]
+    rig.fabrik.constraints[0].influence = 1.0
+    update()
+    assert pose_bits(rig) == full
+    now = [x for row in evaluated(rig).pose.bones["B2"].matrix for x in row]
+    assert ends[1 - 1e-6] == pytest.approx(now, abs=1e-4)
+    influence_0(rig)
+    update()
+    now = [x for row in evaluated(rig).pose.bones["B2"].matrix for x in row]
+    assert ends[1e-6] == pytest.approx(now, abs=1e-4)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_turn_by_hand_becomes_the_input(empty_file, mode, tmp_path):
+    rig, _ = solved_rig(mode, influence=0.5)
+    before = pose_bits(rig)
+
+    turn(rig, "B1", nearby(mode))
+    update()
+    after = pose_bits(rig)
+    assert after != before
+    for frame in (5, 1):
+        go(frame)
+    assert pose_bits(rig) == after
+    rig = reopened(tmp_path)
+    assert pose_bits(rig) == after
+    go(3)
+    assert pose_bits(rig) == after
+
+    influence_0(rig)
+    update()
+    assert values(rig, "B0") == pytest.approx(by_hand(mode))
+    assert values(rig, "B1") == pytest.approx(nearby(mode))
+    assert values(rig, "B2") == pytest.approx(nearby(mode))
+
+
+def reopened(folder, name="Rig"):
+    bpy.ops.wm.save_as_mainfile(filepath=str(folder / "rig.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(folder / "rig.blend"))
+    return bpy.data.objects[name]
+
+
+def test_several_turns_by_hand_leave_the_last(empty_file):
+    rig, _ = solved_rig(influence=0.3)
+    for angle in range(10):
+        turn(rig, "B1", Euler((0.1 * angle, 0, 0)).to_quaternion())
+        update()
+    expected = Euler((0.9, 0, 0)).to_quaternion()
+
+    influence_0(rig)
+    update()
+
+    assert values(rig, "B1") == pytest.approx(tuple(expected))
+
+
+def test_resetting_a_bone_by_hand_is_an_input_too(empty_file):
+    rig, _ = solved_rig()
+
+    turn(rig, "B0", (1, 0, 0, 0))
+    update()
+    go(4)
+    influence_0(rig)
+    update()
+
+    assert values(rig, "B0") == (1, 0, 0, 0)
+
+
+def test_setting_the_matrix_of_a_bone_is_an_input_too(empty_file):
+    rig, _ = solved_rig()
+    wanted = Quaternion((0.6, 0, 0.8, 0))
+
+    rig.pose.bones["B0"].matrix_basis = wanted.to_matrix().to_4x4()
+    update()
+    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+    disabled(rig)
+    update()
+
+    assert values(rig, "B0") == pytest.approx(tuple(wanted), abs=1e-6)
+
+
+def test_bulk_write_as_of_a_pose_library_is_the_new_input(empty_file):
+    rig, _ = solved_rig()
+    pose = [0.96, 0.28, 0, 0, 0.8, 0, 0.6, 0, 0.6, 0, 0, 0.8]
+
+    rig.pose.bones.foreach_set("rotation_quaternion", pose)
+    rig.update_tag(refresh={"DATA"})
+    update()
+    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+    go(7)
+    influence_0(rig)
+    update()
+
+    assert [x for bone in ("B0", "B1", "B2") for x in values(rig, bone)] == pytest.approx(pose)
+
+
+def test_edit_while_the_influence_is_0_is_the_new_input(empty_file):
+    rig, _ = solved_rig(influence=0.0)
+    turn(rig, "B1", nearby("QUATERNION"))
+    update()
+    fk = look(rig)
+
+    rig.fabrik.constraints[0].influence = 1.0
+    update()
+    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+    go(2)
+    influence_0(rig)
+    update()
+
+    assert look(rig) == fk
+
+
+def test_location_and_scale_of_a_solved_bone_stay_the_animators(empty_file):
+    rig, _ = solved_rig()
+    rig.pose.bones["B0"].location = (0.1, 0.2, 0.3)
+    rig.pose.bones["B1"].scale = (1, 1.5, 1)
+    update()
+    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+
+    go(9)
+
+    assert tuple(rig.pose.bones["B0"].location) == pytest.approx((0.1, 0.2, 0.3))
+    assert tuple(rig.pose.bones["B1"].scale) == pytest.approx((1, 1.5, 1))
+
+
+@pytest.mark.parametrize("before", MODES)
+@pytest.mark.parametrize("after", MODES)
+def test_changing_the_rotation_mode_keeps_the_input(empty_file, before, after):
+    """It ends as if the mode had been changed before there was a constraint."""
+    rig, _ = solved_rig(before)
+    plain = posed_rig(before)
+    for bone in (*rig.pose.bones, *plain.pose.bones):
+        bone.rotation_mode = after
+    update()
+    for frame in (3, 1):
+        go(frame)
+    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+
+    influence_0(rig)
+    update()
+
+    for ours, its in zip(local_turns(rig), local_turns(plain), strict=True):
+        assert abs(ours.dot(its)) > 1 - 1e-6
+    assert [bone.rotation_mode for bone in rig.pose.bones] == [after] * 3
+
+
+def test_saving_and_loading_keeps_pose_and_input(empty_file, tmp_path):
+    rig, fk = solved_rig()
+    solved = pose_bits(rig)
+
+    for _ in range(2):
+        rig = reopened(tmp_path)
+        assert pose_bits(rig) == solved
+    disabled(rig)
+    update()
+
+    assert look(rig) == fk
+
+
+def test_file_opens_without_the_add_on_and_comes_back_from_there(empty_file, tmp_path):
+    rig, fk = solved_rig()
+    solved = pose_bits(rig)
+    blend = tmp_path / "rig.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+
+    without, printed = elsewhere(
+        blend,
+        """
+        first = pose_bits(bpy.data.objects["Rig"])
+        bpy.data.objects["Rig"].location.x = 1
+        bpy.context.scene.frame_set(5)
+        bpy.ops.wm.save_mainfile()
+        """,
+        "hasattr(bpy.types.Object, 'fabrik'), first, pose_bits(bpy.data.objects['Rig'])",
+        with_addon=False,
+    )
+    assert without == (False, solved, solved)
+    assert "Traceback" not in printed
+
+    bpy.ops.wm.open_mainfile(filepath=str(blend))
+    rig = bpy.data.objects["Rig"]
+    assert rig.fabrik.constraints[0].state == "REACHED"
+    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+    rig.location.x = 0
+    update()
+    assert pose_bits(rig) == solved
+    disabled(rig)
+    update()
+    assert look(rig) == fk
+
+
+def test_bone_turned_without_the_add_on_is_the_new_input(empty_file, tmp_path):
+    solved_rig()
+    blend = tmp_path / "rig.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+    elsewhere(
+        blend,
+        """
+        bpy.data.objects["Rig"].pose.bones["B1"].rotation_quaternion = (0.8, 0.6, 0, 0)
+        bpy.ops.wm.save_mainfile()
+        """,
+        "None",
+        with_addon=False,
+    )
+
+    bpy.ops.wm.open_mainfile(filepath=str(blend))
+    rig = bpy.data.objects["Rig"]
+    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+    disabled(rig)
+    update()
+
+    assert values(rig, "B0") == pytest.approx(by_hand("QUATERNION"))
+    assert values(rig, "B1") == pytest.approx((0.8, 0.6, 0, 0))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_keyed_input_is_what_the_keys_say(empty_file, mode):
+    rig = make_chain(mode=mode)
+    path = f'pose.bones["B1"].{channel(mode)}'
+    expected = {}
+    for frame, numbers in ((1, by_hand(mode)), (20, nearby(mode))):
+        turn(rig, "B1", numbers)
+        rig.keyframe_insert(path, frame=frame)
+    for frame in (1, 7, 20):
+        go(frame)
+        expected[frame] = look(rig)
+    add_constraint(rig, "B2", make_empty())
+    for frame in (20, 1, 7):
+        go(frame)
+        assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+
+    influence_0(rig)
+    for frame in (7, 1, 20):
+        go(frame)
+        assert look(rig) == expected[frame]
+
+
+@pytest.mark.parametrize("off", [influence_0, disabled, removed])
+def test_keyed_input_is_back_at_once_without_a_frame_change(empty_file, off):
+    rig = make_chain()
+    for frame, numbers in ((1, by_hand("QUATERNION")), (20, nearby("QUATERNION"))):
+        turn(rig, "B1", numbers)
+        rig.keyframe_insert('pose.bones["B1"].rotation_quaternion', frame=frame)
+    go(7)
+    fk = look(rig)
+    add_constraint(rig, "B2", make_empty())
+    update()
+    bpy.data.objects["Target"].location.x = -1
+    update()
+
+    off(rig)
+    update()
+
+    assert look(rig) == fk
+
+
+def test_input_changes_by_keys_while_the_target_moves(empty_file):
+    """Of two equal bones, half solved, the keyed one stands elsewhere at each frame."""
+    rig, _ = solved_rig(influence=0.5)
+    target = bpy.data.objects["Target"]
+    for frame, x, numbers in ((1, 1, (1, 0, 0, 0)), (20, -1, (0.8, 0.6, 0, 0))):
+        target.location.x = x
+        target.keyframe_insert("location", frame=frame)
+        turn(rig, "B0", numbers)
+        rig.keyframe_insert('pose.bones["B0"].rotation_quaternion', frame=frame)
+    poses = {}
+    for frame in (1, 10, 20):
+        go(frame)
+        poses[frame] = pose_bits(rig)
+    assert len(set(poses.values())) == 3
+
+    curve = next(c for c in curves(rig) if c.array_index == 1)
+    for point in curve.keyframe_points:
+        point.co.y += 0.3
+        point.handle_left.y += 0.3
+        point.handle_right.y += 0.3
+    curve.update()
+    rig.animation_data.action.update_tag()
+    for frame in (20, 1, 10):
+        go(frame)
+        assert pose_bits(rig) != poses[frame]
+
+
+def test_keying_a_solved_bone_keys_what_is_seen(empty_file):
+    """As with any constraint that Blender applies visually: the pose on screen is the key."""
+    rig, _ = solved_rig()
+    solved = pose_bits(rig)
+    seen = values(rig, "B1")
+
+    rig.keyframe_insert('pose.bones["B1"].rotation_quaternion', frame=1)
+    update()
+    for frame in (5, 1):
+        go(frame)
+    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+    assert rig.fabrik.constraints[0].state == "REACHED"
+    influence_0(rig)
+    go(1)
+
+    assert values(rig, "B1") == pytest.approx(seen, abs=1e-6)
+    assert values(rig, "B0") == pytest.approx(by_hand("QUATERNION"))
+    assert solved != pose_bits(rig)
+
+
+def test_deleting_the_keys_of_a_solved_bone_leaves_it_solved(empty_file):
+    rig, _ = solved_rig()
+    rig.keyframe_insert('pose.bones["B1"].rotation_quaternion', frame=1)
+    go(3)
+
+    rig.keyframe_delete('pose.bones["B1"].rotation_quaternion', frame=1)
+    rig.animation_data_clear()
+    update()
+    first = pose_bits(rig)
+    for frame in (9, 1):
+        go(frame)
+        assert pose_bits(rig) == first
+    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+
+
+def test_muting_and_unmuting_a_curve_switches_between_hand_and_keys(empty_file):
+    rig, _ = solved_rig()
+    turn(rig, "B1", (0.8, 0.6, 0, 0))
+    rig.keyframe_insert('pose.bones["B1"].rotation_quaternion', frame=1)
+    go(2)
+    for curve in curves(rig):
+        curve.mute = True
+    turn(rig, "B1", (0.6, 0, 0.8, 0))
+    update()
+    go(3)
+    influence_0(rig)
+    go(4)
+    assert values(rig, "B1") == pytest.approx((0.6, 0, 0.8, 0))
+    rig.fabrik.constraints[0].influence = 1.0
+    go(5)
+
+    for curve in curves(rig):
+        curve.mute = False
+    go(6)
+    influence_0(rig)
+    go(7)
+
+    assert values(rig, "B1") == pytest.approx((0.8, 0.6, 0, 0))
+
+
+def test_action_is_the_input_while_it_is_assigned(empty_file):
+    rig, _ = solved_rig()
+    rig.keyframe_insert('pose.bones["B1"].location', frame=1)
+    for numbers, frame in (((0.8, 0.6, 0, 0), 1), ((0.6, 0.8, 0, 0), 10)):
+        turn(rig, "B1", numbers)
+        rig.keyframe_insert('pose.bones["B1"].rotation_quaternion', frame=frame)
+    influence_0(rig)
+    go(10)
+    fk = look(rig)
+    rig.fabrik.constraints[0].influence = 1.0
+    go(3)
+    action, slot = rig.animation_data.action, getattr(rig.animation_data, "action_slot", None)
+
+    rig.animation_data.action = None
+    go(4)
+    rig.animation_data.action = action
+    if slot is not None:
+        rig.animation_data.action_slot = slot
+    go(10)
+    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+    influence_0(rig)
+    go(10)
+
+    assert look(rig) == fk
+
+
+def test_strip_of_the_nla_is_the_input(empty_file):
+    rig, _ = solved_rig()
+    for numbers, frame in (((0.8, 0.6, 0, 0), 1), ((0.6, 0.8, 0, 0), 10)):
+        turn(rig, "B1", numbers)
+        rig.keyframe_insert('pose.bones["B1"].rotation_quaternion', frame=frame)
+    action = rig.animation_data.action
+    rig.animation_data.action = None
+    rig.animation_data.nla_tracks.new().strips.new("Strip", 1, action)
+    influence_0(rig)
+    expected = {}
+    for frame in (1, 4, 10):
+        go(frame)
+        expected[frame] = look(rig)
+    assert len(set(expected.values())) == 3
+
+    rig.fabrik.constraints[0].influence = 1.0
+    solved = {}
+    for frame in (1, 4, 10):
+        go(frame)
+        solved[frame] = look(rig)
+        assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+    for frame in (4, 10, 1):
+        go(frame)
+        assert look(rig) == solved[frame]
+    influence_0(rig)
+    for frame in (10, 1, 4):
+        go(frame)
+        assert look(rig) == expected[frame]
+
+
+def test_driven_channel_follows_its_driver(empty_file):
+    rig, _ = solved_rig("XYZ", influence=0.5)
+    knob = make_empty("Knob", (0.2, 0, 0))
+    driver = rig.driver_add('pose.bones["B1"].rotation_euler', 0).driver
+    driver.type = "SUM"
+    variable = driver.variables.new()
+    variable.targets[0].id = knob
+    variable.targets[0].data_path = "location.x"
+    update()
+    poses = set()
+    for x in (0.2, 0.6, -0.4):
+        knob.location.x = x
+        update()
+        poses.add(pose_bits(rig))
+        rig.fabrik.constraints[0].influence = 0.0
+        update()
+        assert evaluated(rig).pose.bones["B1"].rotation_euler[0] == pytest.approx(x)
+        rig.fabrik.constraints[0].influence = 0.5
+        update()
+    assert len(poses) == 3
+
+    rig.driver_remove('pose.bones["B1"].rotation_euler', 0)
+    update()
+    go(2)
+    assert rig.fabrik.constraints[0].message == ""
+
+
+def test_rest_position_and_back_is_the_same_pose(empty_file):
+    rig, fk = solved_rig()
+    solved = pose_bits(rig)
+
+    rig.data.pose_position = "REST"
+    update()
+    rest = pose_bits(rig)
+    for frame in (4, 1):
+        go(frame)
+    assert rest == pose_bits(rig) != solved
+    rig.data.pose_position = "POSE"
+    update()
+    assert pose_bits(rig) == solved
+    disabled(rig)
+    update()
+
+    assert look(rig) == fk
+
+
+def test_edit_mode_round_trip_keeps_the_input(empty_file):
+    rig, fk = solved_rig()
+    solved = pose_bits(rig)
+    activate(rig)
+
+    for mode in ("EDIT", "POSE", "EDIT", "OBJECT"):
+        bpy.ops.object.mode_set(mode=mode)
+        go(5)
+        update()
+    assert pose_bits(rig) == solved
+    disabled(rig)
+    update()
+
+    assert look(rig) == fk
+
+
+def test_edited_rest_pose_is_solved_anew(empty_file):
+    rig, _ = solved_rig()
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone in rig.data.edit_bones:
+        bone.tail *= 1.5
+        if not bone.parent:
+            bone.head *= 1.5
+    bpy.ops.object.mode_set(mode="OBJECT")
+    update()
+
+    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+    disabled(rig)
+    update()
+    assert values(rig, "B0") == pytest.approx(by_hand("QUATERNION"))
+
+
+@pytest.mark.parametrize("what", ["locked", "hidden", "collection", "bendy"])
+def test_bones_are_posed_whatever_is_shown_or_locked(empty_file, what):
+    rig, fk = solved_rig()
+    solved = pose_bits(rig)
+
+    if what == "collection":
+        collection = rig.data.collections.new("Hidden")
+        collection.is_visible = False
+    for bone in rig.pose.bones:
+        if what == "locked":
+            bone.lock_rotation = (True, True, True)
+            bone.lock_rotation_w = bone.lock_rotations_4d = True
+        elif what == "hidden":
+            bone.bone.hide = True
+        elif what == "collection":
+            collection.assign(bone)
+        else:
+            bone.bone.bbone_segments = 8
+    update()
+    go(2)
+    assert pose_bits(rig) == solved
+    disabled(rig)
+    update()
+
+    assert look(rig) == fk
+
+
+def test_clearing_the_pose_of_the_user_interface_is_an_input(empty_file):
+    rig, _ = solved_rig()
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    for bone in rig.pose.bones:
+        if hasattr(bone, "select"):
+            bone.select = True
+        else:
+            bone.bone.select = True
+    bpy.ops.pose.rot_clear()
+    update()
+    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+    influence_0(rig)
+    update()
+
+    for bone in ("B0", "B1", "B2"):
+        assert values(rig, bone) == (1, 0, 0, 0)
+
+
+def test_two_chains_on_the_same_bones_give_the_input_back(empty_file):
+    rig = posed_rig()
+    fk = look(rig)
+    add_constraint(rig, "B2", make_empty("High", (0, 1, 2.5)), influence=0.5)
+    add_constraint(rig, "B1", make_empty("Low", (1, 0, 1)), influence=0.7)
+    update()
+    both = look(rig)
+    go(3)
+    assert look(rig) == both
+
+    rig.fabrik.constraints.remove(0)
+    rig.update_tag()
+    update()
+    assert values(rig, "B2") == pytest.approx(nearby("QUATERNION"))
+    rig.fabrik.constraints.remove(0)
+    rig.update_tag()
+    update()
+
+    assert look(rig) == fk
+
+
+def test_many_cycles_of_on_and_off_lose_nothing(empty_file):
+    rig, fk = solved_rig("XYZ")
+    solved = look(rig)
+    for i in range(20):
+        rig.fabrik.constraints[0].influence = (0.0, 0.37, 1.0)[i % 3]
+        update()
+        go(i)
+    disabled(rig)
+    update()
+    assert look(rig) == fk
+    rig.fabrik.constraints[0].enabled = True
+    rig.fabrik.constraints[0].influence = 1.0
+    update()
+    assert look(rig) == solved
+
+
+def test_keys_of_the_rotation_mode_are_followed(empty_file):
+    """The mode itself may be keyed; each mode has its own channel."""
+    rig = make_chain(mode="QUATERNION")
+    bone = rig.pose.bones["B1"]
+    bone.rotation_quaternion = (0.8, 0.6, 0, 0)
+    bone.keyframe_insert("rotation_mode", frame=1)
+    bone.rotation_mode = "XYZ"
+    bone.rotation_euler = (radians(30), 0, 0)
+    bone.keyframe_insert("rotation_mode", frame=10)
+    expected = {}
+    for frame in (1, 10):
+        go(frame)
+        expected[frame] = local_turns(rig)[1]
+    add_constraint(rig, "B2", make_empty())
+    for frame in (10, 1, 10, 1):
+        go(frame)
+        assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+    influence_0(rig)
+    for frame in (10, 1):
+        go(frame)
+        assert abs(local_turns(rig)[1].dot(expected[frame])) > 1 - 1e-6

@@ -1,0 +1,334 @@
+"""The pose at a frame depends on that frame's inputs only, to the last bit."""
+
+import random
+from math import radians, sin
+
+import bpy
+import pytest
+from rigs import (
+    add_constraint,
+    channels_bits,
+    curves,
+    elsewhere,
+    everything_bits,
+    go,
+    link,
+    make_armature,
+    make_chain,
+    make_empty,
+    pose_bits,
+    update,
+)
+
+FRAME = 20
+SOLVED = ("REACHED", "OUT_OF_REACH")
+MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
+
+
+def key(ob, path, values, index=-1):
+    """Key a property of an object at frames 1, 20 and 40."""
+    owner_path, name = path.rpartition(".")[::2]
+    owner = ob.path_resolve(owner_path) if owner_path else ob
+    for frame, value in zip((1, 20, 40), values, strict=True):
+        if index >= 0:
+            getattr(owner, name)[index] = value
+        else:
+            setattr(owner, name, value)
+        ob.keyframe_insert(path, index=index, frame=frame)
+
+
+def moving_target():
+    target = make_empty()
+    key(target, "location", [(1, 0, 2), (-0.5, 1, 1.5), (0, -2, 1)])
+    return target
+
+
+def channel(mode):
+    return {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(
+        mode, "rotation_euler"
+    )
+
+
+def turned(rig, bone, degrees):
+    """Turn a bone about its X axis by hand, whatever its mode."""
+    mode = rig.pose.bones[bone].rotation_mode
+    half = radians(degrees) / 2
+    values = {
+        "QUATERNION": ((1 - sin(half) ** 2) ** 0.5, sin(half), 0, 0),
+        "AXIS_ANGLE": (radians(degrees), 1, 0, 0),
+    }.get(mode, (radians(degrees), 0.1, 0))
+    setattr(rig.pose.bones[bone], channel(mode), values)
+
+
+def unkeyed(mode="QUATERNION"):
+    rig = make_chain(mode=mode)
+    turned(rig, "B1", 35)
+    add_constraint(rig, "B2", moving_target())
+    return [rig]
+
+
+def keyed(mode="QUATERNION"):
+    rig = make_chain(mode=mode)
+    for bone in ("B0", "B1", "B2"):
+        path = f'pose.bones["{bone}"].{channel(mode)}'
+        for frame, degrees in ((1, 10), (20, -25), (40, 80)):
+            turned(rig, bone, degrees)
+            rig.keyframe_insert(path, frame=frame)
+    add_constraint(rig, "B2", moving_target())
+    return [rig]
+
+
+def partly_keyed():
+    """One Euler number keyed, one set by hand, one left alone; another bone not keyed at all."""
+    rig = make_chain(mode="XYZ")
+    rig.pose.bones["B1"].rotation_euler[2] = 0.4
+    key(rig, 'pose.bones["B1"].rotation_euler', (0.1, 0.9, -0.5), index=0)
+    add_constraint(rig, "B2", moving_target())
+    return [rig]
+
+
+def driven():
+    """A number of one bone follows the target, a whole quaternion of another the frame."""
+    rig = make_chain(mode="XYZ")
+    target = moving_target()
+    rig.pose.bones["B2"].rotation_mode = "QUATERNION"
+    curve = rig.driver_add('pose.bones["B1"].rotation_euler', 0)
+    curve.driver.type = "SUM"
+    variable = curve.driver.variables.new()
+    variable.type = "TRANSFORMS"
+    variable.targets[0].id = target
+    variable.targets[0].transform_type = "LOC_X"
+    for i, curve in enumerate(rig.driver_add('pose.bones["B2"].rotation_quaternion')):
+        curve.driver.type = "SUM"
+        variable = curve.driver.variables.new()
+        variable.targets[0].id = target
+        variable.targets[0].data_path = f"location[{i % 3}]"
+    add_constraint(rig, "B2", target)
+    return [rig]
+
+
+def muted():
+    """The F-curve of a number is muted: the number is the animator's again."""
+    rig = make_chain(mode="XYZ")
+    key(rig, 'pose.bones["B1"].rotation_euler', (0.1, 0.9, -0.5), index=0)
+    curves(rig)[0].mute = True
+    rig.pose.bones["B1"].rotation_euler = (0.3, 0.2, 0.1)
+    add_constraint(rig, "B2", moving_target())
+    return [rig]
+
+
+def influence(keyed_bones):
+    rig = (keyed if keyed_bones else unkeyed)()[0]
+    key(rig, "fabrik.constraints[0].influence", (0.0, 0.5, 1.0))
+    return [rig]
+
+
+def settings_keyed():
+    rig = unkeyed()[0]
+    rig.fabrik.constraints[0].pole_target = make_empty("Pole", (0, 3, 1))
+    key(rig, "fabrik.constraints[0].enabled", (False, True, True))
+    key(rig, "fabrik.constraints[0].solver", ("FABRIK", "CCD", "FABRIK"))
+    key(rig, "fabrik.constraints[0].iterations", (1, 3, 50))
+    key(rig, "fabrik.constraints[0].tolerance", (0.1, 1e-5, 1e-3))
+    key(rig, "fabrik.constraints[0].pole_angle", (0.0, 1.0, -1.0))
+    return [rig]
+
+
+def hanging(keyed_bones):
+    """A weapon held by one arm, and another armature whose arm reaches for its grip."""
+    first = (keyed if keyed_bones else unkeyed)()[0]
+    weapon = link(bpy.data.objects.new("Weapon", bpy.data.meshes.new("Weapon")))
+    weapon.parent, weapon.parent_type, weapon.parent_bone = first, "BONE", "B2"
+    grip = make_empty("Grip", (0.2, -0.4, 0.1))
+    grip.parent = weapon
+    second = make_chain(4, "Second")
+    second.location = (1, 1, 0)
+    add_constraint(second, "B3", grip)
+    return [first, second]
+
+
+def two_arms():
+    """Both in one armature, the second arm's target a bone that hangs on the first arm."""
+    bones = {"Root": ((0, 0, 0), (0, 0, 1), "")}
+    for side, x in (("L", 0.5), ("R", -0.5)):
+        bones[f"Upper.{side}"] = ((x, 0, 1), (2 * x, 0.1, 1), "Root")
+        bones[f"Lower.{side}"] = ((2 * x, 0.1, 1), (3 * x, 0, 1), f"Upper.{side}")
+    bones["Grip"] = ((1.5, 0.2, 1), (1.5, 0.5, 1), "Lower.L")
+    rig = make_armature(bones)
+    # The one that needs the other stands first in the list.
+    add_constraint(rig, "Lower.R", rig, subtarget="Grip", chain_count=2)
+    target = make_empty()
+    key(target, "location", [(1, 0, 1), (0.3, 0.6, 0.8), (0, 0.4, 1.8)])
+    add_constraint(rig, "Lower.L", target, chain_count=2, solver="TWO_BONE")
+    return [rig]
+
+
+SCENES = {
+    "unkeyed": unkeyed,
+    "keyed": keyed,
+    "partly keyed": partly_keyed,
+    "driven": driven,
+    "muted": muted,
+    "influence, unkeyed": lambda: influence(False),
+    "influence, keyed": lambda: influence(True),
+    "settings keyed": settings_keyed,
+    "weapon, unkeyed": lambda: hanging(False),
+    "weapon, keyed": lambda: hanging(True),
+    "two arms": two_arms,
+}
+
+
+@pytest.fixture(params=SCENES)
+def rigs(request, empty_file):
+    return SCENES[request.param]()
+
+
+def test_frame_is_the_same_whichever_way_it_was_reached(rigs):
+    go(FRAME)
+    first = everything_bits()
+    assert all(rig.fabrik.constraints[0].state in SOLVED for rig in rigs)
+
+    for before in (19, 40, 1, 19.5, 20.25, 20):
+        go(before)
+        go(FRAME)
+        assert everything_bits() == first, f"from frame {before}"
+
+
+def test_frames_differ_from_each_other(rigs):
+    """Else the test above would show nothing."""
+    poses = []
+    for frame in (1, FRAME, 40):
+        go(frame)
+        poses.append(pose_bits(*rigs))
+
+    assert len(set(poses)) == 3
+
+
+def test_updates_in_between_change_nothing(rigs):
+    go(FRAME)
+    first = everything_bits()
+
+    for frame in (3, 17, FRAME):
+        go(frame)
+        for _ in range(3):
+            update()
+        for rig in rigs:
+            rig.update_tag()
+        update()
+
+    assert everything_bits() == first
+
+
+def test_scrubbing_at_random_leaves_no_trace(rigs):
+    """Every frame, also between two, is what it was when it was first played."""
+    frames = [frame / 4 for frame in range(4, 161, 6)]
+    played = {}
+    for frame in frames:
+        go(frame)
+        played[frame] = everything_bits()
+    order = random.Random(1)
+    for _ in range(2):
+        order.shuffle(frames)
+        for frame in frames:
+            go(frame)
+            if order.random() < 0.3:
+                update()
+            assert everything_bits() == played[frame], f"frame {frame}"
+
+
+def test_frame_is_the_same_after_loading(rigs, tmp_path):
+    go(FRAME)
+    first = everything_bits()
+    inputs = [channels_bits(rig) for rig in rigs]
+
+    for saved_at in (FRAME, 7):
+        go(saved_at)
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+        if saved_at != FRAME:
+            go(FRAME)
+        assert everything_bits() == first, f"saved at frame {saved_at}"
+    names = [ob.name for ob in bpy.data.objects if ob.type == "ARMATURE"]
+    assert sorted(inputs) == sorted(channels_bits(bpy.data.objects[name]) for name in names)
+
+
+@pytest.mark.parametrize("saved_at", [1, FRAME])
+def test_frame_is_the_same_in_another_process(empty_file, tmp_path, saved_at):
+    for i, make in enumerate(SCENES.values()):
+        # All scenes in one file, far from each other in nothing but their names.
+        for rig in make():
+            rig.name = f"{rig.name} {i}"
+    go(FRAME)
+    first = everything_bits()
+    go(saved_at)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+
+    there, printed = elsewhere(
+        tmp_path / "shot.blend",
+        f"""
+        bpy.context.scene.frame_set({FRAME})
+        """,
+        "everything_bits()",
+    )
+
+    assert there == first
+    assert "could not pose" not in printed
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("make", [unkeyed, keyed])
+def test_every_rotation_mode_is_free_of_history(empty_file, mode, make):
+    rig = make(mode)[0]
+    go(FRAME)
+    first = pose_bits(rig)
+    assert rig.fabrik.constraints[0].state == "REACHED"
+
+    for before in (19, 40, 1, 20):
+        go(before)
+        go(FRAME)
+        assert pose_bits(rig) == first, f"from frame {before}"
+
+
+def test_two_scenes_that_share_an_armature_agree(empty_file):
+    rig = unkeyed()[0]
+    go(FRAME)
+    first = pose_bits(rig)
+    other = bpy.data.scenes.new("Other")
+    for ob in bpy.context.scene.collection.objects:
+        other.collection.objects.link(ob)
+
+    for frame in (3, 33):
+        other.frame_set(frame)
+        go(frame)
+        other.frame_set(FRAME)
+        depsgraph = other.view_layers[0].depsgraph
+        depsgraph.update()
+        go(FRAME)
+        assert pose_bits(rig) == first
+
+
+def test_two_armatures_that_share_an_action_have_the_same_pose(empty_file):
+    first = keyed()[0]
+    second = make_chain(name="Second")
+    second.animation_data_create().action = first.animation_data.action
+    if hasattr(second.animation_data, "action_slot"):
+        second.animation_data.action_slot = first.animation_data.action_slot
+    add_constraint(second, "B2", first.fabrik.constraints[0].target)
+    for frame in (5, 40, FRAME):
+        go(frame)
+        assert pose_bits(first) == pose_bits(second)
+
+
+def test_two_objects_that_share_armature_data_pose_on_their_own(empty_file):
+    first = unkeyed()[0]
+    second = link(bpy.data.objects.new("Second", first.data))
+    update()
+    add_constraint(second, "B2", make_empty("Other", (0, 1, 2)))
+    go(FRAME)
+    bits = pose_bits(first), pose_bits(second)
+    assert bits[0] != bits[1]
+
+    go(3)
+    go(FRAME)
+
+    assert (pose_bits(first), pose_bits(second)) == bits

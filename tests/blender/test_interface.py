@@ -1,0 +1,313 @@
+"""The panels, the menu entry, descriptions and keys."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import bpy
+import pytest
+from rigs import add_constraint, go, make_chain, make_empty, update
+
+STATES = ("REACHED", "OUT_OF_REACH", "LIMITED", "INVALID", "DISABLED")
+KEYABLE = ("enabled", "influence", "solver", "pole_angle", "iterations", "tolerance")
+
+
+def classes(addon: ModuleType) -> dict[str, Any]:
+    """Return all classes of ours that Blender knows, by their names."""
+    from addon.binding import properties
+    from addon.ui import operators, panels
+
+    return {
+        cls.__name__: cls
+        for module in (properties, operators, panels)
+        for cls in vars(module).values()
+        if inspect.isclass(cls) and issubclass(cls, bpy.types.bpy_struct) and cls.is_registered
+    }
+
+
+def test_every_class_has_blenders_name(addon: ModuleType) -> None:
+    kinds = {bpy.types.Operator: "_OT_", bpy.types.Panel: "_PT_", bpy.types.UIList: "_UL_"}
+    for name, cls in classes(addon).items():
+        for kind, infix in kinds.items():
+            if issubclass(cls, kind):
+                assert name.startswith(f"FABRIK{infix}"), name
+
+
+def test_every_property_and_operator_has_a_description(addon: ModuleType) -> None:
+    found = classes(addon)
+    assert {"FabrikConstraint", "FABRIK_OT_constraint_add", "FABRIK_OT_pole_add"} <= found.keys()
+    missing: list[str] = []
+    for name, cls in found.items():
+        if issubclass(cls, bpy.types.Operator):
+            missing += [name] if len(described(cls).description) < 20 else []
+        if issubclass(cls, bpy.types.Operator | bpy.types.PropertyGroup):
+            missing += [f"{name}.{lacking}" for lacking in undescribed(described(cls))]
+    for owner in (bpy.types.Object, bpy.types.PoseBone):
+        added = [prop for prop in owner.bl_rna.properties if prop.identifier.startswith("fabrik")]
+        missing += [prop.identifier for prop in added if not prop.description]
+    assert found["FabrikConstraint"].bl_rna.properties["influence"].is_runtime
+    assert not missing
+
+
+def described(cls: Any) -> Any:
+    """Return what Blender knows of a class."""
+    is_operator = issubclass(cls, bpy.types.Operator)
+    return bpy_operator(cls).get_rna_type() if is_operator else cls.bl_rna
+
+
+def undescribed(rna: Any) -> Iterator[str]:
+    """Yield our properties, and the items of enumerations, that have no name or description."""
+    for prop in [prop for prop in rna.properties if prop.is_runtime]:
+        if not (prop.name and prop.description):
+            yield prop.identifier
+        for item in getattr(prop, "enum_items", ()):
+            if not (item.name and item.description):
+                yield f"{prop.identifier}.{item.identifier}"
+
+
+def test_every_operator_can_be_undone_and_says_why_it_is_grey(addon: ModuleType) -> None:
+    for name, cls in classes(addon).items():
+        if issubclass(cls, bpy.types.Operator):
+            assert cls.bl_options == {"REGISTER", "UNDO"}, name
+            assert not bpy_operator(cls).poll()
+            with pytest.raises(RuntimeError, match=r"poll\(\) \w+ .*\w+ "):
+                bpy_operator(cls)()
+
+
+def bpy_operator(cls: Any) -> Any:
+    return getattr(bpy.ops.fabrik, cls.bl_idname.partition(".")[2])
+
+
+def test_the_operator_is_in_the_menu_of_inverse_kinematics(addon: ModuleType) -> None:
+    from addon.ui.panels import draw_menu
+
+    assert draw_menu in bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs
+    layout = Layout()
+    draw_menu(SimpleNamespace(layout=layout), bpy.context)
+    assert layout.shown == ["fabrik.constraint_add"]
+
+
+def test_unregistering_takes_everything_away_and_registering_again_works(
+    addon: ModuleType,
+) -> None:
+    from addon.ui.panels import draw_menu
+
+    addon.unregister()
+    try:
+        assert not [name for name in dir(bpy.types) if name.lower().startswith("fabrik_")]
+        assert not dir(bpy.ops.fabrik)
+        assert draw_menu not in bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs
+        assert not hasattr(bpy.types.Object, "fabrik")
+    finally:
+        addon.register()
+    assert hasattr(bpy.types, "FABRIK_PT_constraints")
+
+
+# Keys
+
+
+@pytest.mark.parametrize("name", KEYABLE)
+def test_settings_can_be_keyed(name: str) -> None:
+    """What hovering and pressing I does: it keys the path of the property on its object."""
+    rig = make_chain(2)
+    add_constraint(rig, "B1", make_empty())
+    item = add_constraint(rig, "B1", make_empty())
+    path = item.path_from_id(name)
+    assert path == f"fabrik.constraints[1].{name}"
+    assert item.bl_rna.properties[name].is_animatable
+    assert rig.keyframe_insert(path, frame=1)
+
+
+def test_a_key_on_influence_animates_the_chain() -> None:
+    rig = make_chain(2)
+    item = add_constraint(rig, "B1", make_empty(location=(0.5, 0.5, 1)))
+    for frame, influence in ((1, 0.0), (11, 1.0)):
+        item.influence = influence
+        rig.keyframe_insert(item.path_from_id("influence"), frame=frame)
+    errors = []
+    for frame in (1, 6, 11):
+        go(frame)
+        errors.append((item.state, round(item.error, 3)))
+    assert [state for state, _ in errors] == ["DISABLED", "REACHED", "REACHED"]
+    assert errors[1][1] > 0.1
+    assert errors[2][1] == 0.0
+
+
+# What the panels draw
+
+
+class Layout:
+    """Stands in for Blender's layout, which only exists in a window.
+
+    It refuses what Blender would refuse: unknown properties, operators and icons.
+    """
+
+    def __init__(self, shown: list[str] | None = None) -> None:
+        self.shown: list[str] = [] if shown is None else shown
+
+    def _part(self, **_settings: object) -> Layout:
+        return Layout(self.shown)
+
+    row = column = box = split = _part
+
+    def panel(self, idname: str, default_closed: bool = False) -> tuple[Layout, Layout]:
+        return self._part(), self._part()
+
+    def separator(self, **_settings: object) -> None:
+        pass
+
+    def label(self, text: str = "", icon: str = "NONE") -> None:
+        self._check_icon(icon)
+        self.shown.append(text)
+
+    def prop(self, data: Any, name: str, icon: str = "NONE", **_settings: object) -> None:
+        assert name in data.bl_rna.properties, f"{data} has no {name}"
+        self._check_icon(icon)
+        self.shown.append(name)
+
+    def prop_search(
+        self, data: Any, name: str, source: Any, source_name: str, **_settings: object
+    ) -> None:
+        assert source_name in source.bl_rna.properties
+        self.prop(data, name)
+
+    def template_list(
+        self, kind: str, _id: str, data: Any, name: str, active: Any, active_name: str, rows: int
+    ) -> None:
+        assert hasattr(bpy.types, kind)
+        self.prop(data, name)
+        self.prop(active, active_name)
+
+    def operator(self, name: str, icon: str = "NONE", **_settings: object) -> SimpleNamespace:
+        space, _, verb = name.partition(".")
+        assert verb in dir(getattr(bpy.ops, space)), f"there is no operator {name}"
+        self._check_icon(icon)
+        self.shown.append(name)
+        return SimpleNamespace()
+
+    def _check_icon(self, icon: str) -> None:
+        icons = bpy.types.UILayout.bl_rna.functions["prop"].parameters["icon"].enum_items
+        assert icon in icons, f"there is no icon {icon}"
+
+
+PANELS = ("FABRIK_PT_constraints", "FABRIK_PT_sidebar")
+
+
+def drawn(addon: ModuleType, panel: str = "FABRIK_PT_sidebar", width: int = 400) -> list[str]:
+    """Return what a panel shows for the active object."""
+    cls = classes(addon)[panel]
+    layout = Layout()
+    context = SimpleNamespace(
+        object=bpy.context.object,
+        scene=bpy.context.scene,
+        preferences=bpy.context.preferences,
+        region=SimpleNamespace(width=width),
+    )
+    assert cls.poll(context)
+    cls.draw(SimpleNamespace(layout=layout), context)
+    return layout.shown
+
+
+def test_panels_stand_in_both_places(addon: ModuleType) -> None:
+    found = classes(addon)
+    beside, sidebar = found["FABRIK_PT_constraints"], found["FABRIK_PT_sidebar"]
+    assert (beside.bl_space_type, beside.bl_context) == ("PROPERTIES", "bone_constraint")
+    assert (sidebar.bl_space_type, sidebar.bl_region_type) == ("VIEW_3D", "UI")
+    assert sidebar.bl_category == "FABRIK"
+    make_chain(1)
+    assert drawn(addon, PANELS[0]) == drawn(addon, PANELS[1])
+
+
+def test_panels_show_only_for_armatures(addon: ModuleType) -> None:
+    for panel in PANELS:
+        for ob in (None, make_empty()):
+            assert not classes(addon)[panel].poll(SimpleNamespace(object=ob))
+
+
+def test_an_armature_without_constraints_says_how_to_begin(addon: ModuleType) -> None:
+    make_chain(2)
+    shown = drawn(addon)
+    assert "fabrik.constraint_add" in shown
+    assert "tip bone of a chain" in " ".join(shown)
+
+
+def test_the_panel_shows_all_settings_of_the_active_constraint(addon: ModuleType) -> None:
+    rig = make_chain(2)
+    add_constraint(rig, "B1", rig, subtarget="B0", pole_target=rig)
+    shown = drawn(addon)
+    hidden = {"rna_type", "name", "enabled", "state", "error", "iterations_used", "message"}
+    names = {prop.identifier for prop in rig.fabrik.constraints[0].bl_rna.properties} - hidden
+    assert names <= set(shown), "the name and whether it is on are shown in the list"
+    for operator in ("constraint_remove", "constraint_move"):
+        assert f"fabrik.{operator}" in shown
+
+
+def test_a_row_of_the_list_shows_name_and_switch(addon: ModuleType) -> None:
+    rig = make_chain(2)
+    item = add_constraint(rig, "B1", make_empty())
+    layout = Layout()
+    row = classes(addon)["FABRIK_UL_constraints"].draw_item
+    row(None, bpy.context, layout, rig.fabrik, item, 0, rig.fabrik)
+    assert layout.shown == ["name", "enabled"]
+
+
+def test_every_state_has_an_icon_and_a_name(addon: ModuleType) -> None:
+    rig = make_chain(2)
+    item = add_constraint(rig, "B1", make_empty())
+    for state in STATES:
+        item.state = state
+        assert item.bl_rna.properties["state"].enum_items[state].name in drawn(addon)
+
+
+def test_the_panel_shows_error_in_scene_units_and_sweeps(addon: ModuleType) -> None:
+    rig = make_chain(2, joints=((0, 0, 0), (0, 0, 1), (0, 0, 2)))
+    add_constraint(rig, "B1", make_empty(location=(0, 0, 5)))
+    update()
+    assert "3 m off after 0 sweeps" in drawn(addon)
+    bpy.context.scene.unit_settings.system = "IMPERIAL"
+    assert "9.843' off after 0 sweeps" in drawn(addon)
+    bpy.context.scene.unit_settings.system = "METRIC"
+    bpy.context.scene.unit_settings.scale_length = 0.01
+    assert "3 cm off after 0 sweeps" in drawn(addon)
+    rig.fabrik.constraints[0].iterations_used = 1
+    assert "3 cm off after 1 sweep" in drawn(addon)
+    rig.fabrik.constraints[0].iterations_used = 12
+    assert "3 cm off after 12 sweeps" in drawn(addon)
+
+
+@pytest.mark.parametrize("width", (10, 200, 400, 2000))
+def test_a_sentence_says_what_is_wrong_and_no_word_of_it_is_lost(
+    addon: ModuleType, width: int
+) -> None:
+    rig = make_chain(3)
+    add_constraint(rig, "B2", make_empty(), solver="TWO_BONE")
+    update()
+    message = rig.fabrik.constraints[0].message
+    assert "Two Bone needs a chain of 2 bones" in message
+    shown = drawn(addon, width=width)
+    assert message in " ".join(shown)
+    assert (message in shown) == (width == 2000), "it is broken into lines that fit"
+
+
+def test_without_lock_interface_there_is_a_note_with_the_switch(addon: ModuleType) -> None:
+    rig = make_chain(2)
+    render = bpy.context.scene.render
+    render.use_lock_interface = False
+    assert "use_lock_interface" not in drawn(addon), "no constraint, no trouble"
+    add_constraint(rig, "B1", make_empty())
+    assert "use_lock_interface" in drawn(addon)
+    render.use_lock_interface = True
+    assert "use_lock_interface" not in drawn(addon)
+
+
+def test_add_pole_is_offered_while_there_is_none(addon: ModuleType) -> None:
+    rig = make_chain(2)
+    item = add_constraint(rig, "B1", make_empty())
+    assert "fabrik.pole_add" in drawn(addon)
+    assert "pole_angle" not in drawn(addon)
+    item.pole_target = make_empty("Pole")
+    assert "fabrik.pole_add" not in drawn(addon)
+    assert "pole_angle" in drawn(addon)

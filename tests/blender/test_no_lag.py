@@ -1,0 +1,430 @@
+"""Whatever hangs on a solved chain is right in the same update, however it hangs there.
+
+Blender calls us once an update. What hangs on a chain is still where it was when we are called,
+so each tip error here is read from the pose as Blender evaluates it afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import bpy
+import pytest
+from mathutils import Matrix, Vector
+from rigs import (
+    add_constraint,
+    channels_bits,
+    go,
+    make_armature,
+    make_chain,
+    make_empty,
+    pose_bits,
+    tip_error,
+    tip_world,
+    update,
+    world_bits,
+    world_location,
+)
+
+INHERIT_SCALE = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
+
+Rig = bpy.types.Object
+Goal = tuple[Rig, str, bpy.types.Object]
+"""An armature, the tip bone of a chain and the target of its constraint."""
+
+
+def zigzag(x: float) -> list[tuple[float, float, float]]:
+    return [(x, 0.1 * (i % 2), i) for i in range(5)]
+
+
+def hang(child: bpy.types.Object, parent: bpy.types.Object, bone: str = "") -> bpy.types.Object:
+    child.parent = parent
+    if bone:
+        child.parent_type, child.parent_bone = "BONE", bone
+    return child
+
+
+def lead(name: str = "Right") -> tuple[Rig, bpy.types.Object]:
+    """Make the chain that is dragged, with a hand and its target; it is the last to be listed."""
+    rig = make_armature(
+        {
+            "B0": ((0, 0, 0), (0, 0.1, 1), ""),
+            "B1": ((0, 0.1, 1), (0, 0, 2), "B0"),
+            "B2": ((0, 0, 2), (0, 0.1, 3), "B1"),
+            "Hand": ((0, 0.2, 3.1), (0, 0.5, 3.3), "B2"),
+            "Finger": ((0.1, 0.5, 3.3), (0.1, 0.6, 3.5), "Hand"),
+        },
+        name,
+    )
+    target = make_empty(f"{name} target", (1, 0, 2))
+    add_constraint(rig, "B2", target)
+    return rig, target
+
+
+def follower(target: bpy.types.Object, name: str = "Left", **settings: object) -> Goal:
+    """Make a chain that reaches for something near the other one's tip."""
+    rig = make_chain(4, name, zigzag(1.0))
+    add_constraint(rig, "B3", target, iterations=200, **settings)
+    return rig, "B3", target
+
+
+def assert_in_step(moved: bpy.types.Object, goals: Sequence[Goal]) -> None:
+    """All tips are where they should be after one drag, and after one frame."""
+    rigs = [rig for rig, _, _ in goals]
+    places = [(0.5 + 0.15 * k, 0.3 - 0.1 * k, 1.4 + 0.15 * (k % 3)) for k in range(4)]
+    for place in places:
+        moved.location = place
+        update()
+        assert_there(goals)
+        _assert_settled(rigs)
+    for frame, place in enumerate(places):
+        moved.location = place
+        moved.keyframe_insert("location", frame=10 * frame)
+    for frame in (30, 3, 17, 10, 11):
+        go(frame)
+        assert_there(goals)
+        pose = pose_bits(*rigs)
+        go(frame)
+        assert pose_bits(*rigs) == pose
+
+
+def assert_there(goals: Sequence[Goal]) -> None:
+    for rig, bone, target in goals:
+        item = next(item for item in rig.fabrik.constraints if item.bone == bone)
+        error = tip_error(rig, bone, target)
+        assert item.state == "REACHED", f"{rig.name}: {item.message}"
+        assert error == pytest.approx(item.error, abs=5e-6)
+        assert error <= 1e-4 * 6.0
+        assert not item.message
+
+
+def _assert_settled(rigs: Sequence[Rig]) -> None:
+    """Blender's evaluation agrees with what was assumed, to the last bit."""
+    before = (pose_bits(*rigs), [channels_bits(rig) for rig in rigs], world_bits(*rigs))
+    for rig in rigs:
+        rig.update_tag()
+    update()
+    assert (pose_bits(*rigs), [channels_bits(rig) for rig in rigs], world_bits(*rigs)) == before
+
+
+def test_a_weapon_in_the_right_hand_leads_the_left_hand() -> None:
+    rig, moved = lead()
+    weapon = hang(make_empty("Weapon", (0.1, 0.2, 0.1)), rig, "B2")
+    weapon.rotation_euler, weapon.scale = (0.3, 0.4, 0.5), (1, 2, 0.5)
+    grip = hang(make_empty("Grip", (0.1, -0.1, 0.2)), weapon)
+    assert_in_step(moved, [(rig, "B2", moved), follower(grip)])
+
+
+def weapon_with_parent_inverse(weapon: bpy.types.Object, rig: Rig) -> None:
+    weapon.matrix_parent_inverse = Matrix.Translation((0.1, 0.2, 0.3)) @ Matrix.Rotation(1, 4, "X")
+
+
+def weapon_with_deltas(weapon: bpy.types.Object, rig: Rig) -> None:
+    weapon.delta_location, weapon.delta_scale = (0.1, 0.1, 0), (1, 0.5, 1.2)
+    weapon.delta_rotation_euler = (0.2, 0.4, 1)
+
+
+def weapon_with_unnormalised_quaternion(weapon: bpy.types.Object, rig: Rig) -> None:
+    weapon.rotation_mode, weapon.rotation_quaternion = "QUATERNION", (0.5, 0.2, 0.6, 0.1)
+
+
+def weapon_in_relative_parenting(weapon: bpy.types.Object, rig: Rig) -> None:
+    rig.data.bones["B2"].use_relative_parent = True
+    weapon.location = (0, 0, 2.5)
+
+
+def weapon_hidden(weapon: bpy.types.Object, rig: Rig) -> None:
+    for ob in bpy.data.objects:
+        ob.hide_viewport = ob.hide_render = ob.type != "ARMATURE"
+
+
+def weapon_on_bendy_bone(weapon: bpy.types.Object, rig: Rig) -> None:
+    rig.data.bones["B2"].bbone_segments = 8
+    rig.pose.bones["B2"].bbone_curveinx = 0.3
+
+
+def weapon_of_scaled_bones(weapon: bpy.types.Object, rig: Rig) -> None:
+    rig.scale = (1.2, 0.9, 1.1)
+    rig.pose.bones["B1"].scale = (1.3, 1.1, 0.8)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        weapon_with_parent_inverse,
+        weapon_with_deltas,
+        weapon_with_unnormalised_quaternion,
+        weapon_in_relative_parenting,
+        weapon_hidden,
+        weapon_on_bendy_bone,
+        weapon_of_scaled_bones,
+    ],
+)
+def test_however_the_weapon_is_held(change: Callable[[bpy.types.Object, Rig], None]) -> None:
+    rig, moved = lead()
+    weapon = hang(make_empty("Weapon", (0.1, 0.2, 0.1)), rig, "B2")
+    grip = hang(make_empty("Grip", (0.1, -0.1, 0.2)), weapon)
+    change(weapon, rig)
+    assert_in_step(moved, [(rig, "B2", moved), follower(grip)])
+
+
+def test_a_target_that_is_a_bone_of_a_solved_chain_in_another_armature() -> None:
+    rig, moved = lead()
+    left, _, _ = follower(rig, subtarget="Hand")
+    probe = hang(make_empty("Probe"), rig, "Hand")  # Hangs on the tail: back to the head.
+    probe.location = (0, -rig.data.bones["Hand"].length, 0)
+    assert_in_step(moved, [(rig, "B2", moved), (left, "B3", probe)])
+
+
+def test_a_target_bone_that_shows_its_rest_pose_is_reached_there() -> None:
+    rig, moved = lead()
+    left, _, _ = follower(rig, subtarget="B2")
+    rig.data.pose_position = "REST"
+    update()
+    assert tip_world(rig, "B2", use_tail=False) == Vector((0, 0, 2))
+    assert (tip_world(left, "B3") - Vector((0, 0, 2))).length < 1e-3
+    rig.data.pose_position = "POSE"
+    update()
+    assert tip_error(rig, "B2", moved) < 1e-3
+    assert (tip_world(left, "B3") - tip_world(rig, "B2", use_tail=False)).length < 1e-3
+
+
+@pytest.mark.parametrize("kind", ["CHILD_OF", "COPY_LOCATION", "COPY_TRANSFORMS"])
+def test_a_target_that_blenders_constraint_puts_on_a_solved_bone(kind: str) -> None:
+    rig, moved = lead()
+    grip = make_empty("Grip", (0.3, -0.2, 0.2))
+    constraint = grip.constraints.new(kind)
+    constraint.target, constraint.subtarget = rig, "Hand"
+    if kind == "CHILD_OF":
+        constraint.inverse_matrix = Matrix.Rotation(0.4, 4, "Z")
+    assert_in_step(moved, [(rig, "B2", moved), follower(grip)])
+
+
+def test_a_constraint_that_cannot_be_foreseen_is_named() -> None:
+    rig, _moved = lead()
+    grip = make_empty("Grip", (0.3, -0.2, 0.2))
+    constraint = grip.constraints.new("COPY_LOCATION")
+    constraint.target, constraint.subtarget, constraint.influence = rig, "Hand", 0.5
+    left, _, _ = follower(grip)
+    update()
+    assert "“Grip”" in left.fabrik.constraints[0].message
+    assert "“Copy Location”" in left.fabrik.constraints[0].message
+    assert "one update late" in left.fabrik.constraints[0].message
+
+
+@pytest.mark.parametrize("local_location", [True, False])
+@pytest.mark.parametrize("inherit_rotation", [True, False])
+@pytest.mark.parametrize("inherit_scale", INHERIT_SCALE)
+def test_bones_in_between_with_all_inherit_settings(
+    inherit_scale: str, inherit_rotation: bool, local_location: bool
+) -> None:
+    rig, moved = lead()
+    rig.rotation_euler, rig.scale = (0.2, 0.1, 0.3), (1, 1.2, 0.9)
+    for name in ("Hand", "Finger"):
+        bone = rig.data.bones[name]
+        bone.inherit_scale = inherit_scale
+        bone.use_inherit_rotation, bone.use_local_location = inherit_rotation, local_location
+    rig.pose.bones["B1"].scale = (1, 1.2, 1.1)
+    rig.pose.bones["Hand"].location = (0.1, 0.2, 0.1)
+    rig.pose.bones["Hand"].scale = (0.7, 1.2, 1.4)
+    rig.pose.bones["Hand"].rotation_quaternion = (0.8, 0.3, 0.2, 0.1)
+    left, _, _ = follower(rig, subtarget="Finger")
+    for place in ((0.6, 0.2, 1.8), (0.8, 0.1, 1.6)):
+        moved.location = place
+        update()
+        error = (tip_world(left, "B3") - tip_world(rig, "Finger", use_tail=False)).length
+        assert error == pytest.approx(left.fabrik.constraints[0].error, abs=5e-6)
+        assert tip_error(rig, "B2", moved) < 1e-3
+        _assert_settled([rig, left])
+
+
+@pytest.mark.parametrize("source", ["controller", "solved chain"])
+def test_a_hand_that_copies_a_rotation(source: str) -> None:
+    rig, moved = lead()
+    rig.pose.bones["B0"].scale = (0.9, 1.1, 1.2)
+    rig.rotation_euler, rig.scale = (0.1, 0.2, 0.3), (1.1, 0.9, 1)
+    constraint = rig.pose.bones["Hand"].constraints.new("COPY_ROTATION")
+    goals = [(rig, "B2", moved)]
+    if source == "controller":
+        constraint.target = make_empty("Controller", (3, 3, 3))
+        constraint.target.rotation_euler = (0.4, 0.5, 0.6)
+    else:
+        other = make_chain(3, "Other", zigzag(3.0))
+        target = hang(make_empty("Other target", (2.0, 0.5, 0.4)), moved)
+        add_constraint(other, "B2", target)
+        goals.append((other, "B2", target))
+        constraint.target, constraint.subtarget = other, "B1"
+    grip = hang(make_empty("Grip", (0.1, 0.1, 0.1)), rig, "Finger")
+    assert_in_step(moved, [*goals, follower(grip)])
+
+
+def mixed(constraint: bpy.types.Constraint) -> None:
+    constraint.mix_mode = "ADD"
+
+
+def one_axis(constraint: bpy.types.Constraint) -> None:
+    constraint.use_x = False
+
+
+def inverted(constraint: bpy.types.Constraint) -> None:
+    constraint.invert_z = True
+
+
+def local(constraint: bpy.types.Constraint) -> None:
+    constraint.owner_space = constraint.target_space = "LOCAL"
+
+
+@pytest.mark.parametrize("change", [mixed, one_axis, inverted, local])
+def test_a_copy_of_a_rotation_that_cannot_be_foreseen_is_named(
+    change: Callable[[bpy.types.Constraint], None],
+) -> None:
+    rig, _moved = lead()
+    constraint = rig.pose.bones["Hand"].constraints.new("COPY_ROTATION")
+    constraint.target = make_empty("Controller", (3, 3, 3))
+    change(constraint)
+    grip = hang(make_empty("Grip"), rig, "Hand")
+    left, _, _ = follower(grip)
+    update()
+    assert "“Copy Rotation”" in left.fabrik.constraints[0].message
+
+
+def test_a_constraint_that_moves_a_bone_of_the_chain_itself_is_named() -> None:
+    rig, moved = lead()
+    constraint = rig.pose.bones["B1"].constraints.new("LIMIT_ROTATION")
+    constraint.use_limit_x = constraint.use_limit_y = constraint.use_limit_z = True
+    update()
+    assert tip_error(rig, "B2", moved) > 0.1
+    assert "“Limit Rotation”" in rig.fabrik.constraints[0].message
+    constraint.mute = True
+    update()
+    assert tip_error(rig, "B2", moved) < 1e-3
+    assert rig.fabrik.constraints[0].message == ""
+
+
+def test_a_bone_that_acts_in_world_space_in_a_carried_armature_is_named() -> None:
+    rig, _moved = lead()
+    glove = hang(make_armature({"Glove": ((0, 0, 0), (0, 0, 1), "")}, "Glove"), rig, "Hand")
+    constraint = glove.pose.bones["Glove"].constraints.new("COPY_ROTATION")
+    constraint.target = make_empty("Controller", (3, 3, 3))
+    left, _, _ = follower(hang(make_empty("Grip"), glove, "Glove"))
+    update()
+    assert "“Copy Rotation”" in left.fabrik.constraints[0].message
+
+
+def test_a_pole_that_hangs_on_a_solved_chain() -> None:
+    rig, moved = lead()
+    pole = hang(make_empty("Pole", (0, 0.3, 0)), rig, "B2")
+    target = make_empty("Left target", (1.3, 0.3, 2.2))
+    left = make_chain(4, "Left", zigzag(1.0))
+    item = add_constraint(left, "B3", target, pole_target=pole, iterations=200)
+    assert_in_step(moved, [(rig, "B2", moved), (left, "B3", target)])
+    axis = (world_location(target) - tip_world(left, "B0", use_tail=False)).normalized()
+    root = tip_world(left, "B0", use_tail=False)
+
+    def side(point: Vector) -> Vector:
+        return (point - root) - axis * (point - root).dot(axis)
+
+    bend = sum((side(tip_world(left, f"B{i}")) for i in range(3)), Vector())
+    assert bend.angle(side(world_location(pole))) < 1e-3
+    assert item.state == "REACHED"
+
+
+def test_a_spine_an_arm_and_a_hand_whose_list_order_is_the_opposite() -> None:
+    rig = make_armature(
+        {
+            "S0": ((0, 0, 0), (0, 0.1, 1), ""),
+            "S1": ((0, 0.1, 1), (0, 0, 2), "S0"),
+            "Clavicle": ((0, 0, 2), (0.3, 0, 2), "S1"),
+            "A0": ((0.3, 0, 2.1), (1.3, 0.2, 2), "Clavicle"),
+            "A1": ((1.3, 0.2, 2), (2.3, 0, 2), "A0"),
+            "H0": ((2.3, 0, 2), (2.9, 0.1, 2.2), "A1"),
+            "H1": ((2.9, 0.1, 2.2), (3.4, 0, 2.6), "H0"),
+        }
+    )
+    rig.pose.bones["Clavicle"].scale = (1.1, 0.9, 1)
+    moved = make_empty("Spine target", (0.6, 0.3, 1.6))
+    arm = hang(make_empty("Arm target", (1.1, 0.1, 0.5)), moved)
+    hand = hang(make_empty("Hand target", (1.4, 0.5, 0.9)), moved)
+    add_constraint(rig, "H1", hand, chain_count=2, iterations=500)
+    add_constraint(rig, "A1", arm, chain_count=2, iterations=500)
+    add_constraint(rig, "S1", moved, chain_count=2, iterations=500)
+    assert_in_step(moved, [(rig, "S1", moved), (rig, "A1", arm), (rig, "H1", hand)])
+
+
+def test_an_armature_that_hangs_on_a_solved_bone_of_another() -> None:
+    rig, moved = lead()
+    left = hang(make_chain(4, "Left", zigzag(0.0)), rig, "B2")
+    left.rotation_euler, left.scale = (0.3, 0.2, 0.1), (1, 0.8, 1.2)
+    target = hang(make_empty("Left target", (0.5, 0.4, 1.0)), moved)
+    add_constraint(left, "B3", target, iterations=200)
+    assert_in_step(moved, [(rig, "B2", moved), (left, "B3", target)])
+
+
+def test_three_armatures_in_a_row() -> None:
+    third = make_chain(4, "A third", zigzag(1.5))
+    second = make_chain(4, "B second", zigzag(0.8))
+    rig, moved = lead("C first")
+    one = hang(make_empty("One", (0.05, 0.1, 0)), rig, "Hand")
+    two = hang(make_empty("Two", (0.05, 0.1, 0)), second, "B3")
+    add_constraint(third, "B3", two)
+    add_constraint(second, "B3", one)
+    assert_in_step(moved, [(rig, "B2", moved), (second, "B3", one), (third, "B3", two)])
+
+
+def test_the_second_armature_keeps_step_when_only_the_first_has_been_changed() -> None:
+    rig, moved = lead()
+    grip = hang(make_empty("Grip", (0.1, -0.1, 0.2)), rig, "B2")
+    goals = [(rig, "B2", moved), follower(grip)]
+    update()
+    for name, value in (("pole_angle", 1.0), ("influence", 0.5), ("enabled", False)):
+        setattr(rig.fabrik.constraints[0], name, value)
+        update()
+        assert_there(goals[1:])
+    rig.pose.bones["B1"].rotation_quaternion = (0.9, 0.1, 0.1, 0)
+    update()
+    assert_there(goals[1:])
+
+
+def test_a_cycle_is_named_and_the_other_chains_work_on() -> None:
+    rig, moved = lead()
+    right = make_chain(4, "East", zigzag(1.0))
+    left = make_chain(4, "West", zigzag(2.0))
+    add_constraint(right, "B3", left, subtarget="B3", name="East chain")
+    add_constraint(left, "B3", right, subtarget="B3", name="West chain")
+    own = make_chain(3, "Self", zigzag(4.0))
+    add_constraint(own, "B2", hang(make_empty("Own tip"), own, "B2"), name="Self chain")
+    update()
+    states = [r.fabrik.constraints[0].state for r in (right, left)]
+    assert "INVALID" in states
+    broken = (right, left)[states.index("INVALID")].fabrik.constraints[0]
+    assert "“East chain”" in broken.message
+    assert "“West chain”" in broken.message
+    assert own.fabrik.constraints[0].state == "INVALID"
+    assert "“Self chain”" in own.fabrik.constraints[0].message
+    assert_in_step(moved, [(rig, "B2", moved)])
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("channel", ["location", "rotation_quaternion", "scale"])
+def test_a_bone_with_no_finite_place_stops_its_own_chain_only(channel: str, value: float) -> None:
+    bad = make_chain(3, "Bad", zigzag(3.0))
+    add_constraint(bad, "B2", make_empty("Bad target", (3.5, 0, 2)))
+    rig, moved = lead()
+    update()
+    setattr(bad.pose.bones["B0"], channel, (value, *getattr(bad.pose.bones["B0"], channel)[1:]))
+    assert_in_step(moved, [(rig, "B2", moved)])
+
+
+def test_a_chain_without_any_length_stops_nothing() -> None:
+    dot = make_armature(
+        {
+            "A": ((0, 0, 0), (0, 0, 1), ""),
+            "B": ((0, 0, 0), (0, 0.3, 1), "A"),
+            "C": ((0, 0, 0), (0, 0, 2), "B"),
+        },
+        "Dot",
+    )
+    item = add_constraint(dot, "C", make_empty("Dot target"), use_tail=False)
+    rig, moved = lead()
+    assert_in_step(moved, [(rig, "B2", moved)])
+    assert item.state == "OUT_OF_REACH"

@@ -1,0 +1,354 @@
+"""A render shows what the viewport shows, and leaves the file as it was.
+
+During a render Blender flushes nothing to the file's data, and a handler that writes to it can
+silently take the F-curves away from the whole armature object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import bpy
+import pytest
+from rigs import (
+    add_constraint,
+    channels_bits,
+    go,
+    make_armature,
+    make_empty,
+    pose_bits,
+    tip_error,
+    update,
+    world_bits,
+)
+
+BONES = {
+    "Root": ((0, -1, 0), (0, 0, 0), ""),
+    "B0": ((0, 0, 0), (0, 0.2, 1), "Root"),
+    "B1": ((0, 0.2, 1), (0, 0, 2), "B0"),
+    "B2": ((0, 0, 2), (0, 0.1, 3), "B1"),
+    "Side": ((1, 0, 0), (1, 0, 1), "Root"),
+    "Hand": ((0, 0.1, 3), (0, 0.5, 3.2), "B2"),
+}
+
+
+def seen(depsgraph: bpy.types.Depsgraph, rig: bpy.types.Object) -> dict[str, object]:
+    """Return what a depsgraph shows of the animated armature."""
+    shown = rig.evaluated_get(depsgraph)
+    bones = shown.pose.bones
+    armatures = sorted(ob.name for ob in depsgraph.objects if ob.type == "ARMATURE")
+    return {
+        "poses": [
+            [list(row) for bone in depsgraph.objects[name].pose.bones for row in bone.matrix]
+            for name in armatures
+        ],
+        "object": [list(row) for row in shown.matrix_world],
+        "custom": shown["custom"],
+        "custom array": list(shown["array"]),
+        "custom number": shown["number"],
+        "custom of a bone": bones["Side"]["custom"],
+        "influence of another constraint": bones["Side"].constraints[0].influence,
+        "our influence": shown.fabrik.constraints[0].influence,
+        "our iterations": shown.fabrik.constraints[0].iterations,
+        "our solver": shown.fabrik.constraints[0].solver,
+        "driven": shown["driven"],
+    }
+
+
+class Recorder(bpy.types.RenderEngine):
+    """A render engine that draws nothing and notes what it was given to draw."""
+
+    bl_idname = "TEST_RECORDER"
+    bl_label = "Recorder"
+    rig = ""
+    records: dict[tuple[int, str], dict[str, object]] = {}  # noqa: RUF012
+
+    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
+        scene = depsgraph.scene
+        rig = bpy.data.objects[self.rig]
+        key = (scene.frame_current, depsgraph.view_layer.name)
+        type(self).records[key] = seen(depsgraph, rig)
+        result = self.begin_result(0, 0, scene.render.resolution_x, scene.render.resolution_y)
+        self.end_result(result)
+
+
+@pytest.fixture
+def recorder(empty_file: None, tmp_path: Path) -> Iterator[type[Recorder]]:
+    bpy.utils.register_class(Recorder)
+    Recorder.records = {}
+    render = bpy.context.scene.render
+    render.engine = Recorder.bl_idname
+    render.resolution_x = render.resolution_y = 4
+    render.filepath = str(tmp_path / "frame")
+    camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    bpy.context.scene.collection.objects.link(camera)
+    bpy.context.scene.camera = camera
+    yield Recorder
+    bpy.context.scene.render.engine = "CYCLES"
+    bpy.utils.unregister_class(Recorder)
+
+
+def key(owner: bpy.types.bpy_struct, path: str, values: dict[int, object], index: int = -1) -> None:
+    for frame, value in values.items():
+        if path.startswith("["):
+            owner[path[2:-2]] = value
+        else:
+            setattr(owner, path, value)
+        owner.keyframe_insert(path, index=index, frame=frame)
+
+
+@pytest.fixture
+def rig(recorder: type[Recorder]) -> bpy.types.Object:
+    """An armature of which everything that can be animated is animated."""
+    rig = make_armature(BONES)
+    recorder.rig = rig.name
+    target = make_empty("Target", (1, 0, 2))
+    key(target, "location", {1: (1, 0.2, 2), 10: (-1, 0.5, 1.5)})
+    bones = rig.pose.bones
+    bones["B1"].rotation_mode = "XZY"  # B0 is keyed, B1 in part, B2 and Hand not at all.
+    key(bones["B0"], "rotation_quaternion", {1: (1, 0, 0, 0), 10: (0.8, 0.1, 0.5, 0.2)})
+    key(bones["B1"], "rotation_euler", {1: (0, 0, 0), 10: (0.5, 0.4, -0.3)}, index=1)
+    bones["B2"].rotation_quaternion = (0.9, 0.1, 0, 0.3)
+    key(bones["B2"], "location", {1: (0, 0, 0), 10: (0.2, 0.1, 0)})
+    key(bones["Root"], "rotation_quaternion", {1: (1, 0, 0, 0), 10: (0.9, 0, 0.3, 0.1)})
+    key(bones["Side"], "location", {1: (0, 0, 0), 10: (0, 1, 0)})
+    key(bones["Side"], '["custom"]', {1: 0.0, 10: 9.0})
+    controller = make_empty("Controller", (3, 3, 3))
+    controller.rotation_euler = (0.3, 0.4, 0.5)
+    bones["Side"].constraints.new("COPY_ROTATION").target = controller
+    key(bones["Side"].constraints[0], "influence", {1: 0.0, 10: 1.0})
+    key(rig, "location", {1: (0, 0, 0), 10: (0.5, 0.1, 0.2)})
+    key(rig, '["custom"]', {1: 0.0, 10: 90.0})
+    key(rig, '["array"]', {1: [0.0, 1.0], 10: [9.0, 2.0]})
+    key(rig, '["number"]', {1: 0, 10: 90})
+    rig["driven"] = 0.0
+    driver = rig.driver_add('["driven"]').driver
+    driver.expression = "frame * 2"
+    constraint = add_constraint(rig, "B2", target, chain_count=3)
+    key(constraint, "influence", {1: 0.5, 10: 1.0})
+    key(constraint, "iterations", {1: 10, 10: 100})
+    key(constraint, "solver", {1: "FABRIK", 5: "CCD"})
+    go(3)
+    return rig
+
+
+def viewport(rig: bpy.types.Object, frame: float) -> dict[str, object]:
+    go(frame)
+    return seen(bpy.context.view_layer.depsgraph, rig)
+
+
+def render_range(first: int, last: int, step: int = 1) -> None:
+    """Render a range of frames, wherever the viewport stands."""
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end, scene.frame_step = first, last, step
+    bpy.ops.render.render(animation=True)
+
+
+def in_nla(rig: bpy.types.Object) -> None:
+    """Push the armature's action down, as two strips that overlap."""
+    data = rig.animation_data
+    action, slot = data.action, getattr(data, "action_slot", None)
+    data.action = None
+    for name, start, influence in (("Low", 1, 1.0), ("High", 4, 0.5)):
+        strip = data.nla_tracks.new().strips.new(name, start, action)
+        if slot is not None:
+            strip.action_slot = slot
+        strip.influence = influence
+
+
+def plain(rig: bpy.types.Object) -> None:
+    """Leave the action as it is."""
+
+
+@pytest.mark.parametrize("animation", [plain, in_nla])
+def test_a_render_sees_what_the_viewport_shows_and_every_curve_at_its_value(
+    rig: bpy.types.Object, recorder: type[Recorder], animation
+) -> None:
+    animation(rig)
+    expected = viewport(rig, 6)
+    assert tip_error(rig, "B2", bpy.data.objects["Target"]) == pytest.approx(
+        rig.fabrik.constraints[0].error, abs=1e-5
+    )
+    go(3)
+    render_range(6, 6)
+    assert recorder.records[(6, "ViewLayer")] == expected
+
+
+def test_a_rendered_range_does_not_depend_on_where_the_viewport_stands(
+    rig: bpy.types.Object, recorder: type[Recorder]
+) -> None:
+    expected = {frame: viewport(rig, frame) for frame in (4, 6, 8, 10)}
+    for stands_at in (1, 12):
+        recorder.records = {}
+        go(stands_at)
+        render_range(4, 10, 2)
+        assert {frame: shown for (frame, _), shown in recorder.records.items()} == expected
+
+
+def test_every_view_layer_is_rendered_alike(
+    rig: bpy.types.Object, recorder: type[Recorder]
+) -> None:
+    bpy.context.scene.view_layers.new("Second")
+    bpy.context.scene.view_layers.new("Third")
+    expected = viewport(rig, 7)
+    bpy.ops.render.render()
+    assert {layer for _, layer in recorder.records} == {"ViewLayer", "Second", "Third"}
+    for shown in recorder.records.values():
+        assert shown == expected
+
+
+@pytest.mark.parametrize("hidden", ["hide_render", "hide_viewport", "not in the scene"])
+def test_a_target_that_is_not_rendered_is_reached_all_the_same(
+    rig: bpy.types.Object, recorder: type[Recorder], hidden: str
+) -> None:
+    target = bpy.data.objects["Target"]
+    expected = viewport(rig, 6)
+    go(2)
+    if hidden == "not in the scene":
+        bpy.context.scene.collection.objects.unlink(target)
+    else:
+        setattr(target, hidden, True)
+    assert viewport(rig, 6) == expected
+    go(3)
+    render_range(6, 6)
+    assert recorder.records[(6, "ViewLayer")] == expected
+
+
+def test_a_render_leaves_the_viewport_and_the_fk_input_as_they_were(
+    rig: bpy.types.Object, recorder: type[Recorder]
+) -> None:
+    go(3)
+    before = (pose_bits(rig), channels_bits(rig), world_bits(rig), viewport(rig, 3))
+    inputs = [list(bone.fabrik_input) for bone in rig.pose.bones]
+    render_range(5, 7)
+    update()
+    after = (pose_bits(rig), channels_bits(rig), world_bits(rig))
+    assert bpy.context.scene.frame_current == 3
+    assert after == before[:3]
+    assert seen(bpy.context.view_layer.depsgraph, rig) == before[3]
+    assert [list(bone.fabrik_input) for bone in rig.pose.bones] == inputs
+    rig.fabrik.constraints[0].enabled = False
+    update()
+    assert list(rig.pose.bones["B2"].rotation_quaternion) == pytest.approx([0.9, 0.1, 0, 0.3])
+
+
+def test_a_still_armature_is_posed_for_a_target_that_moves(recorder: type[Recorder]) -> None:
+    rig = make_armature(BONES)
+    rig["custom"] = rig["driven"] = rig["number"] = rig.pose.bones["Side"]["custom"] = 0.0
+    rig["array"] = [0.0]
+    rig.pose.bones["Side"].constraints.new("COPY_ROTATION")
+    recorder.rig = rig.name
+    target = make_empty()
+    key(target, "location", {1: (1, 0.2, 2), 10: (-1, 0.5, 1.5)})
+    add_constraint(rig, "B2", target, chain_count=3)
+    expected = viewport(rig, 6)
+    go(1)
+    render_range(6, 6)
+    assert recorder.records[(6, "ViewLayer")] == expected
+
+
+def test_chains_that_hang_on_each_other_are_rendered_in_the_same_frame(
+    rig: bpy.types.Object, recorder: type[Recorder]
+) -> None:
+    other = make_armature(BONES, "Other")
+    other.location.x = 1.0
+    grip = make_empty("Grip", (0.1, 0.2, 0.1))
+    grip.parent, grip.parent_type, grip.parent_bone = rig, "BONE", "Hand"
+    add_constraint(other, "B2", grip, chain_count=3)
+    expected = viewport(rig, 6)
+    assert tip_error(other, "B2", grip) < 1e-3
+    go(1)
+    render_range(6, 6)
+    assert recorder.records[(6, "ViewLayer")] == expected
+
+
+def test_another_scene_than_the_shown_one_is_rendered_right(
+    rig: bpy.types.Object, recorder: type[Recorder]
+) -> None:
+    expected = viewport(rig, 6)
+    scene = bpy.context.scene
+    go(3)
+    bpy.ops.scene.new(type="EMPTY")
+    scene.frame_start = scene.frame_end = 6
+    bpy.ops.render.render(animation=True, scene=scene.name)
+    assert recorder.records[(6, "ViewLayer")] == expected
+
+
+@pytest.fixture
+def cycles(rig: bpy.types.Object) -> bpy.types.Scene:
+    scene = bpy.context.scene
+    scene.render.engine = "CYCLES"
+    scene.cycles.device = "CPU"
+    scene.cycles.samples = 1
+    scene.cycles.use_denoising = False
+    scene.render.threads_mode, scene.render.threads = "FIXED", 1
+    return scene
+
+
+def test_motion_blur_poses_each_sub_frame_as_the_viewport_does(
+    rig: bpy.types.Object, cycles: bpy.types.Scene
+) -> None:
+    cycles.render.use_motion_blur = True
+    cycles.render.motion_blur_shutter = 0.5
+    written: dict[float, bytes] = {}
+
+    def note(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+        if depsgraph.mode == "RENDER":
+            written[scene.frame_current_final] = channels_bits(rig)
+
+    bpy.app.handlers.frame_change_post.append(note)
+    try:
+        go(6)
+        bpy.ops.render.render()
+    finally:
+        bpy.app.handlers.frame_change_post.remove(note)
+    assert len(written) >= 3
+    assert {frame % 1 for frame in written} > {0.0}
+    for frame, channels in written.items():
+        go(frame)
+        assert channels_bits(rig) == channels, frame
+
+
+def test_cycles_draws_the_solved_pose(
+    rig: bpy.types.Object, cycles: bpy.types.Scene, tmp_path: Path
+) -> None:
+    """A lamp on the tip of the chain is seen where the target is, and nowhere else."""
+    target = bpy.data.objects["Target"]
+    mesh = bpy.data.meshes.new("Lamp")
+    size = 0.15
+    corners = [(x, y, z) for x in (-size, size) for y in (-size, size) for z in (-size, size)]
+    faces = [(0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5)]
+    mesh.from_pydata(corners, [], faces)
+    material = bpy.data.materials.new("Glow")
+    if bpy.app.version < (5, 0):
+        material.use_nodes = True
+    nodes = material.node_tree.nodes
+    nodes.clear()
+    output, glow = nodes.new("ShaderNodeOutputMaterial"), nodes.new("ShaderNodeEmission")
+    glow.inputs["Strength"].default_value = 5.0
+    material.node_tree.links.new(glow.outputs[0], output.inputs[0])
+    mesh.materials.append(material)
+    lamp = bpy.data.objects.new("Lamp", mesh)
+    bpy.context.scene.collection.objects.link(lamp)
+    lamp.parent, lamp.parent_type, lamp.parent_bone = rig, "BONE", "B2"
+
+    rig.fabrik.constraints[0].keyframe_delete("influence", frame=1)
+    rig.fabrik.constraints[0].keyframe_delete("influence", frame=10)
+    rig.fabrik.constraints[0].influence = 1.0
+    go(6)
+    assert rig.fabrik.constraints[0].state == "REACHED"
+    camera = cycles.camera
+    camera.data.type, camera.data.ortho_scale = "ORTHO", 4.0
+    camera.location = target.matrix_world.translation
+    camera.location.y -= 10.0
+    camera.rotation_euler = (1.5707963, 0.0, 0.0)
+    cycles.render.resolution_x = cycles.render.resolution_y = 32
+    cycles.render.filepath = str(tmp_path / "picture")
+    go(1)
+    render_range(6, 6)
+    picture = bpy.data.images.load(str(tmp_path / "picture0006.png"))
+    pixels = list(picture.pixels)
+    bright = {(i % 32, i // 32) for i in range(32 * 32) if pixels[4 * i] > 0.5}
+    assert bright
+    assert all(abs(x - 15.5) < 4 and abs(y - 15.5) < 4 for x, y in bright)

@@ -1,0 +1,220 @@
+"""The sample files: each plays, the same whichever way, and is what its script makes."""
+
+from __future__ import annotations
+
+import random
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+
+import bpy
+import pytest
+
+from samples import build, measure
+
+pytestmark = pytest.mark.usefixtures("empty_file")
+
+BIGGEST = 300_000
+SETTINGS = (
+    "name enabled influence solver bone chain_count use_tail subtarget pole_subtarget pole_angle "
+    "iterations tolerance"
+).split()
+
+
+def path_of(name: str) -> Path:
+    return build.FOLDER / f"{name}.blend"
+
+
+@pytest.fixture(params=build.NAMES)
+def sample(request: pytest.FixtureRequest, empty_file: None) -> str:
+    bpy.ops.wm.open_mainfile(filepath=str(path_of(request.param)))
+    return request.param
+
+
+def rigs() -> Iterator[bpy.types.Object]:
+    return (ob for ob in bpy.data.objects if ob.type == "ARMATURE")
+
+
+def constraints() -> list[bpy.types.PropertyGroup]:
+    return [item for rig in rigs() for item in rig.fabrik.constraints]
+
+
+def pose() -> bytes:
+    """Return all bones and all objects as evaluated, to the last bit."""
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    numbers = array("f")
+    for ob in bpy.data.objects:
+        evaluated = ob.evaluated_get(depsgraph)
+        numbers.extend(value for row in evaluated.matrix_world for value in row)
+        for bone in evaluated.pose.bones if ob.type == "ARMATURE" else ():
+            numbers.extend(value for row in bone.matrix for value in row)
+    return numbers.tobytes()
+
+
+def frames() -> list[int]:
+    scene = bpy.context.scene
+    return list(range(scene.frame_start, scene.frame_end + 1))
+
+
+def played(order: list[int]) -> dict[int, bytes]:
+    poses = {}
+    for frame in order:
+        bpy.context.scene.frame_set(frame)
+        poses[frame] = pose()
+    return poses
+
+
+def tip_errors() -> list[float]:
+    """Return how far each tip is from its target as evaluated, as a share of its chain."""
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    errors = []
+    for rig in rigs():
+        for item in rig.fabrik.constraints:
+            tip = measure.Tip(rig.name, item.bone, item.use_tail, item.target.name)
+            errors.append(tip.error(depsgraph) / chain_length(rig, item))
+    return errors
+
+
+def chain_length(rig: bpy.types.Object, item: bpy.types.PropertyGroup) -> float:
+    bone = rig.data.bones[item.bone]
+    up = [bone, *bone.parent_recursive][0 if item.use_tail else 1 :]
+    return sum(bone.length for bone in up[: item.chain_count or None])
+
+
+def test_pose_is_the_same_whichever_way_a_frame_was_reached(sample: str) -> None:
+    forwards = played(frames())
+    assert len(set(forwards.values())) > 100  # It moves.
+    assert played(frames()[::-1]) == forwards
+    assert played(random.Random(7).sample(frames(), len(frames()))) == forwards
+
+
+def test_every_tip_arrives_at_every_frame(sample: str) -> None:
+    for frame in frames():
+        bpy.context.scene.frame_set(frame)
+        assert [(item.state, item.message) for item in constraints()] == [
+            ("REACHED", "") for _ in constraints()
+        ], frame
+        # Blender's floats add a little to the tolerance.
+        tolerance = max(item.tolerance for item in constraints())
+        assert max(tip_errors()) <= tolerance + 2e-6, frame
+
+
+def test_loop_has_no_seam(sample: str) -> None:
+    scene = bpy.context.scene
+    after = scene.frame_end + 1
+    poses = {}
+    for frame in (scene.frame_start, after):
+        scene.frame_set(frame)
+        poses[frame] = array("f", pose())
+    assert list(poses[after]) == pytest.approx(list(poses[scene.frame_start]), abs=1e-5)
+
+
+def test_saved_pose_is_the_evaluated_one(sample: str) -> None:
+    loaded = pose()
+    saved = {
+        (rig.name, bone.name): tuple(bone.fabrik_output)
+        for rig in rigs()
+        for bone in rig.pose.bones
+    }
+    bpy.context.scene.frame_set(bpy.context.scene.frame_current)
+    assert pose() == loaded
+    assert saved == {
+        (rig.name, bone.name): tuple(bone.fabrik_output)
+        for rig in rigs()
+        for bone in rig.pose.bones
+    }
+
+
+def test_file_is_ready_to_be_opened(sample: str) -> None:
+    scene = bpy.context.scene
+    assert tuple(bpy.data.version)[:2] == (4, 2)
+    assert path_of(sample).stat().st_size < BIGGEST
+    assert (scene.frame_start, scene.frame_end, scene.render.fps) == (1, 120, 24)
+    assert scene.render.use_lock_interface
+    assert scene.camera is not None
+    assert len(bpy.data.texts["Read me"].lines) >= 3
+    assert constraints()
+    assert all(item.target is not None for item in constraints())
+    assert not [image for image in bpy.data.images if image.filepath]
+    assert not bpy.data.libraries
+
+
+def contents() -> dict[str, object]:
+    """Return what a sample is made of."""
+    return {
+        "objects": {ob.name: (ob.type, ob.parent and ob.parent.name) for ob in bpy.data.objects},
+        "meshes": {
+            mesh.name: [tuple(round(x, 5) for x in vertex.co) for vertex in mesh.vertices]
+            for mesh in bpy.data.meshes
+        },
+        "bones": {
+            rig.name: [
+                (bone.name, bone.parent and bone.parent.name, bone.use_connect)
+                for bone in rig.data.bones
+            ]
+            for rig in rigs()
+        },
+        "constraints": [
+            (
+                *(getattr(item, field) for field in SETTINGS),
+                item.target.name,
+                item.pole_target and item.pole_target.name,
+            )
+            for item in constraints()
+        ],
+        "text": bpy.data.texts["Read me"].as_string(),
+    }
+
+
+def test_script_makes_this_file(sample: str) -> None:
+    saved = contents()
+    build.make(sample)
+    assert contents() == saved
+
+
+def test_built_sample_moves_like_the_file(sample: str) -> None:
+    saved = array("f", played([40])[40])
+    build.make(sample)
+    made = array("f", played([40])[40])
+    assert list(made) == pytest.approx(list(saved), abs=1e-5)
+
+
+def test_puppet_stays_in_its_plane() -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(path_of("puppet")))
+    rig = bpy.data.objects["Rig"]
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    for frame in frames():
+        bpy.context.scene.frame_set(frame)
+        evaluated = rig.evaluated_get(depsgraph)
+        for bone in evaluated.pose.bones:
+            # Blender's rest axes at right angles to the parent's are already 4e-8 off.
+            assert abs((evaluated.matrix_world @ bone.head).y) < 1e-12, (frame, bone.name)
+            assert abs((evaluated.matrix_world @ bone.tail).y) < 1e-12, (frame, bone.name)
+
+
+def test_both_hands_hold_the_weapon_after_a_single_jump() -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(path_of("weapon_grip")))
+    rig = bpy.data.objects["Rig"]
+    grip, sword = bpy.data.objects["Grip"], bpy.data.objects["Sword"]
+    assert grip.parent == sword and sword.parent == rig and sword.parent_bone == "Hand.R"
+    for frame in (77, 13, 118, 40):
+        bpy.context.scene.frame_set(frame)
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        for bone, target in (("Hand.R", "Target"), ("Hand.L", "Grip")):
+            tip = measure.Tip("Rig", bone, False, target)
+            assert tip.error(depsgraph) < 1e-5, (frame, bone)
+
+
+def test_robot_arm_reaches_with_every_solver_and_stays_in_its_plane() -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(path_of("robot_arm")))
+    rig = bpy.data.objects["Rig"]
+    item = rig.fabrik.constraints[0]
+    for solver in ("FABRIK", "CCD"):
+        item.solver = solver
+        for frame in frames()[::10]:
+            bpy.context.scene.frame_set(frame)
+            assert item.state == "REACHED", (solver, frame, item.message)
+            turntable = rig.pose.bones["Turntable"]
+            for bone in rig.pose.bones:
+                across = (bone.tail - turntable.head).dot(turntable.z_axis)
+                assert abs(across) < 1e-4, (solver, frame, bone.name)

@@ -1,0 +1,661 @@
+"""Whatever the target is, moves by or hides behind; and silence while nothing happens."""
+
+from math import radians
+
+import bpy
+import pytest
+from rigs import (
+    activate,
+    add_constraint,
+    channels_bits,
+    go,
+    link,
+    make_armature,
+    make_chain,
+    make_empty,
+    pose_bits,
+    tip_error,
+    tip_world,
+    update,
+    world_location,
+)
+
+FRAMES = (1, 10, 20, 10)
+
+
+@pytest.fixture
+def rig(empty_file):
+    return make_chain()
+
+
+def constrained(rig, target, **settings):
+    item = add_constraint(rig, "B2", target, **settings)
+    update()
+    return item
+
+
+def reached(rig, target):
+    return (
+        rig.fabrik.constraints[0].state == "REACHED"
+        and tip_error(rig, "B2", target) < 1e-3
+        and rig.fabrik.constraints[0].message == ""
+    )
+
+
+def keyed_along(ob):
+    """Let an object go from one place to another between frames 1 and 20."""
+    for frame, place in ((1, (1, 0, 2)), (20, (-1, 0.5, 1))):
+        ob.location = place
+        ob.keyframe_insert("location", frame=frame)
+
+
+def holder():
+    ob = make_empty("Holder", (0, 0, 0))
+    keyed_along(ob)
+    return ob
+
+
+def animated():
+    target = make_empty()
+    keyed_along(target)
+    return target
+
+
+def mesh():
+    ob = link(bpy.data.objects.new("Mesh", bpy.data.meshes.new("Mesh")))
+    keyed_along(ob)
+    return ob
+
+
+def parented():
+    target = make_empty(location=(0.1, 0.2, -0.1))
+    target.parent = holder()
+    return target
+
+
+def parented_thrice():
+    target, middle = make_empty(location=(0.1, 0, 0)), make_empty("Middle", (0, 0.1, 0))
+    middle.rotation_euler.z = 1.0
+    target.parent, middle.parent = middle, holder()
+    return target
+
+
+def child_of():
+    target = make_empty(location=(0.1, 0.2, 0))
+    target.constraints.new("CHILD_OF").target = holder()
+    return target
+
+
+def copy_location():
+    target = make_empty()
+    target.constraints.new("COPY_LOCATION").target = holder()
+    return target
+
+
+def copy_location_half():
+    target = make_empty(location=(0, 0.5, 1.5))
+    constraint = target.constraints.new("COPY_LOCATION")
+    constraint.target, constraint.influence = holder(), 0.5
+    return target
+
+
+def follow_path():
+    curve = bpy.data.curves.new("Path", "CURVE")
+    curve.use_path, curve.path_duration, curve.dimensions = True, 20, "3D"
+    points = curve.splines.new("POLY").points
+    points.add(2)
+    for point, place in zip(points, ((1, 0, 2), (0, 1, 1.5), (-1, 0, 1)), strict=True):
+        point.co = (*place, 1)
+    path = link(bpy.data.objects.new("Path", curve))
+    target = make_empty(location=(0, 0, 0))
+    constraint = target.constraints.new("FOLLOW_PATH")
+    constraint.target, constraint.use_fixed_location = path, True
+    for frame, offset in ((1, 0.0), (20, 1.0)):
+        constraint.offset_factor = offset
+        constraint.keyframe_insert("offset_factor", frame=frame)
+    return target
+
+
+def driven():
+    target = make_empty()
+    driver = target.driver_add("location", 0).driver
+    driver.type = "SUM"
+    variable = driver.variables.new()
+    variable.type = "TRANSFORMS"
+    variable.targets[0].id = holder()
+    variable.targets[0].transform_type = "LOC_X"
+    return target
+
+
+def vertex_of_a_mesh():
+    """Parented to a vertex that a shape key moves."""
+    mesh = bpy.data.meshes.new("Mesh")
+    mesh.from_pydata([(1, 0, 2), (0, 1, 2), (0, 0, 3)], [], [(0, 1, 2)])
+    ob = link(bpy.data.objects.new("Mesh", mesh))
+    ob.shape_key_add(name="Basis")
+    shape = ob.shape_key_add(name="Moved")
+    for point in shape.data:
+        point.co.x -= 1.5
+    for frame, value in ((1, 0.0), (20, 1.0)):
+        shape.value = value
+        shape.keyframe_insert("value", frame=frame)
+    target = make_empty(location=(0, 0, 0))
+    target.parent, target.parent_type = ob, "VERTEX"
+    return target
+
+
+def parent_scaled_unevenly():
+    target = make_empty(location=(0.1, 0.2, -0.1))
+    target.parent = holder()
+    target.parent.scale, target.parent.rotation_euler = (2, 0.5, -1), (0.3, 0.2, 1)
+    return target
+
+
+def bone_child():
+    """Parented to a keyed bone of another armature."""
+    other = keyed_armature()
+    target = make_empty(location=(0, -0.5, 0))
+    target.parent, target.parent_type, target.parent_bone = other, "BONE", "B1"
+    return target
+
+
+def keyed_armature(name="Other"):
+    other = make_chain(2, name, joints=((0.5, 0, 0.5), (0.8, 0, 1), (1, 0, 1.7)))
+    for frame, angle in ((1, 0), (20, 70)):
+        other.pose.bones["B0"].rotation_mode = "XYZ"
+        other.pose.bones["B0"].rotation_euler.x = radians(angle)
+        other.pose.bones["B0"].keyframe_insert("rotation_euler", frame=frame)
+    return other
+
+
+MOVING = (
+    animated,
+    mesh,
+    parented,
+    parented_thrice,
+    child_of,
+    copy_location,
+    copy_location_half,
+    follow_path,
+    driven,
+    vertex_of_a_mesh,
+    parent_scaled_unevenly,
+    bone_child,
+)
+
+
+@pytest.mark.parametrize("make", MOVING)
+def test_moving_target_is_reached_at_every_frame(rig, make):
+    target = make()
+    constrained(rig, target)
+    places = set()
+    for frame in FRAMES:
+        go(frame)
+        assert reached(rig, target)
+        places.add(tuple(world_location(target)))
+
+    assert len(places) == 3
+
+
+@pytest.mark.parametrize("make", MOVING)
+def test_moving_pole_is_faced_at_every_frame(rig, make):
+    """The same poles as at each frame alone, in an armature without a past."""
+    goal = make_empty("Goal", (0.3, 0.2, 1.8))
+    item = add_constraint(rig, "B2", goal)
+    item.pole_target = make()
+    for frame in FRAMES:
+        go(frame)
+        fixed = make_empty("Fixed", world_location(item.pole_target))
+        fresh = make_chain(name="Fresh")
+        add_constraint(fresh, "B2", goal, pole_target=fixed)
+        update()
+        for name in ("B0", "B1", "B2"):
+            assert (tip_world(rig, name) - tip_world(fresh, name)).length < 1e-4
+
+
+def hidden_in_the_view(ob):
+    ob.hide_set(True)
+
+
+def disabled_in_the_viewport(ob):
+    ob.hide_viewport = True
+
+
+def disabled_in_renders(ob):
+    ob.hide_render = True
+
+
+def collection_of_its_own(ob):
+    collection = bpy.data.collections.new("Aside")
+    bpy.context.scene.collection.children.link(collection)
+    collection.objects.link(ob)
+    bpy.context.scene.collection.objects.unlink(ob)
+    return collection
+
+
+def collection_excluded(ob):
+    name = collection_of_its_own(ob).name
+    bpy.context.view_layer.layer_collection.children[name].exclude = True
+
+
+def collection_hidden(ob):
+    collection_of_its_own(ob).hide_viewport = True
+
+
+def collection_hidden_in_the_layer(ob):
+    name = collection_of_its_own(ob).name
+    bpy.context.view_layer.layer_collection.children[name].hide_viewport = True
+
+
+def collection_hidden_in_renders(ob):
+    collection_of_its_own(ob).hide_render = True
+
+
+def in_no_scene(ob):
+    bpy.context.scene.collection.objects.unlink(ob)
+
+
+def in_another_scene(ob):
+    bpy.data.scenes.new("Other").collection.objects.link(ob)
+    bpy.context.scene.collection.objects.unlink(ob)
+
+
+HIDINGS = (
+    hidden_in_the_view,
+    disabled_in_the_viewport,
+    disabled_in_renders,
+    collection_excluded,
+    collection_hidden,
+    collection_hidden_in_the_layer,
+    collection_hidden_in_renders,
+    in_no_scene,
+    in_another_scene,
+)
+
+
+@pytest.mark.parametrize("hide", HIDINGS)
+@pytest.mark.parametrize("make", [animated, parented, child_of, bone_child])
+def test_hidden_target_is_evaluated_all_the_same(rig, make, hide):
+    target = make()
+    for frame in FRAMES:
+        go(frame)
+    expected = {}
+    for frame in FRAMES:
+        go(frame)
+        expected[frame] = world_location(target)
+    constrained(rig, target)
+    for ob in {target, target.parent, bpy.data.objects.get("Holder")} - {None}:
+        hide(ob)
+    update()
+
+    for frame in FRAMES:
+        go(frame)
+        assert rig.fabrik.constraints[0].state == "REACHED"
+        assert (tip_world(rig, "B2") - expected[frame]).length < 1e-3
+
+
+@pytest.mark.parametrize("hide", HIDINGS)
+def test_hidden_target_is_followed_when_it_is_moved(rig, hide):
+    target = make_empty()
+    constrained(rig, target)
+    hide(target)
+    update()
+
+    target.location = (-1, 0.5, 1)
+    update()
+
+    assert (tip_world(rig, "B2") - target.location).length < 1e-3
+
+
+@pytest.mark.parametrize("hide", HIDINGS)
+def test_hidden_target_is_evaluated_after_loading(rig, hide, tmp_path):
+    target = animated()
+    constrained(rig, target)
+    hide(target)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "rig.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "rig.blend"))
+
+    rig = bpy.data.objects["Rig"]
+    for frame, place in ((20, (-1, 0.5, 1)), (1, (1, 0, 2))):
+        go(frame)
+        assert (tip_world(rig, "B2") - type(tip_world(rig, "B2"))(place)).length < 1e-3
+
+
+class TestBones:
+    """Targets that are bones."""
+
+    @pytest.mark.parametrize("use_tail", [True, False])
+    def test_of_the_same_armature(self, empty_file, use_tail):
+        rig = make_armature(
+            {
+                "Root": ((0, 0, 0), (0, 0, 0.5), ""),
+                "Upper": ((0, 0, 0.5), (0, 0.2, 1.5), "Root"),
+                "Lower": ((0, 0.2, 1.5), (0, 0, 2.5), "Upper"),
+                "Hand": ((0, 0, 2.5), (0, 0, 3), "Lower"),
+                "Goal": ((0.5, 0.5, 1.5), (0.5, 0.5, 1.7), "Root"),
+            }
+        )
+        tip = "Lower" if use_tail else "Hand"
+        item = add_constraint(
+            rig, tip, rig, subtarget="Goal", chain_count=2, use_tail=use_tail, solver="TWO_BONE"
+        )
+        for frame, x in ((1, 0.0), (20, -1.0)):
+            rig.pose.bones["Goal"].location.x = x
+            rig.pose.bones["Goal"].keyframe_insert("location", frame=frame)
+        rig.location, rig.rotation_euler = (1, 2, 3), (0.5, 0.2, 0.1)
+        for frame in FRAMES:
+            go(frame)
+            assert item.state == "REACHED"
+            error = tip_world(rig, tip, use_tail) - tip_world(rig, "Goal", use_tail=False)
+            assert error.length < 1e-3
+
+    def test_of_another_armature(self, rig):
+        other = keyed_armature()
+        other.location.y = 0.3
+        constrained(rig, other, subtarget="B1")
+        for frame in FRAMES:
+            go(frame)
+            assert rig.fabrik.constraints[0].state == "REACHED"
+            error = tip_world(rig, "B2") - tip_world(other, "B1", use_tail=False)
+            assert error.length < 1e-3
+
+    def test_of_another_armature_turned_by_hand(self, rig):
+        other = make_chain(2, "Other", joints=((0.5, 0, 0.5), (0.8, 0, 1), (1, 0, 1.7)))
+        constrained(rig, other, subtarget="B1")
+        for angle in (0.5, -0.5):
+            other.pose.bones["B0"].rotation_quaternion = (1, angle, 0, 0)
+            update()
+            error = tip_world(rig, "B2") - tip_world(other, "B1", use_tail=False)
+            assert error.length < 1e-3
+
+    @pytest.mark.parametrize("hide", HIDINGS)
+    def test_of_a_hidden_armature(self, rig, hide):
+        other = keyed_armature()
+        constrained(rig, other, subtarget="B1")
+        expected = {}
+        for frame in FRAMES:
+            go(frame)
+            expected[frame] = tip_world(other, "B1", use_tail=False)
+        hide(other)
+        update()
+        for frame in FRAMES:
+            go(frame)
+            assert (tip_world(rig, "B2") - expected[frame]).length < 1e-3
+
+    def test_that_blenders_own_constraints_move(self, rig):
+        other = make_chain(2, "Other", joints=((0.5, 0, 0.5), (0.8, 0, 1), (1, 0, 1.7)))
+        constraint = other.pose.bones["B0"].constraints.new("COPY_LOCATION")
+        constraint.target = holder()
+        constrained(rig, other, subtarget="B0")
+        for frame in FRAMES:
+            go(frame)
+            error = tip_world(rig, "B2") - tip_world(other, "B0", use_tail=False)
+            assert error.length < 1e-3
+
+    def test_that_blenders_own_ik_moves(self, rig):
+        other = make_chain(2, "Other", joints=((0.5, 0, 0), (0.5, 0.1, 1), (0.5, 0, 2)))
+        ik = other.pose.bones["B1"].constraints.new("IK")
+        ik.target = holder()
+        constrained(rig, other, subtarget="B1")
+        for frame in FRAMES:
+            go(frame)
+            error = tip_world(rig, "B2") - tip_world(other, "B1", use_tail=False)
+            assert error.length < 1e-3
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Count what is solved, and what is written."""
+    import addon.binding.evaluate as evaluation
+    import addon.binding.write as writing
+
+    counts = {"solved": 0, "written": 0}
+    pose_chain, write_pose = evaluation.pose_chain, writing._write_pose
+
+    def solve(**arguments):
+        counts["solved"] += 1
+        return pose_chain(**arguments)
+
+    def write(pose, *rest):
+        before = channels_bits(pose.rig.object)
+        write_pose(pose, *rest)
+        counts["written"] += before != channels_bits(pose.rig.object)
+
+    monkeypatch.setattr(evaluation, "pose_chain", solve)
+    monkeypatch.setattr(writing, "_write_pose", write)
+    return counts
+
+
+@pytest.fixture
+def evaluations():
+    """Count evaluations of the pose: a driver that looks at a bone is asked after each."""
+    seen = []
+    bpy.context.preferences.filepaths.use_scripts_auto_execute = True
+    bpy.app.driver_namespace["note_evaluation"] = lambda x: seen.append(x) or 0.0
+    yield seen
+    del bpy.app.driver_namespace["note_evaluation"]
+    bpy.context.preferences.filepaths.use_scripts_auto_execute = False
+
+
+def watch(rig, bone):
+    driver = make_empty("Watcher").driver_add("location", 0).driver
+    variable = driver.variables.new()
+    variable.type, variable.name = "TRANSFORMS", "x"
+    variable.targets[0].id, variable.targets[0].bone_target = rig, bone
+    driver.expression = "note_evaluation(x)"
+
+
+def reset(counts):
+    for name in counts:
+        counts[name] = 0
+
+
+class TestQuiet:
+    def test_unrelated_edits_solve_nothing(self, rig, calls):
+        constrained(rig, make_empty())
+        stranger, other = make_empty("Stranger"), make_chain(name="Free")
+        update()
+        reset(calls)
+
+        for i in range(5):
+            stranger.location.x = i
+            other.pose.bones["B0"].rotation_quaternion.x = 0.1 * i
+            update()
+
+        assert calls == {"solved": 0, "written": 0}
+
+    def test_frames_without_animation_solve_nothing(self, rig, calls):
+        constrained(rig, make_empty())
+        stranger = make_empty("Stranger")
+        keyed_along(stranger)
+        go(1)
+        reset(calls)
+
+        for frame in range(1, 20):
+            go(frame)
+
+        assert calls == {"solved": 0, "written": 0}
+
+    def test_only_the_rig_of_the_moved_target_is_solved(self, rig, calls):
+        target = make_empty()
+        constrained(rig, target)
+        other = make_chain(name="Other")
+        add_constraint(other, "B2", make_empty("Other target", (0, 1, 2)))
+        update()
+        reset(calls)
+
+        target.location.x = 0.5
+        update()
+
+        assert calls == {"solved": 1, "written": 1}
+
+    @pytest.mark.parametrize("influence", [0.0, 0.5, 1.0])
+    def test_unchanged_inputs_write_nothing(self, rig, calls, influence):
+        target = make_empty()
+        constrained(rig, target, influence=influence)
+        pose, channels = pose_bits(rig), channels_bits(rig)
+        reset(calls)
+
+        for _ in range(5):
+            target.location = target.location
+            rig.update_tag()
+            update()
+
+        assert calls["written"] == 0
+        assert (pose_bits(rig), channels_bits(rig)) == (pose, channels)
+
+    def test_unchanged_inputs_cost_no_second_evaluation(self, rig, evaluations):
+        target = make_empty()
+        constrained(rig, target)
+        watch(rig, "B2")
+        update()
+
+        evaluations.clear()
+        rig.update_tag()
+        update()
+        assert len(evaluations) == 1
+        evaluations.clear()
+        target.location.x = 0.5
+        update()
+        assert len(evaluations) == 1  # That of what we wrote: a target moves no bone by itself.
+        evaluations.clear()
+        rig.pose.bones["B1"].rotation_quaternion = (0.8, 0.6, 0, 0)
+        update()
+        assert len(evaluations) == 2  # That of the hand's turn, and that of what we wrote.
+
+    @pytest.mark.parametrize("problem", [{"bone": "?"}, {"target": None}, {"enabled": False}])
+    def test_constraint_that_does_nothing_costs_no_second_evaluation(
+        self, rig, evaluations, problem
+    ):
+        target = make_empty()
+        keyed_along(target)
+        item = constrained(rig, target)
+        for name, value in problem.items():
+            setattr(item, name, value)
+        watch(rig, "B2")
+        update()
+        evaluations.clear()
+
+        for frame in range(5):
+            go(frame)
+            rig.update_tag()
+            update()
+
+        assert len(evaluations) <= 10
+
+    @pytest.mark.parametrize("state", ["REACHED", "OUT_OF_REACH", "INVALID", "DISABLED"])
+    def test_update_after_update_is_not_called_for(self, rig, state):
+        """Our own writing does not call for the next update, and so on for ever."""
+        target = make_empty(location=(9, 0, 0) if state == "OUT_OF_REACH" else (1, 0, 2))
+        item = constrained(rig, target, enabled=state != "DISABLED")
+        if state == "INVALID":
+            item.bone = "?"
+        update()
+        assert item.state == state
+        updates = []
+
+        def count(_scene, depsgraph):
+            updates.append([update.id.name for update in depsgraph.updates])
+
+        bpy.app.handlers.depsgraph_update_post.append(count)
+        try:
+            for _ in range(5):
+                update()
+        finally:
+            bpy.app.handlers.depsgraph_update_post.remove(count)
+
+        assert updates == []
+
+    @pytest.mark.parametrize("broken", [{"bone": "?"}, {"target": None}, {"chain_count": 9}])
+    def test_broken_constraint_writes_nothing(self, rig, calls, broken, capfd):
+        target = make_empty()
+        keyed_along(target)
+        item = constrained(rig, target)
+        for name, value in broken.items():
+            setattr(item, name, value)
+        update()
+        go(1)
+        reset(calls)
+        capfd.readouterr()
+
+        for frame in range(1, 51):
+            go(frame)
+
+        assert calls == {"solved": 0, "written": 0}
+        assert "".join(capfd.readouterr()) == ""
+
+    def test_working_constraint_prints_nothing(self, rig, capfd):
+        target = make_empty()
+        keyed_along(target)
+        constrained(rig, target)
+        capfd.readouterr()
+        for frame in range(1, 51):
+            go(frame)
+        assert "".join(capfd.readouterr()) == ""
+
+    def test_target_in_edit_mode_and_rig_in_pose_mode(self, rig):
+        """What a user does all day: the armature is in Pose Mode while targets move."""
+        target = make_empty()
+        constrained(rig, target)
+        activate(rig)
+        bpy.ops.object.mode_set(mode="POSE")
+        for x in (0.5, -0.5):
+            target.location.x = x
+            update()
+            assert reached(rig, target)
+        bpy.ops.object.mode_set(mode="OBJECT")
+        update()
+        assert reached(rig, target)
+
+
+def test_target_is_exchanged(rig):
+    first, second = make_empty(), make_empty("Second", (0, 1, 1.5))
+    item = constrained(rig, first)
+    item.target = second
+    update()
+    assert reached(rig, second)
+    before = pose_bits(rig)
+
+    first.location.x = -2
+    update()
+    assert pose_bits(rig) == before
+    second.location.x = 0.5
+    update()
+    assert reached(rig, second)
+
+
+def test_several_constraints_in_one_armature_each_reach_their_target(empty_file):
+    bones = {"Root": ((0, 0, 0), (0, 0, 0.3), "")}
+    for i in range(6):
+        x = i - 3
+        bones[f"A{i}"] = ((x, 0, 0), (x, 0.1, 1), "Root")
+        bones[f"B{i}"] = ((x, 0.1, 1), (x, 0, 2), f"A{i}")
+    rig = make_armature(bones)
+    targets = [make_empty(f"T{i}", (i - 3 + 0.3, 0.5, 1)) for i in range(6)]
+    for i, target in enumerate(targets):
+        solver = ("FABRIK", "TWO_BONE", "CCD")[i % 3]
+        add_constraint(rig, f"B{i}", target, chain_count=2, solver=solver)
+    update()
+    for frame in (1, 5):
+        targets[frame].location.z = 1.3
+        go(frame)
+        update()
+        for i, target in enumerate(targets):
+            assert tip_error(rig, f"B{i}", target) < 1e-3
+
+
+def test_constraint_added_from_python_works_at_the_next_update(rig):
+    """Setting the fields, in whichever order, is enough."""
+    target = make_empty()
+    update()
+    item = rig.fabrik.constraints.add()
+    item.target = target
+    item.chain_count = 2
+    item.bone = "B2"
+    item.solver = "TWO_BONE"
+    target.location = (0.3, 0.5, 1.6)
+    update()
+
+    assert reached(rig, target)
+    assert 0 <= item.error < 1e-3
+    assert item.iterations_used >= 1

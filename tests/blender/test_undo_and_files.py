@@ -1,0 +1,880 @@
+"""Undo, files, libraries, and everything that renames, copies or deletes what a chain needs."""
+
+import bpy
+import pytest
+from mathutils import Vector
+from rigs import (
+    activate,
+    add_constraint,
+    channels_bits,
+    elsewhere,
+    go,
+    link,
+    make_armature,
+    make_chain,
+    make_empty,
+    pose_bits,
+    tip_error,
+    update,
+)
+
+HANDLERS = (
+    "frame_change_post",
+    "depsgraph_update_post",
+    "load_post",
+    "undo_post",
+    "redo_post",
+)
+
+
+def rig_and_target():
+    """Return them by name: references die with undo and load."""
+    return bpy.data.objects["Rig"], bpy.data.objects["Target"]
+
+
+def solved():
+    rig, target = rig_and_target()
+    return rig.fabrik.constraints[0].state == "REACHED" and tip_error(rig, "B2", target) < 1e-3
+
+
+def make():
+    """A solved chain with an FK input of its own."""
+    rig = make_chain()
+    rig.pose.bones["B1"].rotation_quaternion = (0.8, 0.6, 0, 0)
+    update()
+    fk = pose_bits(rig), channels_bits(rig)
+    add_constraint(rig, "B2", make_empty())
+    update()
+    return fk
+
+
+def step(message):
+    bpy.ops.ed.undo_push(message=message)
+
+
+def fk_of(rig):
+    """What the pose is once the constraint is off; it is left on."""
+    rig.fabrik.constraints[0].enabled = False
+    update()
+    fk = pose_bits(rig), channels_bits(rig)
+    rig.fabrik.constraints[0].enabled = True
+    update()
+    return fk
+
+
+@pytest.fixture(autouse=True)
+def silent(empty_file, capfd):
+    """Whatever happens to the data, no handler breaks."""
+    yield
+    printed = "".join(capfd.readouterr())
+    assert "Traceback" not in printed
+    assert "could not pose" not in printed
+
+
+class TestUndo:
+    def test_moving_the_target(self):
+        fk = make()
+        step("start")
+        rig, target = rig_and_target()
+        before = pose_bits(rig)
+        target.location = (0, 1, 2)
+        update()
+        after = pose_bits(rig)
+        assert after != before
+        step("move")
+
+        bpy.ops.ed.undo()
+        update()
+        assert pose_bits(rig_and_target()[0]) == before
+        bpy.ops.ed.redo()
+        update()
+        assert pose_bits(rig_and_target()[0]) == after
+        assert solved()
+        assert fk_of(rig_and_target()[0]) == fk
+
+    def test_adding_a_constraint(self):
+        rig = make_chain()
+        rig.pose.bones["B1"].rotation_quaternion = (0.8, 0.6, 0, 0)
+        make_empty()
+        update()
+        fk = pose_bits(rig), channels_bits(rig)
+        step("start")
+        add_constraint(rig, "B2", bpy.data.objects["Target"])
+        update()
+        after = pose_bits(rig)
+        step("add")
+
+        bpy.ops.ed.undo()
+        update()
+        rig, _ = rig_and_target()
+        assert len(rig.fabrik.constraints) == 0
+        assert (pose_bits(rig), channels_bits(rig)) == fk
+        bpy.ops.ed.redo()
+        update()
+        assert pose_bits(rig_and_target()[0]) == after
+        assert solved()
+        assert fk_of(rig_and_target()[0]) == fk
+
+    def test_removing_a_constraint(self):
+        fk = make()
+        step("start")
+        rig, _ = rig_and_target()
+        before = pose_bits(rig)
+        rig.fabrik.constraints.remove(0)
+        rig.update_tag()
+        update()
+        assert (pose_bits(rig), channels_bits(rig)) == fk
+        step("remove")
+
+        bpy.ops.ed.undo()
+        update()
+        rig, _ = rig_and_target()
+        assert pose_bits(rig) == before
+        assert solved()
+        bpy.ops.ed.redo()
+        update()
+        rig, _ = rig_and_target()
+        assert (pose_bits(rig), channels_bits(rig)) == fk
+
+    def test_turning_a_bone(self):
+        fk = make()
+        step("start")
+        rig, _ = rig_and_target()
+        before = pose_bits(rig)
+        rig.pose.bones["B0"].rotation_quaternion = (0.6, 0, 0.8, 0)
+        update()
+        after = pose_bits(rig)
+        assert after != before
+        step("turn")
+
+        bpy.ops.ed.undo()
+        update()
+        assert pose_bits(rig_and_target()[0]) == before
+        assert fk_of(rig_and_target()[0]) == fk
+        bpy.ops.ed.undo_push(message="again")
+        rig, _ = rig_and_target()
+        rig.pose.bones["B0"].rotation_quaternion = (0.6, 0, 0.8, 0)
+        update()
+        assert pose_bits(rig) == after
+        step("turn again")
+        bpy.ops.ed.undo()
+        bpy.ops.ed.redo()
+        update()
+        rig, _ = rig_and_target()
+        assert pose_bits(rig) == after
+        rig.fabrik.constraints[0].enabled = False
+        update()
+        assert tuple(rig.pose.bones["B0"].rotation_quaternion) == pytest.approx((0.6, 0, 0.8, 0))
+        assert tuple(rig.pose.bones["B1"].rotation_quaternion) == pytest.approx((0.8, 0.6, 0, 0))
+
+    def test_turning_a_bone_in_pose_mode(self):
+        """In Pose Mode Blender takes other undo steps than in Object Mode."""
+        fk = make()
+        activate(rig_and_target()[0])
+        bpy.ops.object.mode_set(mode="POSE")
+        step("start")
+        rig, _ = rig_and_target()
+        before = pose_bits(rig)
+        rig.pose.bones["B0"].rotation_quaternion = (0.6, 0, 0.8, 0)
+        update()
+        step("turn")
+        bpy.ops.ed.undo()
+        update()
+        bpy.ops.object.mode_set(mode="OBJECT")
+        update()
+
+        assert pose_bits(rig_and_target()[0]) == before
+        assert fk_of(rig_and_target()[0]) == fk
+
+    def test_deleting_the_target(self):
+        make()
+        step("start")
+        before = pose_bits(rig_and_target()[0])
+        bpy.data.objects.remove(rig_and_target()[1])
+        update()
+        assert bpy.data.objects["Rig"].fabrik.constraints[0].state == "INVALID"
+        step("delete")
+
+        bpy.ops.ed.undo()
+        update()
+
+        assert solved()
+        assert pose_bits(rig_and_target()[0]) == before
+
+    def test_many_steps_to_and_fro(self):
+        fk = make()
+        step("start")
+        poses = [pose_bits(rig_and_target()[0])]
+        for i in range(5):
+            rig, target = rig_and_target()
+            target.location.x = 0.2 * i
+            update()
+            step(f"move {i}")
+            poses.append(pose_bits(rig))
+
+        for _ in range(2):
+            for pose in poses[-2::-1]:
+                bpy.ops.ed.undo()
+                update()
+                assert pose_bits(rig_and_target()[0]) == pose
+            for pose in poses[1:]:
+                bpy.ops.ed.redo()
+                update()
+                assert pose_bits(rig_and_target()[0]) == pose
+        assert fk_of(rig_and_target()[0]) == fk
+
+    def test_undo_at_another_frame(self):
+        make()
+        rig, target = rig_and_target()
+        for frame, x in ((1, 1), (20, -1)):
+            target.location.x = x
+            target.keyframe_insert("location", frame=frame)
+        go(20)
+        step("start")
+        at_20 = pose_bits(rig)
+        go(7)
+        at_7 = pose_bits(rig)
+        step("frame 7")
+        bpy.ops.ed.undo()
+        go(7)
+        assert pose_bits(rig_and_target()[0]) == at_7
+        go(20)
+        assert pose_bits(rig_and_target()[0]) == at_20
+
+
+class TestFiles:
+    def test_new_file_while_constraints_exist(self):
+        make()
+
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        go(5)
+        assert not bpy.data.objects
+        make()
+
+        assert solved()
+
+    def test_loading_another_file_while_constraints_exist(self, tmp_path):
+        fk = make()
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "first.blend"))
+        rig, target = rig_and_target()
+        target.location = (0, 1, 2)
+        rig.name = "Other"
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "second.blend"))
+        update()
+
+        for _ in range(2):
+            bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "first.blend"))
+            assert solved()
+            assert fk_of(rig_and_target()[0]) == fk
+            bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "second.blend"))
+            rig, target = bpy.data.objects["Other"], bpy.data.objects["Target"]
+            assert tip_error(rig, "B2", target) < 1e-3
+            assert fk_of(rig) == fk
+
+    def test_file_whose_target_was_moved_without_the_add_on_is_right_at_once(self, tmp_path):
+        make()
+        blend = tmp_path / "rig.blend"
+        bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+        move = 'bpy.data.objects["Target"].location = (0, -1, 1); bpy.ops.wm.save_mainfile()'
+        elsewhere(blend, move, "None", with_addon=False)
+
+        bpy.ops.wm.open_mainfile(filepath=str(blend))
+
+        assert tuple(bpy.data.objects["Target"].location) == (0, -1, 1)
+        assert solved()
+
+    def test_handlers_survive_loading_and_go_with_the_extension(self, addon, tmp_path):
+        def ours():
+            return {
+                name: [h for h in getattr(bpy.app.handlers, name) if h.__module__[:5] == "addon"]
+                for name in HANDLERS
+            }
+
+        assert all(len(found) == 1 for found in ours().values())
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "empty.blend"))
+        for _ in range(2):
+            bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "empty.blend"))
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        assert all(len(found) == 1 for found in ours().values())
+
+        addon.unregister()
+        try:
+            assert not any(ours().values())
+            assert not hasattr(bpy.types.Object, "fabrik")
+            assert not any(name.startswith("fabrik") for name in dir(bpy.types.PoseBone))
+        finally:
+            addon.register()
+        assert all(len(found) == 1 for found in ours().values())
+
+    def test_disabling_and_enabling_the_extension(self, addon):
+        fk = make()
+        rig, target = rig_and_target()
+        pose = pose_bits(rig)
+        addon.unregister()
+        try:
+            target.location = (0, 1, 2)
+            for frame in (5, 1):
+                go(frame)
+            update()
+            assert pose_bits(rig) == pose
+        finally:
+            addon.register()
+
+        assert rig.fabrik.constraints[0].target == target
+        rig.update_tag()
+        update()
+        assert solved()
+        assert fk_of(rig) == fk
+
+    def test_bone_turned_while_the_extension_was_off_is_the_new_input(self, addon):
+        make()
+        rig, _ = rig_and_target()
+        addon.unregister()
+        try:
+            rig.pose.bones["B0"].rotation_quaternion = (0.6, 0.8, 0, 0)
+            update()
+        finally:
+            addon.register()
+        rig.update_tag()
+        update()
+        assert solved()
+        rig.fabrik.constraints[0].enabled = False
+        update()
+
+        assert tuple(rig.pose.bones["B0"].rotation_quaternion) == pytest.approx((0.6, 0.8, 0, 0))
+        assert tuple(rig.pose.bones["B1"].rotation_quaternion) == pytest.approx((0.8, 0.6, 0, 0))
+
+
+class TestBones:
+    def edit(self, work):
+        rig, _ = rig_and_target()
+        activate(rig)
+        bpy.ops.object.mode_set(mode="EDIT")
+        work(rig.data.edit_bones)
+        bpy.ops.object.mode_set(mode="OBJECT")
+        update()
+        return rig
+
+    @pytest.mark.parametrize("where", ["edit mode", "pose", "data"])
+    def test_rename_is_followed(self, where):
+        fk = make()
+        rig, target = rig_and_target()
+        if where == "edit mode":
+            for name in ("B0", "B1", "B2"):
+
+                def rename(bones, name=name):
+                    bones[name].name = f"Renamed {name}"
+
+                self.edit(rename)
+        else:
+            bones = rig.pose.bones if where == "pose" else rig.data.bones
+            for name in ("B0", "B1", "B2"):
+                bones[name].name = f"Renamed {name}"
+        update()
+        target.location.x = 0.5
+        update()
+
+        assert rig.fabrik.constraints[0].bone == "Renamed B2"
+        assert rig.fabrik.constraints[0].state == "REACHED"
+        assert tip_error(rig, "Renamed B2", target) < 1e-3
+        assert fk_of(rig) == fk
+
+    def test_rename_of_target_and_pole_bones_is_followed(self):
+        make()
+        rig, _ = rig_and_target()
+        other = make_chain(2, "Other", joints=((1, 0, 1), (1, 0, 2), (0, 1, 3)))
+        item = rig.fabrik.constraints[0]
+        item.target, item.subtarget = other, "B1"
+        item.pole_target, item.pole_subtarget = other, "B0"
+        update()
+        assert item.state == "REACHED"
+        pose = pose_bits(rig)
+
+        other.data.bones["B1"].name = "Goal"
+        other.data.bones["B0"].name = "Side"
+        other.update_tag()
+        update()
+        go(2)
+
+        assert (item.subtarget, item.pole_subtarget) == ("Goal", "Side")
+        assert item.state == "REACHED"
+        assert pose_bits(rig) == pose
+
+    def test_two_bones_that_swap_their_names_are_not_followed(self):
+        """A name that is there is meant, whoever bears it now."""
+        make()
+        rig, _ = rig_and_target()
+        rig.data.bones["B2"].name = "Aside"
+        rig.data.bones["B1"].name = "B2"
+        rig.data.bones["Aside"].name = "B1"
+        rig.update_tag()
+        update()
+
+        assert rig.fabrik.constraints[0].state in ("REACHED", "OUT_OF_REACH")
+
+    def test_deleted_tip_is_said_and_the_rest_gets_its_pose_back(self):
+        make()
+        rig = self.edit(lambda bones: bones.remove(bones["B2"]))
+
+        item = rig.fabrik.constraints[0]
+        assert item.state == "INVALID"
+        assert "B2" in item.message
+        assert tuple(rig.pose.bones["B1"].rotation_quaternion) == pytest.approx((0.8, 0.6, 0, 0))
+
+    def test_deleted_bone_above_the_tip_shortens_the_chain(self):
+        make()
+        rig, target = rig_and_target()
+        target.location = (0, 0.5, 2.5)
+        rig = self.edit(lambda bones: bones.remove(bones["B0"]))
+
+        assert solved()
+        rig.fabrik.constraints[0].enabled = False
+        update()
+        assert tuple(rig.pose.bones["B1"].rotation_quaternion) == pytest.approx((0.8, 0.6, 0, 0))
+
+    def test_new_bone_in_between_lengthens_the_chain(self):
+        make()
+
+        def insert(bones):
+            new = bones.new("New")
+            new.head, new.tail = (0, 0, -1), (0, 0.1, 0)
+            bones["B0"].parent = new
+
+        rig = self.edit(insert)
+        rig_and_target()[1].location = (1, 0, 2)
+        update()
+
+        assert solved()
+        rig.fabrik.constraints[0].enabled = False
+        update()
+        assert tuple(rig.pose.bones["B1"].rotation_quaternion) == pytest.approx((0.8, 0.6, 0, 0))
+
+    def test_duplicated_bones_are_bones_of_their_own(self):
+        fk = make()
+        rig, _ = rig_and_target()
+        activate(rig)
+        bpy.ops.object.mode_set(mode="EDIT")
+        bpy.ops.armature.select_all(action="SELECT")
+        bpy.ops.armature.duplicate()
+        bpy.ops.object.mode_set(mode="OBJECT")
+        update()
+        assert solved()
+        twin = next(b for b in rig.pose.bones if b.name.startswith("B2."))
+
+        add_constraint(rig, twin.name, make_empty("Other", (-1, 0, 2)))
+        update()
+        assert [item.state for item in rig.fabrik.constraints] == ["REACHED", "REACHED"]
+        assert tip_error(rig, twin.name, bpy.data.objects["Other"]) < 1e-3
+
+        rig.fabrik.constraints.clear()
+        rig.update_tag()
+        update()
+        # Blender gives duplicated bones no pose, so that it is this that comes back.
+        turned = {b.name: tuple(b.rotation_quaternion) for b in rig.pose.bones if b.name[1] == "1"}
+        assert sorted(turned.values()) == [pytest.approx((0.8, 0.6, 0, 0)), (1, 0, 0, 0)]
+        assert pose_bits(rig)[: len(fk[0])] == fk[0]
+
+    def test_copy_of_a_deleted_bone_is_not_taken_for_it(self):
+        make()
+        rig, _ = rig_and_target()
+        activate(rig)
+        bpy.ops.object.mode_set(mode="EDIT")
+        bpy.ops.armature.select_all(action="SELECT")
+        bpy.ops.armature.duplicate()
+        bpy.ops.object.mode_set(mode="OBJECT")
+        update()
+        rig = self.edit(lambda bones: bones.remove(bones["B2"]))
+
+        assert rig.fabrik.constraints[0].bone == "B2"
+        assert rig.fabrik.constraints[0].state == "INVALID"
+
+    def test_renamed_bone_is_followed_beside_its_copy(self):
+        make()
+        rig, _ = rig_and_target()
+        activate(rig)
+        bpy.ops.object.mode_set(mode="EDIT")
+        bpy.ops.armature.select_all(action="SELECT")
+        bpy.ops.armature.duplicate()
+        bpy.ops.object.mode_set(mode="OBJECT")
+        update()
+        rig.data.bones["B2"].name = "Z"
+        update()
+
+        assert rig.fabrik.constraints[0].bone == "Z"
+
+    def test_joined_armatures_work_on(self):
+        make()
+        rig, _ = rig_and_target()
+        other = make_chain(2, "Other")
+        for bone in other.pose.bones:
+            bone.name = f"Other {bone.name}"
+        update()
+        for ob in (rig, other):
+            ob.select_set(True)
+        bpy.context.view_layer.objects.active = rig
+        bpy.ops.object.join()
+        update()
+
+        assert len(rig.pose.bones) == 5
+        assert solved()
+
+    def test_separated_tip_is_said(self):
+        make()
+        rig, _ = rig_and_target()
+        activate(rig)
+        bpy.ops.object.mode_set(mode="EDIT")
+        for bone in rig.data.edit_bones:
+            bone.select = bone.select_head = bone.select_tail = bone.name == "B2"
+        bpy.ops.armature.separate()
+        bpy.ops.object.mode_set(mode="OBJECT")
+        update()
+
+        assert rig.fabrik.constraints[0].state == "INVALID"
+        assert "B2" in rig.fabrik.constraints[0].message
+
+
+def by_operator(rig, linked=False):
+    activate(rig)
+    bpy.ops.object.duplicate(linked=linked)
+    return bpy.context.view_layer.objects.active
+
+
+def by_copy(rig):
+    twin = link(rig.copy())
+    twin.data = rig.data.copy()
+    return twin
+
+
+WAYS_TO_COPY = {
+    "duplicate": by_operator,
+    "duplicate linked": lambda rig: by_operator(rig, linked=True),
+    "copy": by_copy,
+    "copy of the object alone": lambda rig: link(rig.copy()),
+}
+
+
+class TestObjects:
+    @pytest.mark.parametrize("way", WAYS_TO_COPY)
+    def test_duplicated_armature_works_on_its_own(self, way):
+        fk = make()
+        rig, target = rig_and_target()
+        pose = pose_bits(rig)
+
+        twin = WAYS_TO_COPY[way](rig)
+        update()
+        assert twin != rig
+        assert twin.fabrik.constraints[0].target == target
+        assert pose_bits(twin) == pose
+
+        twin.fabrik.constraints[0].target = make_empty("Other", (-1, 0.5, 2))
+        twin.pose.bones["B0"].rotation_quaternion = (0.6, 0, 0.8, 0)
+        update()
+        for frame in (4, 1):
+            go(frame)
+        assert twin.fabrik.constraints[0].state == "REACHED"
+        assert tip_error(twin, "B2", bpy.data.objects["Other"]) < 1e-3
+        assert pose_bits(rig) == pose
+        assert fk_of(rig) == fk
+        twin.fabrik.constraints[0].enabled = False
+        update()
+        assert tuple(twin.pose.bones["B0"].rotation_quaternion) == pytest.approx((0.6, 0, 0.8, 0))
+        assert tuple(twin.pose.bones["B1"].rotation_quaternion) == pytest.approx((0.8, 0.6, 0, 0))
+
+    @pytest.mark.parametrize("way", WAYS_TO_COPY)
+    def test_deleting_one_of_two_leaves_the_other(self, way):
+        make()
+        rig, _ = rig_and_target()
+        twin = WAYS_TO_COPY[way](rig)
+        update()
+
+        bpy.data.objects.remove(twin)
+        update()
+        go(3)
+
+        assert solved()
+
+    def test_duplicated_together_with_its_target(self):
+        make()
+        rig, target = rig_and_target()
+        activate(rig)
+        target.select_set(True)
+        bpy.ops.object.duplicate()
+        twin = bpy.context.view_layer.objects.active
+        other = next(ob for ob in bpy.context.selected_objects if ob != twin)
+        update()
+        assert twin.fabrik.constraints[0].target == other
+
+        other.location = (0, 1.5, 1)
+        update()
+        assert tip_error(twin, "B2", other) < 1e-3
+        assert tip_error(rig, "B2", target) < 1e-3
+
+    def test_renamed_target_and_armature_are_followed(self):
+        make()
+        rig, target = rig_and_target()
+        rig.name, target.name, rig.data.name = "Robot", "Goal", "Robot data"
+        update()
+        target.location = (0, 1, 2)
+        update()
+
+        assert rig.fabrik.constraints[0].target == target
+        assert tip_error(rig, "B2", target) < 1e-3
+
+    @pytest.mark.parametrize("way", ["remove", "operator"])
+    def test_deleted_target_is_said(self, way):
+        fk = make()
+        rig, target = rig_and_target()
+        if way == "remove":
+            bpy.data.objects.remove(target)
+        else:
+            activate(target)
+            bpy.ops.object.delete()
+            bpy.data.orphans_purge()
+        update()
+        go(2)
+
+        item = rig.fabrik.constraints[0]
+        if item.target is None:
+            assert (item.state, "target" in item.message) == ("INVALID", True)
+            assert (pose_bits(rig), channels_bits(rig)) == fk
+        else:  # The operator only unlinks what the constraint still uses.
+            assert way == "operator"
+            assert item.state == "REACHED"
+
+    def test_deleted_pole_leaves_the_target(self):
+        make()
+        rig, _ = rig_and_target()
+        pole = make_empty("Pole", (0, 3, 1))
+        rig.fabrik.constraints[0].pole_target = pole
+        update()
+
+        bpy.data.objects.remove(pole)
+        update()
+        go(2)
+
+        assert solved()
+
+    @pytest.mark.parametrize("deleted", ["armature", "data"])
+    def test_deleted_armature_leaves_the_others(self, deleted):
+        make()
+        rig, target = rig_and_target()
+        other = make_chain(2, "Other")
+        add_constraint(other, "B1", target, chain_count=2)
+        waiting = make_chain(2, "Waiting")
+        add_constraint(waiting, "B1", rig, subtarget="B2")
+        update()
+
+        if deleted == "armature":
+            bpy.data.objects.remove(rig)
+        else:
+            bpy.data.armatures.remove(rig.data)
+        target.location = (0, 0.5, 1.5)
+        update()
+        go(4)
+
+        assert tip_error(other, "B1", target) < 1e-3
+        assert waiting.fabrik.constraints[0].state == "INVALID"
+        assert waiting.fabrik.constraints[0].message
+
+    def test_armature_data_is_exchanged(self):
+        make()
+        rig, target = rig_and_target()
+        other = make_chain(3, "Other", joints=((0, 0, 0), (0, 0.3, 1.5), (0, 0, 2.5), (0, 0.1, 4)))
+        rig.data = other.data
+        update()
+        go(3)
+        assert solved()
+
+        rig.data = make_chain(2, "Short").data
+        update()
+        go(4)
+        assert rig.fabrik.constraints[0].state == "INVALID"
+        assert "B2" in rig.fabrik.constraints[0].message
+        assert target.location == Vector((1, 0, 2))
+
+    def test_armature_in_no_scene_is_left_alone(self):
+        make()
+        rig, target = rig_and_target()
+        bits = channels_bits(rig)
+        bpy.context.scene.collection.objects.unlink(rig)
+        target.location = (0, 1, 1)
+        update()
+        go(3)
+        assert channels_bits(rig) == bits
+
+        link(rig)
+        update()
+        assert solved()
+
+
+class TestLibraries:
+    def library(self, folder):
+        fk = make()
+        rig, target = rig_and_target()
+        collection = bpy.data.collections.new("Character")
+        bpy.context.scene.collection.children.link(collection)
+        for ob in (rig, target):
+            bpy.context.scene.collection.objects.unlink(ob)
+            collection.objects.link(ob)
+        bpy.ops.wm.save_as_mainfile(filepath=str(folder / "library.blend"))
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        return fk
+
+    def linked(self, folder, as_link=True):
+        path = str(folder / "library.blend")
+        with bpy.data.libraries.load(path, link=as_link) as (_, wanted):
+            wanted.collections = ["Character"]
+        return wanted.collections[0]
+
+    def overridden(self, folder):
+        """Return an override of the whole character, in the scene."""
+        character = self.linked(folder)
+        scene, layer = bpy.context.scene, bpy.context.view_layer
+        scene.collection.children.link(character)
+        made = character.override_hierarchy_create(scene, layer, do_fully_editable=True)
+        if character.name in scene.collection.children:
+            scene.collection.children.unlink(character)
+        if made.name not in scene.collection.children:
+            scene.collection.children.link(made)
+        update()
+        return next(ob for ob in made.all_objects if ob.type == "ARMATURE")
+
+    def test_override_keeps_its_values(self, tmp_path):
+        fk = self.library(tmp_path)
+        rig = self.overridden(tmp_path)
+        assert rig.override_library is not None
+        other = make_empty("Shot target", (0, 1, 2))
+        item = rig.fabrik.constraints[0]
+        assert item.state == "REACHED"
+        item.influence, item.iterations, item.target = 0.75, 33, other
+        rig.pose.bones["B0"].rotation_quaternion = (0.6, 0, 0.8, 0)
+        update()
+        assert item.state == "REACHED"
+        pose = pose_bits(rig)
+        shot = tmp_path / "shot.blend"
+        bpy.ops.wm.save_as_mainfile(filepath=str(shot))
+
+        values = "(i.influence, i.iterations, i.target.name, i.state, i.message, pose_bits(rig))"
+        find = """
+        rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
+        i = rig.fabrik.constraints[0]
+        """
+        there, _ = elsewhere(shot, find, values)
+        assert there == (0.75, 33, "Shot target", "REACHED", "", pose)
+        bpy.ops.wm.open_mainfile(filepath=str(shot))
+        rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
+        item = rig.fabrik.constraints[0]
+        assert (item.influence, item.iterations, item.target.name) == (0.75, 33, "Shot target")
+        assert (item.state, item.message) == ("REACHED", "")
+        assert pose_bits(rig) == pose
+
+        bpy.data.objects["Shot target"].location.x = 0.5
+        item.influence = 1.0
+        update()
+        assert tip_error(rig, "B2", bpy.data.objects["Shot target"]) < 1e-3
+        item.enabled = False
+        update()
+        turned = [tuple(bone.rotation_quaternion) for bone in rig.pose.bones]
+        assert turned[0] == pytest.approx((0.6, 0, 0.8, 0))
+        assert turned[1] == pytest.approx((0.8, 0.6, 0, 0))
+        assert len(pose_bits(rig)) == len(fk[0])
+
+    def test_constraint_added_to_an_override_stays(self, tmp_path):
+        self.library(tmp_path)
+        rig = self.overridden(tmp_path)
+        item = add_constraint(rig, "B1", make_empty("Elbow", (0, 1, 1)), influence=0.25)
+        item.name = "Added"
+        update()
+        assert item.state in ("REACHED", "OUT_OF_REACH")
+        pose = pose_bits(rig)
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+
+        rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
+        assert len(rig.fabrik.constraints) == 2
+        item = rig.fabrik.constraints["Added"]
+        assert (item.bone, item.influence, item.target.name) == ("B1", 0.25, "Elbow")
+        assert pose_bits(rig) == pose
+
+    def test_linked_armature_without_override_shows_its_pose(self, tmp_path):
+        self.library(tmp_path)
+        character = self.linked(tmp_path)
+        bpy.context.scene.collection.children.link(character)
+        update()
+        go(3)
+        rig = next(ob for ob in character.objects if ob.type == "ARMATURE")
+        target = next(ob for ob in character.objects if ob.type != "ARMATURE")
+        assert tip_error(rig, "B2", target) < 1e-3
+
+    def test_appended_armature_works(self, tmp_path):
+        fk = self.library(tmp_path)
+        character = self.linked(tmp_path, as_link=False)
+        bpy.context.scene.collection.children.link(character)
+        update()
+        assert solved()
+        rig, target = rig_and_target()
+        target.location = (0, 1, 2)
+        update()
+
+        assert solved()
+        assert fk_of(rig) == fk
+
+    def test_armature_appended_without_its_collection_brings_its_target(self, tmp_path):
+        self.library(tmp_path)
+        path = str(tmp_path / "library.blend")
+        with bpy.data.libraries.load(path) as (_, wanted):
+            wanted.objects = ["Rig"]
+        link(wanted.objects[0])
+        update()
+        _, target = rig_and_target()
+        assert target.users > 0
+        target.location = (0, 1, 2)
+        update()
+
+        assert solved()
+
+
+def test_public_names_and_defaults(empty_file):
+    rig = make_armature({"Bone": ((0, 0, 0), (0, 0, 1), "")})
+    item = rig.fabrik.constraints.add()
+
+    assert rig.fabrik.active_index == 0
+    expected = {
+        "enabled": True,
+        "influence": 1.0,
+        "solver": "FABRIK",
+        "bone": "",
+        "chain_count": 0,
+        "use_tail": True,
+        "target": None,
+        "subtarget": "",
+        "pole_target": None,
+        "pole_subtarget": "",
+        "pole_angle": 0.0,
+        "iterations": 20,
+        "tolerance": pytest.approx(1e-4),
+    }
+    assert {name: getattr(item, name) for name in expected} == expected
+    assert isinstance(item.name, str)
+    solvers = item.bl_rna.properties["solver"].enum_items.keys()
+    assert solvers == ["FABRIK", "TWO_BONE", "CCD"]
+    states = {"REACHED", "OUT_OF_REACH", "LIMITED", "INVALID", "DISABLED"}
+    assert set(item.bl_rna.properties["state"].enum_items.keys()) == states
+    assert (item.error, item.iterations_used, item.message) == (0.0, 0, "")
+
+
+@pytest.mark.parametrize(
+    "name", ["enabled", "influence", "solver", "pole_angle", "iterations", "tolerance"]
+)
+def test_settings_can_be_keyed(empty_file, name):
+    make()
+    rig, _ = rig_and_target()
+    assert rig.keyframe_insert(f"fabrik.constraints[0].{name}", frame=1)
+
+
+@pytest.mark.parametrize("name", ["bone", "chain_count", "use_tail", "state", "error", "message"])
+def test_other_settings_cannot(empty_file, name):
+    make()
+    rig, _ = rig_and_target()
+    with pytest.raises((TypeError, RuntimeError)):
+        rig.keyframe_insert(f"fabrik.constraints[0].{name}", frame=1)
