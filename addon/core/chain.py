@@ -14,8 +14,8 @@ class Chain:
 
     Attributes:
         joints: n + 1 points for n bones, all of 2 or all of 3 coordinates, in any one space.
-        bend: The direction in which the chain leaves its axis if it is straight and there is no
-            pole. None takes any direction at right angles to the chain.
+        bend: The direction in which the chain leaves its axis if it is straight; a pole turns it
+            from there. None takes the direction to the pole, or any at right angles to the chain.
         lengths: The n lengths to solve with. None takes the distances between the joints.
     """
 

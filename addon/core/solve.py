@@ -76,7 +76,7 @@ def solve(
         bend = None if chain.bend is None else _in_space(chain.bend)
         # A closed form costs the same wherever the tip is, so it always lands.
         most, near_enough = (1, 1e-12) if solver == "TWO_BONE" else (iterations, tolerance)
-        solved = started(joints, lengths, target, (pole, bend), near_enough)
+        solved = started(joints, lengths, target, (bend, pole), near_enough)
         step = SOLVERS[solver]
         while sweeps < most and length(sub(solved[-1], target)) > near_enough:
             solved = step(solved, lengths, target)

@@ -540,9 +540,6 @@ def make_solved(shape: str, kind: str, goal: tuple[float, float, float]) -> bpy.
 def test_adding_a_pole_leaves_the_pose_unchanged(
     shape: str, kind: str, goal: tuple[float, float, float], request: pytest.FixtureRequest
 ) -> None:
-    if shape == "straight" and goal[0] < 0.9:
-        # core/solve.py starts a straight chain towards its pole instead of its rest bend.
-        request.applymarker(pytest.mark.xfail(strict=True))
     rig = make_solved(shape, kind, goal)
     before = joints_world(rig)
     add_pole(rig)
