@@ -11,6 +11,9 @@ import bpy
 
 from .access import settings
 
+HAS_LAYERS = hasattr(bpy.types, "ActionLayer")
+"""Before Blender 4.4 an action was one plain list of curves, and a group of them could be muted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Channels:
@@ -55,27 +58,71 @@ def _holders(ob: bpy.types.Object) -> Iterator[Any]:
         strips += strip.strips  # Those inside a meta strip.
 
 
+def _acting(ob: bpy.types.Object) -> Iterator[Any]:
+    """Yield those that are not muted, each with all that it is made of."""
+    data = ob.animation_data
+    if data is None:
+        return
+    tracks = [track for track in data.nla_tracks if not track.mute] if data.use_nla else []
+    soloed = [track for track in tracks if track.is_solo]
+    if not soloed:
+        yield data
+    strips: list[Any] = [strip for track in soloed or tracks for strip in track.strips]
+    while strips:
+        strip = strips.pop(0)
+        if not strip.mute:
+            yield strip
+            strips += strip.strips
+
+
 def _curve_lists(
     action: Any, slot: object
 ) -> list[bpy.types.bpy_prop_collection[bpy.types.FCurve]]:
     """Return the lists of F-curves that an action has for a slot."""
-    if not hasattr(action, "layers"):  # Before 4.4 an action was one plain list of curves.
-        return [action.fcurves]
+    return [bag.fcurves for bag in _bags(action, slot)]
+
+
+def _bags(action: Any, slot: object) -> list[Any]:
+    """Return what holds the F-curves that an action has for a slot, and the groups of them."""
+    if not HAS_LAYERS:
+        return [action] if action else []
     if slot is None:
         return []
     bags = [strip.channelbag(slot) for layer in action.layers for strip in layer.strips]
-    return [bag.fcurves for bag in bags if bag]
+    return [bag for bag in bags if bag]
 
 
 def animated(ob: bpy.types.Object) -> Channels:
     """Return the channels of the object that its animation sets now."""
     keyed: set[tuple[str, int]] = set()
-    for action, slot in actions(ob):
-        for group in _curve_lists(action, slot):
-            keyed.update((c.data_path, c.array_index) for c in group if not c.mute)
+    for holder in _acting(ob):
+        for curves in _curve_lists(holder.action, getattr(holder, "action_slot", None)):
+            keyed.update((c.data_path, c.array_index) for c in curves if _acts(c))
+    return Channels(frozenset(keyed), driven(ob))
+
+
+def _acts(curve: bpy.types.FCurve) -> bool:
+    if curve.mute or curve.is_empty:
+        return False
+    return HAS_LAYERS or curve.group is None or not curve.group.mute
+
+
+def driven(ob: bpy.types.Object) -> frozenset[tuple[str, int]]:
+    """Return the channels of the object that its drivers set."""
     data = ob.animation_data
-    drivers = [] if data is None else [curve for curve in data.drivers if not curve.mute]
-    return Channels(frozenset(keyed), frozenset((c.data_path, c.array_index) for c in drivers))
+    drivers = [] if data is None else data.drivers
+    return frozenset((curve.data_path, curve.array_index) for curve in drivers if not curve.mute)
+
+
+def has_driven_rotation(ob: bpy.types.Object, bone: bpy.types.PoseBone) -> bool:
+    """Return whether a driver sets a number of the rotation of one of the object's bones."""
+    data = ob.animation_data
+    if data is None or not data.drivers:
+        return False
+    channel, size = channel_of(MODES.index(bone.rotation_mode))
+    path = bone.path_from_id(channel)
+    found = [data.drivers.find(path, index=i) for i in range(size)]
+    return any(curve is not None and not curve.mute for curve in found)
 
 
 def signature(ob: bpy.types.Object) -> tuple[object, ...]:
@@ -83,11 +130,21 @@ def signature(ob: bpy.types.Object) -> tuple[object, ...]:
     data = ob.animation_data
     if data is None:
         return ()
-    parts: list[object] = [len(data.drivers), len(data.nla_tracks)]
-    for action, slot in actions(ob):
-        count = sum(len(group) for group in _curve_lists(action, slot))
-        parts += [action.session_uid, getattr(slot, "handle", 0), count]
+    parts: list[object] = [_mutes(data.drivers)]
+    for holder in _acting(ob):
+        parts += _key(holder)
+        for bag in _bags(holder.action, getattr(holder, "action_slot", None)):
+            parts += [_mutes(bag.fcurves), b"" if HAS_LAYERS else _mutes(bag.groups)]
+            if bag.fcurves:
+                parts += [bag.fcurves[0].data_path, bag.fcurves[-1].data_path]
     return tuple(parts)
+
+
+def _mutes(items: Any) -> bytes:
+    """Return which F-curves or groups of them are muted, and by the length how many there are."""
+    mutes = [False] * len(items)
+    items.foreach_get("mute", mutes)
+    return bytes(mutes)
 
 
 def bring_over(evaluated: bpy.types.Object, original: bpy.types.Object) -> None:

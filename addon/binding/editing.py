@@ -8,9 +8,10 @@ import bpy
 
 from . import animation, dependencies, plan
 from .access import settings
+from .chain_plan import ProblemError
 from .evaluate import present
 from .placing import new_empty, pole_world, tip_world
-from .plan import ProblemError, skeleton_of
+from .skeleton import skeleton_of
 
 if TYPE_CHECKING:
     from .properties import FabrikConstraint

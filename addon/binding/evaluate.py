@@ -12,8 +12,10 @@ from ..core import Frame, Goal, Posture, head_in_parent, inverse, point_in, pose
 from ..core.vectors import Vec
 from . import animation
 from .access import session_uid, settings
-from .plan import ChainPlan, Plan, Point, ProblemError, current, discard
+from .chain_plan import ChainPlan, ProblemError
+from .plan import Plan, current, discard
 from .read import Snapshot
+from .skeleton import Point
 from .write import write_poses, write_report
 
 if TYPE_CHECKING:

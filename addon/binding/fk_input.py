@@ -12,8 +12,6 @@ from array import array
 from collections.abc import Sequence
 from math import acos, pi
 
-import bpy
-
 from . import animation
 from .access import pose_bones
 from .plan import NO_INPUT
@@ -39,11 +37,11 @@ def forget_earlier() -> None:
     _earlier.clear()
 
 
-def _channels(ob: bpy.types.Object) -> animation.Channels:
-    signature = animation.signature(ob)
-    known = _animated.get(ob.session_uid)
+def _channels(rig: Skeleton) -> animation.Channels:
+    signature = (*animation.signature(rig.object), rig.names)  # A new name makes new paths.
+    known = _animated.get(rig.uid)
     if known is None or known[0] != signature:
-        known = _animated[ob.session_uid] = (signature, animation.animated(ob))
+        known = _animated[rig.uid] = (signature, animation.animated(rig.object))
     return known[1]
 
 
@@ -65,7 +63,7 @@ class FkInput:
         self.evaluated = evaluated
         self.original = RotationChannels(bones)
         self.is_fresh = is_fresh
-        self.animated = _channels(rig.object)
+        self.animated = _channels(rig)
         self.modes = array("i", [NO_INPUT]) * len(bones)
         bones.foreach_get("fabrik_mode", self.modes)
         self.kept = floats(bones, "fabrik_input", 4)

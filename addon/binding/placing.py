@@ -28,8 +28,8 @@ from ..core.vectors import (
     unit,
 )
 from .access import pose_bones
+from .chain_plan import ProblemError
 from .evaluate import Task
-from .plan import ProblemError
 from .skeleton import vector
 
 

@@ -32,17 +32,10 @@ from ..core.vectors import (
 )
 from .access import pose_bones, rest_bone
 from .fk_input import FkInput
-from .plan import (
-    TURNED_ONLY,
-    Plan,
-    Point,
-    active_constraints,
-    acts_plainly,
-    constraint_point,
-    skeleton_of,
-)
+from .native import TURNED_ONLY, active_constraints, acts_plainly, constraint_point
+from .plan import Plan
 from .rotation import RotationChannels, floats, quaternion
-from .skeleton import Skeleton, matrix3, vector
+from .skeleton import Point, Skeleton, matrix3, skeleton_of, vector
 
 
 class Pose:

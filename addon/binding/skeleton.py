@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import bpy
@@ -86,3 +87,31 @@ def matrix3(matrix: Matrix) -> Mat3:
 def vector(values: Vector) -> Vec:
     """Return a vector in the terms of the solver."""
     return (values[0], values[1], values[2])
+
+
+@dataclass(slots=True)
+class Point:
+    """An object's origin, or the head of one of its bones."""
+
+    object: bpy.types.Object
+    skeleton: Skeleton | None = None
+    bone: int = -1
+
+
+_skeletons: dict[int, Skeleton] = {}
+
+
+def forget_skeletons() -> None:
+    """Read armatures anew: their rest poses may have changed, or references to them died."""
+    _skeletons.clear()
+
+
+def skeleton_of(armature: bpy.types.Object) -> Skeleton:
+    """Return the bones of an armature object, read once until `forget_skeletons`."""
+    known = _skeletons.get(armature.session_uid)
+    if known is None:
+        known = _skeletons[armature.session_uid] = Skeleton(armature)
+        for bone in pose_bones(armature):
+            if bone.fabrik_name in known.index and bone.fabrik_name != bone.name:
+                bone.fabrik_name = ""  # A copy, which is not the one that constraints mean.
+    return known

@@ -9,7 +9,7 @@ from bpy.props import EnumProperty, IntProperty
 
 from ..binding import editing
 from ..binding.access import settings
-from ..binding.plan import ProblemError
+from ..binding.chain_plan import ProblemError
 from ..binding.properties import SOLVER_ITEMS
 
 if TYPE_CHECKING:

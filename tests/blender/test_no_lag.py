@@ -428,3 +428,47 @@ def test_a_chain_without_any_length_stops_nothing() -> None:
     rig, moved = lead()
     assert_in_step(moved, [(rig, "B2", moved)])
     assert item.state == "OUT_OF_REACH"
+
+
+class TestWhatCannotBeForeseen:
+    """What a solved chain moves by ways that we do not see is said."""
+
+    def late_target(self) -> tuple[bpy.types.Object, bpy.types.PropertyGroup, bpy.types.Object]:
+        leader = make_chain(3, "Leader")
+        add_constraint(leader, "B2", make_empty("Lead", (0.5, 0.8, 1.6)))
+        late = make_empty("Late", (3.2, 0.4, 1.5))
+        follower = make_chain(3, "Follower")
+        follower.location.x = 3
+        return leader, add_constraint(follower, "B2", late), late
+
+    def test_a_driven_target_is_said_to_be_late(self):
+        leader, item, late = self.late_target()
+        driver = late.driver_add("location", 0).driver
+        driver.type = "SUM"
+        variable = driver.variables.new()
+        variable.type = "TRANSFORMS"
+        variable.targets[0].id = leader
+        variable.targets[0].bone_target = "B2"
+        bpy.context.view_layer.update()
+        assert "driven by a solved chain" in item.message
+
+    def test_a_target_on_the_skin_of_a_chain_is_said_to_be_late(self):
+        leader, item, late = self.late_target()
+        mesh = bpy.data.meshes.new("Skin")
+        mesh.from_pydata([(0, 0, 3), (0.1, 0, 3), (0, 0.1, 3)], [], [(0, 1, 2)])
+        skin = bpy.data.objects.new("Skin", mesh)
+        bpy.context.scene.collection.objects.link(skin)
+        skin.modifiers.new("Armature", "ARMATURE").object = leader
+        late.parent, late.parent_type = skin, "VERTEX"
+        bpy.context.view_layer.update()
+        assert "hangs on vertices" in item.message
+
+    def test_a_driver_on_something_else_is_no_reason_to_worry(self):
+        _leader, item, late = self.late_target()
+        driver = late.driver_add("location", 0).driver
+        driver.type = "SUM"
+        variable = driver.variables.new()
+        variable.type = "TRANSFORMS"
+        variable.targets[0].id = make_empty("Free", (3, 0, 1))
+        bpy.context.view_layer.update()
+        assert item.message == ""

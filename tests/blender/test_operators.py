@@ -538,7 +538,7 @@ def make_solved(shape: str, kind: str, goal: tuple[float, float, float]) -> bpy.
 @pytest.mark.parametrize("kind", PLACES)
 @pytest.mark.parametrize("shape", CHAINS)
 def test_adding_a_pole_leaves_the_pose_unchanged(
-    shape: str, kind: str, goal: tuple[float, float, float], request: pytest.FixtureRequest
+    shape: str, kind: str, goal: tuple[float, float, float]
 ) -> None:
     rig = make_solved(shape, kind, goal)
     before = joints_world(rig)

@@ -16,9 +16,9 @@ pytestmark = pytest.mark.usefixtures("empty_file")
 
 BIGGEST = 300_000
 SETTINGS = (
-    "name enabled influence solver bone chain_count use_tail subtarget pole_subtarget pole_angle "
-    "iterations tolerance"
-).split()
+    *("name", "enabled", "influence", "solver", "bone", "chain_count", "use_tail"),
+    *("subtarget", "pole_subtarget", "pole_angle", "iterations", "tolerance"),
+)
 
 
 def path_of(name: str) -> Path:

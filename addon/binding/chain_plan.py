@@ -1,0 +1,166 @@
+"""One constraint, with its names resolved to bones and objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mathutils import Vector
+
+from ..core.bend import STRAIGHT, bend_direction, chain_axis
+from ..core.vectors import Vec, across, length
+from . import animation
+from .access import pose_bones, rest_bone, settings
+from .native import active_constraints
+from .skeleton import Point, Skeleton, skeleton_of, vector
+
+if TYPE_CHECKING:
+    from .properties import FabrikConstraint
+
+
+class ProblemError(Exception):
+    """Why a constraint cannot work, in a sentence that says what to do."""
+
+
+@dataclass(eq=False, slots=True)
+class ChainPlan:
+    """One constraint, resolved.
+
+    Attributes:
+        rig: The armature.
+        item: Index of the constraint in the armature's list.
+        bones: The chain, root first; empty if there is none.
+        tip_bone: The bone whose head is the tip; -1 if the last bone's tail is.
+        target: What the tip reaches for.
+        pole: What the bend faces, if anything.
+        rest_bend: Side to which the rest pose bends, in the root bone's axes; None if straight.
+        problem: Why the constraint cannot work; empty if it can.
+        note: What the user should know although it works.
+    """
+
+    rig: Skeleton
+    item: int
+    bones: list[int] = field(default_factory=list)
+    tip_bone: int = -1
+    target: Point | None = None
+    pole: Point | None = None
+    rest_bend: Vec | None = None
+    problem: str = ""
+    note: str = ""
+
+    @property
+    def name(self) -> str:
+        """The constraint's name."""
+        return settings(self.rig.object).constraints[self.item].name
+
+    @property
+    def root_parent(self) -> int:
+        """The bone that carries the chain, -1 if none does."""
+        return self.rig.parents[self.bones[0]]
+
+
+def resolved(rig: Skeleton, index: int) -> ChainPlan:
+    """Return a constraint of an armature, with what is wrong with it."""
+    chain = ChainPlan(rig, index)
+    item = settings(rig.object).constraints[index]
+    try:
+        _resolve_bones(chain, item)
+        chain.target = _point(item, "target", "subtarget")
+        if chain.target is None:
+            raise ProblemError("There is no target: choose an object, or a bone, to reach for")
+        chain.pole = _point(item, "pole_target", "pole_subtarget")
+    except ProblemError as problem:
+        chain.problem = str(problem)
+    return chain
+
+
+def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
+    rig = chain.rig
+    if not item.bone:
+        raise ProblemError("There is no tip bone: choose the last bone of the chain")
+    up = rig.chain_up(_bone_index(rig, item, "bone"))
+    if not item.use_tail:
+        chain.tip_bone = up.pop()
+        if not up:
+            raise ProblemError(
+                f"“{item.bone}” has no parent that could move its head: "
+                "turn on Use Tail or choose another tip bone"
+            )
+    if item.chain_count > len(up):
+        raise ProblemError(
+            f"Chain Length is {item.chain_count}, but there are {len(up)} bones up to the root: "
+            f"set it to {len(up)} or less, or to 0 for all"
+        )
+    chain.bones = up[-item.chain_count :]
+    chain.rest_bend = _rest_bend(chain)
+    chain.note = _disturbance(chain)
+
+
+def _disturbance(chain: ChainPlan) -> str:
+    """Name what moves a bone of the chain after it was solved, if there is anything."""
+    bones = pose_bones(chain.rig.object)
+    for bone in (bones[chain.rig.names[i]] for i in chain.bones):
+        if animation.has_driven_rotation(chain.rig.object, bone):
+            return (
+                f"The rotation of “{bone.name}” has a driver, which acts after the chain is solved "
+                "and may take the tip away: remove it, or drive a parent of the chain"
+            )
+        for con in active_constraints(bone):
+            return (
+                f"“{bone.name}” has its own constraint “{con.name}”, which acts after the chain "
+                "is solved and may take the tip away: mute it, or move it to another bone"
+            )
+    return ""
+
+
+def _rest_bend(chain: ChainPlan) -> Vec | None:
+    rig = chain.rig
+    bones = [rest_bone(rig.object, rig.names[i]) for i in chain.bones]
+    tip = bones[-1].tail_local
+    if chain.tip_bone >= 0:
+        tip = rest_bone(rig.object, rig.names[chain.tip_bone]).head_local
+    root = bones[0].head_local
+    heads = [bone.head_local for bone in bones]
+    joints = [vector(point - root) for point in (*heads, tip)]
+    axis = chain_axis(joints)
+    size = sum(length(vector(b - a)) for a, b in zip(heads, (*heads[1:], tip), strict=True))
+    if max(length(across(joint, axis)) for joint in joints) <= STRAIGHT * size:
+        return None
+    bend = bend_direction([vector((p - root) / size) for p in (*heads, tip)], axis)
+    if bend is None:
+        return None
+    root_axes = bones[0].matrix_local.to_3x3()
+    return vector(root_axes.transposed() @ Vector(bend))
+
+
+def _point(item: FabrikConstraint, pointer: str, bone_name: str) -> Point | None:
+    ob = getattr(item, pointer)
+    if ob is None:
+        return None
+    if not getattr(item, bone_name) or ob.type != "ARMATURE":
+        return Point(ob)
+    if ob.pose is None:
+        raise ProblemError(f"“{ob.name}” has no pose: select it and enter Pose Mode once")
+    skeleton = skeleton_of(ob)
+    return Point(ob, skeleton, _bone_index(skeleton, item, bone_name))
+
+
+def _bone_index(rig: Skeleton, item: FabrikConstraint, field_name: str) -> int:
+    """Return the bone that a field of the constraint names, following it if it was renamed.
+
+    Each bone that a constraint names remembers that name, so the one that remembers a name which
+    no bone has any more is the bone that had it.
+    """
+    name = getattr(item, field_name)
+    bones = pose_bones(rig.object)
+    if name not in rig.index:
+        heirs = [bone.name for bone in bones if bone.fabrik_name == name]
+        if not heirs:
+            raise ProblemError(
+                f"There is no bone “{name}” in “{rig.object.name}”: choose another one"
+            )
+        name = heirs[0]
+        setattr(item, field_name, name)
+    if bones[name].fabrik_name != name:
+        bones[name].fabrik_name = name
+    return rig.index[name]

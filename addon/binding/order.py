@@ -1,0 +1,245 @@
+"""In which order chains are solved, and what is carried along with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import bpy
+
+from . import dependencies
+from .access import pose_bones
+from .chain_plan import ChainPlan
+from .native import active_constraints, acts_plainly, constraint_point
+from .skeleton import skeleton_of
+
+Node = tuple[bpy.types.Object, int]
+"""An object, or with a number from 0 on a bone of it."""
+
+BONE_PATH = re.compile(r'pose\.bones\["([^"]+)"\]')
+
+
+class Order:
+    """What hangs on what, found by walking upwards from what the chains are given."""
+
+    def __init__(
+        self, chains: list[ChainPlan], posed: dict[int, set[int]], moved: dict[int, set[int]]
+    ) -> None:
+        """Walk.
+
+        Args:
+            chains: All constraints, in the order of the lists.
+            posed: For each armature the bones that chains pose, or posed.
+            moved: For each armature the bones that are posed, or hang on a posed bone.
+        """
+        self.chains = chains
+        self.posed = posed
+        self.moved = moved
+        self.carried: set[int] = set()
+        self.posing: dict[tuple[int, int], list[ChainPlan]] = {}
+        for chain in chains:
+            for bone in chain.bones:
+                self.posing.setdefault((chain.rig.uid, bone), []).append(chain)
+        self.needs = {chain: self._needs(chain) for chain in chains if not chain.problem}
+        self._share_in_order()
+
+    def ordered(self) -> list[ChainPlan]:
+        """Return the chains so that each comes after all it needs, else in the list's order."""
+        done: dict[ChainPlan, None] = {}
+        waiting = list(self.needs)
+        while waiting:
+            ready = next((c for c in waiting if self.needs[c] <= done.keys()), None)
+            if ready is None:
+                ready = self._broken_cycle(waiting)
+            waiting.remove(ready)
+            done[ready] = None
+        return [*done, *(chain for chain in self.chains if chain not in done)]
+
+    def groups(self) -> dict[int, set[int]]:
+        """Return for each armature those that are evaluated with it, because one needs the other.
+
+        Were only the one evaluated that changed, what another one gives it would come once from
+        our own arithmetic and once from Blender's, and their last bits differ.
+        """
+        groups = {uid: {uid} for uid in self.posed}
+        for chain, needs in self.needs.items():
+            for other in needs:
+                merged = groups[chain.rig.uid] | groups[other.rig.uid]
+                for uid in merged:
+                    groups[uid] = merged
+        return groups
+
+    def _broken_cycle(self, waiting: list[ChainPlan]) -> ChainPlan:
+        """Take a chain that waits for itself out of the order, and say so."""
+        for chain in waiting:
+            others = self._waiting_for(chain)
+            if chain in others:
+                names = " and ".join(f"“{other.name}”" for other in waiting if other in others)
+                chain.problem = (
+                    f"The target, pole or root depends on the chain itself (through {names}): "
+                    "choose one that does not hang on the chain"
+                )
+                return chain
+        raise AssertionError("chains that all wait, but none for itself")
+
+    def _waiting_for(self, chain: ChainPlan) -> set[ChainPlan]:
+        found: set[ChainPlan] = set()
+        fringe = [chain]
+        while fringe:
+            for other in self.needs.get(fringe.pop(), ()):
+                if other not in found and not other.problem:
+                    found.add(other)
+                    fringe.append(other)
+        return found
+
+    def _needs(self, chain: ChainPlan) -> set[ChainPlan]:
+        """Return the chains that must be solved before this one."""
+        starts: list[Node] = [(chain.rig.object, -1)]
+        if chain.root_parent >= 0:
+            starts.append((chain.rig.object, chain.root_parent))
+        for point in (chain.target, chain.pole):
+            if point is not None:
+                starts += [(point.object, -1), (point.object, point.bone)]
+        needs: set[ChainPlan] = set()
+        seen: dict[tuple[int, int], bool] = {}
+        for start in starts:
+            self._visit(start, seen, needs, chain)
+        return needs
+
+    def _share_in_order(self) -> None:
+        """Let chains that share a bone wait in the list's order, unless they wait the other way."""
+        for sharing in self.posing.values():
+            valid = [chain for chain in sharing if chain in self.needs]
+            for i, chain in enumerate(valid):
+                for earlier in valid[:i]:
+                    if chain not in self._waiting_for(earlier):
+                        self.needs[chain].add(earlier)
+
+    def _visit(
+        self,
+        node: Node,
+        seen: dict[tuple[int, int], bool],
+        needs: set[ChainPlan],
+        chain: ChainPlan,
+    ) -> bool:
+        """Return whether a node moves with a solved chain; collect these chains on the way."""
+        ob, bone = node
+        key = (ob.session_uid, bone)
+        if key in seen:
+            return seen[key]
+        seen[key] = False  # What leads back to itself adds nothing.
+        posing = self.posing.get(key, ()) if bone >= 0 else ()
+        needs.update(posing)
+        moves = bool(posing) or bone in self.posed.get(ob.session_uid, ())
+        for parent in _parents(ob, bone):
+            moves |= self._visit(parent, seen, needs, chain)
+        if not posing:
+            moves = self._visit_constraints(node, moves, seen, needs, chain)
+        self._note_unseen(node, chain)
+        if moves and bone < 0:
+            self.carried.add(ob.session_uid)
+        seen[key] = moves
+        return moves
+
+    def _visit_constraints(
+        self,
+        node: Node,
+        moves: bool,
+        seen: dict[tuple[int, int], bool],
+        needs: set[ChainPlan],
+        chain: ChainPlan,
+    ) -> bool:
+        """Return whether a node moves, given whether its parents do, or its constraints' sources.
+
+        What we cannot place ahead of Blender is said in the chain's note.
+        """
+        ob, bone = node
+        owner = _owner(node)
+        follows = False
+        # What a bone does in world space changes its pose when its armature is carried along.
+        constraints = active_constraints(owner)
+        carried = bool(constraints) and bone >= 0 and self._visit((ob, -1), seen, needs, chain)
+        is_placed = bone < 0 or bone in self.moved.get(ob.session_uid, ())
+        for con in constraints:
+            point = constraint_point(con)
+            sources = [] if point is None else [(point.object, -1), (point.object, point.bone)]
+            source_moves = False
+            for source in sources:
+                source_moves |= self._visit(source, seen, needs, chain)
+            follows |= source_moves
+            is_foreseen = is_placed and acts_plainly(con, bone >= 0)
+            if (moves or source_moves or carried) and not is_foreseen:
+                chain.note = (
+                    f"“{owner.name}” moves with a solved chain through its constraint "
+                    f"“{con.name}”, which acts one update late: use a parent or a plain Child Of"
+                )
+        return moves or follows
+
+    def _note_unseen(self, node: Node, chain: ChainPlan) -> None:
+        """Say what moves a node with a solved chain without our seeing how: drivers and meshes."""
+        ob, bone = node
+        prefix = f'pose.bones["{_owner(node).name}"]' if bone >= 0 else ""
+        for curve in ob.animation_data.drivers if ob.animation_data else ():
+            is_of_bone = curve.data_path.startswith("pose.bones")
+            if curve.data_path == dependencies.PATH or is_of_bone != (bone >= 0):
+                continue
+            if curve.data_path.startswith(prefix) and _is_lagging(curve.driver, self._is_moved):
+                chain.note = (
+                    f"“{_owner(node).name}” is driven by a solved chain and so one update late: "
+                    "use a parent or a plain Child Of instead"
+                )
+        if bone < 0 and ob.parent and ob.parent_type in ("VERTEX", "VERTEX_3"):
+            for mod in ob.parent.modifiers:
+                rig = getattr(mod, "object", None)
+                if mod.type == "ARMATURE" and rig and self.posed.get(rig.session_uid):
+                    chain.note = (
+                        f"“{ob.name}” hangs on vertices that a solved chain moves, and so is one "
+                        "update late: use the bone as its parent instead"
+                    )
+
+    def _is_moved(self, node: Node) -> bool:
+        ob, bone = node
+        if bone >= 0:
+            return bone in self.moved.get(ob.session_uid, ())
+        return ob.session_uid in self.carried
+
+
+def _owner(node: Node) -> Any:
+    ob, bone = node
+    return ob if bone < 0 else pose_bones(ob)[skeleton_of(ob).names[bone]]
+
+
+def _is_lagging(driver: Any, is_moved: Callable[[Node], bool]) -> bool:
+    """Return whether a driver reads anything that chains move."""
+    for variable in driver.variables:
+        for target in variable.targets:
+            ob = target.id
+            if not isinstance(ob, bpy.types.Object):
+                continue
+            named = BONE_PATH.match(target.data_path)
+            name = target.bone_target or (named[1] if named else "")
+            if is_moved((ob, _bone_index(ob, name))):
+                return True
+    return False
+
+
+def _bone_index(ob: bpy.types.Object, name: str) -> int:
+    if not name or ob.type != "ARMATURE" or ob.pose is None:
+        return -1
+    return skeleton_of(ob).index.get(name, -1)
+
+
+def _parents(ob: bpy.types.Object, bone: int) -> Iterator[Node]:
+    if bone >= 0:
+        skeleton = skeleton_of(ob)
+        if skeleton.parents[bone] >= 0:
+            yield ob, skeleton.parents[bone]
+        return
+    if ob.parent is None:
+        return
+    yield ob.parent, -1
+    if ob.parent_type == "BONE" and ob.parent.type == "ARMATURE" and ob.parent.pose:
+        skeleton = skeleton_of(ob.parent)
+        if ob.parent_bone in skeleton.index:
+            yield ob.parent, skeleton.index[ob.parent_bone]
