@@ -119,9 +119,12 @@ def has_driven_rotation(ob: bpy.types.Object, bone: bpy.types.PoseBone) -> bool:
     data = ob.animation_data
     if data is None or not data.drivers:
         return False
-    channel, size = channel_of(MODES.index(bone.rotation_mode))
-    path = bone.path_from_id(channel)
-    found = [data.drivers.find(path, index=i) for i in range(size)]
+    path = bone.path_from_id(
+        {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(
+            bone.rotation_mode, "rotation_euler"
+        )
+    )
+    found = [data.drivers.find(path, index=i) for i in range(4)]
     return any(curve is not None and not curve.mute for curve in found)
 
 

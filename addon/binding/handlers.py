@@ -13,8 +13,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from . import dependencies, fk_input, plan
-from .access import settings
-from .evaluate import evaluate
+from .evaluate import evaluate, forget_seen
 
 _is_inside = False
 
@@ -83,6 +82,7 @@ def _forget() -> None:
     plan.discard(skeletons=True)
     fk_input.forget_animation()
     fk_input.forget_earlier()
+    forget_seen()
 
 
 def refresh() -> None:
@@ -90,11 +90,10 @@ def refresh() -> None:
     layer = bpy.context.view_layer
     if layer is not None and layer.depsgraph is None:
         layer.update()  # The first update of a new depsgraph calls no handler.
-    for ob in bpy.data.objects:
-        if ob.type == "ARMATURE" and settings(ob).constraints:
-            if ob.library is None:
-                dependencies.declare(ob)
-            ob.update_tag()
+    for rig in plan.current().rigs.values():
+        if rig.object.library is None:
+            dependencies.declare(rig.object)
+        rig.object.update_tag()
     if layer is not None:
         layer.update()
 

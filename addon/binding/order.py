@@ -115,6 +115,10 @@ class Order:
                 for earlier in valid[:i]:
                     if chain not in self._waiting_for(earlier):
                         self.needs[chain].add(earlier)
+                        earlier.note = (
+                            f"“{chain.name}” poses bones of this chain after it, and may take its "
+                            "tip away: let them have bones of their own"
+                        )
 
     def _visit(
         self,
@@ -128,6 +132,10 @@ class Order:
         key = (ob.session_uid, bone)
         if key in seen:
             return seen[key]
+        if bone >= 0:  # From the top down: a chain may have more bones than Python allows calls.
+            for above in skeleton_of(ob).chain_up(bone)[:-1]:
+                if (ob.session_uid, above) not in seen:
+                    self._visit((ob, above), seen, needs, chain)
         seen[key] = False  # What leads back to itself adds nothing.
         posing = self.posing.get(key, ()) if bone >= 0 else ()
         needs.update(posing)

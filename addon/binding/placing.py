@@ -29,8 +29,8 @@ from ..core.vectors import (
 )
 from .access import pose_bones
 from .chain_plan import ProblemError
-from .evaluate import Task
 from .skeleton import vector
+from .task import Task
 
 
 def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
@@ -61,7 +61,7 @@ def pole_world(task: Task, posture: Posture) -> tuple[Vec, float]:
     if size == 0.0:
         raise ProblemError("The chain has no length, and so no bend that could face a pole")
     joints = _measured(solved)
-    axis = unit(sub(task.arguments["goal"].target, root)) or chain_axis(joints)
+    axis = unit(sub(_vec(task.goal.target), root)) or chain_axis(joints)
     bend = bend_direction(joints, axis) or _coming_bend(task, posture, axis)
     middle = scaled(_sum(joints[1:-1]), 1.0 / (len(joints) - 2))
     out = add(scaled(axis, dot(middle, axis)), scaled(bend, dot(middle, bend) + 1.0))
@@ -80,7 +80,7 @@ def _coming_bend(task: Task, posture: Posture, axis: Vec) -> Vec:
     fk_axis = chain_axis(joints)
     bend = bend_direction(joints, fk_axis)
     if bend is None or max(length(across(joint, fk_axis)) for joint in joints) < STRAIGHT:
-        bend = mat_apply(posture.frames[0][0], task.arguments["rest_bend"] or (0.0, 0.0, 1.0))
+        bend = mat_apply(posture.frames[0][0], task.rest_bend or (0.0, 0.0, 1.0))
     swung = quat_turn(quat_between(fk_axis, axis, cross(fk_axis, bend)), bend)
     return unit(off_axis(swung, axis) or ORIGIN) or any_across(axis)
 

@@ -31,7 +31,7 @@ class Plan:
         moved: For each armature the bones that are posed, or hang on a posed bone.
         carried: Objects that hang on a moved bone.
         groups: For each armature all that are evaluated whenever it is.
-        lists: For each armature the names and tip bones of its constraints.
+        keys: For each armature the keys of its constraints, in the list's order.
         freed: The armatures with bones that no chain poses any more and that get their pose back.
     """
 
@@ -41,12 +41,12 @@ class Plan:
     moved: dict[int, set[int]] = field(default_factory=dict)
     carried: set[int] = field(default_factory=set)
     groups: dict[int, set[int]] = field(default_factory=dict)
-    lists: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
+    keys: dict[int, list[int]] = field(default_factory=dict)
     freed: set[int] = field(default_factory=set)
 
-    def is_stale(self, rigs: set[int]) -> bool:
-        """Return whether a script changed the list of one of the armatures, which tells nobody."""
-        return any(_listed(self.rigs[uid].object) != self.lists[uid] for uid in rigs)
+    def stale(self) -> set[int]:
+        """Return the armatures whose list a script changed, which Blender tells nobody."""
+        return {uid for uid, rig in self.rigs.items() if _keys(rig.object) != self.keys[uid]}
 
 
 _plan: Plan | None = None
@@ -86,7 +86,7 @@ def _make() -> Plan:
         plan.rigs[rig.uid] = rig
         plan.posed[rig.uid] = recorded.union(*[chain.bones for chain in own])
         plan.moved[rig.uid] = rig.below(plan.posed[rig.uid])
-        plan.lists[rig.uid] = _listed(ob)
+        plan.keys[rig.uid] = _keyed(ob)
         if recorded.difference(*[chain.bones for chain in own]):
             plan.freed.add(rig.uid)
     order = Order(chains, plan.posed, plan.moved)
@@ -96,8 +96,20 @@ def _make() -> Plan:
     return plan
 
 
-def _listed(ob: bpy.types.Object) -> list[tuple[str, str]]:
-    return [(item.name, item.bone) for item in settings(ob).constraints]
+def _keys(ob: bpy.types.Object) -> list[int]:
+    items = settings(ob).constraints
+    keys = [0] * len(items)
+    items.foreach_get("key", keys)
+    return keys
+
+
+def _keyed(ob: bpy.types.Object) -> list[int]:
+    """Return the keys of an armature's constraints, after giving one to those without."""
+    keys = _keys(ob)
+    for i, key in enumerate(keys):
+        if key == 0 or key in keys[:i]:
+            settings(ob).constraints[i].key = keys[i] = max(keys) + 1
+    return keys
 
 
 def _recorded(ob: bpy.types.Object) -> set[int]:

@@ -73,6 +73,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         pole_angle: float
         iterations: int
         tolerance: float
+        key: int
         state: str
         error: float
         iterations_used: int
@@ -206,6 +207,11 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             options=KEYABLE,
             override=OVERRIDABLE,
             update=_value_changed,
+        )
+        key: IntProperty(
+            name="Key",
+            description="Number by which a constraint is known when scripts change the list",
+            options={"HIDDEN"},
         )
         state: EnumProperty(
             name="State",

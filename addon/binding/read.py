@@ -138,26 +138,31 @@ class Snapshot:
         pose = self.poses.get(rig.uid)
         if pose is None:
             pose = self.poses[rig.uid] = Pose(rig, self.depsgraph, False)
-        if (
-            rig.uid not in self.rigs
-            or bone not in self.plan.moved[rig.uid]
-            or pose.is_at_rest  # What chains do is not shown.
-        ):
+        if rig.uid not in self.rigs or pose.is_at_rest:  # What chains do is not shown at rest.
             return pose.evaluated_frame(bone)
-        if bone not in pose.frames:
-            pose.frames[bone] = self._moved_frame(pose, bone)
-        return pose.frames[bone]
+        moved = self.plan.moved[rig.uid]
+        # Not by recursion: a chain may have more bones than Python allows calls.
+        path: list[int] = []
+        while bone in moved and bone not in pose.frames:
+            path.append(bone)
+            bone = rig.parents[bone]
+        frame = WHOLE
+        if bone >= 0:
+            frame = pose.frames[bone] if bone in pose.frames else pose.evaluated_frame(bone)
+        for bone in reversed(path):
+            frame = pose.frames[bone] = self._moved_frame(pose, bone, frame)
+        return frame
 
     def parent_frame(self, rig: Skeleton, bone: int) -> Frame:
         """Return where the parent of a bone stands; without a parent, the armature itself."""
         parent = rig.parents[bone]
         return self.frame(rig, parent) if parent >= 0 else WHOLE
 
-    def _moved_frame(self, pose: Pose, bone: int) -> Frame:
+    def _moved_frame(self, pose: Pose, bone: int, parent: Frame) -> Frame:
         rig = pose.rig
         is_posed = bone in self.plan.posed[rig.uid]
         local = pose.posed_local(bone) if is_posed else pose.local(bone)
-        axes, head = bone_frame(rig.bone(bone), local, self.parent_frame(rig, bone))
+        axes, head = bone_frame(rig.bone(bone), local, parent)
         for con in () if is_posed else active_constraints(pose.bones[bone]):
             if con.type in TURNED_ONLY:
                 turned = self._copied_rotation(rig, axes, con)

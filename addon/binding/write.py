@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..core import State
 from . import animation
 from .plan import Plan
 from .read import Pose, Snapshot
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from .properties import FabrikConstraint
 
 
-def write_poses(scene: Snapshot, plan: Plan, is_foreign: bool) -> None:
+def write_poses(moment: Snapshot, plan: Plan, is_foreign: bool) -> None:
     """Write the pose of each solved armature.
 
     Args:
-        scene: What was read and solved.
+        moment: What was read and solved.
         plan: Which bones chains pose, or posed.
         is_foreign: Whether the depsgraph is not the one whose animation Blender flushes to the
             file's data, as in a render.
     """
-    for uid in scene.rigs:
-        _write_pose(scene.poses[uid], plan.posed[uid], is_foreign)
+    for uid in moment.rigs:
+        _write_pose(moment.poses[uid], plan.posed[uid], is_foreign)
 
 
 def _write_pose(pose: Pose, posed: set[int], is_foreign: bool) -> None:
@@ -66,12 +66,30 @@ def _result(pose: Pose, bone: int, given: list[float]) -> list[float]:
     return array("f", channel_values(pose.rotations.modes[bone], turned, given)).tolist()
 
 
-def write_report(
-    item: FabrikConstraint, state: State | str, error: float, sweeps: int, message: str
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How a constraint did.
+
+    Attributes:
+        state: One of the constraint's states.
+        error: Distance from tip to target in world space, in metres.
+        sweeps: Sweeps that the solver took.
+        message: What is wrong and what to do about it, empty if nothing is.
+    """
+
+    state: str
+    error: float = 0.0
+    sweeps: int = 0
+    message: str = ""
+
+
+def write_report(item: FabrikConstraint, report: Report) -> None:
     """Write what the panel shows of a constraint."""
-    for name, value in (("state", state), ("iterations_used", sweeps), ("message", message)):
-        if getattr(item, name) != value:
-            setattr(item, name, value)
-    if item.error != array("f", [error])[0]:
-        item.error = error
+    if item.state != report.state:
+        item.state = report.state
+    if item.error != array("f", [report.error])[0]:
+        item.error = report.error
+    if item.iterations_used != report.sweeps:
+        item.iterations_used = report.sweeps
+    if item.message != report.message:
+        item.message = report.message

@@ -238,7 +238,7 @@ def test_the_panel_shows_all_settings_of_the_active_constraint(addon: ModuleType
     rig = make_chain(2)
     add_constraint(rig, "B1", rig, subtarget="B0", pole_target=rig)
     shown = drawn(addon)
-    hidden = {"rna_type", "name", "enabled", "state", "error", "iterations_used", "message"}
+    hidden = {"rna_type", "key", "name", "enabled", "state", "error", "iterations_used", "message"}
     names = {prop.identifier for prop in rig.fabrik.constraints[0].bl_rna.properties} - hidden
     assert names <= set(shown), "the name and whether it is on are shown in the list"
     for operator in ("constraint_remove", "constraint_move"):

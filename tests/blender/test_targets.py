@@ -410,18 +410,18 @@ def calls(monkeypatch):
     import addon.binding.write as writing
 
     counts = {"solved": 0, "written": 0}
-    pose_chain, write_pose = evaluation.pose_chain, writing._write_pose
+    solve_task, write_pose = evaluation.solve, writing._write_pose
 
-    def solve(**arguments):
+    def solve(task):
         counts["solved"] += 1
-        return pose_chain(**arguments)
+        return solve_task(task)
 
     def write(pose, *rest):
         before = channels_bits(pose.rig.object)
         write_pose(pose, *rest)
         counts["written"] += before != channels_bits(pose.rig.object)
 
-    monkeypatch.setattr(evaluation, "pose_chain", solve)
+    monkeypatch.setattr(evaluation, "solve", solve)
     monkeypatch.setattr(writing, "_write_pose", write)
     return counts
 

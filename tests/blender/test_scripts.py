@@ -1,0 +1,164 @@
+"""What scripts do behind the interface's back is noticed, and what they get wrong is contained."""
+
+from __future__ import annotations
+
+import bpy
+import pytest
+from rigs import (
+    activate,
+    add_constraint,
+    channels_bits,
+    go,
+    make_armature,
+    make_chain,
+    make_empty,
+    tip_error,
+    update,
+)
+
+
+def keyed_target(name: str = "Target") -> bpy.types.Object:
+    target = make_empty(name, (0.4, 0.9, 1.5))
+    target.keyframe_insert("location", frame=1)
+    target.location = (-0.3, 0.8, 1.9)
+    target.keyframe_insert("location", frame=20)
+    return target
+
+
+def test_removing_a_constraint_of_a_still_armature_is_noticed_at_the_next_frame():
+    rig = make_chain(3)
+    update()
+    before = channels_bits(rig)
+    add_constraint(rig, "B2", make_empty(location=(0.4, 0.9, 1.5)))
+    update()
+    assert channels_bits(rig) != before
+
+    rig.fabrik.constraints.remove(0)
+    go(2)
+
+    assert channels_bits(rig) == before
+
+
+def test_removing_a_constraint_before_saving_is_noticed_after_loading(tmp_path):
+    rig = make_chain(3)
+    update()
+    before = channels_bits(rig)
+    add_constraint(rig, "B2", make_empty(location=(0.4, 0.9, 1.5)))
+    update()
+    rig.fabrik.constraints.remove(0)
+    path = str(tmp_path / "removed.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+
+    bpy.ops.wm.open_mainfile(filepath=path)
+
+    rig = bpy.data.objects["Rig"]
+    assert channels_bits(rig) == before
+    assert not (rig.animation_data and rig.animation_data.drivers)
+
+
+def test_moving_constraints_of_one_name_in_the_list_is_noticed():
+    rig = make_chain(4)
+    far = add_constraint(rig, "B3", keyed_target("Far"), iterations=500)
+    far.name = "Same"
+    near = add_constraint(rig, "B3", keyed_target("Near"), chain_count=2, iterations=500)
+    near.name = "Same"
+    bpy.data.objects["Near"].location = (0.2, 1.0, 2.0)
+    go(5)
+
+    rig.fabrik.constraints.move(0, 1)
+    go(6)
+
+    last = rig.fabrik.constraints[1]
+    assert last.target.name == "Far"
+    assert tip_error(rig, "B3", last.target) < 1e-3
+
+
+def test_a_chain_under_another_one_that_poses_its_bones_says_so():
+    rig = make_chain(4)
+    first = add_constraint(rig, "B3", make_empty("A", (0.4, 1.2, 2.0)))
+    second = add_constraint(rig, "B1", make_empty("B", (0.6, 0.8, 1.0)))
+    update()
+    assert second.name in first.message
+    assert second.message == ""
+
+
+@pytest.mark.parametrize("field", ["influence", "tolerance", "pole_angle"])
+def test_a_setting_that_is_not_a_number_costs_nothing(field):
+    rig = make_chain(3)
+    update()
+    before = channels_bits(rig)
+    item = add_constraint(rig, "B2", make_empty(location=(0.4, 0.9, 1.5)))
+    update()
+    solved = channels_bits(rig)
+    value = getattr(item, field)
+
+    setattr(item, field, float("nan"))
+    update()
+    if item.state == "INVALID":  # Blender may have refused the number.
+        assert "not a number" in item.message
+        assert channels_bits(rig) == before
+
+    setattr(item, field, value)
+    update()
+    assert channels_bits(rig) == solved
+    item.enabled = False
+    update()
+    assert channels_bits(rig) == before
+
+
+def test_a_chain_may_hang_on_one_of_more_bones_than_python_allows_calls():
+    count = 1100
+    bones = {
+        f"B{i}": ((0, 0, 0.01 * i), (0, 0.001, 0.01 * (i + 1)), f"B{i - 1}" if i else "")
+        for i in range(count)
+    }
+    long = make_armature(bones, "Long")
+    add_constraint(long, f"B{count - 1}", make_empty("Lead", (1, 2, 8)), iterations=3)
+    hook = make_empty("Hook", (0, 0.3, 0))
+    hook.parent, hook.parent_type, hook.parent_bone = long, "BONE", f"B{count - 1}"
+    rig = make_chain(3, "Short")
+    rig.location = (1, 2, 6)
+    item = add_constraint(rig, "B2", hook, iterations=100)
+    update()
+
+    assert item.state in ("REACHED", "OUT_OF_REACH")
+    assert abs(tip_error(rig, "B2", hook) - item.error) < 1e-3
+
+
+def test_a_second_scene_is_solved_whichever_way_it_is_first_evaluated():
+    rig = make_chain(3)
+    item = add_constraint(rig, "B2", keyed_target())
+    first = bpy.context.scene
+    second = bpy.data.scenes.new("Second")
+    for ob in list(first.collection.objects):
+        first.collection.objects.unlink(ob)
+        second.collection.objects.link(ob)
+    second.view_layers[0].update()
+    second.frame_set(7)
+
+    assert item.state == "REACHED"
+    depsgraph = second.view_layers[0].depsgraph
+    posed, target = rig.evaluated_get(depsgraph), item.target.evaluated_get(depsgraph)
+    tip = posed.matrix_world @ posed.pose.bones["B2"].tail
+    assert (tip - target.matrix_world.translation).length < 1e-3
+
+
+def test_a_bake_by_blender_gives_the_same_motion():
+    rig = make_chain(3)
+    add_constraint(rig, "B2", keyed_target())
+    live = {}
+    for frame in range(1, 21):
+        go(frame)
+        live[frame] = [bone.matrix.copy() for bone in rig.pose.bones]
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    bpy.ops.pose.select_all(action="SELECT")
+    bpy.ops.nla.bake(
+        frame_start=1, frame_end=20, visual_keying=True, only_selected=True, bake_types={"POSE"}
+    )
+    rig.fabrik.constraints[0].enabled = False
+    for frame, matrices in live.items():
+        go(frame)
+        for bone, matrix in zip(rig.pose.bones, matrices, strict=True):
+            difference = max(abs(x) for row in bone.matrix - matrix for x in row)
+            assert difference < 1e-5
