@@ -1,0 +1,190 @@
+"""What every sample needs: a stage to stand on, a rig, targets that move in a loop, words to read.
+
+Space is world space in metres throughout; every armature stands at the world's origin, so that its
+own space is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import pi
+from typing import Any
+
+import bpy
+from mathutils import Vector
+
+from . import shapes
+from .shapes import Point, link
+
+FRAMES = 120
+"""Frames 1 to this one are played; the one after it would be the first again."""
+
+KEY_EVERY = 10
+
+ORANGE = (1.0, 0.32, 0.04)
+GREEN = (0.10, 0.75, 0.25)
+BLUE = (0.12, 0.42, 0.95)
+
+Bones = dict[str, tuple[Point, Point, str]]
+Motion = Callable[[float], Sequence[float]]
+
+
+def stage(backdrop: Point, read_me: str) -> bpy.types.Scene:
+    """Start from an empty file: frames, light, a round studio wall, and what to read first."""
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, FRAMES
+    scene.render.fps = 24
+    # Blender advises it wherever handlers write, as ours do at every frame.
+    scene.render.use_lock_interface = True
+    scene.render.resolution_x, scene.render.resolution_y = 1280, 720
+    scene.view_settings.view_transform = "Standard"
+    bpy.data.texts.new("Read me").write(read_me)
+    _light(scene)
+    _wall(backdrop)
+    for space in (sp for sc in bpy.data.screens for area in sc.areas for sp in area.spaces):
+        _arrange(space)
+    return scene
+
+
+def _arrange(space: Any) -> None:
+    """Let the windows show the camera's view and the materials, and no folder of this machine."""
+    if space.type == "VIEW_3D":
+        space.shading.color_type = "MATERIAL"
+        space.overlay.show_relationship_lines = False
+        space.region_3d.view_perspective = "CAMERA"
+        space.region_3d.view_camera_zoom = 28.0
+    elif space.type == "FILE_BROWSER" and space.params is not None:
+        space.params.directory = b"//"
+
+
+def material(
+    name: str, color: Point, roughness: float = 0.45, metallic: float = 0.0, glow: float = 0.0
+) -> bpy.types.Material:
+    """Return a material that looks alike in every engine, made at its first use."""
+    made = bpy.data.materials.get(name)
+    if made is not None:
+        return made
+    made = bpy.data.materials.new(name)
+    _use_nodes(made)
+    made.diffuse_color = (*color, 1.0)  # type: ignore[assignment]
+    made.roughness, made.metallic = roughness, metallic
+    shader: Any = made.node_tree.nodes["Principled BSDF"]  # type: ignore[union-attr]
+    shader.inputs["Base Color"].default_value = (*color, 1.0)
+    shader.inputs["Roughness"].default_value = roughness
+    shader.inputs["Metallic"].default_value = metallic
+    shader.inputs["Emission Color"].default_value = (*color, 1.0)
+    shader.inputs["Emission Strength"].default_value = glow
+    return made
+
+
+def _use_nodes(owner: bpy.types.Material | bpy.types.World) -> None:
+    if bpy.app.version < (5, 0, 0):  # From then on all have nodes.
+        owner.use_nodes = True
+
+
+def armature(name: str, bones: Bones) -> Any:
+    """Make an armature from head, tail and parent (or '') of each bone.
+
+    Bones that begin where their parent ends are connected to it. Returned as `Any`, because type
+    checkers do not know the extension's ``fabrik``.
+    """
+    rig = link(bpy.data.objects.new(name, bpy.data.armatures.new(name)))
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    data: Any = rig.data
+    for bone_name, (head, tail, parent) in bones.items():
+        bone = data.edit_bones.new(bone_name)
+        bone.head, bone.tail = head, tail
+        if parent:
+            bone.parent = data.edit_bones[parent]
+            bone.use_connect = bone.head == bone.parent.tail
+    bpy.ops.object.mode_set(mode="OBJECT")
+    data.display_type = "OCTAHEDRAL"
+    rig.show_in_front = True
+    rig.display_type = "WIRE"
+    return rig
+
+
+def target(
+    name: str, location: Point, size: float = 0.06, color: Point = ORANGE
+) -> bpy.types.Object:
+    """Make an Empty to reach for, with a ball that is seen in pictures too."""
+    return _marker(name, location, size, "SPHERE", material(name, color, glow=0.4))
+
+
+def pole(name: str, location: Point, size: float = 0.04) -> bpy.types.Object:
+    """Make an Empty for a bend to face, with a ball that is seen in pictures too."""
+    return _marker(name, location, size, "PLAIN_AXES", material("Pole", BLUE, glow=0.3))
+
+
+def _marker(
+    name: str, location: Point, size: float, display: Any, look: bpy.types.Material
+) -> bpy.types.Object:
+    empty = link(bpy.data.objects.new(name, None))
+    empty.empty_display_type = display
+    empty.empty_display_size = size * 1.6
+    empty.location = location
+    ball = shapes.ball(f"{name} ball", (0.0, 0.0, 0.0), size, look)
+    ball.parent = empty
+    ball.hide_select = True
+    return empty
+
+
+def add_constraint(rig: Any, name: str, **fields: Any) -> Any:
+    """Add one of the extension's constraints, as any script would."""
+    item = rig.fabrik.constraints.add()
+    item.name = name
+    for field, value in fields.items():
+        setattr(item, field, value)
+    return item
+
+
+def keyed(owner: Any, channel: str, motion: Motion) -> None:
+    """Key a channel so that it moves smoothly and without end.
+
+    The keys reach one step beyond both ends of the loop, so that its last frame leads into the
+    first with the same speed.
+
+    Args:
+        owner: An object or a pose bone.
+        channel: The name of its channel.
+        motion: Takes the angle that runs from 0 to 2π over the loop to the channel's values.
+    """
+    steps = FRAMES // KEY_EVERY
+    for step in range(-1, steps + 2):
+        setattr(owner, channel, motion(2.0 * pi * (step % steps) / steps))
+        owner.keyframe_insert(channel, frame=1 + step * KEY_EVERY)
+
+
+def camera(location: Point, look_at: Point, lens: float = 50.0) -> None:
+    """Let the scene be seen from a place."""
+    data = bpy.data.cameras.new("Camera")
+    data.lens = lens
+    ob = link(bpy.data.objects.new("Camera", data))
+    ob.location = location
+    direction = Vector(look_at) - Vector(location)
+    ob.rotation_euler = direction.to_track_quat("-Z", "Y").to_euler()
+    bpy.context.scene.camera = ob
+
+
+def _light(scene: bpy.types.Scene) -> None:
+    world = bpy.data.worlds.new("World")
+    _use_nodes(world)
+    background: Any = world.node_tree.nodes["Background"]  # type: ignore[union-attr]
+    background.inputs["Color"].default_value = (0.86, 0.92, 1.0, 1.0)
+    background.inputs["Strength"].default_value = 0.42
+    world.color = (0.86, 0.92, 1.0)
+    scene.world = world
+    data: Any = bpy.data.lights.new("Sun", "SUN")
+    data.energy = 2.1
+    data.angle = 0.2
+    data.color = (1.0, 0.95, 0.87)
+    sun = link(bpy.data.objects.new("Sun", data))
+    sun.location = (-2.0, -3.0, 6.0)
+    sun.rotation_euler = (0.62, 0.0, -0.62)
+
+
+def _wall(color: Point) -> None:
+    """Make a floor that rises to a wall behind the scene without an edge."""
+    shapes.studio("Studio", material("Studio", color, roughness=0.9))

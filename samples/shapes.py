@@ -1,0 +1,196 @@
+"""Meshes: bodies turned on a lathe, tubes skinned to bones, boxes, flat cut-outs.
+
+Their vertices are where they are to be seen in the rest pose, and the objects stand at the origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import cos, pi, sin
+from typing import Any
+
+import bpy
+from mathutils import Matrix, Vector
+
+SHARP = 0.7
+"""Edges with more than this angle in radians between their faces are not smoothed over."""
+
+Point = Sequence[float]
+Face = tuple[int, ...]
+Look = bpy.types.Material
+Profile = Sequence[tuple[float, float]]
+"""Radius and height of a turned body, from below upwards."""
+
+
+def link(ob: bpy.types.Object) -> bpy.types.Object:
+    """Put an object into the scene."""
+    bpy.context.scene.collection.objects.link(ob)
+    return ob
+
+
+def mesh(name: str, points: Sequence[Any], faces: Sequence[Face], look: Look) -> bpy.types.Object:
+    """Make a mesh object that is smooth where it is round."""
+    data = bpy.data.meshes.new(name)
+    data.from_pydata([tuple(point) for point in points], [], faces)
+    data.materials.append(look)
+    data.shade_smooth()
+    data.set_sharp_from_angle(angle=SHARP)
+    return link(bpy.data.objects.new(name, data))
+
+
+def hang(ob: bpy.types.Object, rig: bpy.types.Object, bone: str) -> bpy.types.Object:
+    """Parent an object to a bone, where it stands in the rest pose."""
+    data: Any = rig.data
+    rest = data.bones[bone]
+    # Children of a bone hang on its tail.
+    tail = rest.matrix_local @ Matrix.Translation((0.0, rest.length, 0.0))
+    ob.parent, ob.parent_type, ob.parent_bone = rig, "BONE", bone
+    ob.matrix_parent_inverse = tail.inverted()
+    return ob
+
+
+def _rings(count: int, sides: int) -> list[Face]:
+    """Return the faces between rings of vertices, and those that close both ends."""
+    faces: list[Face] = []
+    for ring in range(count - 1):
+        low, high = ring * sides, (ring + 1) * sides
+        for i in range(sides):
+            j = (i + 1) % sides
+            faces.append((low + i, low + j, high + j, high + i))
+    faces.append(tuple(reversed(range(sides))))
+    faces.append(tuple(range((count - 1) * sides, count * sides)))
+    return faces
+
+
+def turned(
+    name: str, start: Point, end: Point, profile: Profile, look: Look, sides: int = 20
+) -> bpy.types.Object:
+    """Turn a body about the line from ``start``, where its height is 0, towards ``end``."""
+    axis = Vector(end) - Vector(start)
+    place = Matrix.Translation(start) @ axis.to_track_quat("Z", "Y").to_matrix().to_4x4()
+    points = [
+        place @ Vector((radius * cos(turn), radius * sin(turn), height))
+        for radius, height in profile
+        for turn in (2.0 * pi * i / sides for i in range(sides))
+    ]
+    return mesh(name, points, _rings(len(profile), sides), look)
+
+
+def ball(name: str, centre: Point, radius: float, look: Look) -> bpy.types.Object:
+    """Make a ball."""
+    above = (centre[0], centre[1], centre[2] + 1.0)
+    return turned(name, centre, above, _capsule(radius, radius, 0.0), look)
+
+
+def capsule(
+    name: str, start: Point, end: Point, radii: tuple[float, float], look: Look
+) -> bpy.types.Object:
+    """Make a rod with round ends, whose radius goes from the first to the second."""
+    size = (Vector(end) - Vector(start)).length
+    return turned(name, start, end, _capsule(*radii, size), look)
+
+
+def _capsule(first: float, second: float, size: float, steps: int = 6) -> Profile:
+    # A tiny radius at the poles keeps all rings alike.
+    angles = [0.5 * pi * (i + 0.02) / steps for i in range(steps + 1)]
+    below = [(first * sin(a), -first * cos(a)) for a in angles]
+    above = [(second * sin(a), size + second * cos(a)) for a in reversed(angles)]
+    return below + above
+
+
+def box(name: str, centre: Point, size: Point, look: Look, bevel: float = 0.0) -> bpy.types.Object:
+    """Make a box, with its edges cut off by a modifier if ``bevel`` is their width."""
+    corners = [
+        [centre[i] + 0.5 * size[i] * signs[i] for i in range(3)]
+        for signs in ((x, y, z) for z in (-1, 1) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1)))
+    ]
+    ob = mesh(name, corners, _rings(2, 4), look)
+    if bevel:
+        modifier: Any = ob.modifiers.new("Bevel", "BEVEL")
+        modifier.width, modifier.segments = bevel, 2
+    return ob
+
+
+def cutout(
+    name: str, outline: Sequence[tuple[float, float]], depth: float, look: Look
+) -> bpy.types.Object:
+    """Cut a flat figure out of the XZ plane; ``depth`` is its Y, by which figures overlap."""
+    points = [(x, depth, z) for x, z in outline]
+    return mesh(name, points, [tuple(range(len(points)))], look)
+
+
+def tube(
+    name: str,
+    rig: bpy.types.Object,
+    bones: Sequence[str],
+    radius: Callable[[float], float],
+    look: Look,
+    blend: float,
+    rings: int = 4,
+    sides: int = 14,
+) -> bpy.types.Object:
+    """Make a tube along connected bones and skin it to them.
+
+    Args:
+        name: Of the object.
+        rig: The armature.
+        bones: From the root on.
+        radius: Takes the share of the way along all bones, 0 to 1, to the tube's radius there.
+        look: The material.
+        blend: The part of a bone, 0 to 1, that shares its weight with a neighbour.
+        rings: How many rings of vertices a bone has.
+        sides: How many vertices a ring has.
+    """
+    armature: Any = rig.data
+    chain = [armature.bones[bone] for bone in bones]
+    points: list[Vector] = []
+    weights: list[dict[str, float]] = []
+    for i, bone in enumerate(chain):
+        last = i == len(chain) - 1
+        for ring in range(rings + last):
+            share = ring / rings
+            size = radius((i + share) / len(chain))
+            axes = bone.matrix_local.to_3x3()
+            centre = bone.head_local.lerp(bone.tail_local, share)
+            for turn in (2.0 * pi * k / sides for k in range(sides)):
+                # Against the sense of X to Z, so that faces look outwards.
+                side = Vector((sin(turn), 0.0, cos(turn)))
+                points.append(centre + axes @ (side * size))
+                weights.append(_weights(bones, i, share, blend))
+    ob = mesh(name, points, _rings(len(points) // sides, sides), look)
+    for bone in bones:
+        ob.vertex_groups.new(name=bone)
+    for vertex, shares in enumerate(weights):
+        for bone, weight in shares.items():
+            ob.vertex_groups[bone].add([vertex], weight, "REPLACE")
+    ob.parent = rig
+    modifier: Any = ob.modifiers.new("Armature", "ARMATURE")
+    modifier.object = rig
+    return ob
+
+
+def _weights(bones: Sequence[str], i: int, share: float, blend: float) -> dict[str, float]:
+    """Return a bone's weights: half at its ends, all from half of ``blend`` inwards."""
+    near_end = share > 0.5
+    other = i + 1 if near_end else i - 1
+    distance = 1.0 - share if near_end else share
+    own = min(1.0, 0.5 + distance / blend)
+    if not 0 <= other < len(bones) or own == 1.0:
+        return {bones[i]: 1.0}
+    return {bones[i]: own, bones[other]: 1.0 - own}
+
+
+def studio(name: str, look: Look, reach: float = 14.0) -> bpy.types.Object:
+    """Make a floor that rises in a curve to a wall behind the scene."""
+    bend, back = 3.0, 5.0
+    curve = [(-reach, 0.0)]
+    curve += [
+        (back - bend + bend * sin(a), bend - bend * cos(a))
+        for a in (i * pi / 24 for i in range(13))
+    ]
+    curve.append((back, reach))
+    points = [(x, y, z) for y, z in curve for x in (-reach, reach)]
+    faces = [(2 * i, 2 * i + 1, 2 * i + 3, 2 * i + 2) for i in range(len(curve) - 1)]
+    ob = mesh(name, points, faces, look)
+    ob.hide_select = True
+    return ob
