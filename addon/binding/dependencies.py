@@ -2,10 +2,15 @@
 
 A pointer to a target is no dependency to Blender: a target that is hidden, left out of the view
 layer, or disabled in renders would not be evaluated, and a render would see the chain reach for
-where the target was. A driver on one hidden property of ours makes it one. Nothing reads the
+where the target was. A driver on a property that means nothing makes it one. Nothing reads the
 property, so no cycle can come of it and no pose is evaluated for its sake; and because the
 armature is then part of every update of its targets, an update without our armatures in it is none
 of our business.
+
+It has to be a custom property. For a driver on any other property of an object, Blender 4.5 and
+later writes the present values of all its drivers once more while other drivers are evaluated
+already, and now and then a driven bone is left behind by a frame. A custom property is also there
+when the file is opened without the extension, where Blender would complain of ours.
 """
 
 from typing import Any, cast
@@ -14,7 +19,8 @@ import bpy
 
 from .access import settings
 
-PATH = "fabrik.dependency"
+NAME = "fabrik_dependency"
+PATH = f'["{NAME}"]'
 
 Source = tuple[bpy.types.Object, str]
 """An object, and a bone of it or an empty name."""
@@ -28,7 +34,14 @@ def declare(armature: bpy.types.Object) -> None:
     if not wanted:
         if curve:
             armature.driver_remove(PATH)
+        if NAME in armature:
+            del armature[NAME]
         return
+    if NAME not in armature:
+        armature[NAME] = 0.0
+        armature.id_properties_ui(NAME).update(
+            description="Has Blender evaluate the targets of FABRIK IK; its value means nothing"
+        )
     if curve and curve.driver.is_valid and _declared(curve.driver) == wanted:
         return
     driver = (curve or cast(Any, armature.driver_add(PATH))).driver

@@ -245,7 +245,6 @@ class FabrikSettings(bpy.types.PropertyGroup):
     if TYPE_CHECKING:
         constraints: bpy.types.bpy_prop_collection_idprop[FabrikConstraint]
         active_index: int
-        dependency: float
     else:
         constraints: CollectionProperty(
             name="FABRIK Constraints",
@@ -258,14 +257,6 @@ class FabrikSettings(bpy.types.PropertyGroup):
             description="Constraint whose settings are shown",
             options=FIXED,
             override=OVERRIDABLE,
-        )
-        dependency: FloatProperty(
-            name="Dependency",
-            description=(
-                "Driven by all targets and poles, which tells Blender to evaluate them for the "
-                "armature even where they are hidden or not rendered. Its value means nothing"
-            ),
-            options={"HIDDEN", "ANIMATABLE"},
         )
 
 
