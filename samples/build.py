@@ -26,6 +26,7 @@ def make(name: str) -> None:
 def save(name: str) -> Path:
     """Write the open file as a sample."""
     path = FOLDER / f"{name}.blend"
+    bpy.context.preferences.filepaths.save_version = 0  # No backup of the one before.
     # As a copy: otherwise the path that the sample was saved to would stand in the file.
     bpy.ops.wm.save_as_mainfile(filepath=str(path), compress=True, copy=True)
     return path

@@ -39,7 +39,7 @@ def declare(armature: bpy.types.Object) -> None:
         return
     if NAME not in armature:
         armature[NAME] = 0.0
-        armature.id_properties_ui(NAME).update(
+        cast(Any, armature).id_properties_ui(NAME).update(
             description="Has Blender evaluate the targets of FABRIK IK; its value means nothing"
         )
     if curve and curve.driver.is_valid and _declared(curve.driver) == wanted:

@@ -1,7 +1,7 @@
 """The chain as an arc: one and the same angle at all its joints."""
 
-from collections.abc import Callable, Sequence
-from math import cos, hypot, pi, sin
+from collections.abc import Sequence
+from math import cos, hypot, pi, sin, sqrt
 
 from .vectors import Vec, add, scaled
 
@@ -37,37 +37,27 @@ def _flat_arc(lengths: Sequence[float], angle: float) -> list[tuple[float, float
 def _arc_angle(lengths: Sequence[float], chord: float) -> float:
     """Return the angle at each joint that leaves the ends ``chord`` apart, or the nearest.
 
-    The span falls as the angle grows, up to the nearest that the ends get.
+    The span falls as the angle grows, up to the nearest that the ends get: Newton's method finds
+    it, kept between what is known to be too small and too large. It starts where many short bones
+    of one length would end.
     """
-
-    def excess(angle: float) -> float:
-        x, y = _flat_arc(lengths, angle)[-1]
-        return hypot(x, y) - chord
-
-    return zero_of_falling(excess, _nearest_angle(lengths))
-
-
-def zero_of_falling(excess: Callable[[float], float], high: float) -> float:
-    """Return where a falling function becomes zero between 0 and ``high``, or the nearer end.
-
-    It is found by false position (Illinois).
-    """
-    low, above, below = 0.0, excess(0.0), excess(high)
-    if above <= 0.0:
-        return low
-    if below >= 0.0:
+    count, low, high = len(lengths), 0.0, _nearest_angle(lengths)
+    if hypot(*_flat_arc(lengths, high)[-1]) >= chord:
         return high
-    middle = low
+    angle = min(high, sqrt(24.0 * max(0.0, sum(lengths) - chord) / max(1, count * count - 1)))
     for _ in range(60):
-        middle = (low * below - high * above) / (below - above)
-        error = excess(middle)
-        if abs(error) < 1e-13:
+        x, y, dx, dy = _tip_motion(lengths, angle)
+        span = hypot(x, y)
+        if abs(span - chord) < 1e-13:
             break
-        if error > 0.0:
-            low, above, below = middle, error, below * 0.5
+        if span > chord:
+            low = angle
         else:
-            high, below, above = middle, error, above * 0.5
-    return middle
+            high = angle
+        slope = (x * dx + y * dy) / span if span > CLOSED else 0.0
+        newton = angle - (span - chord) / slope if slope < 0.0 else low
+        angle = newton if low < newton < high else 0.5 * (low + high)
+    return angle
 
 
 def _nearest_angle(lengths: Sequence[float]) -> float:

@@ -1,9 +1,8 @@
 """The edge of a chain's reach, where sweeps alone would never arrive."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from .arc import zero_of_falling
 from .bend import chain_axis
 from .vectors import (
     NO_TURN,
@@ -73,4 +72,27 @@ def _unbent(joints: Sequence[Vec], lengths: Sequence[float], span: float) -> lis
         reached = length(pose(share)[-1])
         return span - reached if farther else reached - span
 
-    return pose(zero_of_falling(excess, 1.0))
+    return pose(_zero_of_falling(excess, 1.0))
+
+
+def _zero_of_falling(excess: Callable[[float], float], high: float) -> float:
+    """Return where a falling function becomes zero between 0 and ``high``, or the nearer end.
+
+    It is found by false position (Illinois).
+    """
+    low, above, below = 0.0, excess(0.0), excess(high)
+    if above <= 0.0:
+        return low
+    if below >= 0.0:
+        return high
+    middle = low
+    for _ in range(60):
+        middle = (low * below - high * above) / (below - above)
+        error = excess(middle)
+        if abs(error) < 1e-13:
+            break
+        if error > 0.0:
+            low, above, below = middle, error, below * 0.5
+        else:
+            high, below, above = middle, error, above * 0.5
+    return middle
