@@ -59,7 +59,7 @@ def _holders(ob: bpy.types.Object) -> Iterator[Any]:
 
 
 def _acting(ob: bpy.types.Object) -> Iterator[Any]:
-    """Yield those that are not muted, each with all that it is made of."""
+    """Yield those that take part in the animation."""
     data = ob.animation_data
     if data is None:
         return
@@ -70,9 +70,8 @@ def _acting(ob: bpy.types.Object) -> Iterator[Any]:
     strips: list[Any] = [strip for track in soloed or tracks for strip in track.strips]
     while strips:
         strip = strips.pop(0)
-        if not strip.mute:
-            yield strip
-            strips += strip.strips
+        yield strip  # While it is muted, or not its time, it sets its channels to the defaults.
+        strips += strip.strips
 
 
 def _curve_lists(

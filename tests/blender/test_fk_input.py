@@ -259,6 +259,25 @@ def test_several_turns_by_hand_leave_the_last(empty_file):
     assert values(rig, "B1") == pytest.approx(tuple(expected))
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_turn_that_is_cancelled_leaves_the_input(empty_file, mode):
+    """Escape gives back the numbers from before, which are a solution and no input."""
+    rig, fk = solved_rig(mode, influence=0.5)
+    pose, seen = pose_bits(rig), values(rig, "B1")
+    for step in range(4):
+        turn(rig, "B1", [x + 0.1 * step for x in nearby(mode)])
+        update()
+        assert pose_bits(rig) != pose
+
+    turn(rig, "B1", seen)
+    update()
+
+    assert pose_bits(rig) == pose
+    influence_0(rig)
+    update()
+    assert look(rig) == fk
+
+
 def test_resetting_a_bone_by_hand_is_an_input_too(empty_file):
     rig, _ = solved_rig()
 
@@ -380,7 +399,7 @@ def test_file_opens_without_the_add_on_and_comes_back_from_there(empty_file, tmp
         with_addon=False,
     )
     assert without == (False, solved, solved)
-    assert "Traceback" not in printed
+    assert "fabrik" not in printed.lower()  # Nor does Blender miss anything of ours.
 
     bpy.ops.wm.open_mainfile(filepath=str(blend))
     rig = bpy.data.objects["Rig"]
@@ -785,3 +804,177 @@ def test_keys_of_the_rotation_mode_are_followed(empty_file):
     for frame in (10, 1):
         go(frame)
         assert abs(local_turns(rig)[1].dot(expected[frame])) > 1 - 1e-6
+
+
+def keyed_rig():
+    """B1 turns by keys, in a group of their own; half solved, so that the input shows."""
+    rig = make_chain()
+    for frame, numbers in ((1, (1, 0, 0, 0)), (20, (0.8, 0.6, 0, 0))):
+        turn(rig, "B1", numbers)
+        rig.keyframe_insert('pose.bones["B1"].rotation_quaternion', frame=frame, group="Keys")
+    add_constraint(rig, "B2", make_empty(), influence=0.5)
+    go(3)
+    return rig
+
+
+def as_a_strip(rig):
+    action = rig.animation_data.action
+    rig.animation_data.action = None
+    return rig.animation_data.nla_tracks.new().strips.new("Strip", 1, action)
+
+
+def mute_curves(rig):
+    for curve in curves(rig):
+        curve.mute = True
+
+
+def mute_group(rig):
+    for curve in curves(rig):
+        curve.group.mute = True
+
+
+def empty_curves(rig):
+    for curve in curves(rig):
+        while curve.keyframe_points:
+            curve.keyframe_points.remove(curve.keyframe_points[0])
+
+
+def mute_track(rig):
+    as_a_strip(rig)
+    rig.animation_data.nla_tracks[0].mute = True
+
+
+def solo_another_track(rig):
+    as_a_strip(rig)
+    rig.animation_data.nla_tracks.new().is_solo = True
+
+
+def switch_the_nla_off(rig):
+    as_a_strip(rig)
+    rig.animation_data.use_nla = False
+
+
+def take_the_action_away(rig):
+    rig.animation_data.action = None
+
+
+SILENCERS = (
+    mute_curves,
+    mute_group,
+    empty_curves,
+    mute_track,
+    solo_another_track,
+    switch_the_nla_off,
+    take_the_action_away,
+)
+
+
+@pytest.mark.parametrize("silence", SILENCERS)
+def test_keys_that_do_not_act_are_no_input(empty_file, silence):
+    """Else the solution would be taken for what the keys say, and the input be lost."""
+    if silence is mute_group and hasattr(bpy.types, "ActionLayer"):
+        pytest.skip("since 4.4 Blender evaluates the curves of a muted group all the same")
+    rig = keyed_rig()
+    silence(rig)
+    update()
+    go(4)
+    turn(rig, "B1", (0.6, 0, 0.8, 0))
+    update()
+    pose = pose_bits(rig)
+    for frame in (5, 17, 4):
+        go(frame)
+        assert pose_bits(rig) == pose
+
+    influence_0(rig)
+    go(6)
+    assert values(rig, "B1") == pytest.approx((0.6, 0, 0.8, 0))
+
+
+def mute_strip(rig):
+    as_a_strip(rig).mute = True
+
+
+def end_strip(rig):
+    strip = as_a_strip(rig)
+    strip.frame_end, strip.extrapolation = 10, "NOTHING"
+
+
+@pytest.mark.parametrize("silence", [mute_strip, end_strip])
+def test_silent_strip_leaves_no_trace_of_the_solution(empty_file, silence):
+    """Blender sets its channels to their defaults then."""
+    rig = keyed_rig()
+    silence(rig)
+    poses = {}
+    for frame in (20, 30, 12, 25):
+        go(frame)
+        poses[frame] = pose_bits(rig)
+    for frame in (30, 12, 5, 20, 25, 12):
+        go(frame)
+        assert pose_bits(rig) == poses.get(frame, pose_bits(rig))
+    influence_0(rig)
+    go(21)
+
+    assert values(rig, "B1") == (1, 0, 0, 0)
+
+
+def test_curves_exchanged_for_those_of_another_bone_are_noticed(empty_file):
+    rig = keyed_rig()
+    for frame in (1, 20):
+        rig.keyframe_delete('pose.bones["B1"].rotation_quaternion', frame=frame)
+    for frame, numbers in ((1, (1, 0, 0, 0)), (20, (0.8, 0.6, 0, 0))):
+        turn(rig, "B0", numbers)
+        rig.keyframe_insert('pose.bones["B0"].rotation_quaternion', frame=frame)
+    go(5)
+    pose = pose_bits(rig)
+    for frame in (9, 5):
+        go(frame)
+    assert pose_bits(rig) == pose
+
+
+def test_turn_by_hand_of_a_keyed_bone_holds_until_the_frame_changes(empty_file):
+    rig = keyed_rig()
+    pose = pose_bits(rig)
+    target = bpy.data.objects["Target"]
+
+    turn(rig, "B1", (0.6, 0, 0.8, 0))
+    update()
+    assert pose_bits(rig) != pose
+    for step in (0.1, -0.1):
+        target.location.x += step
+        update()
+    influence_0(rig)
+    update()
+    assert values(rig, "B1") == pytest.approx((0.6, 0, 0.8, 0))
+
+    target.location.x = 1
+    rig.fabrik.constraints[0].influence = 0.5
+    go(3)
+    assert pose_bits(rig) == pose
+
+
+def test_numbers_that_are_not_keyed_stay_the_animators_beside_keyed_ones(empty_file):
+    rig, _ = solved_rig("XYZ")
+    for frame, angle in ((1, 0.1), (20, 0.9)):
+        rig.pose.bones["B1"].rotation_euler.x = angle
+        rig.keyframe_insert('pose.bones["B1"].rotation_euler', index=0, frame=frame)
+    go(5)
+    rig.pose.bones["B1"].rotation_euler.z = 0.7
+    update()
+    for frame in (20, 8):
+        go(frame)
+    influence_0(rig)
+    go(20)
+
+    assert rig.pose.bones["B1"].rotation_euler.x == pytest.approx(0.9)
+    assert rig.pose.bones["B1"].rotation_euler.z == pytest.approx(0.7)
+
+
+def test_keyed_solution_is_the_same_before_and_after_the_next_frame(empty_file):
+    rig, _ = solved_rig()
+    for bone in rig.pose.bones:
+        bone.keyframe_insert("rotation_quaternion", frame=1)
+    update()
+    pose = pose_bits(rig)
+    for frame in (1, 5, 1):
+        go(frame)
+    assert pose_bits(rig) == pose

@@ -6,10 +6,12 @@ from math import radians, sin
 import bpy
 import pytest
 from rigs import (
+    activate,
     add_constraint,
     channels_bits,
     curves,
     elsewhere,
+    evaluated,
     everything_bits,
     go,
     link,
@@ -17,7 +19,10 @@ from rigs import (
     make_chain,
     make_empty,
     pose_bits,
+    tip_error,
+    tip_world,
     update,
+    world_location,
 )
 
 FRAME = 20
@@ -202,6 +207,95 @@ def test_frames_differ_from_each_other(rigs):
         poses.append(pose_bits(*rigs))
 
     assert len(set(poses)) == 3
+
+
+def test_frame_set_as_a_property_is_the_same(rigs):
+    """Then Blender evaluates the frame in an update, and calls no frame handler."""
+    expected = {}
+    for frame in (FRAME, 1, 40, 13):
+        go(frame)
+        expected[frame] = everything_bits()
+
+    for frame in (1, FRAME, 13, 40, FRAME, 1):
+        bpy.context.scene.frame_current = frame
+        update()
+        assert everything_bits() == expected[frame], f"frame {frame}"
+
+
+def test_second_view_layer_shows_and_changes_the_same(rigs):
+    expected = {}
+    for frame in (FRAME, 1, 40, 13):
+        go(frame)
+        expected[frame] = everything_bits()
+    layer = bpy.context.scene.view_layers.new("Second")
+    layer.update()
+
+    for frame in (1, FRAME, 13, 40, FRAME, 1):
+        go(frame)
+        assert everything_bits() == expected[frame], f"frame {frame}"
+        for rig in rigs:
+            there = rig.evaluated_get(layer.depsgraph).pose.bones
+            assert [bone.matrix for bone in there] == [
+                bone.matrix for bone in evaluated(rig).pose.bones
+            ]
+
+
+def test_what_is_reported_is_what_is_seen(rigs):
+    for frame in (FRAME, 1, 40, 13):
+        go(frame)
+        for rig in rigs:
+            for item in rig.fabrik.constraints:
+                if item.message or item.influence < 1.0 or not item.enabled:
+                    continue
+                place = world_location(item.target)
+                if item.subtarget:
+                    place = tip_world(item.target, item.subtarget, use_tail=False)
+                error = (tip_world(rig, item.bone) - place).length
+                assert error == pytest.approx(item.error, abs=1e-5)
+                assert (item.state == "REACHED") == (error < 1e-3)
+
+
+def test_driver_that_undoes_the_solution_is_said(empty_file):
+    """A driver has the last word on its channel: the tip can be elsewhere than was solved."""
+    rig = driven()[0]
+    go(FRAME)
+    assert "“B1” has a driver" in rig.fabrik.constraints[0].message
+
+    rig.driver_remove('pose.bones["B1"].rotation_euler', 0)
+    rig.driver_remove('pose.bones["B2"].rotation_quaternion')
+    go(3)
+
+    assert rig.fabrik.constraints[0].message == ""
+    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+
+
+def renamed_in_edit_mode(rig):
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone in rig.data.edit_bones:
+        bone.name = f"New {bone.name}"
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def renamed_from_python(rig):
+    for bone in rig.data.bones:
+        bone.name = f"New {bone.name}"
+
+
+@pytest.mark.parametrize("rename", [renamed_in_edit_mode, renamed_from_python])
+@pytest.mark.parametrize("make", [unkeyed, keyed])
+def test_renamed_bones_are_posed_the_same(empty_file, make, rename):
+    rig = make()[0]
+    expected = {}
+    for frame in (FRAME, 7):
+        go(frame)
+        expected[frame] = pose_bits(rig)
+
+    rename(rig)
+
+    for frame in (1, FRAME, 7, FRAME):
+        go(frame)
+        assert pose_bits(rig) == expected.get(frame, pose_bits(rig)), f"frame {frame}"
 
 
 def test_updates_in_between_change_nothing(rigs):

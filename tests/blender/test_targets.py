@@ -608,6 +608,23 @@ class TestQuiet:
         assert reached(rig, target)
 
 
+def test_driver_of_ours_leaves_other_drivers_in_peace(rig, tmp_path):
+    """For drivers on most properties Blender writes all of an object's driven values once more.
+
+    It does so in no order with the drivers of bones, which then miss a frame now and then.
+    """
+    constrained(rig, make_empty())
+    knob = rig.driver_add('pose.bones["B0"].rotation_quaternion', 1).driver.variables.new()
+    knob.targets[0].id = make_empty("Knob")
+    knob.targets[0].data_path = "location.x"
+    update()
+    graph = tmp_path / "graph.dot"
+    bpy.context.view_layer.depsgraph.debug_relations_graphviz(filepath=str(graph))
+
+    assert "DRIVER(" in graph.read_text()
+    assert "DRIVER_UNSHARE" not in graph.read_text()
+
+
 def test_target_is_exchanged(rig):
     first, second = make_empty(), make_empty("Second", (0, 1, 1.5))
     item = constrained(rig, first)

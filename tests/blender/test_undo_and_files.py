@@ -641,6 +641,22 @@ class TestObjects:
             assert way == "operator"
             assert item.state == "REACHED"
 
+    @pytest.mark.parametrize("what", ["armature", "data", "target", "both"])
+    def test_frame_right_after_deleting_finds_nothing_dead(self, what):
+        """No update in between tells of it."""
+        make()
+        rig, target = rig_and_target()
+        other = make_chain(name="Other")
+        add_constraint(other, "B2", target)
+        go(3)
+        gone = {"armature": [rig], "data": [rig.data], "target": [target], "both": [rig, target]}
+
+        bpy.data.batch_remove(gone[what])
+        go(4)
+
+        state = "REACHED" if what in ("armature", "data") else "INVALID"
+        assert other.fabrik.constraints[0].state == state
+
     def test_deleted_pole_leaves_the_target(self):
         make()
         rig, _ = rig_and_target()
