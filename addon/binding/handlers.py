@@ -35,6 +35,8 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         elif depsgraph.id_type_updated("ACTION"):
             fk_input.forget_animation()
         evaluate(depsgraph, is_frame_change)
+        if depsgraph.mode == "VIEWPORT" and depsgraph.id_type_updated("SCENE"):
+            _declare_dependencies()  # Clearing an armature's animation clears our driver as well.
     except Exception:
         _say_once(traceback.format_exc())
         plan.discard(skeletons=True)
@@ -90,12 +92,17 @@ def refresh() -> None:
     layer = bpy.context.view_layer
     if layer is not None and layer.depsgraph is None:
         layer.update()  # The first update of a new depsgraph calls no handler.
+    _declare_dependencies()
     for rig in plan.current().rigs.values():
-        if rig.object.library is None:
-            dependencies.declare(rig.object)
         rig.object.update_tag()
     if layer is not None:
         layer.update()
+
+
+def _declare_dependencies() -> None:
+    for rig in plan.current().rigs.values():
+        if rig.object.library is None:
+            dependencies.declare(rig.object)
 
 
 HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (

@@ -625,6 +625,40 @@ def test_driver_of_ours_leaves_other_drivers_in_peace(rig, tmp_path):
     assert "DRIVER_UNSHARE" not in graph.read_text()
 
 
+def clear_animation(rig):
+    rig.animation_data_clear()
+
+
+def remove_all_drivers(rig):
+    for curve in list(rig.animation_data.drivers):
+        rig.driver_remove(curve.data_path)
+
+
+def remove_custom_property(rig):
+    del rig["fabrik_dependency"]
+    rig.update_tag()
+
+
+@pytest.mark.parametrize("clear", [clear_animation, remove_all_drivers, remove_custom_property])
+@pytest.mark.parametrize("with_update", [True, False])
+def test_cleared_animation_does_not_cut_the_chain_off(rig, clear, with_update):
+    target = animated()
+    constrained(rig, target)
+    clear(rig)
+    if with_update:
+        update()
+    go(5)
+
+    for frame in (20, 7):
+        go(frame)
+        assert reached(rig, target)
+    target.animation_data_clear()
+    for place in ((0, 1, 2), (1, 0, 1.5)):
+        target.location = place
+        update()
+        assert reached(rig, target)
+
+
 def test_target_is_exchanged(rig):
     first, second = make_empty(), make_empty("Second", (0, 1, 1.5))
     item = constrained(rig, first)
