@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,11 +38,11 @@ class Channels:
         )
 
 
-def actions(ob: bpy.types.Object) -> Iterator[tuple[bpy.types.Action, object]]:
-    """Yield each action that animates the object, with its slot where Blender has slots."""
+def actions(ob: bpy.types.Object) -> Iterator[bpy.types.Action]:
+    """Yield each action that can animate the object."""
     for holder in _holders(ob):
         if holder.action:
-            yield holder.action, getattr(holder, "action_slot", None)
+            yield holder.action
 
 
 def _holders(ob: bpy.types.Object) -> Iterator[Any]:
@@ -51,11 +51,16 @@ def _holders(ob: bpy.types.Object) -> Iterator[Any]:
     if data is None:
         return
     yield data
-    strips: list[Any] = [strip for track in data.nla_tracks for strip in track.strips]
+    yield from _strips(data.nla_tracks)
+
+
+def _strips(tracks: Iterable[Any]) -> Iterator[Any]:
+    """Yield the strips of tracks of the NLA, and those inside meta strips."""
+    strips: list[Any] = [strip for track in tracks for strip in track.strips]
     while strips:
         strip = strips.pop(0)
         yield strip
-        strips += strip.strips  # Those inside a meta strip.
+        strips += strip.strips
 
 
 def _acting(ob: bpy.types.Object) -> Iterator[Any]:
@@ -67,11 +72,8 @@ def _acting(ob: bpy.types.Object) -> Iterator[Any]:
     soloed = [track for track in tracks if track.is_solo]
     if not soloed:
         yield data
-    strips: list[Any] = [strip for track in soloed or tracks for strip in track.strips]
-    while strips:
-        strip = strips.pop(0)
-        yield strip  # While it is muted, or not its time, it sets its channels to the defaults.
-        strips += strip.strips
+    # A strip that is muted, or whose time it is not, sets its channels to the defaults.
+    yield from _strips(soloed or tracks)
 
 
 def _curve_lists(

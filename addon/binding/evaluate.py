@@ -122,7 +122,7 @@ def _concerned(
             uid
             for uid in rigs
             if any(
-                act.session_uid in updated for act, _ in animation.actions(plan.rigs[uid].object)
+                action.session_uid in updated for action in animation.actions(plan.rigs[uid].object)
             )
         },
     )

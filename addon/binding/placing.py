@@ -54,14 +54,14 @@ def pole_world(task: Task, posture: Posture) -> tuple[Vec, float]:
     Raises:
         ProblemError: If the chain has only one bone, or no length.
     """
-    solved = [_vec(joint) for joint in posture.solution.joints]
+    solved = [vector(joint) for joint in posture.solution.joints]
     if len(solved) < 3:
         raise ProblemError("A chain of one bone has no bend: only longer ones can face a pole")
     root, size = solved[0], _size(solved)
     if size == 0.0:
         raise ProblemError("The chain has no length, and so no bend that could face a pole")
     joints = _measured(solved)
-    axis = unit(sub(_vec(task.goal.target), root)) or chain_axis(joints)
+    axis = unit(sub(vector(task.goal.target), root)) or chain_axis(joints)
     bend = bend_direction(joints, axis) or _coming_bend(task, posture, axis)
     middle = scaled(_sum(joints[1:-1]), 1.0 / (len(joints) - 2))
     out = add(scaled(axis, dot(middle, axis)), scaled(bend, dot(middle, bend) + 1.0))
@@ -100,10 +100,6 @@ def _sum(points: Sequence[Vec]) -> Vec:
     for point in points:
         total = add(total, point)
     return total
-
-
-def _vec(point: Sequence[float]) -> Vec:
-    return (point[0], point[1], point[2])
 
 
 def new_empty(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -84,7 +85,7 @@ def matrix3(matrix: Matrix) -> Mat3:
     return (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])
 
 
-def vector(values: Vector) -> Vec:
+def vector(values: Vector | Sequence[float]) -> Vec:
     """Return a vector in the terms of the solver."""
     return (values[0], values[1], values[2])
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from . import animation
 from .plan import Plan
 from .read import Pose, Snapshot
-from .rotation import channel_of, channel_values
+from .rotation import RotationChannels, channel_of, channel_values
 
 if TYPE_CHECKING:
     from .properties import FabrikConstraint
@@ -43,7 +43,7 @@ def _write_pose(pose: Pose, posed: set[int], is_foreign: bool) -> None:
             fk_input.drop(bone)
     if is_foreign:
         animation.bring_over(pose.evaluated, pose.rig.object)
-        fk_input.original = type(fk_input.original)(fk_input.bones)
+        fk_input.original = RotationChannels(fk_input.bones)
     original = fk_input.original
     for bone, result in results.items():
         channel, size = channel_of(original.modes[bone])
