@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import bpy
@@ -15,7 +16,7 @@ HAS_LAYERS = hasattr(bpy.types, "ActionLayer")
 """Before Blender 4.4 an action was one plain list of curves, and a group of them could be muted."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Channels:
     """The animated channels of an object as pairs of data path and index in the array.
 
@@ -26,6 +27,11 @@ class Channels:
 
     keyed: frozenset[tuple[str, int]]
     driven: frozenset[tuple[str, int]]
+
+    @cached_property
+    def has_modes(self) -> bool:
+        """Whether the rotation mode of a bone is among them."""
+        return any(path.endswith(".rotation_mode") for path, _ in self.keyed | self.driven)
 
     def rotation(self, bone: str, channel: str) -> tuple[list[int], list[int]]:
         """Return which numbers of a bone's rotation channel are keyed, and which are driven."""

@@ -2,20 +2,55 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mathutils import Vector
 
+from ..core import ChainInput
 from ..core.bend import STRAIGHT, bend_direction, chain_axis
 from ..core.vectors import Vec, across, length
 from . import animation
 from .access import pose_bones, rest_bone, settings
 from .native import active_constraints
+from .rotation import Run, runs_of
 from .skeleton import Point, Skeleton, skeleton_of, vector
 
 if TYPE_CHECKING:
     from .properties import FabrikConstraint
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How a constraint did.
+
+    Attributes:
+        state: One of the constraint's states.
+        error: Distance from tip to target in world space, in metres.
+        sweeps: Sweeps that the solver took.
+        message: What is wrong and what to do about it, empty if nothing is.
+    """
+
+    state: str
+    error: float = 0.0
+    sweeps: int = 0
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A solution, and all that it is a function of.
+
+    Attributes:
+        key: What went in.
+        rotations: The local rotations of the chain's bones, four numbers a bone.
+        report: How it did.
+    """
+
+    key: object
+    rotations: array[float]
+    report: Report
 
 
 class ProblemError(Exception):
@@ -36,6 +71,12 @@ class ChainPlan:
         rest_bend: Side to which the rest pose bends, in the root bone's axes; None if straight.
         problem: Why the constraint cannot work; empty if it can.
         note: What the user should know although it works.
+        is_shared: Whether other chains pose bones of this one.
+        runs: The bones as runs of neighbours.
+        given: The chain under its FK input, as long as that stays.
+        given_key: What ``given`` was made from.
+        stamp: What ``given_key`` was taken at.
+        answers: What was solved, by frame; that of the last update under None.
     """
 
     rig: Skeleton
@@ -47,6 +88,12 @@ class ChainPlan:
     rest_bend: Vec | None = None
     problem: str = ""
     note: str = ""
+    is_shared: bool = False
+    runs: list[Run] = field(default_factory=list)
+    given: ChainInput | None = None
+    given_key: object = None
+    stamp: object = None
+    answers: dict[float | None, Answer] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -92,6 +139,7 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
             f"set it to {len(up)} or less, or to 0 for all"
         )
     chain.bones = up[-item.chain_count :]
+    chain.runs = runs_of(chain.bones)
     chain.rest_bend = _rest_bend(chain)
     chain.note = _disturbance(chain)
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from array import array
+from itertools import chain as chained
 from math import dist
+from typing import cast
 
 import bpy
 
-from ..core import Posture, point_in
+from ..core import Posture, Solution, point_in
 from . import animation
-from .access import session_uid, settings
-from .chain_plan import ChainPlan, ProblemError
-from .plan import Plan, current, discard
+from .access import session_uid
+from .chain_plan import Answer, ChainPlan, ProblemError, Report
+from .plan import Plan, current, discard, is_made
 from .read import Snapshot
 from .task import Task, read, solve
-from .write import Report, write_poses, write_report
+from .write import write_poses, write_reports, write_rotations
+
+MOST_REMEMBERED = 250_000
+"""Bones whose solutions are remembered at most, over all chains and frames: some 30 MB."""
 
 
 def evaluate(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
@@ -22,37 +27,89 @@ def evaluate(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     plan, rigs, fresh = _concerned(depsgraph, is_frame_change)
     if not rigs:
         return
+    frame = cast(bpy.types.Scene, depsgraph.scene).frame_current_final if is_frame_change else None
     moment = Snapshot(plan, depsgraph, rigs, fresh)
-    reports = [(c, _posed(moment, c)) for c in plan.chains if c.rig.uid in rigs]
-    write_poses(moment, plan, _is_foreign(depsgraph))
-    for chain, report in reports:
-        write_report(settings(chain.rig.object).constraints[chain.item], report)
+    reports: dict[int, dict[int, Report]] = {uid: {} for uid in rigs}
+    for chain in plan.chains:
+        if chain.rig.uid in rigs:
+            reports[chain.rig.uid][chain.item] = _posed(moment, chain, frame)
+    write_poses(moment, _is_foreign(depsgraph))
+    for uid, of_rig in reports.items():
+        write_reports(plan.rigs[uid], of_rig)
     if plan.freed & rigs:
         discard()  # Their bones are the animator's again, and Blender's to place.
 
 
-def _posed(moment: Snapshot, chain: ChainPlan) -> Report:
+def _posed(moment: Snapshot, chain: ChainPlan, frame: float | None) -> Report:
     """Read and solve one chain, and pose it for those that come after it."""
     try:
         task = read(moment, chain)
         if task is None:
             return Report("DISABLED")
-        posture = solve(task)
+        answer = _answer(moment.plan, task, frame)
     except ProblemError as problem:
         return Report("INVALID", message=str(problem))
-    moment.turn(chain.rig, chain.bones, posture.rotations)
-    error = dist(point_in(task.world, posture.tip), task.target_world)
-    message = chain.note or _explanation(task, posture)
-    return Report(posture.state, error, posture.solution.sweeps, message)
+    moment.turn(chain, answer.rotations)
+    return answer.report
+
+
+def _answer(plan: Plan, task: Task, frame: float | None) -> Answer:
+    """Return the solution: a known one if all that goes into it is the same, else a new one."""
+    chain, key = task.chain, task.key()
+    known = chain.answers
+    for at in (None, frame):
+        if at in known and known[at].key == key:
+            answer = known[at]
+            break
+    else:
+        posture = solve(task)
+        error = dist(point_in(task.world, posture.tip), task.target_world)
+        message = chain.note or _explanation(task, posture)
+        report = Report(posture.state, error, posture.solution.sweeps, message)
+        answer = Answer(key, array("d", list(chained.from_iterable(posture.rotations))), report)
+    known[None] = answer
+    if frame in known:
+        known[frame] = answer
+    elif frame is not None and plan.remembered < MOST_REMEMBERED:
+        plan.remembered += len(chain.bones)
+        known[frame] = answer
+    return answer
+
+
+def anticipate(frame: float) -> None:
+    """Write what was solved at a frame before, ahead of its evaluation.
+
+    If that is still right, Blender's one evaluation of the frame is all that is needed; what goes
+    in is looked at after it in any case. Bones whose animation Blender evaluates, or that hold
+    anything else than what was written last, are left to that.
+    """
+    if not is_made():
+        return
+    plan = current()
+    of_rig: dict[int, list[ChainPlan]] = {}
+    for chain in plan.chains:
+        of_rig.setdefault(chain.rig.uid, []).append(chain)
+    for uid, chains in of_rig.items():
+        pose = plan.poses[uid]
+        fk_input = pose.fk_input
+        if fk_input is None or not all(frame in chain.answers for chain in chains):
+            continue
+        if not fk_input.is_settled():
+            continue
+        pose.start(fk_input)
+        for chain in chains:
+            pose.turn(chain.bones, chain.runs, chain.answers[frame].rotations)
+        if write_rotations(pose, fk_input):
+            pose.rig.object.update_tag(refresh={"DATA"})
 
 
 def present(
     depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, index: int
-) -> tuple[Task, Posture]:
+) -> tuple[Task, Solution]:
     """Solve a constraint as the last update of a depsgraph did, and write nothing.
 
     Returns:
-        What was solved, and the whole solution beside the frames of the FK input.
+        What was solved, and the whole solution.
 
     Raises:
         ProblemError: If the constraint is off or cannot work.
@@ -65,9 +122,10 @@ def present(
             task = read(moment, chain)
             if task is None:
                 raise ProblemError("The constraint is off: turn it on, and its Influence up")
-            return task, solve(replace(task, influence=0.0))
+            task.key()
+            return task, solve(task).solution
         if chain.rig.uid in rigs:
-            _posed(moment, chain)
+            _posed(moment, chain, None)
     raise ProblemError(f"“{armature.name}” has no such constraint")
 
 
@@ -78,7 +136,7 @@ def _explanation(task: Task, posture: Posture) -> str:
         sweeps = posture.solution.sweeps
         return f"Not there yet after {sweeps} sweeps: raise Iterations or Tolerance"
     joints = posture.solution.joints
-    if dist(task.goal.target, joints[0]) > dist(joints[-1], joints[0]):
+    if dist(task.goal().target, joints[0]) > dist(joints[-1], joints[0]):
         return "The target is farther away than the chain is long"
     return "The target is nearer to the root than the chain can fold"
 
@@ -151,10 +209,5 @@ def _held(plan: Plan, depsgraph: bpy.types.Depsgraph, rigs: set[int]) -> set[int
 
 def _is_foreign(depsgraph: bpy.types.Depsgraph) -> bool:
     """Return whether Blender does not flush this depsgraph's animation to the file's data."""
-    context = bpy.context
-    if depsgraph.mode == "RENDER" or context.view_layer is None:
-        return True
-    layer, scene = depsgraph.view_layer, depsgraph.scene
-    if layer is None or scene is None:
-        return True
-    return layer.name != context.view_layer.name or scene.original != context.scene
+    layer = bpy.context.view_layer
+    return depsgraph.mode == "RENDER" or layer is None or layer.depsgraph != depsgraph

@@ -10,13 +10,27 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import acos, pi
 
 from . import animation
 from .access import pose_bones
-from .plan import NO_INPUT
-from .rotation import RotationChannels, channel_of, channel_values, floats, quaternion
+from .rotation import (
+    QUATERNION,
+    RotationChannels,
+    Run,
+    channel_of,
+    channel_values,
+    floats,
+    integers,
+    quaternion,
+    runs_of,
+    taken,
+)
 from .skeleton import Skeleton
+
+NO_INPUT = -100
+"""`PoseBone.fabrik_mode` of a bone that holds its own pose and no solved one."""
 
 SAME_TURN = 1e-4
 """Rotations in two rotation modes that differ by less, in radians, are the same one converted."""
@@ -45,54 +59,143 @@ def _channels(rig: Skeleton) -> animation.Channels:
     return known[1]
 
 
-class FkInput:
-    """The FK input of one armature's bones, at one moment."""
+Animated = tuple[Sequence[int], Sequence[int]]
+"""Which numbers of a bone's rotation channel are keyed, and which are driven."""
 
-    def __init__(self, rig: Skeleton, evaluated: RotationChannels, is_fresh: bool) -> None:
-        """Read what is kept.
+
+@dataclass(slots=True)
+class Group:
+    """Bones whose rotation is in the same channel, and which are animated or not.
+
+    Attributes:
+        channel: The property.
+        size: How many numbers it has.
+        bones: The bones, ascending.
+        runs: The same as runs of neighbours.
+        animated: What of each bone is animated; empty if these are the bones that are not.
+        left: What the channel held when our last write was done; None before that, and when
+            something else was found there since.
+    """
+
+    channel: str
+    size: int
+    bones: list[int]
+    runs: list[Run]
+    animated: dict[int, Animated]
+    left: bytes | None = None
+
+
+class FkInput:
+    """The FK input of the bones of one armature that chains pose, followed through updates.
+
+    What is kept on the bones is read once. Only we write it; whatever else brings other values
+    there (undo, files, Edit Mode) makes a new plan.
+
+    Attributes:
+        inputs: The FK input, four numbers a bone, in the channel of its rotation mode.
+        stamp: Another number whenever an input may have changed.
+        original: The rotation channels as they were when they were looked at last.
+        modes_now: The rotation modes that count.
+        has_only_quaternions: Whether all the bones are in quaternion mode.
+    """
+
+    def __init__(self, rig: Skeleton, posed: set[int]) -> None:
+        """Read what is kept of the bones that chains pose, or posed."""
+        self.rig = rig
+        self.posed = sorted(posed)
+        self.stamp = 0
+        self.bones = pose_bones(rig.object)
+        self.original = RotationChannels(self.bones)
+        self.modes_now = self.original.modes
+        self.has_only_quaternions = False
+        self.modes = integers(self.bones, "fabrik_mode")
+        self.kept = floats(self.bones, "fabrik_input", 4)
+        self.written = floats(self.bones, "fabrik_output", 4)
+        self.inputs = self.kept[:]
+        self.groups: list[Group] = []
+        self._sorted_by: tuple[object, ...] = ()
+        self._saved = [values.tobytes() for values in (self.modes, self.kept, self.written)]
+
+    def look(self, evaluated: RotationChannels, is_fresh: bool) -> None:
+        """Look what the bones hold now.
 
         Args:
-            rig: The armature.
-            evaluated: The rotation channels of its evaluated copy.
+            evaluated: The rotation channels of the armature's evaluated copy.
             is_fresh: Whether its animation was evaluated just now, so that the evaluated copy
                 holds the values of its F-curves and not what we wrote since.
         """
-        bones = pose_bones(rig.object)
-        self.rig = rig
-        self.bones = bones
-        self.evaluated = evaluated
-        self.original = RotationChannels(bones)
-        self.is_fresh = is_fresh
-        self.animated = _channels(rig)
-        self.modes = array("i", [NO_INPUT]) * len(bones)
-        bones.foreach_get("fabrik_mode", self.modes)
-        self.kept = floats(bones, "fabrik_input", 4)
-        self.written = floats(bones, "fabrik_output", 4)
-        self._saved = (self.modes[:], self.kept[:], self.written[:])
-        self._inputs: dict[int, list[float]] = {}
+        self.bones = pose_bones(self.rig.object)
+        self.original = RotationChannels(self.bones)
+        self._sort(evaluated)
+        for group in self.groups:
+            if not group.animated and self._is_left(group):
+                continue
+            group.left = None
+            self.stamp += 1
+            for bone in group.bones:
+                numbers = self._input(bone, group, evaluated, is_fresh)
+                self.inputs[bone * 4 : bone * 4 + group.size] = array("f", numbers)
+
+    def _is_left(self, group: Group) -> bool:
+        """Return whether the bones of a group hold what we wrote last."""
+        return group.left == taken(
+            self.original.buffer(group.channel, group.size), group.runs, group.size
+        )
+
+    def is_settled(self) -> bool:
+        """Return whether all bones hold what we wrote last, and none is animated."""
+        self.bones = pose_bones(self.rig.object)
+        self.original = RotationChannels(self.bones)
+        before = self._sorted_by
+        self._sort(self.original)
+        return before == self._sorted_by and all(
+            not group.animated and self._is_left(group) for group in self.groups
+        )
+
+    def _sort(self, evaluated: RotationChannels) -> None:
+        """Sort the bones into groups, unless the modes and animated channels are as before."""
+        animated = _channels(self.rig)
+        modes = self.modes_now = (evaluated if animated.has_modes else self.original).modes
+        key = (animated, modes.tobytes())
+        if key == self._sorted_by:
+            return
+        self._sorted_by = key
+        groups: dict[tuple[str, int, bool], dict[int, Animated]] = {}
+        for bone in self.posed:
+            channel, size = channel_of(modes[bone])
+            found = animated.rotation(self.rig.names[bone], channel)
+            groups.setdefault((channel, size, any(found)), {})[bone] = found
+        self.groups = [
+            Group(channel, size, list(bones), runs_of(list(bones)), bones if is_animated else {})
+            for (channel, size, is_animated), bones in groups.items()
+        ]
+        self.has_only_quaternions = all(modes[bone] == QUATERNION for bone in self.posed)
 
     def of(self, bone: int) -> list[float]:
         """Return the FK input of a bone, in the numbers of its rotation mode."""
-        if bone not in self._inputs:
-            self._inputs[bone] = self._input(bone)
-        return self._inputs[bone]
+        _, size = channel_of(self.modes_now[bone])
+        return self.inputs[bone * 4 : bone * 4 + size].tolist()
 
-    def _input(self, bone: int) -> list[float]:
-        mode = self.original.modes[bone]
-        channel, size = channel_of(mode)
-        original = self.original.values(bone)
+    def _input(
+        self, bone: int, group: Group, evaluated: RotationChannels, is_fresh: bool
+    ) -> Sequence[float]:
+        keyed, driven = group.animated.get(bone, ((), ()))
+        if is_fresh and len(keyed) == group.size and not driven:
+            return evaluated.values(bone)
+        mode, size = self.modes_now[bone], group.size
+        values = self.original.buffer(group.channel, size)
+        original = values[bone * size : bone * size + size].tolist()
         kept, written = self._record(bone, mode, original)
-        keyed, driven = self.animated.rotation(self.rig.names[bone], channel)
         if not keyed and not driven:
             return self._unanimated(bone, original, kept[:size], written and written[:size])
-        evaluated = self.evaluated.values(bone)
         free = [i for i in range(size) if i not in keyed and i not in driven]
+        now = evaluated.values(bone)
         result = list(original)
         # Each kind is judged as a whole: a turn by hand changes some numbers of a quaternion and
         # may leave others, but it is all of them that make the new input.
-        for indices, present in ((free, original), (keyed, original), (driven, evaluated)):
-            if indices is keyed and self.is_fresh:
-                source: Sequence[float] = evaluated
+        for indices, present in ((free, original), (keyed, original), (driven, now)):
+            if indices is keyed and is_fresh:
+                source: Sequence[float] = now
             elif written is not None and all(present[i] == written[i] for i in indices):
                 source = kept
             else:
@@ -134,21 +237,27 @@ class FkInput:
             return original, None
         return channel_values(mode, quaternion(recorded, kept), original), original
 
-    def keep(self, bone: int, given: Sequence[float], written: Sequence[float]) -> None:
-        """Remember the input of a bone beside what is written over it."""
-        self.modes[bone] = self.original.modes[bone]
-        for buffer, values in ((self.kept, given), (self.written, written)):
-            for i, value in enumerate(values):
-                buffer[bone * 4 + i] = value
+    def keep(self, turned: Sequence[Run], written: array[float]) -> None:
+        """Remember the inputs beside what is written over them; forget those of other bones.
 
-    def drop(self, bone: int) -> None:
-        """Forget the input of a bone that got it back."""
-        self.modes[bone] = NO_INPUT
+        Args:
+            turned: The bones that get a solved rotation, as runs of neighbours.
+            written: What all bones get, four numbers a bone.
+        """
+        modes = array("i", [NO_INPUT]) * len(self.modes)
+        for first, last, _ in turned:
+            modes[first:last] = self.modes_now[first:last]
+            numbers = slice(first * 4, last * 4)
+            self.kept[numbers] = self.inputs[numbers]
+            self.written[numbers] = written[numbers]
+        self.modes = modes
 
     def save(self) -> None:
         """Write what changed to the bones."""
         now = (self.modes, self.kept, self.written)
         names = ("fabrik_mode", "fabrik_input", "fabrik_output")
-        for name, values, saved in zip(names, now, self._saved, strict=True):
-            if values != saved:
+        for i, (name, values) in enumerate(zip(names, now, strict=True)):
+            saved = values.tobytes()
+            if saved != self._saved[i]:
                 self.bones.foreach_set(name, values)
+                self._saved[i] = saved

@@ -13,7 +13,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from . import dependencies, fk_input, plan
-from .evaluate import evaluate, forget_seen
+from .evaluate import anticipate, evaluate, forget_seen
 
 _is_inside = False
 
@@ -52,6 +52,16 @@ def _say_once(report: str) -> None:
     if report not in _said:
         _said.add(report)
         print(f"FABRIK IK could not pose the armatures; please report this:\n{report}")
+
+
+@persistent
+def before_frame_change(scene: bpy.types.Scene, _unused: object = None) -> None:
+    """Write what is known of the frame, so that evaluating it once is enough."""
+    try:
+        anticipate(scene.frame_current_final)
+    except Exception:
+        _say_once(traceback.format_exc())
+        plan.discard(skeletons=True)
 
 
 @persistent
@@ -106,6 +116,7 @@ def _declare_dependencies() -> None:
 
 
 HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (
+    ("frame_change_pre", before_frame_change),
     ("frame_change_post", on_frame_change),
     ("depsgraph_update_post", on_depsgraph_update),
     ("load_post", on_load),

@@ -112,6 +112,7 @@ class Order:
         for sharing in self.posing.values():
             valid = [chain for chain in sharing if chain in self.needs]
             for i, chain in enumerate(valid):
+                chain.is_shared |= len(valid) > 1
                 for earlier in valid[:i]:
                     if chain not in self._waiting_for(earlier):
                         self.needs[chain].add(earlier)

@@ -9,7 +9,7 @@ from typing import Literal, cast
 
 import bpy
 
-from ..core import Posture, point_in
+from ..core import ChainInput, Solution, point_in
 from ..core.bend import STRAIGHT, bend_direction, chain_axis, off_axis
 from ..core.vectors import (
     ORIGIN,
@@ -20,7 +20,6 @@ from ..core.vectors import (
     cross,
     dot,
     length,
-    mat_apply,
     quat_between,
     quat_turn,
     scaled,
@@ -41,7 +40,7 @@ def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
     return vector(tail), (tail - rig.matrix_world @ posed.head).length
 
 
-def pole_world(task: Task, posture: Posture) -> tuple[Vec, float]:
+def pole_world(task: Task, solution: Solution) -> tuple[Vec, float]:
     """Return a place which the solved chain faces already, and the chain's length there.
 
     It lies off the middle of the chain by the chain's length, on the side to which the joints on
@@ -49,20 +48,20 @@ def pole_world(task: Task, posture: Posture) -> tuple[Vec, float]:
 
     Args:
         task: What was solved.
-        posture: The whole solution, with the frames of the FK input.
+        solution: The whole solution.
 
     Raises:
         ProblemError: If the chain has only one bone, or no length.
     """
-    solved = [vector(joint) for joint in posture.solution.joints]
+    solved = [vector(joint) for joint in solution.joints]
     if len(solved) < 3:
         raise ProblemError("A chain of one bone has no bend: only longer ones can face a pole")
     root, size = solved[0], _size(solved)
     if size == 0.0:
         raise ProblemError("The chain has no length, and so no bend that could face a pole")
     joints = _measured(solved)
-    axis = unit(sub(vector(task.goal.target), root)) or chain_axis(joints)
-    bend = bend_direction(joints, axis) or _coming_bend(task, posture, axis)
+    axis = unit(sub(vector(task.goal().target), root)) or chain_axis(joints)
+    bend = bend_direction(joints, axis) or _coming_bend(task.given(), axis)
     middle = scaled(_sum(joints[1:-1]), 1.0 / (len(joints) - 2))
     out = add(scaled(axis, dot(middle, axis)), scaled(bend, dot(middle, bend) + 1.0))
     root_world, pole, end = (
@@ -71,16 +70,16 @@ def pole_world(task: Task, posture: Posture) -> tuple[Vec, float]:
     return pole, length(sub(end, root_world))
 
 
-def _coming_bend(task: Task, posture: Posture, axis: Vec) -> Vec:
+def _coming_bend(given: ChainInput, axis: Vec) -> Vec:
     """Return the side to which a chain that is solved straight will bend: that of its FK input.
 
     That of a straight one is the bend of its rest pose, as in `pose_chain`.
     """
-    joints = _measured([*[head for _, head in posture.frames], posture.tip])
+    joints = _measured(given.joints)
     fk_axis = chain_axis(joints)
     bend = bend_direction(joints, fk_axis)
     if bend is None or max(length(across(joint, fk_axis)) for joint in joints) < STRAIGHT:
-        bend = mat_apply(posture.frames[0][0], task.rest_bend or (0.0, 0.0, 1.0))
+        bend = vector(given.chain.bend or ORIGIN)
     swung = quat_turn(quat_between(fk_axis, axis, cross(fk_axis, bend)), bend)
     return unit(off_axis(swung, axis) or ORIGIN) or any_across(axis)
 

@@ -13,11 +13,10 @@ import bpy
 
 from .access import pose_bones, settings
 from .chain_plan import ChainPlan, resolved
+from .fk_input import NO_INPUT
 from .order import Order
+from .pose import Pose
 from .skeleton import Skeleton, forget_skeletons, skeleton_of
-
-NO_INPUT = -100
-"""`PoseBone.fabrik_mode` of a bone that holds its own pose and no solved one."""
 
 
 @dataclass(eq=False, slots=True)
@@ -33,6 +32,8 @@ class Plan:
         groups: For each armature all that are evaluated whenever it is.
         keys: For each armature the keys of its constraints, in the list's order.
         freed: The armatures with bones that no chain poses any more and that get their pose back.
+        poses: What the armatures hold, looked at again at each update.
+        remembered: How many bones' solutions the chains remember.
     """
 
     chains: list[ChainPlan] = field(default_factory=list)
@@ -43,6 +44,8 @@ class Plan:
     groups: dict[int, set[int]] = field(default_factory=dict)
     keys: dict[int, list[int]] = field(default_factory=dict)
     freed: set[int] = field(default_factory=set)
+    poses: dict[int, Pose] = field(default_factory=dict)
+    remembered: int = 0
 
     def stale(self) -> set[int]:
         """Return the armatures whose list a script changed, which Blender tells nobody."""
@@ -58,6 +61,11 @@ def discard(skeletons: bool = False) -> None:
     _plan = None
     if skeletons:
         forget_skeletons()
+
+
+def is_made() -> bool:
+    """Return whether there is a plan."""
+    return _plan is not None
 
 
 def current() -> Plan:
@@ -87,6 +95,7 @@ def _make() -> Plan:
         plan.posed[rig.uid] = recorded.union(*[chain.bones for chain in own])
         plan.moved[rig.uid] = rig.below(plan.posed[rig.uid])
         plan.keys[rig.uid] = _keyed(ob)
+        plan.poses[rig.uid] = Pose(rig, plan.posed[rig.uid])
         if recorded.difference(*[chain.bones for chain in own]):
             plan.freed.add(rig.uid)
     order = Order(chains, plan.posed, plan.moved)

@@ -22,6 +22,7 @@ from bpy.props import (
 )
 
 from . import dependencies, plan
+from .fk_input import NO_INPUT
 
 SOLVER_ITEMS = (
     ("FABRIK", "FABRIK", "Reach by dragging the joints back and forth; for chains of any length"),
@@ -281,7 +282,7 @@ def _bone_properties() -> dict[str, object]:
         "fabrik_mode": IntProperty(
             name="Rotation Mode",
             description="Rotation mode in which the FK input and the solved rotation are kept",
-            default=plan.NO_INPUT,
+            default=NO_INPUT,
             **hidden,
         ),
         "fabrik_name": StringProperty(

@@ -8,18 +8,16 @@ also makes it independent of the pose that was there before, to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from array import array
 from typing import cast
 
 import bpy
 from mathutils import Matrix
 
-from ..core import WHOLE, Frame, Local, bone_frame, frame_in, inverse, point_in
+from ..core import WHOLE, Frame, bone_frame, frame_in, inverse, point_in
 from ..core.vectors import (
     ORIGIN,
     Mat3,
-    Quat,
     Vec,
     dot,
     length,
@@ -30,80 +28,12 @@ from ..core.vectors import (
     mat_stretched,
     unit,
 )
-from .access import pose_bones, rest_bone
-from .fk_input import FkInput
+from .access import rest_bone
+from .chain_plan import ChainPlan
 from .native import TURNED_ONLY, active_constraints, acts_plainly, constraint_point
 from .plan import Plan
-from .rotation import RotationChannels, floats, quaternion
+from .pose import Pose
 from .skeleton import Point, Skeleton, matrix3, skeleton_of, vector
-
-
-class Pose:
-    """One armature at this moment: what Blender evaluated, the FK input, what was solved."""
-
-    def __init__(self, rig: Skeleton, depsgraph: bpy.types.Depsgraph, is_fresh: bool) -> None:
-        """Look at an armature; ``is_fresh`` as in `FkInput`."""
-        self.rig = rig
-        self.is_fresh = is_fresh
-        self.evaluated = rig.object.evaluated_get(depsgraph)
-        self.bones = pose_bones(self.evaluated)
-        self.turned: dict[int, Quat] = {}
-        self.locals: dict[int, Local] = {}
-        self.frames: dict[int, Frame] = {}
-
-    @cached_property
-    def is_at_rest(self) -> bool:
-        """Whether the armature shows its rest pose, whatever the channels are."""
-        return cast(bpy.types.Armature, self.evaluated.data).pose_position == "REST"
-
-    @cached_property
-    def rotations(self) -> RotationChannels:
-        """The rotation channels as evaluated."""
-        return RotationChannels(self.bones)
-
-    @cached_property
-    def fk_input(self) -> FkInput:
-        """The FK input."""
-        return FkInput(self.rig, self.rotations, self.is_fresh)
-
-    @cached_property
-    def _matrices(self) -> list[float]:
-        return floats(self.bones, "matrix", 16).tolist()
-
-    @cached_property
-    def _locations(self) -> list[float]:
-        return floats(self.bones, "location", 3).tolist()
-
-    @cached_property
-    def _scales(self) -> list[float]:
-        return floats(self.bones, "scale", 3).tolist()
-
-    def evaluated_frame(self, bone: int) -> Frame:
-        """Return where Blender has a bone, in armature space."""
-        m = self._matrices[bone * 16 : bone * 16 + 16]  # Column by column.
-        return (m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]), (m[12], m[13], m[14])
-
-    def local(self, bone: int) -> Local:
-        """Return the local channels of a bone as evaluated."""
-        return self._local(bone, self.rotations.values(bone))
-
-    def posed_local(self, bone: int) -> Local:
-        """Return the local channels of a bone that a chain poses: its FK input, or as solved."""
-        if bone not in self.locals:
-            self.locals[bone] = self._local(bone, self.fk_input.of(bone))
-        local = self.locals[bone]
-        if bone in self.turned:
-            return Local(local.location, self.turned[bone], local.scale)
-        return local
-
-    def _local(self, bone: int, values: Sequence[float]) -> Local:
-        x, y, z = self._locations[bone * 3 : bone * 3 + 3]
-        sx, sy, sz = self._scales[bone * 3 : bone * 3 + 3]
-        return Local(
-            ORIGIN if bone in self.rig.connected else (x, y, z),
-            quaternion(self.rotations.modes[bone], values),
-            (sx, sy, sz),
-        )
 
 
 class Snapshot:
@@ -123,7 +53,9 @@ class Snapshot:
         self.plan = plan
         self.depsgraph = depsgraph
         self.rigs = rigs
-        self.poses = {uid: Pose(plan.rigs[uid], depsgraph, uid in fresh) for uid in rigs}
+        self.poses = {uid: plan.poses[uid] for uid in rigs}
+        for uid, pose in self.poses.items():
+            pose.look(depsgraph, uid in fresh)
         self._worlds: dict[int, Frame] = {}
 
     def point(self, point: Point) -> Vec:
@@ -137,7 +69,8 @@ class Snapshot:
         """Return where a bone stands, in armature space."""
         pose = self.poses.get(rig.uid)
         if pose is None:
-            pose = self.poses[rig.uid] = Pose(rig, self.depsgraph, False)
+            pose = self.poses[rig.uid] = Pose(rig, set())
+            pose.look(self.depsgraph, is_fresh=False)
         if rig.uid not in self.rigs or pose.is_at_rest:  # What chains do is not shown at rest.
             return pose.evaluated_frame(bone)
         moved = self.plan.moved[rig.uid]
@@ -188,12 +121,11 @@ class Snapshot:
             inverse((world, ORIGIN))[0], mat_stretched(turn, (x * sign, y * sign, z * sign))
         )
 
-    def turn(self, rig: Skeleton, bones: Sequence[int], rotations: Sequence[Quat]) -> None:
+    def turn(self, chain: ChainPlan, rotations: array[float]) -> None:
         """Set the solved local rotations of a chain; what hangs on it is placed anew."""
-        pose = self.poses[rig.uid]
-        pose.turned.update(zip(bones, rotations, strict=True))
-        pose.frames.clear()
-        self._worlds.clear()
+        self.poses[chain.rig.uid].turn(chain.bones, chain.runs, rotations)
+        for uid in self.plan.carried:
+            self._worlds.pop(uid, None)
 
     def world(self, ob: bpy.types.Object) -> Frame:
         """Return where an object stands in world space."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from functools import cached_property
 
 import bpy
 from mathutils import Euler, Quaternion
@@ -25,9 +26,40 @@ def channel_of(mode: int) -> tuple[str, int]:
 
 def floats(bones: bpy.types.bpy_prop_collection, name: str, size: int) -> array[float]:
     """Return a property of all bones, one after the other."""
-    buffer = array("f", [0.0]) * (len(bones) * size)
+    buffer = array("f", bytes(4 * len(bones) * size))
     bones.foreach_get(name, buffer)
     return buffer
+
+
+def integers(bones: bpy.types.bpy_prop_collection, name: str) -> array[int]:
+    """Return a whole number, or a choice of a menu, of all bones."""
+    buffer = array("i", bytes(4 * len(bones)))
+    bones.foreach_get(name, buffer)
+    return buffer
+
+
+Run = tuple[int, int, int]
+"""Neighbours among an armature's bones: the first, the one after the last, the first's place."""
+
+
+def runs_of(bones: Sequence[int]) -> list[Run]:
+    """Split a list of bones into runs of neighbours, each with the place where it starts."""
+    runs: list[Run] = []
+    for place, bone in enumerate(bones):
+        if runs and runs[-1][1] == bone:
+            runs[-1] = (runs[-1][0], bone + 1, runs[-1][2])
+        else:
+            runs.append((bone, bone + 1, place))
+    return runs
+
+
+def taken(buffer: array[float], runs: Sequence[Run], size: int) -> bytes:
+    """Return the numbers of some bones, ``size`` a bone, to the last bit."""
+    if len(runs) == 1:
+        first, last, _ = runs[0]
+        return buffer[first * size : last * size].tobytes()
+    view = memoryview(buffer)
+    return b"".join([view[first * size : last * size] for first, last, _ in runs])
 
 
 class RotationChannels:
@@ -36,9 +68,12 @@ class RotationChannels:
     def __init__(self, bones: bpy.types.bpy_prop_collection) -> None:
         """Take the pose bones of an original or an evaluated armature."""
         self.bones = bones
-        self.modes = array("i", [0]) * len(bones)
-        bones.foreach_get("rotation_mode", self.modes)
         self.buffers: dict[str, array[float]] = {}
+
+    @cached_property
+    def modes(self) -> array[int]:
+        """The rotation modes of all bones."""
+        return integers(self.bones, "rotation_mode")
 
     def buffer(self, channel: str, size: int) -> array[float]:
         """Return the numbers of one channel for all bones."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING
-
-import bpy
 
 from ..core import (
-    Bone,
+    SOLVERS,
+    ChainInput,
     Frame,
     Goal,
-    Local,
     Posture,
     head_in_parent,
     inverse,
@@ -20,36 +17,83 @@ from ..core import (
     pose_chain,
 )
 from ..core.vectors import Vec
-from .access import settings
 from .chain_plan import ChainPlan, ProblemError
+from .pose import Pose, Settings
 from .read import Snapshot
 from .skeleton import Point
 
-if TYPE_CHECKING:
-    from .properties import FabrikConstraint
+SOLVER_NAMES = tuple(SOLVERS)
 
 
 @dataclass(slots=True)
 class Task:
-    """One chain, ready to be solved: the arguments of `pose_chain`, and besides them.
+    """One chain, ready to be solved.
 
     Attributes:
+        chain: The constraint.
+        pose: The armature.
+        parent: The frame of the root bone's parent, in armature space.
+        settings: The constraint's settings.
         world: Where the armature stands in world space.
         target_world: The target in world space.
+        pole_world: The pole in world space, if there is one.
     """
 
-    bones: list[Bone]
-    inputs: list[Local]
-    tip_in_bone: Vec
+    chain: ChainPlan
+    pose: Pose
     parent: Frame
-    goal: Goal
-    rest_bend: Vec | None
-    solver: str
-    iterations: int
-    tolerance: float
-    influence: float
+    settings: Settings
     world: Frame
     target_world: Vec
+    pole_world: Vec | None
+
+    def key(self) -> tuple[object, ...]:
+        """Return all that the solution depends on, to the last bit."""
+        chain, pose = self.chain, self.pose
+        stamp = (pose.stamp, self.parent)
+        if chain.is_shared or stamp != chain.stamp:
+            chain.stamp = stamp
+            turned = [pose.turned.get(bone) for bone in chain.bones] if chain.is_shared else None
+            given = (pose.bits_of(chain.runs, chain.tip_bone), self.parent, turned)
+            if given != chain.given_key:
+                chain.given_key, chain.given = given, None
+        return (chain.given_key, self.settings, self.world, self.target_world, self.pole_world)
+
+    def given(self) -> ChainInput:
+        """Return the chain under its FK input.
+
+        Raises:
+            ValueError: If a number that went in is not finite.
+        """
+        chain, pose = self.chain, self.pose
+        if chain.given is None:
+            bones = [chain.rig.bone(bone) for bone in chain.bones]
+            tip = (0.0, bones[-1].length, 0.0)
+            if chain.tip_bone >= 0:
+                tip = head_in_parent(chain.rig.bone(chain.tip_bone), pose.local(chain.tip_bone))
+            locals_ = [pose.posed_local(bone) for bone in chain.bones]
+            chain.given = ChainInput(bones, locals_, tip, self.parent, chain.rest_bend)
+        return chain.given
+
+    def goal(self) -> Goal:
+        """Return target and pole in armature space.
+
+        Raises:
+            ProblemError: If one of them, or the armature, has no finite place there.
+        """
+        chain = self.chain
+        try:
+            to_armature = inverse(self.world)
+        except ValueError:
+            raise ProblemError(
+                f"“{chain.rig.object.name}” is scaled to zero or has no finite place: "
+                "give it a scale"
+            ) from None
+        target = _finite(point_in(to_armature, self.target_world), chain.target)
+        pole = None
+        if self.pole_world is not None:
+            pole = _finite(point_in(to_armature, self.pole_world), chain.pole)
+        return Goal(target, pole, self.settings.pole_angle)
 
 
 def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
@@ -58,49 +102,27 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
     Raises:
         ProblemError: If the constraint cannot work.
     """
-    item = _evaluated_item(moment, chain)
-    if not item.enabled or item.influence == 0.0:
+    settings = moment.poses[chain.rig.uid].settings[chain.item]
+    if not settings.enabled or settings.influence == 0.0:
         return None
     if chain.problem or chain.target is None:
         raise ProblemError(chain.problem)
-    numbers = (item.influence, item.tolerance, item.pole_angle)
+    numbers = (settings.influence, settings.tolerance, settings.pole_angle)
     if not all(isfinite(number) for number in numbers):
         raise ProblemError("A setting is not a number: type Influence, Tolerance and Pole Angle in")
-    solver = item.solver
-    if solver == "TWO_BONE" and len(chain.bones) != 2:
+    if SOLVER_NAMES[settings.solver] == "TWO_BONE" and len(chain.bones) != 2:
         raise ProblemError(
             f"Two Bone needs a chain of 2 bones, and this one has {len(chain.bones)}: "
             "set Chain Length to 2 or choose another solver"
         )
-    rig = chain.rig
-    world = moment.world(rig.object)
-    target_world = moment.point(chain.target)
-    to_armature = _undone(world, rig.object)
-    goal = Goal(
-        target=_finite(point_in(to_armature, target_world), chain.target),
-        pole=None
-        if chain.pole is None
-        else _finite(point_in(to_armature, moment.point(chain.pole)), chain.pole),
-        pole_angle=item.pole_angle,
-    )
-    pose = moment.poses[rig.uid]
-    bones = [rig.bone(i) for i in chain.bones]
-    tip = (0.0, bones[-1].length, 0.0)
-    if chain.tip_bone >= 0:
-        tip = head_in_parent(rig.bone(chain.tip_bone), pose.local(chain.tip_bone))
     return Task(
-        bones=bones,
-        inputs=[pose.posed_local(i) for i in chain.bones],
-        tip_in_bone=tip,
-        parent=moment.parent_frame(rig, chain.bones[0]),
-        goal=goal,
-        rest_bend=chain.rest_bend,
-        solver=solver,
-        iterations=item.iterations,
-        tolerance=item.tolerance,
-        influence=item.influence,
-        world=world,
-        target_world=target_world,
+        chain,
+        moment.poses[chain.rig.uid],
+        moment.parent_frame(chain.rig, chain.bones[0]),
+        settings,
+        moment.world(chain.rig.object),
+        moment.point(chain.target),
+        None if chain.pole is None else moment.point(chain.pole),
     )
 
 
@@ -110,18 +132,15 @@ def solve(task: Task) -> Posture:
     Raises:
         ProblemError: If a number that went in is not finite, or too large to reckon with.
     """
+    goal, settings = task.goal(), task.settings
     try:
         return pose_chain(
-            task.bones,
-            task.inputs,
-            task.tip_in_bone,
-            task.parent,
-            task.goal,
-            rest_bend=task.rest_bend,
-            solver=task.solver,
-            iterations=task.iterations,
-            tolerance=task.tolerance,
-            influence=task.influence,
+            task.given(),
+            goal,
+            SOLVER_NAMES[settings.solver],
+            settings.iterations,
+            settings.tolerance,
+            settings.influence,
         )
     except (ValueError, ArithmeticError):
         raise ProblemError(
@@ -130,26 +149,7 @@ def solve(task: Task) -> Posture:
         ) from None
 
 
-def _evaluated_item(moment: Snapshot, chain: ChainPlan) -> FabrikConstraint:
-    """Return the constraint with its animated values."""
-    items = settings(moment.poses[chain.rig.uid].evaluated).constraints
-    present_items = settings(chain.rig.object).constraints
-    if len(items) == len(present_items):
-        return items[chain.item]
-    # The evaluated copy was made before a constraint was added or removed.
-    return present_items[chain.item]
-
-
-def _undone(world: Frame, armature: bpy.types.Object) -> Frame:
-    try:
-        return inverse(world)
-    except ValueError:
-        raise ProblemError(
-            f"“{armature.name}” is scaled to zero or has no finite place: give it a scale"
-        ) from None
-
-
-def _finite(point: Vec, source: Point) -> Vec:
-    if not all(isfinite(number) for number in point):
+def _finite(point: Vec, source: Point | None) -> Vec:
+    if source is not None and not all(isfinite(number) for number in point):
         raise ProblemError(f"“{source.object.name}” has no finite place: check its transform")
     return point

@@ -3,93 +3,103 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from . import animation
-from .plan import Plan
-from .read import Pose, Snapshot
-from .rotation import RotationChannels, channel_of, channel_values
+from .access import settings
+from .chain_plan import Report
+from .fk_input import FkInput, Group
+from .pose import Pose
+from .read import Snapshot
+from .rotation import RotationChannels, taken
+from .skeleton import Skeleton
 
-if TYPE_CHECKING:
-    from .properties import FabrikConstraint
+STATES = ("REACHED", "OUT_OF_REACH", "LIMITED", "INVALID", "DISABLED")
+"""The constraints' states, by the numbers that Blender stores them as."""
 
 
-def write_poses(moment: Snapshot, plan: Plan, is_foreign: bool) -> None:
+def write_poses(moment: Snapshot, is_foreign: bool) -> None:
     """Write the pose of each solved armature.
 
     Args:
         moment: What was read and solved.
-        plan: Which bones chains pose, or posed.
         is_foreign: Whether the depsgraph is not the one whose animation Blender flushes to the
             file's data, as in a render.
     """
     for uid in moment.rigs:
-        _write_pose(moment.poses[uid], plan.posed[uid], is_foreign)
+        pose = moment.poses[uid]
+        if pose.fk_input is not None:
+            _write_pose(pose, pose.fk_input, is_foreign)
 
 
-def _write_pose(pose: Pose, posed: set[int], is_foreign: bool) -> None:
-    changed: dict[str, array[float]] = {}
-    evaluated_differs = False
-    fk_input = pose.fk_input
-    results: dict[int, list[float]] = {}
-    for bone in posed:
-        given = fk_input.of(bone)
-        result = _result(pose, bone, given)
-        results[bone] = result
-        if bone in pose.turned:
-            fk_input.keep(bone, given, result)
-        else:
-            fk_input.drop(bone)
+def _write_pose(pose: Pose, fk_input: FkInput, is_foreign: bool) -> None:
     if is_foreign:
         animation.bring_over(pose.evaluated, pose.rig.object)
         fk_input.original = RotationChannels(fk_input.bones)
-    original = fk_input.original
-    for bone, result in results.items():
-        channel, size = channel_of(original.modes[bone])
-        if original.values(bone) != result:
-            buffer = changed[channel] = original.buffer(channel, size)
-            buffer[bone * size : bone * size + size] = array("f", result)
-        evaluated_differs |= pose.rotations.values(bone) != result
-    for channel, buffer in changed.items():
-        fk_input.bones.foreach_set(channel, buffer)
-    if changed or evaluated_differs:
-        pose.rig.object.update_tag(refresh={"DATA"})
+    if not write_rotations(pose, fk_input) and _is_evaluated(pose, fk_input):
+        return
+    pose.rig.object.update_tag(refresh={"DATA"})
+
+
+def write_rotations(pose: Pose, fk_input: FkInput) -> bool:
+    """Write an armature's rotations and keep its FK input; return whether anything changed."""
+    fk_input.keep(pose.runs, pose.results)
+    has_changed = False
+    for group in fk_input.groups:
+        present = fk_input.original.buffer(group.channel, group.size)
+        buffer = _patched(present, group, pose.results)
+        group.left = taken(buffer, group.runs, group.size)
+        if taken(present, group.runs, group.size) != group.left:
+            fk_input.bones.foreach_set(group.channel, buffer)
+            fk_input.original.buffers[group.channel] = buffer
+            has_changed = True
     fk_input.save()
+    return has_changed
 
 
-def _result(pose: Pose, bone: int, given: list[float]) -> list[float]:
-    """Return the numbers to write for a bone, rounded as Blender stores them."""
-    turned = pose.turned.get(bone)
-    if turned is None or turned == pose.locals[bone].rotation:
-        return given
-    return array("f", channel_values(pose.rotations.modes[bone], turned, given)).tolist()
+def _patched(present: array[float], group: Group, results: array[float]) -> array[float]:
+    """Return a channel of all bones with the results of a group's bones in it."""
+    buffer, size = present[:], group.size
+    if size == 4:
+        for first, last, _ in group.runs:
+            buffer[first * 4 : last * 4] = results[first * 4 : last * 4]
+    else:
+        for bone in group.bones:
+            buffer[bone * size : bone * size + size] = results[bone * 4 : bone * 4 + size]
+    return buffer
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """How a constraint did.
-
-    Attributes:
-        state: One of the constraint's states.
-        error: Distance from tip to target in world space, in metres.
-        sweeps: Sweeps that the solver took.
-        message: What is wrong and what to do about it, empty if nothing is.
-    """
-
-    state: str
-    error: float = 0.0
-    sweeps: int = 0
-    message: str = ""
+def _is_evaluated(pose: Pose, fk_input: FkInput) -> bool:
+    """Return whether Blender has evaluated the armature with these very rotations."""
+    return all(
+        taken(pose.rotations.buffer(group.channel, group.size), group.runs, group.size)
+        == group.left
+        for group in fk_input.groups
+    )
 
 
-def write_report(item: FabrikConstraint, report: Report) -> None:
-    """Write what the panel shows of a constraint."""
-    if item.state != report.state:
-        item.state = report.state
-    if item.error != array("f", [report.error])[0]:
-        item.error = report.error
-    if item.iterations_used != report.sweeps:
-        item.iterations_used = report.sweeps
-    if item.message != report.message:
-        item.message = report.message
+def write_reports(rig: Skeleton, reports: dict[int, Report]) -> None:
+    """Write what the panel shows of an armature's constraints, by their place in the list."""
+    items = settings(rig.object).constraints
+    for name, kind, values in (
+        ("state", "i", {item: STATES.index(report.state) for item, report in reports.items()}),
+        ("error", "f", {item: report.error for item, report in reports.items()}),
+        ("iterations_used", "i", {item: report.sweeps for item, report in reports.items()}),
+    ):
+        column: array[Any] = array(kind, bytes(4 * len(items)))
+        items.foreach_get(name, column)
+        present = column[:]
+        for item, value in values.items():
+            column[item] = value
+        if column.tobytes() == present.tobytes():
+            continue
+        if rig.object.override_library is None:
+            items.foreach_set(name, column)
+            continue
+        for item in values:  # Of an override Blender sets nothing at once.
+            if column[item] != present[item]:
+                value = STATES[column[item]] if name == "state" else column[item]
+                setattr(items[item], name, value)
+    for item, report in reports.items():
+        if items[item].message != report.message:
+            items[item].message = report.message

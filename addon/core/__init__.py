@@ -4,9 +4,10 @@ Nothing in this package imports bpy, mathutils or numpy, so it runs, is tested a
 without Blender.
 """
 
-from .bones import Bone, Local, Posture, bone_frame, head_in_parent, pose_chain
+from .bones import Bone, Local, bone_frame, head_in_parent
 from .chain import Chain, Goal, Solution, State
 from .frames import WHOLE, Frame, frame_in, inverse, point_in
+from .pose import ChainInput, Posture, chain_frames, pose_chain
 from .solve import SOLVERS, solve
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "WHOLE",
     "Bone",
     "Chain",
+    "ChainInput",
     "Frame",
     "Goal",
     "Local",
@@ -21,6 +23,7 @@ __all__ = [
     "Solution",
     "State",
     "bone_frame",
+    "chain_frames",
     "frame_in",
     "head_in_parent",
     "inverse",

@@ -1,16 +1,10 @@
-"""Bones as Blender poses them, and the rotations that bring their joints to solved positions.
+"""Bones as Blender poses them: where each stands, given its parent and its channels."""
 
-Everything is in armature space: only there do the bones of a chain keep their lengths when the
-armature object is scaled unevenly.
-"""
-
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import acos, cos, dist, pi, sin, sqrt
+from math import acos, cos, pi, sin, sqrt
+from typing import final
 
-from .chain import Chain, Goal, Point, Solution, State
 from .frames import Frame, point_in
-from .solve import solve
 from .vectors import (
     IDENTITY,
     NO_TURN,
@@ -25,16 +19,10 @@ from .vectors import (
     mat_apply,
     mat_columns,
     mat_determinant,
-    mat_direction_before,
     mat_from_columns,
     mat_product,
     mat_stretched,
-    quat_between,
     quat_matrix,
-    quat_mix,
-    quat_product,
-    quat_turn,
-    quat_unit,
     scaled,
     sub,
     unit,
@@ -42,16 +30,8 @@ from .vectors import (
 
 NO_STRETCH: Vec = (1.0, 1.0, 1.0)
 
-SOLVED = 0.99
-"""The share of the tolerance for the positions; the rest is for the bones to follow them."""
 
-UNEVEN_ROUNDS = 60
-"""The most solves for one chain whose lengths change as it turns (see `pose_chain`)."""
-
-WHOLE_ROUNDS = 8
-"""The solves in which the new lengths are taken as they are; later ones take part of the change."""
-
-
+@final
 @dataclass(frozen=True, slots=True)
 class Bone:
     """What Edit Mode fixes of a bone.
@@ -76,32 +56,18 @@ class Bone:
     local_location: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(slots=True)
 class Local:
-    """The local channels of a posed bone: location, unit quaternion and scale."""
+    """The local channels of a posed bone: location, unit quaternion and scale.
+
+    Not frozen, which would make it three times as slow to build, and each frame builds many.
+    Nothing changes one.
+    """
 
     location: Vec = ORIGIN
     rotation: Quat = NO_TURN
     scale: Vec = NO_STRETCH
-
-
-@dataclass(frozen=True, slots=True)
-class Posture:
-    """A solved chain.
-
-    Attributes:
-        rotations: The local rotation of each bone, root first.
-        frames: The frame of each bone under these rotations, in armature space.
-        tip: The position of the tip under these rotations, in armature space.
-        state: Whether the tip is on the target; with a partial influence, whether it would be.
-        solution: The joints that were aimed at.
-    """
-
-    rotations: tuple[Quat, ...]
-    frames: tuple[Frame, ...]
-    tip: Vec
-    state: State
-    solution: Solution
 
 
 def bone_frame(bone: Bone, local: Local, parent: Frame) -> Frame:
@@ -110,15 +76,10 @@ def bone_frame(bone: Bone, local: Local, parent: Frame) -> Frame:
     The same as Blender's ``Bone.convert_local_to_pose``.
     """
     axes, post_scale = inherited_axes(bone, parent[0])
-    turned = mat_product(axes, quat_matrix(local.rotation))
-    return mat_stretched(mat_stretched(turned, local.scale), post_scale), head_of(
-        bone, local, parent
-    )
-
-
-def head_of(bone: Bone, local: Local, parent: Frame) -> Vec:
-    """Return where the bone's head stands: a fixed point of the parent, whatever is inherited."""
-    return point_in(parent, head_in_parent(bone, local))
+    if local.rotation != NO_TURN:
+        axes = mat_product(axes, quat_matrix(local.rotation))
+    axes = mat_stretched(mat_stretched(axes, local.scale), post_scale)
+    return axes, point_in(parent, head_in_parent(bone, local))
 
 
 def head_in_parent(bone: Bone, local: Local) -> Vec:
@@ -222,117 +183,3 @@ def _squared(m: Mat3, keep_scale: bool = False) -> Mat3:
     if not keep_scale:
         return mat_from_columns(x_unit, y, z_unit)
     return mat_from_columns(scaled(x_unit, x_size * shrink), y, scaled(z_unit, z_size * shrink))
-
-
-def pose_chain(
-    bones: Sequence[Bone],
-    locals_: Sequence[Local],
-    tip_in_bone: Vec,
-    parent: Frame,
-    goal: Goal,
-    rest_bend: Vec | None = None,
-    solver: str = "FABRIK",
-    iterations: int = 20,
-    tolerance: float = 1e-4,
-    influence: float = 1.0,
-) -> Posture:
-    """Turn the bones of a chain so that its tip is on the target.
-
-    Positions are solved first; then, from the root on, each bone swings by the least turn from
-    the direction that its parent carries it to, to the solved one. It keeps its twist, and its
-    location and scale channels are not touched.
-
-    A bone under uneven scale changes its length when it turns. The positions are then solved
-    again with the lengths that the bones turned out to have, until the tip is in place. Lengths
-    that swing to and fro are caught by taking an ever smaller share of their change.
-
-    Args:
-        bones: The chain, root first, each the parent of the next.
-        locals_: The FK input of each bone.
-        tip_in_bone: Position of the tip in the space of the last bone's posed axes.
-        parent: Frame of the root bone's parent, `WHOLE` if it has none.
-        goal: Target and pole in armature space.
-        rest_bend: Side to which a straight chain bends, in the root bone's own axes; its Z axis
-            if None, which is a turn about its X axis.
-        solver: See `solve`.
-        iterations: See `solve`.
-        tolerance: See `solve`.
-        influence: 0 gives the FK input, 1 the solution, between them each bone turns part of the
-            way.
-
-    Raises:
-        ValueError: If a number is not finite, or the solver does not fit the chain.
-    """
-    # Where each bone carries the next joint, in the space of its own posed axes.
-    arms = [head_in_parent(bones[i], locals_[i]) for i in range(1, len(bones))] + [tip_in_bone]
-    inputs = [local.rotation for local in locals_]
-    frames = _placed(bones, locals_, inputs, parent)
-    tip = point_in(frames[-1], tip_in_bone)
-    bend = mat_apply(frames[0][0], rest_bend or (0.0, 0.0, 1.0))
-    joints = (*[head for _, head in frames], tip)
-    chain = Chain(joints, bend)
-    rounds = 0
-    while True:
-        solution = solve(chain, goal, solver, iterations, SOLVED * tolerance)
-        rotations, frames = _swung(bones, locals_, arms, parent, solution.joints)
-        tip = point_in(frames[-1], tip_in_bone)
-        heads = [head for _, head in frames] + [tip]
-        lengths = [dist(heads[i], heads[i + 1]) for i in range(len(bones))]
-        missed = dist(tip, solution.joints[-1])
-        rounds += 1
-        if missed <= (1.0 - SOLVED) * tolerance * sum(lengths) or rounds == UNEVEN_ROUNDS:
-            break
-        share = min(1.0, WHOLE_ROUNDS / rounds)
-        aimed = zip(chain.bone_lengths(), lengths, strict=True)
-        chain = Chain(joints, bend, tuple([old + share * (new - old) for old, new in aimed]))
-    reached = dist(tip, goal.target) <= (1.0 + 1e-9) * tolerance * sum(lengths)
-    if influence != 1.0:
-        pairs = zip(inputs, rotations, strict=True)
-        rotations = [quat_mix(given, solved, influence) for given, solved in pairs]
-        frames = _placed(bones, locals_, rotations, parent)
-        tip = point_in(frames[-1], tip_in_bone)
-    state: State = "REACHED" if reached else "OUT_OF_REACH"
-    return Posture(tuple(rotations), tuple(frames), tip, state, solution)
-
-
-def _placed(
-    bones: Sequence[Bone],
-    locals_: Sequence[Local],
-    rotations: Sequence[Quat],
-    parent: Frame,
-) -> list[Frame]:
-    """Return the frames of the bones under the given rotations."""
-    frames: list[Frame] = []
-    for bone, local, rotation in zip(bones, locals_, rotations, strict=True):
-        parent = bone_frame(bone, Local(local.location, rotation, local.scale), parent)
-        frames.append(parent)
-    return frames
-
-
-def _swung(
-    bones: Sequence[Bone],
-    locals_: Sequence[Local],
-    arms: Sequence[Vec],
-    parent: Frame,
-    joints: Sequence[Point],
-) -> tuple[list[Quat], list[Frame]]:
-    """Point each bone, from the root on, at its solved next joint; return rotations and frames."""
-    rotations: list[Quat] = []
-    frames: list[Frame] = []
-    for bone, local, arm, joint in zip(bones, locals_, arms, joints[1:], strict=True):
-        axes, post_scale = inherited_axes(bone, parent[0])
-        x, y, z = joint
-        head = head_of(bone, local, parent)
-        carried = quat_turn(local.rotation, _times(_times(arm, local.scale), post_scale))
-        wanted = mat_direction_before(axes, sub((x, y, z), head))
-        side = quat_turn(local.rotation, (1.0, 0.0, 0.0))
-        rotation = quat_unit(quat_product(quat_between(carried, wanted, side), local.rotation))
-        rotations.append(rotation)
-        turned = mat_product(axes, quat_matrix(rotation))
-        parent = mat_stretched(mat_stretched(turned, local.scale), post_scale), head
-        frames.append(parent)
-    return rotations, frames
-
-
-def _times(a: Vec, b: Vec) -> Vec:
-    return (a[0] * b[0], a[1] * b[1], a[2] * b[2])

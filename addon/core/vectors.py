@@ -263,3 +263,26 @@ def mat_direction_before(m: Mat3, a: Vec) -> Vec:
     sign = 1.0 if mat_determinant(m) >= 0.0 else -1.0
     yz, zx, xy = cross(y, z), cross(z, x), cross(x, y)
     return (sign * dot(yz, a), sign * dot(zx, a), sign * dot(xy, a))
+
+
+def mat_symmetric_solved(diagonal: Vec, others: Vec, a: Vec) -> Vec | None:
+    """Return the vector that a positive symmetric matrix takes to a, None if it flattens space.
+
+    Args:
+        diagonal: The elements xx, yy and zz.
+        others: The elements xy, xz and yz.
+        a: The image.
+    """
+    xx, yy, zz = diagonal
+    xy, xz, yz = others
+    x, y, z = a
+    cxx, cxy, cxz = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
+    determinant = xx * cxx + xy * cxy + xz * cxz
+    if not determinant > 1e-300:
+        return None
+    cyy, cyz, czz = xx * zz - xz * xz, xy * xz - xx * yz, xx * yy - xy * xy
+    return (
+        (cxx * x + cxy * y + cxz * z) / determinant,
+        (cxy * x + cyy * y + cyz * z) / determinant,
+        (cxz * x + cyz * y + czz * z) / determinant,
+    )

@@ -1,0 +1,168 @@
+"""One armature at a moment: what its channels hold, and what was solved of it."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, cast
+
+import bpy
+
+from ..core import Frame, Local
+from ..core.vectors import ORIGIN, Quat
+from .access import pose_bones, settings
+from .fk_input import FkInput
+from .rotation import RotationChannels, Run, channel_values, floats, quaternion, taken
+from .skeleton import Skeleton
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of one constraint that can change over time."""
+
+    enabled: bool
+    influence: float
+    solver: int
+    pole_angle: float
+    iterations: int
+    tolerance: float
+
+
+NAMES = tuple(field.name for field in fields(Settings))
+
+
+class Pose:
+    """One armature, looked at again at each update.
+
+    What has not changed since the last look is not worked out again: all that is kept here from
+    one update to the next is a function of what was read, and compared with it to the last bit.
+
+    Attributes:
+        settings: Those of the armature's constraints, in the list's order.
+        turned: The solved local rotations, by bone.
+        runs: The bones that were turned.
+        results: What all bones get, four numbers a bone: the FK input, and over it what was solved.
+        stamp: Other numbers whenever an FK input, a location or a scale may be another.
+    """
+
+    def __init__(self, rig: Skeleton, posed: set[int]) -> None:
+        """Take an armature, and the bones that chains pose, or posed."""
+        self.rig = rig
+        self.settings: list[Settings] = []
+        self.turned: dict[int, Quat] = {}
+        self.runs: list[Run] = []
+        self.frames: dict[int, Frame] = {}
+        self.stamp = (0, 0)
+        self.fk_input = FkInput(rig, posed) if posed else None
+        self._columns: list[list[Any]] = []
+        self._bits = b""
+
+    def look(self, depsgraph: bpy.types.Depsgraph, is_fresh: bool) -> None:
+        """Look at the armature as a depsgraph has it; ``is_fresh`` as in `FkInput`."""
+        self.evaluated = self.rig.object.evaluated_get(depsgraph)
+        self.bones = pose_bones(self.evaluated)
+        self.rotations = RotationChannels(self.bones)
+        self._matrices: array[float] | None = None
+        self._read_settings()
+        if self.fk_input is None:
+            return
+        self.fk_input.look(self.rotations, is_fresh)
+        self.start(self.fk_input)
+        self.locations = floats(self.bones, "location", 3)
+        self.scales = floats(self.bones, "scale", 3)
+        bits = self.locations.tobytes() + self.scales.tobytes()
+        self.stamp = (self.fk_input.stamp, self.stamp[1] + (bits != self._bits))
+        self._bits = bits
+
+    def start(self, fk_input: FkInput) -> None:
+        """Let all bones have their FK input."""
+        self.results = fk_input.inputs[:]
+        self.turned.clear()
+        self.runs.clear()
+        self.frames.clear()
+
+    def _read_settings(self) -> None:
+        items = settings(self.evaluated).constraints
+        present = settings(self.rig.object).constraints
+        if len(items) != len(present):
+            items = present  # The evaluated copy was made before one was added or removed.
+        columns: list[list[Any]] = []
+        for name in NAMES:
+            column = [0] * len(items)
+            items.foreach_get(name, column)
+            columns.append(column)
+        if columns != self._columns:
+            self._columns = columns
+            self.settings = [Settings(*row) for row in zip(*columns, strict=True)]
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether the armature shows its rest pose, whatever the channels are."""
+        return cast(bpy.types.Armature, self.evaluated.data).pose_position == "REST"
+
+    def evaluated_frame(self, bone: int) -> Frame:
+        """Return where Blender has a bone, in armature space."""
+        if self._matrices is None:
+            self._matrices = floats(self.bones, "matrix", 16)
+        m = self._matrices[bone * 16 : bone * 16 + 16]  # Column by column.
+        return (m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]), (m[12], m[13], m[14])
+
+    def local(self, bone: int) -> Local:
+        """Return the local channels of a bone as evaluated."""
+        rotation = quaternion(self.rotations.modes[bone], self.rotations.values(bone))
+        return self._local(bone, rotation)
+
+    def posed_local(self, bone: int) -> Local:
+        """Return the local channels of a bone that a chain poses: its FK input, or as solved."""
+        if bone in self.turned:
+            return self._local(bone, self.turned[bone])
+        return self._local(bone, self.given(bone))
+
+    def given(self, bone: int) -> Quat:
+        """Return the FK input of a bone that a chain poses, as a rotation."""
+        fk_input = cast(FkInput, self.fk_input)
+        return quaternion(fk_input.modes_now[bone], fk_input.inputs[bone * 4 : bone * 4 + 4])
+
+    def _local(self, bone: int, rotation: Quat) -> Local:
+        x, y, z = self.locations[bone * 3 : bone * 3 + 3]
+        sx, sy, sz = self.scales[bone * 3 : bone * 3 + 3]
+        return Local(ORIGIN if bone in self.rig.connected else (x, y, z), rotation, (sx, sy, sz))
+
+    def bits_of(self, runs: Sequence[Run], tip_bone: int) -> tuple[object, ...]:
+        """Return the given channels of a chain, and where its tip bone is, to the last bit."""
+        fk_input = cast(FkInput, self.fk_input)
+        return (
+            self.locations[tip_bone * 3 : tip_bone * 3 + 3].tobytes() if tip_bone >= 0 else b"",
+            b"".join([fk_input.modes_now[first:last].tobytes() for first, last, _ in runs]),
+            taken(fk_input.inputs, runs, 4),
+            taken(self.locations, runs, 3),
+            taken(self.scales, runs, 3),
+        )
+
+    def turn(self, bones: Sequence[int], runs: Sequence[Run], rotations: array[float]) -> None:
+        """Set the solved local rotations of a chain.
+
+        Args:
+            bones: The chain, root first.
+            runs: The same bones as runs of neighbours.
+            rotations: A quaternion, four numbers, for each bone.
+        """
+        fk_input = cast(FkInput, self.fk_input)
+        self.frames.clear()
+        self.runs += runs
+        numbers = iter(rotations)
+        turned = list(zip(numbers, numbers, numbers, numbers, strict=True))
+        self.turned.update(zip(bones, turned, strict=True))
+        if fk_input.has_only_quaternions:
+            # They are on the side of the FK input already: a swing is the short way.
+            rounded = array("f", rotations)
+            for first, last, place in runs:
+                end = place + last - first
+                self.results[first * 4 : last * 4] = rounded[place * 4 : end * 4]
+            return
+        for bone, rotation in zip(bones, turned, strict=True):
+            values = given = fk_input.of(bone)
+            if rotation != self.given(bone):  # The given numbers of an unmoved bone stay.
+                values = channel_values(fk_input.modes_now[bone], rotation, given)
+            self.results[bone * 4 : bone * 4 + len(values)] = array("f", values)
