@@ -100,7 +100,7 @@ def anticipate(frame: float) -> None:
         for chain in chains:
             pose.turn(chain.bones, chain.runs, chain.answers[frame].rotations)
         if write_rotations(pose, fk_input):
-            pose.rig.object.update_tag(refresh={"DATA"})
+            pose.rig.object.update_tag(refresh={"OBJECT"})
 
 
 def present(

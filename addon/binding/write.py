@@ -38,7 +38,7 @@ def _write_pose(pose: Pose, fk_input: FkInput, is_foreign: bool) -> None:
         fk_input.original = RotationChannels(fk_input.bones)
     if not write_rotations(pose, fk_input) and _is_evaluated(pose, fk_input):
         return
-    pose.rig.object.update_tag(refresh={"DATA"})
+    pose.rig.object.update_tag(refresh={"OBJECT"})
 
 
 def write_rotations(pose: Pose, fk_input: FkInput) -> bool:
