@@ -10,6 +10,7 @@ from typing import Any
 
 import bpy
 
+from . import dependencies
 from .access import settings
 
 HAS_LAYERS = hasattr(bpy.types, "ActionLayer")
@@ -49,6 +50,18 @@ def actions(ob: bpy.types.Object) -> Iterator[bpy.types.Action]:
     for holder in _holders(ob):
         if holder.action:
             yield holder.action
+
+
+def is_animated(ob: bpy.types.Object) -> bool:
+    """Return whether Blender may change any property of the object from frame to frame.
+
+    Giving it its first action, strip or driver makes Blender rebuild its relations.
+    """
+    data = ob.animation_data
+    if data is None:
+        return False
+    drivers = [curve for curve in data.drivers if curve.data_path != dependencies.PATH]
+    return bool(data.action or data.nla_tracks or drivers)
 
 
 def _holders(ob: bpy.types.Object) -> Iterator[Any]:

@@ -24,16 +24,16 @@ MOST_REMEMBERED = 250_000
 
 def evaluate(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     """Pose all chains that an update of a depsgraph concerns."""
-    plan, rigs, fresh = _concerned(depsgraph, is_frame_change)
-    if not rigs:
+    moment = _look(depsgraph, is_frame_change)
+    if moment is None:
         return
+    plan, rigs = moment.plan, moment.rigs
     frame = cast(bpy.types.Scene, depsgraph.scene).frame_current_final if is_frame_change else None
-    moment = Snapshot(plan, depsgraph, rigs, fresh)
     reports: dict[int, dict[int, Report]] = {uid: {} for uid in rigs}
     for chain in plan.chains:
         if chain.rig.uid in rigs:
             reports[chain.rig.uid][chain.item] = _posed(moment, chain, frame)
-    write_poses(moment, _is_foreign(depsgraph))
+    write_poses(moment)
     for uid, of_rig in reports.items():
         write_reports(plan.rigs[uid], of_rig)
     if plan.freed & rigs:
@@ -80,8 +80,9 @@ def anticipate(frame: float) -> None:
     """Write what was solved at a frame before, ahead of its evaluation.
 
     If that is still right, Blender's one evaluation of the frame is all that is needed; what goes
-    in is looked at after it in any case. Bones whose animation Blender evaluates, or that hold
-    anything else than what was written last, are left to that.
+    in is looked at after it in any case. Chains with bones whose animation Blender evaluates, or
+    that hold anything else than what was written last, are left to that. So are armatures that
+    are not animated: those Blender evaluates once in any case.
     """
     if not is_made():
         return
@@ -94,7 +95,7 @@ def anticipate(frame: float) -> None:
         fk_input = pose.fk_input
         if fk_input is None or not all(frame in chain.answers for chain in chains):
             continue
-        if not fk_input.is_settled():
+        if not pose.is_animated or not fk_input.is_as_left():
             continue
         pose.start(fk_input)
         for chain in chains:
@@ -116,7 +117,7 @@ def present(
     """
     plan = current()
     rigs = _held(plan, depsgraph, plan.groups[session_uid(armature)])
-    moment = Snapshot(plan, depsgraph, rigs, set())
+    moment = Snapshot(plan, depsgraph, rigs, set(), rigs, _is_foreign(depsgraph))
     for chain in plan.chains:
         if chain.rig.object == armature and chain.item == index:
             task = read(moment, chain)
@@ -150,40 +151,43 @@ def forget_seen() -> None:
     _seen.clear()
 
 
-def _concerned(
-    depsgraph: bpy.types.Depsgraph, is_frame_change: bool
-) -> tuple[Plan, set[int], set[int]]:
-    """Return the plan, the armatures to solve, and those whose animation was evaluated just now.
+def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> Snapshot | None:
+    """Look at the armatures to solve: at those that an update concerns.
 
     Concerned is an armature that Blender evaluated, or whose list of constraints a script changed,
     or that this view layer has not shown yet; and all that are solved with it.
     """
     plan = current()
-    due = plan.stale()
-    if due:
+    touched = plan.stale()
+    if touched:
         discard()
         plan = current()
-    if not plan.rigs and not due:
-        return plan, set(), set()
-    updated = {session_uid(update.id) for update in depsgraph.updates}
-    due |= _unseen(plan, depsgraph) | updated
+    if not plan.rigs:
+        return None
+    updated: set[int] = set()
+    touched |= _unseen(plan, depsgraph)
+    for update in depsgraph.updates:
+        uid = session_uid(update.id)
+        updated.add(uid)
+        if update.is_updated_geometry:
+            touched.add(uid)
     rigs: set[int] = set()
-    for uid in plan.rigs.keys() & due:
+    for uid in plan.rigs.keys() & (updated | touched):
         rigs |= plan.groups[uid]
     rigs = _held(plan, depsgraph, rigs)
-    if is_frame_change:
-        return plan, rigs, rigs
-    return (
-        plan,
-        rigs,
-        {
-            uid
-            for uid in rigs
-            if any(
-                action.session_uid in updated for action in animation.actions(plan.rigs[uid].object)
-            )
-        },
+    if not rigs:
+        return None
+    is_foreign = _is_foreign(depsgraph)
+    fresh = (
+        rigs if is_frame_change else {uid for uid in rigs if _has_new_animation(plan, uid, updated)}
     )
+    touched |= {uid for uid in rigs if is_foreign or plan.poses[uid].is_animated}
+    return Snapshot(plan, depsgraph, rigs, fresh, touched, is_foreign)
+
+
+def _has_new_animation(plan: Plan, uid: int, updated: set[int]) -> bool:
+    actions = animation.actions(plan.rigs[uid].object)
+    return any(action.session_uid in updated for action in actions)
 
 
 def _unseen(plan: Plan, depsgraph: bpy.types.Depsgraph) -> set[int]:

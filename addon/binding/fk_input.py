@@ -12,6 +12,9 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import acos, pi
+from typing import Any
+
+import bpy
 
 from . import animation
 from .access import pose_bones
@@ -104,17 +107,22 @@ class FkInput:
         self.rig = rig
         self.posed = sorted(posed)
         self.stamp = 0
-        self.bones = pose_bones(rig.object)
-        self.original = RotationChannels(self.bones)
+        bones = self.bones
+        self.original = RotationChannels(bones)
         self.modes_now = self.original.modes
         self.has_only_quaternions = False
-        self.modes = integers(self.bones, "fabrik_mode")
-        self.kept = floats(self.bones, "fabrik_input", 4)
-        self.written = floats(self.bones, "fabrik_output", 4)
+        self.modes = integers(bones, "fabrik_mode")
+        self.kept = floats(bones, "fabrik_input", 4)
+        self.written = floats(bones, "fabrik_output", 4)
         self.inputs = self.kept[:]
         self.groups: list[Group] = []
         self._sorted_by: tuple[object, ...] = ()
         self._saved = [values.tobytes() for values in (self.modes, self.kept, self.written)]
+
+    @property
+    def bones(self) -> bpy.types.bpy_prop_collection[Any]:
+        """The armature's own pose bones."""
+        return pose_bones(self.rig.object)
 
     def look(self, evaluated: RotationChannels, is_fresh: bool) -> None:
         """Look what the bones hold now.
@@ -124,7 +132,6 @@ class FkInput:
             is_fresh: Whether its animation was evaluated just now, so that the evaluated copy
                 holds the values of its F-curves and not what we wrote since.
         """
-        self.bones = pose_bones(self.rig.object)
         self.original = RotationChannels(self.bones)
         self._sort(evaluated)
         for group in self.groups:
@@ -142,15 +149,10 @@ class FkInput:
             self.original.buffer(group.channel, group.size), group.runs, group.size
         )
 
-    def is_settled(self) -> bool:
+    def is_as_left(self) -> bool:
         """Return whether all bones hold what we wrote last, and none is animated."""
-        self.bones = pose_bones(self.rig.object)
         self.original = RotationChannels(self.bones)
-        before = self._sorted_by
-        self._sort(self.original)
-        return before == self._sorted_by and all(
-            not group.animated and self._is_left(group) for group in self.groups
-        )
+        return all(not group.animated and self._is_left(group) for group in self.groups)
 
     def _sort(self, evaluated: RotationChannels) -> None:
         """Sort the bones into groups, unless the modes and animated channels are as before."""

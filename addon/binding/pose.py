@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, cast
 
 import bpy
@@ -12,6 +13,7 @@ import bpy
 from ..core import Frame, Local
 from ..core.vectors import ORIGIN, Quat
 from .access import pose_bones, settings
+from .animation import is_animated
 from .fk_input import FkInput
 from .rotation import RotationChannels, Run, channel_values, floats, quaternion, taken
 from .skeleton import Skeleton
@@ -32,6 +34,38 @@ class Settings:
 NAMES = tuple(field.name for field in fields(Settings))
 
 
+class Evaluated:
+    """An armature as a depsgraph has evaluated it, read as far as it is asked for."""
+
+    def __init__(self, armature: bpy.types.Object) -> None:
+        """Take the evaluated copy."""
+        self.object = armature
+
+    @cached_property
+    def bones(self) -> bpy.types.bpy_prop_collection[Any]:
+        """The evaluated pose bones."""
+        return pose_bones(self.object)
+
+    @cached_property
+    def rotations(self) -> RotationChannels:
+        """The evaluated rotation channels."""
+        return RotationChannels(self.bones)
+
+    @cached_property
+    def is_at_rest(self) -> bool:
+        """Whether the armature shows its rest pose, whatever the channels are."""
+        return cast(bpy.types.Armature, self.object.data).pose_position == "REST"
+
+    @cached_property
+    def _matrices(self) -> array[float]:
+        return floats(self.bones, "matrix", 16)
+
+    def frame(self, bone: int) -> Frame:
+        """Return where Blender has a bone, in armature space."""
+        m = self._matrices[bone * 16 : bone * 16 + 16]  # Column by column.
+        return (m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]), (m[12], m[13], m[14])
+
+
 class Pose:
     """One armature, looked at again at each update.
 
@@ -39,6 +73,8 @@ class Pose:
     one update to the next is a function of what was read, and compared with it to the last bit.
 
     Attributes:
+        now: The armature as evaluated.
+        is_animated: Whether Blender may change its channels and settings at any frame.
         settings: Those of the armature's constraints, in the list's order.
         turned: The solved local rotations, by bone.
         runs: The bones that were turned.
@@ -49,6 +85,7 @@ class Pose:
     def __init__(self, rig: Skeleton, posed: set[int]) -> None:
         """Take an armature, and the bones that chains pose, or posed."""
         self.rig = rig
+        self.is_animated = is_animated(rig.object)
         self.settings: list[Settings] = []
         self.turned: dict[int, Quat] = {}
         self.runs: list[Run] = []
@@ -58,19 +95,31 @@ class Pose:
         self._columns: list[list[Any]] = []
         self._bits = b""
 
-    def look(self, depsgraph: bpy.types.Depsgraph, is_fresh: bool) -> None:
-        """Look at the armature as a depsgraph has it; ``is_fresh`` as in `FkInput`."""
-        self.evaluated = self.rig.object.evaluated_get(depsgraph)
-        self.bones = pose_bones(self.evaluated)
-        self.rotations = RotationChannels(self.bones)
-        self._matrices: array[float] | None = None
+    def look(self, depsgraph: bpy.types.Depsgraph, is_fresh: bool, is_touched: bool) -> None:
+        """Look at the armature as a depsgraph has it.
+
+        Args:
+            depsgraph: Where it is evaluated.
+            is_fresh: As in `FkInput.look`.
+            is_touched: Whether anything that `settings` and `stamp` tell of may have changed. What
+                is written without Blender being told of it is found in any case.
+        """
+        self.now = Evaluated(self.rig.object.evaluated_get(depsgraph))
+        if is_touched or not self.settings or not self._is_as_left():
+            self._look(is_fresh)
+        if self.fk_input is not None:
+            self.start(self.fk_input)
+
+    def _is_as_left(self) -> bool:
+        return self.fk_input is None or self.fk_input.is_as_left()
+
+    def _look(self, is_fresh: bool) -> None:
         self._read_settings()
         if self.fk_input is None:
             return
-        self.fk_input.look(self.rotations, is_fresh)
-        self.start(self.fk_input)
-        self.locations = floats(self.bones, "location", 3)
-        self.scales = floats(self.bones, "scale", 3)
+        self.fk_input.look(self.now.rotations, is_fresh)
+        self.locations = floats(self.now.bones, "location", 3)
+        self.scales = floats(self.now.bones, "scale", 3)
         bits = self.locations.tobytes() + self.scales.tobytes()
         self.stamp = (self.fk_input.stamp, self.stamp[1] + (bits != self._bits))
         self._bits = bits
@@ -83,7 +132,7 @@ class Pose:
         self.frames.clear()
 
     def _read_settings(self) -> None:
-        items = settings(self.evaluated).constraints
+        items = settings(self.now.object).constraints
         present = settings(self.rig.object).constraints
         if len(items) != len(present):
             items = present  # The evaluated copy was made before one was added or removed.
@@ -96,21 +145,9 @@ class Pose:
             self._columns = columns
             self.settings = [Settings(*row) for row in zip(*columns, strict=True)]
 
-    @property
-    def is_at_rest(self) -> bool:
-        """Whether the armature shows its rest pose, whatever the channels are."""
-        return cast(bpy.types.Armature, self.evaluated.data).pose_position == "REST"
-
-    def evaluated_frame(self, bone: int) -> Frame:
-        """Return where Blender has a bone, in armature space."""
-        if self._matrices is None:
-            self._matrices = floats(self.bones, "matrix", 16)
-        m = self._matrices[bone * 16 : bone * 16 + 16]  # Column by column.
-        return (m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]), (m[12], m[13], m[14])
-
     def local(self, bone: int) -> Local:
         """Return the local channels of a bone as evaluated."""
-        rotation = quaternion(self.rotations.modes[bone], self.rotations.values(bone))
+        rotation = quaternion(self.now.rotations.modes[bone], self.now.rotations.values(bone))
         return self._local(bone, rotation)
 
     def posed_local(self, bone: int) -> Local:

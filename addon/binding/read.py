@@ -40,7 +40,13 @@ class Snapshot:
     """Everything the solvers ask for, at one moment of one depsgraph."""
 
     def __init__(
-        self, plan: Plan, depsgraph: bpy.types.Depsgraph, rigs: set[int], fresh: set[int]
+        self,
+        plan: Plan,
+        depsgraph: bpy.types.Depsgraph,
+        rigs: set[int],
+        fresh: set[int],
+        touched: set[int],
+        is_foreign: bool,
     ) -> None:
         """Look at a scene.
 
@@ -49,13 +55,17 @@ class Snapshot:
             depsgraph: Where all input is read from.
             rigs: The armatures that are solved now.
             fresh: Those whose animation was evaluated just now.
+            touched: Those that may differ in themselves from when they were looked at last.
+            is_foreign: Whether the depsgraph is not the one whose animation Blender flushes to the
+                file's data, as in a render.
         """
         self.plan = plan
         self.depsgraph = depsgraph
         self.rigs = rigs
+        self.is_foreign = is_foreign
         self.poses = {uid: plan.poses[uid] for uid in rigs}
         for uid, pose in self.poses.items():
-            pose.look(depsgraph, uid in fresh)
+            pose.look(depsgraph, uid in fresh, uid in touched)
         self._worlds: dict[int, Frame] = {}
 
     def point(self, point: Point) -> Vec:
@@ -70,9 +80,9 @@ class Snapshot:
         pose = self.poses.get(rig.uid)
         if pose is None:
             pose = self.poses[rig.uid] = Pose(rig, set())
-            pose.look(self.depsgraph, is_fresh=False)
-        if rig.uid not in self.rigs or pose.is_at_rest:  # What chains do is not shown at rest.
-            return pose.evaluated_frame(bone)
+            pose.look(self.depsgraph, is_fresh=False, is_touched=True)
+        if rig.uid not in self.rigs or pose.now.is_at_rest:  # What chains do is not shown at rest.
+            return pose.now.frame(bone)
         moved = self.plan.moved[rig.uid]
         # Not by recursion: a chain may have more bones than Python allows calls.
         path: list[int] = []
@@ -81,7 +91,7 @@ class Snapshot:
             bone = rig.parents[bone]
         frame = WHOLE
         if bone >= 0:
-            frame = pose.frames[bone] if bone in pose.frames else pose.evaluated_frame(bone)
+            frame = pose.frames[bone] if bone in pose.frames else pose.now.frame(bone)
         for bone in reversed(path):
             frame = pose.frames[bone] = self._moved_frame(pose, bone, frame)
         return frame
@@ -96,10 +106,10 @@ class Snapshot:
         is_posed = bone in self.plan.posed[rig.uid]
         local = pose.posed_local(bone) if is_posed else pose.local(bone)
         axes, head = bone_frame(rig.bone(bone), local, parent)
-        for con in () if is_posed else active_constraints(pose.bones[bone]):
+        for con in () if is_posed else active_constraints(pose.now.bones[bone]):
             if con.type in TURNED_ONLY:
                 turned = self._copied_rotation(rig, axes, con)
-                axes = pose.evaluated_frame(bone)[0] if turned is None else turned
+                axes = pose.now.frame(bone)[0] if turned is None else turned
         return axes, head
 
     def _copied_rotation(self, rig: Skeleton, axes: Mat3, con: bpy.types.Constraint) -> Mat3 | None:

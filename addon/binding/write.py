@@ -18,23 +18,17 @@ STATES = ("REACHED", "OUT_OF_REACH", "LIMITED", "INVALID", "DISABLED")
 """The constraints' states, by the numbers that Blender stores them as."""
 
 
-def write_poses(moment: Snapshot, is_foreign: bool) -> None:
-    """Write the pose of each solved armature.
-
-    Args:
-        moment: What was read and solved.
-        is_foreign: Whether the depsgraph is not the one whose animation Blender flushes to the
-            file's data, as in a render.
-    """
+def write_poses(moment: Snapshot) -> None:
+    """Write the pose of each solved armature."""
     for uid in moment.rigs:
         pose = moment.poses[uid]
         if pose.fk_input is not None:
-            _write_pose(pose, pose.fk_input, is_foreign)
+            _write_pose(pose, pose.fk_input, moment.is_foreign)
 
 
 def _write_pose(pose: Pose, fk_input: FkInput, is_foreign: bool) -> None:
     if is_foreign:
-        animation.bring_over(pose.evaluated, pose.rig.object)
+        animation.bring_over(pose.now.object, pose.rig.object)
         fk_input.original = RotationChannels(fk_input.bones)
     if not write_rotations(pose, fk_input) and _is_evaluated(pose, fk_input):
         return
@@ -72,7 +66,7 @@ def _patched(present: array[float], group: Group, results: array[float]) -> arra
 def _is_evaluated(pose: Pose, fk_input: FkInput) -> bool:
     """Return whether Blender has evaluated the armature with these very rotations."""
     return all(
-        taken(pose.rotations.buffer(group.channel, group.size), group.runs, group.size)
+        taken(pose.now.rotations.buffer(group.channel, group.size), group.runs, group.size)
         == group.left
         for group in fk_input.groups
     )
