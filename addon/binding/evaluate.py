@@ -16,7 +16,7 @@ from .chain_plan import Answer, ChainPlan, ProblemError, Report
 from .plan import Plan, current, discard, is_made
 from .read import Snapshot
 from .task import Task, read, solve
-from .write import write_poses, write_reports, write_rotations
+from .write import write_pose, write_reports, write_rotations
 
 MOST_REMEMBERED = 250_000
 """Bones whose solutions are remembered at most, over all chains and frames: some 30 MB."""
@@ -27,16 +27,14 @@ def evaluate(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     moment = _look(depsgraph, is_frame_change)
     if moment is None:
         return
-    plan, rigs = moment.plan, moment.rigs
     frame = cast(bpy.types.Scene, depsgraph.scene).frame_current_final if is_frame_change else None
-    reports: dict[int, dict[int, Report]] = {uid: {} for uid in rigs}
-    for chain in plan.chains:
-        if chain.rig.uid in rigs:
-            reports[chain.rig.uid][chain.item] = _posed(moment, chain, frame)
-    write_poses(moment)
-    for uid, of_rig in reports.items():
-        write_reports(plan.rigs[uid], of_rig)
-    if plan.freed & rigs:
+    for chain in moment.plan.chains:
+        if chain.rig.uid in moment.rigs:
+            moment.poses[chain.rig.uid].reports[chain.item] = _posed(moment, chain, frame)
+    for uid in moment.rigs:
+        write_pose(moment.poses[uid], moment.is_foreign)
+        write_reports(moment.poses[uid])
+    if not moment.plan.freed.isdisjoint(moment.rigs):
         discard()  # Their bones are the animator's again, and Blender's to place.
 
 
@@ -117,7 +115,7 @@ def present(
     """
     plan = current()
     rigs = _held(plan, depsgraph, plan.groups[session_uid(armature)])
-    moment = Snapshot(plan, depsgraph, rigs, set(), rigs, _is_foreign(depsgraph))
+    moment = Snapshot(plan, depsgraph, rigs, set(), set(rigs), _is_foreign(depsgraph))
     for chain in plan.chains:
         if chain.rig.object == armature and chain.item == index:
             task = read(moment, chain)
@@ -165,24 +163,25 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> Snapshot | N
     if not plan.rigs:
         return None
     updated: set[int] = set()
-    touched |= _unseen(plan, depsgraph)
     for update in depsgraph.updates:
         uid = session_uid(update.id)
         updated.add(uid)
         if update.is_updated_geometry:
             touched.add(uid)
+    touched |= _unseen(plan, depsgraph)
     rigs: set[int] = set()
     for uid in plan.rigs.keys() & (updated | touched):
         rigs |= plan.groups[uid]
-    rigs = _held(plan, depsgraph, rigs)
-    if not rigs:
+    held = _held(plan, depsgraph, rigs)
+    if not held:
         return None
+    if is_frame_change:
+        fresh = rigs
+    else:
+        fresh = {uid for uid in held if _has_new_animation(plan, uid, updated)}
     is_foreign = _is_foreign(depsgraph)
-    fresh = (
-        rigs if is_frame_change else {uid for uid in rigs if _has_new_animation(plan, uid, updated)}
-    )
-    touched |= {uid for uid in rigs if is_foreign or plan.poses[uid].is_animated}
-    return Snapshot(plan, depsgraph, rigs, fresh, touched, is_foreign)
+    touched |= {uid for uid in held if is_foreign or plan.poses[uid].is_animated}
+    return Snapshot(plan, depsgraph, held, fresh, touched, is_foreign)
 
 
 def _has_new_animation(plan: Plan, uid: int, updated: set[int]) -> bool:
@@ -206,9 +205,12 @@ def _unseen(plan: Plan, depsgraph: bpy.types.Depsgraph) -> set[int]:
     return {uid for uid in unseen if plan.rigs[uid].object.name in layer.objects}
 
 
-def _held(plan: Plan, depsgraph: bpy.types.Depsgraph, rigs: set[int]) -> set[int]:
-    """Return those of the armatures that the depsgraph holds."""
-    return {uid for uid in rigs if plan.rigs[uid].object.evaluated_get(depsgraph).is_evaluated}
+def _held(
+    plan: Plan, depsgraph: bpy.types.Depsgraph, rigs: set[int]
+) -> dict[int, bpy.types.Object]:
+    """Return the evaluated copies of those of the armatures that the depsgraph holds."""
+    copies = {uid: plan.rigs[uid].object.evaluated_get(depsgraph) for uid in rigs}
+    return {uid: copy for uid, copy in copies.items() if copy.is_evaluated}
 
 
 def _is_foreign(depsgraph: bpy.types.Depsgraph) -> bool:

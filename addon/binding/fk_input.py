@@ -117,7 +117,7 @@ class FkInput:
         self.inputs = self.kept[:]
         self.groups: list[Group] = []
         self._sorted_by: tuple[object, ...] = ()
-        self._saved = [values.tobytes() for values in (self.modes, self.kept, self.written)]
+        self._kept_for: tuple[int, list[Run]] | None = None
 
     @property
     def bones(self) -> bpy.types.bpy_prop_collection[Any]:
@@ -239,27 +239,28 @@ class FkInput:
             return original, None
         return channel_values(mode, quaternion(recorded, kept), original), original
 
-    def keep(self, turned: Sequence[Run], written: array[float]) -> None:
-        """Remember the inputs beside what is written over them; forget those of other bones.
+    def keep(self, turned: Sequence[Run], results: array[float]) -> None:
+        """Keep the inputs on the bones beside what is written over them; forget those of others.
 
         Args:
             turned: The bones that get a solved rotation, as runs of neighbours.
-            written: What all bones get, four numbers a bone.
+            results: What all bones get, four numbers a bone.
         """
+        if results.tobytes() != self.written.tobytes():
+            self.written = results[:]
+            self.bones.foreach_set("fabrik_output", results)
+        kept_for = (self.stamp, list(turned))
+        if kept_for == self._kept_for:
+            return
+        self._kept_for = kept_for
         modes = array("i", [NO_INPUT]) * len(self.modes)
+        kept = self.kept[:]
         for first, last, _ in turned:
             modes[first:last] = self.modes_now[first:last]
-            numbers = slice(first * 4, last * 4)
-            self.kept[numbers] = self.inputs[numbers]
-            self.written[numbers] = written[numbers]
-        self.modes = modes
-
-    def save(self) -> None:
-        """Write what changed to the bones."""
-        now = (self.modes, self.kept, self.written)
-        names = ("fabrik_mode", "fabrik_input", "fabrik_output")
-        for i, (name, values) in enumerate(zip(names, now, strict=True)):
-            saved = values.tobytes()
-            if saved != self._saved[i]:
-                self.bones.foreach_set(name, values)
-                self._saved[i] = saved
+            kept[first * 4 : last * 4] = self.inputs[first * 4 : last * 4]
+        if modes != self.modes:
+            self.modes = modes
+            self.bones.foreach_set("fabrik_mode", modes)
+        if kept.tobytes() != self.kept.tobytes():
+            self.kept = kept
+            self.bones.foreach_set("fabrik_input", kept)

@@ -26,16 +26,17 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     try:
         # Whatever changes what hangs on what makes Blender rebuild its relations, which always
         # updates the scene. Edit Mode and posing update the armature's data.
+        has_new_relations = depsgraph.id_type_updated("SCENE")
         if depsgraph.id_type_updated("ARMATURE"):
             plan.discard(skeletons=True)
-        elif depsgraph.id_type_updated("SCENE"):
+        elif has_new_relations:
             plan.discard()
         if is_frame_change:
             fk_input.forget_earlier()
         elif depsgraph.id_type_updated("ACTION"):
             fk_input.forget_animation()
         evaluate(depsgraph, is_frame_change)
-        if depsgraph.mode == "VIEWPORT" and depsgraph.id_type_updated("SCENE"):
+        if has_new_relations and depsgraph.mode == "VIEWPORT":
             _declare_dependencies()  # Clearing an armature's animation clears our driver as well.
     except Exception:
         _say_once(traceback.format_exc())

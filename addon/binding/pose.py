@@ -10,10 +10,11 @@ from typing import Any, cast
 
 import bpy
 
-from ..core import Frame, Local
+from ..core import WHOLE, Frame, Local, inverse
 from ..core.vectors import ORIGIN, Quat
 from .access import pose_bones, settings
 from .animation import is_animated
+from .chain_plan import Report
 from .fk_input import FkInput
 from .rotation import RotationChannels, Run, channel_values, floats, quaternion, taken
 from .skeleton import Skeleton
@@ -76,9 +77,10 @@ class Pose:
         now: The armature as evaluated.
         is_animated: Whether Blender may change its channels and settings at any frame.
         settings: Those of the armature's constraints, in the list's order.
-        turned: The solved local rotations, by bone.
         runs: The bones that were turned.
         results: What all bones get, four numbers a bone: the FK input, and over it what was solved.
+        reports: How each constraint did.
+        shown: What the constraints show of that.
         stamp: Other numbers whenever an FK input, a location or a scale may be another.
     """
 
@@ -87,24 +89,28 @@ class Pose:
         self.rig = rig
         self.is_animated = is_animated(rig.object)
         self.settings: list[Settings] = []
-        self.turned: dict[int, Quat] = {}
+        self._turns: list[tuple[Sequence[int], array[float]]] = []
         self.runs: list[Run] = []
+        self._turned: dict[int, Quat] = {}
         self.frames: dict[int, Frame] = {}
+        self._undone: tuple[Frame, Frame] = (WHOLE, WHOLE)
+        self.reports: list[Report] = []
+        self.shown: list[Report] = []
         self.stamp = (0, 0)
         self.fk_input = FkInput(rig, posed) if posed else None
         self._columns: list[list[Any]] = []
         self._bits = b""
 
-    def look(self, depsgraph: bpy.types.Depsgraph, is_fresh: bool, is_touched: bool) -> None:
+    def look(self, evaluated: bpy.types.Object, is_fresh: bool, is_touched: bool) -> None:
         """Look at the armature as a depsgraph has it.
 
         Args:
-            depsgraph: Where it is evaluated.
+            evaluated: The evaluated copy.
             is_fresh: As in `FkInput.look`.
             is_touched: Whether anything that `settings` and `stamp` tell of may have changed. What
                 is written without Blender being told of it is found in any case.
         """
-        self.now = Evaluated(self.rig.object.evaluated_get(depsgraph))
+        self.now = Evaluated(evaluated)
         if is_touched or not self.settings or not self._is_as_left():
             self._look(is_fresh)
         if self.fk_input is not None:
@@ -127,9 +133,20 @@ class Pose:
     def start(self, fk_input: FkInput) -> None:
         """Let all bones have their FK input."""
         self.results = fk_input.inputs[:]
-        self.turned.clear()
+        self._turns.clear()
+        self._turned = {}
         self.runs.clear()
         self.frames.clear()
+
+    @property
+    def turned(self) -> dict[int, Quat]:
+        """The solved local rotations, by bone."""
+        for bones, rotations in self._turns:
+            numbers = iter(rotations)
+            turns = zip(numbers, numbers, numbers, numbers, strict=True)
+            self._turned.update(zip(bones, turns, strict=True))
+        self._turns.clear()
+        return self._turned
 
     def _read_settings(self) -> None:
         items = settings(self.now.object).constraints
@@ -144,6 +161,18 @@ class Pose:
         if columns != self._columns:
             self._columns = columns
             self.settings = [Settings(*row) for row in zip(*columns, strict=True)]
+            self.reports = [Report("DISABLED")] * len(items)
+            self.shown = []
+
+    def in_armature(self, world: Frame) -> Frame:
+        """Return the frame of world space in the armature's, given the armature's in world space.
+
+        Raises:
+            ValueError: If the armature is flat or has no finite place.
+        """
+        if world != self._undone[0]:
+            self._undone = (world, inverse(world))
+        return self._undone[1]
 
     def local(self, bone: int) -> Local:
         """Return the local channels of a bone as evaluated."""
@@ -188,9 +217,7 @@ class Pose:
         fk_input = cast(FkInput, self.fk_input)
         self.frames.clear()
         self.runs += runs
-        numbers = iter(rotations)
-        turned = list(zip(numbers, numbers, numbers, numbers, strict=True))
-        self.turned.update(zip(bones, turned, strict=True))
+        self._turns.append((bones, rotations))
         if fk_input.has_only_quaternions:
             # They are on the side of the FK input already: a swing is the short way.
             rounded = array("f", rotations)
@@ -198,8 +225,9 @@ class Pose:
                 end = place + last - first
                 self.results[first * 4 : last * 4] = rounded[place * 4 : end * 4]
             return
-        for bone, rotation in zip(bones, turned, strict=True):
-            values = given = fk_input.of(bone)
+        for bone in bones:
+            rotation, given = self.turned[bone], fk_input.of(bone)
+            values = given
             if rotation != self.given(bone):  # The given numbers of an unmoved bone stay.
                 values = channel_values(fk_input.modes_now[bone], rotation, given)
             self.results[bone * 4 : bone * 4 + len(values)] = array("f", values)

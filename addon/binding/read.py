@@ -9,6 +9,7 @@ also makes it independent of the pose that was there before, to the last bit.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping
 from typing import cast
 
 import bpy
@@ -43,7 +44,7 @@ class Snapshot:
         self,
         plan: Plan,
         depsgraph: bpy.types.Depsgraph,
-        rigs: set[int],
+        rigs: Mapping[int, bpy.types.Object],
         fresh: set[int],
         touched: set[int],
         is_foreign: bool,
@@ -53,7 +54,7 @@ class Snapshot:
         Args:
             plan: What hangs on what.
             depsgraph: Where all input is read from.
-            rigs: The armatures that are solved now.
+            rigs: The armatures that are solved now, as it has evaluated them.
             fresh: Those whose animation was evaluated just now.
             touched: Those that may differ in themselves from when they were looked at last.
             is_foreign: Whether the depsgraph is not the one whose animation Blender flushes to the
@@ -64,12 +65,14 @@ class Snapshot:
         self.rigs = rigs
         self.is_foreign = is_foreign
         self.poses = {uid: plan.poses[uid] for uid in rigs}
-        for uid, pose in self.poses.items():
-            pose.look(depsgraph, uid in fresh, uid in touched)
+        for uid, evaluated in rigs.items():
+            plan.poses[uid].look(evaluated, uid in fresh, uid in touched)
         self._worlds: dict[int, Frame] = {}
 
     def point(self, point: Point) -> Vec:
         """Return where a target or pole stands, in world space."""
+        if point.skeleton is None and point.object.session_uid not in self.plan.carried:
+            return vector(point.object.evaluated_get(self.depsgraph).matrix_world.translation)
         world = self.world(point.object)
         if point.skeleton is None:
             return world[1]
@@ -80,7 +83,8 @@ class Snapshot:
         pose = self.poses.get(rig.uid)
         if pose is None:
             pose = self.poses[rig.uid] = Pose(rig, set())
-            pose.look(self.depsgraph, is_fresh=False, is_touched=True)
+            evaluated = rig.object.evaluated_get(self.depsgraph)
+            pose.look(evaluated, is_fresh=False, is_touched=True)
         if rig.uid not in self.rigs or pose.now.is_at_rest:  # What chains do is not shown at rest.
             return pose.now.frame(bone)
         moved = self.plan.moved[rig.uid]

@@ -12,7 +12,6 @@ from ..core import (
     Goal,
     Posture,
     head_in_parent,
-    inverse,
     point_in,
     pose_chain,
 )
@@ -83,7 +82,7 @@ class Task:
         """
         chain = self.chain
         try:
-            to_armature = inverse(self.world)
+            to_armature = self.pose.in_armature(self.world)
         except ValueError:
             raise ProblemError(
                 f"“{chain.rig.object.name}” is scaled to zero or has no finite place: "

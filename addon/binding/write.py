@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 from array import array
-from typing import Any
 
 from . import animation
 from .access import settings
-from .chain_plan import Report
 from .fk_input import FkInput, Group
 from .pose import Pose
-from .read import Snapshot
 from .rotation import RotationChannels, taken
-from .skeleton import Skeleton
 
 STATES = ("REACHED", "OUT_OF_REACH", "LIMITED", "INVALID", "DISABLED")
 """The constraints' states, by the numbers that Blender stores them as."""
 
 
-def write_poses(moment: Snapshot) -> None:
-    """Write the pose of each solved armature."""
-    for uid in moment.rigs:
-        pose = moment.poses[uid]
-        if pose.fk_input is not None:
-            _write_pose(pose, pose.fk_input, moment.is_foreign)
+def write_pose(pose: Pose, is_foreign: bool) -> None:
+    """Write the pose of a solved armature, and have Blender evaluate it.
 
-
-def _write_pose(pose: Pose, fk_input: FkInput, is_foreign: bool) -> None:
+    Args:
+        pose: What was read and solved.
+        is_foreign: Whether the depsgraph is not the one whose animation Blender flushes to the
+            file's data, as in a render.
+    """
+    fk_input = pose.fk_input
+    if fk_input is None:
+        return
     if is_foreign:
         animation.bring_over(pose.now.object, pose.rig.object)
         fk_input.original = RotationChannels(fk_input.bones)
-    if not write_rotations(pose, fk_input) and _is_evaluated(pose, fk_input):
-        return
-    pose.rig.object.update_tag(refresh={"OBJECT"})
+    if write_rotations(pose, fk_input) or not _is_evaluated(pose, fk_input):
+        # The object's own data is not tagged: it would be copied and evaluated once more.
+        pose.rig.object.update_tag(refresh={"OBJECT"})
 
 
 def write_rotations(pose: Pose, fk_input: FkInput) -> bool:
@@ -47,7 +45,6 @@ def write_rotations(pose: Pose, fk_input: FkInput) -> bool:
             fk_input.bones.foreach_set(group.channel, buffer)
             fk_input.original.buffers[group.channel] = buffer
             has_changed = True
-    fk_input.save()
     return has_changed
 
 
@@ -72,28 +69,25 @@ def _is_evaluated(pose: Pose, fk_input: FkInput) -> bool:
     )
 
 
-def write_reports(rig: Skeleton, reports: dict[int, Report]) -> None:
-    """Write what the panel shows of an armature's constraints, by their place in the list."""
-    items = settings(rig.object).constraints
-    for name, kind, values in (
-        ("state", "i", {item: STATES.index(report.state) for item, report in reports.items()}),
-        ("error", "f", {item: report.error for item, report in reports.items()}),
-        ("iterations_used", "i", {item: report.sweeps for item, report in reports.items()}),
-    ):
-        column: array[Any] = array(kind, bytes(4 * len(items)))
-        items.foreach_get(name, column)
-        present = column[:]
-        for item, value in values.items():
-            column[item] = value
-        if column.tobytes() == present.tobytes():
-            continue
-        if rig.object.override_library is None:
-            items.foreach_set(name, column)
-            continue
-        for item in values:  # Of an override Blender sets nothing at once.
-            if column[item] != present[item]:
-                value = STATES[column[item]] if name == "state" else column[item]
-                setattr(items[item], name, value)
-    for item, report in reports.items():
-        if items[item].message != report.message:
-            items[item].message = report.message
+def write_reports(pose: Pose) -> None:
+    """Write what the panel shows of an armature's constraints."""
+    if pose.reports == pose.shown:
+        return
+    pose.shown = pose.reports[:]
+    items = settings(pose.rig.object).constraints
+    if pose.rig.object.override_library is None:
+        for name, kind, numbers in (
+            ("state", "i", [STATES.index(report.state) for report in pose.reports]),
+            ("error", "f", [report.error for report in pose.reports]),
+            ("iterations_used", "i", [report.sweeps for report in pose.reports]),
+        ):
+            column, present = array(kind, numbers), array(kind, bytes(4 * len(items)))
+            items.foreach_get(name, present)
+            if column.tobytes() != present.tobytes():
+                items.foreach_set(name, column)
+    else:  # Of an override Blender sets nothing all at once.
+        for item, report in zip(items, pose.reports, strict=True):
+            item.state, item.error, item.iterations_used = report.state, report.error, report.sweeps
+    for item, report in zip(items, pose.reports, strict=True):
+        if item.message != report.message:
+            item.message = report.message

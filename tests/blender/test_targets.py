@@ -407,10 +407,9 @@ class TestBones:
 def calls(monkeypatch):
     """Count what is solved, and what is written."""
     import addon.binding.evaluate as evaluation
-    import addon.binding.write as writing
 
     counts = {"solved": 0, "written": 0}
-    solve_task, write_pose = evaluation.solve, writing._write_pose
+    solve_task, write_pose = evaluation.solve, evaluation.write_pose
 
     def solve(task):
         counts["solved"] += 1
@@ -422,7 +421,7 @@ def calls(monkeypatch):
         counts["written"] += before != channels_bits(pose.rig.object)
 
     monkeypatch.setattr(evaluation, "solve", solve)
-    monkeypatch.setattr(writing, "_write_pose", write)
+    monkeypatch.setattr(evaluation, "write_pose", write)
     return counts
 
 
