@@ -13,7 +13,7 @@ from ..core import Posture, Solution, point_in
 from . import animation
 from .access import session_uid
 from .chain_plan import Answer, ChainPlan, ProblemError, Report
-from .plan import Plan, current, discard, is_made
+from .plan import Plan, current, discard, is_empty
 from .read import Snapshot
 from .task import Task, read, solve
 from .write import write_pose, write_reports, write_rotations
@@ -61,7 +61,8 @@ def _answer(plan: Plan, task: Task, frame: float | None) -> Answer:
             break
     else:
         posture = solve(task)
-        error = dist(point_in(task.world, posture.tip), task.target_world)
+        # To a nanometre: what is below that differs from frame to frame, and means nothing.
+        error = round(dist(point_in(task.world, posture.tip), task.target_world), 9)
         message = chain.note or _explanation(task, posture)
         report = Report(posture.state, error, posture.solution.sweeps, message)
         answer = Answer(key, array("d", list(chained.from_iterable(posture.rotations))), report)
@@ -82,7 +83,7 @@ def anticipate(frame: float) -> None:
     that hold anything else than what was written last, are left to that. So are armatures that
     are not animated: those Blender evaluates once in any case.
     """
-    if not is_made():
+    if is_empty():
         return
     plan = current()
     of_rig: dict[int, list[ChainPlan]] = {}
@@ -156,19 +157,18 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> Snapshot | N
     or that this view layer has not shown yet; and all that are solved with it.
     """
     plan = current()
-    touched = plan.stale()
-    if touched:
-        discard()
-        plan = current()
-    if not plan.rigs:
-        return None
     updated: set[int] = set()
+    touched: set[int] = set()
     for update in depsgraph.updates:
         uid = session_uid(update.id)
         updated.add(uid)
         if update.is_updated_geometry:
             touched.add(uid)
-    touched |= _unseen(plan, depsgraph)
+    stale = plan.stale(plan.rigs if is_frame_change else plan.rigs.keys() & updated)
+    if stale:
+        discard()
+        plan = current()
+    touched |= stale | _unseen(plan, depsgraph)
     rigs: set[int] = set()
     for uid in plan.rigs.keys() & (updated | touched):
         rigs |= plan.groups[uid]

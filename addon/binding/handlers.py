@@ -20,17 +20,19 @@ _is_inside = False
 
 def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     global _is_inside
-    if _is_inside:
+    # Whatever changes what hangs on what makes Blender rebuild its relations, which always
+    # updates the scene.
+    has_new_relations = depsgraph.id_type_updated("SCENE")
+    if _is_inside or (plan.is_empty() and not has_new_relations):
         return
     _is_inside = True
     try:
-        # Whatever changes what hangs on what makes Blender rebuild its relations, which always
-        # updates the scene. Edit Mode and posing update the armature's data.
-        has_new_relations = depsgraph.id_type_updated("SCENE")
-        if depsgraph.id_type_updated("ARMATURE"):
-            plan.discard(skeletons=True)
-        elif has_new_relations:
-            plan.discard()
+        # Armatures are updated by Edit Mode, which makes new relations, but also by posing.
+        has_new_armatures = depsgraph.id_type_updated("ARMATURE") and (
+            has_new_relations or plan.is_outdated()
+        )
+        if has_new_relations or has_new_armatures:
+            plan.discard(skeletons=has_new_armatures)
         if is_frame_change:
             fk_input.forget_earlier()
         elif depsgraph.id_type_updated("ACTION"):

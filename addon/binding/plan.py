@@ -7,6 +7,8 @@ undo); and made anew when it is next needed.
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import bpy
@@ -14,9 +16,10 @@ import bpy
 from .access import pose_bones, settings
 from .chain_plan import ChainPlan, resolved
 from .fk_input import NO_INPUT
+from .native import active_constraints
 from .order import Order
 from .pose import Pose
-from .skeleton import Skeleton, forget_skeletons, skeleton_of
+from .skeleton import Skeleton, forget_skeletons, have_skeletons_changed, skeleton_of
 
 
 @dataclass(eq=False, slots=True)
@@ -33,6 +36,7 @@ class Plan:
         keys: For each armature the keys of its constraints, in the list's order.
         freed: The armatures with bones that no chain poses any more and that get their pose back.
         poses: What the armatures hold, looked at again at each update.
+        active: The bones with constraints of Blender's, and the names of those that do something.
         remembered: How many bones' solutions the chains remember.
     """
 
@@ -45,11 +49,18 @@ class Plan:
     keys: dict[int, list[int]] = field(default_factory=dict)
     freed: set[int] = field(default_factory=set)
     poses: dict[int, Pose] = field(default_factory=dict)
+    active: list[tuple[Skeleton, str, list[str]]] = field(default_factory=list)
     remembered: int = 0
 
-    def stale(self) -> set[int]:
+    def has_other_actors(self) -> bool:
+        """Return whether one of Blender's constraints on a bone was turned on or off."""
+        return any(
+            _active(pose_bones(rig.object)[bone]) != names for rig, bone, names in self.active
+        )
+
+    def stale(self, among: Iterable[int]) -> set[int]:
         """Return the armatures whose list a script changed, which Blender tells nobody."""
-        return {uid for uid, rig in self.rigs.items() if _keys(rig.object) != self.keys[uid]}
+        return {uid for uid in among if _keys(self.rigs[uid].object) != self.keys[uid]}
 
 
 _plan: Plan | None = None
@@ -63,9 +74,14 @@ def discard(skeletons: bool = False) -> None:
         forget_skeletons()
 
 
-def is_made() -> bool:
-    """Return whether there is a plan."""
-    return _plan is not None
+def is_outdated() -> bool:
+    """Return whether an armature differs from what the plan was made for."""
+    return have_skeletons_changed() or (_plan is not None and _plan.has_other_actors())
+
+
+def is_empty() -> bool:
+    """Return whether it is known that there are no constraints."""
+    return _plan is not None and not _plan.rigs
 
 
 def current() -> Plan:
@@ -96,6 +112,7 @@ def _make() -> Plan:
         plan.moved[rig.uid] = rig.below(plan.posed[rig.uid])
         plan.keys[rig.uid] = _keyed(ob)
         plan.poses[rig.uid] = Pose(rig, plan.posed[rig.uid])
+        plan.active += [(rig, b.name, _active(b)) for b in pose_bones(ob) if b.constraints]
         if recorded.difference(*[chain.bones for chain in own]):
             plan.freed.add(rig.uid)
     order = Order(chains, plan.posed, plan.moved)
@@ -105,11 +122,15 @@ def _make() -> Plan:
     return plan
 
 
+def _active(bone: bpy.types.PoseBone) -> list[str]:
+    return [con.name for con in active_constraints(bone)]
+
+
 def _keys(ob: bpy.types.Object) -> list[int]:
     items = settings(ob).constraints
-    keys = [0] * len(items)
+    keys = array("i", bytes(4 * len(items)))
     items.foreach_get("key", keys)
-    return keys
+    return keys.tolist()
 
 
 def _keyed(ob: bpy.types.Object) -> list[int]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import bpy
 from mathutils import Matrix, Vector
@@ -29,6 +31,7 @@ class Skeleton:
         self.index = {name: i for i, name in enumerate(self.names)}
         parents = [bone.parent for bone in bones]
         self.parents = [-1 if bone is None else self.index[bone.name] for bone in parents]
+        self.fixed = _fixed(armature)
         self._bones: dict[int, Bone] = {}
 
     def bone(self, i: int) -> Bone:
@@ -62,6 +65,25 @@ class Skeleton:
             verdict = hangs.get(i, True)
             hangs.update(dict.fromkeys((*path, i), verdict))
         return {i for i, verdict in hangs.items() if verdict}
+
+
+def _fixed(armature: bpy.types.Object) -> tuple[object, ...]:
+    """Return the names and rests of all bones: what may change without new relations."""
+    rests = cast(bpy.types.Armature, armature.data).bones
+    columns: list[object] = [pose_bones(armature).keys()]
+    for name, kind, size in (
+        ("matrix_local", "f", 16),
+        ("length", "f", 1),
+        ("inherit_scale", "i", 1),
+    ):
+        column = array(kind, bytes(4 * size * len(rests)))
+        rests.foreach_get(name, column)
+        columns.append(column.tobytes())
+    for name in ("use_inherit_rotation", "use_local_location"):
+        flags = [False] * len(rests)
+        rests.foreach_get(name, flags)
+        columns.append(flags)
+    return tuple(columns)
 
 
 def _rest(bone: bpy.types.Bone) -> Bone:
@@ -105,6 +127,11 @@ _skeletons: dict[int, Skeleton] = {}
 def forget_skeletons() -> None:
     """Read armatures anew: their rest poses may have changed, or references to them died."""
     _skeletons.clear()
+
+
+def have_skeletons_changed() -> bool:
+    """Return whether bones were renamed, or anything else that is known of them has changed."""
+    return any(known.fixed != _fixed(known.object) for known in _skeletons.values())
 
 
 def skeleton_of(armature: bpy.types.Object) -> Skeleton:

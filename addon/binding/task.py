@@ -106,10 +106,9 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
         return None
     if chain.problem or chain.target is None:
         raise ProblemError(chain.problem)
-    numbers = (settings.influence, settings.tolerance, settings.pole_angle)
-    if not all(isfinite(number) for number in numbers):
+    if not isfinite(settings.influence + settings.tolerance + settings.pole_angle):
         raise ProblemError("A setting is not a number: type Influence, Tolerance and Pole Angle in")
-    if SOLVER_NAMES[settings.solver] == "TWO_BONE" and len(chain.bones) != 2:
+    if len(chain.bones) != 2 and SOLVER_NAMES[settings.solver] == "TWO_BONE":
         raise ProblemError(
             f"Two Bone needs a chain of 2 bones, and this one has {len(chain.bones)}: "
             "set Chain Length to 2 or choose another solver"
@@ -149,6 +148,6 @@ def solve(task: Task) -> Posture:
 
 
 def _finite(point: Vec, source: Point | None) -> Vec:
-    if source is not None and not all(isfinite(number) for number in point):
+    if source is not None and not isfinite(point[0] + point[1] + point[2]):
         raise ProblemError(f"“{source.object.name}” has no finite place: check its transform")
     return point

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from . import animation
 from .access import settings
+from .chain_plan import Report
 from .fk_input import FkInput, Group
 from .pose import Pose
 from .rotation import RotationChannels, taken
+
+if TYPE_CHECKING:
+    from .properties import FabrikConstraint
 
 STATES = ("REACHED", "OUT_OF_REACH", "LIMITED", "INVALID", "DISABLED")
 """The constraints' states, by the numbers that Blender stores them as."""
@@ -71,23 +77,40 @@ def _is_evaluated(pose: Pose, fk_input: FkInput) -> bool:
 
 def write_reports(pose: Pose) -> None:
     """Write what the panel shows of an armature's constraints."""
-    if pose.reports == pose.shown:
+    reports, shown = pose.reports, pose.shown
+    if reports == shown:
         return
-    pose.shown = pose.reports[:]
+    pose.shown = reports[:]
     items = settings(pose.rig.object).constraints
-    if pose.rig.object.override_library is None:
-        for name, kind, numbers in (
-            ("state", "i", [STATES.index(report.state) for report in pose.reports]),
-            ("error", "f", [report.error for report in pose.reports]),
-            ("iterations_used", "i", [report.sweeps for report in pose.reports]),
-        ):
-            column, present = array(kind, numbers), array(kind, bytes(4 * len(items)))
-            items.foreach_get(name, present)
-            if column.tobytes() != present.tobytes():
-                items.foreach_set(name, column)
-    else:  # Of an override Blender sets nothing all at once.
-        for item, report in zip(items, pose.reports, strict=True):
-            item.state, item.error, item.iterations_used = report.state, report.error, report.sweeps
-    for item, report in zip(items, pose.reports, strict=True):
-        if item.message != report.message:
-            item.message = report.message
+    if not shown or pose.rig.object.override_library is not None:
+        for item, report in zip(items, reports, strict=True):
+            _write_report(item, report)
+        return
+    for i, report in enumerate(reports):
+        if report.message != shown[i].message:
+            items[i].message = report.message
+    before = _columns(shown)
+    for name, column in _columns(reports).items():
+        if column != before[name]:
+            items.foreach_set(name, column)
+
+
+def _write_report(item: FabrikConstraint, report: Report) -> None:
+    """Write one report, where it is not known what is there or nothing is set all at once."""
+    if item.state != report.state:
+        item.state = report.state
+    if item.error != array("f", [report.error])[0]:
+        item.error = report.error
+    if item.iterations_used != report.sweeps:
+        item.iterations_used = report.sweeps
+    if item.message != report.message:
+        item.message = report.message
+
+
+def _columns(reports: Sequence[Report]) -> dict[str, array[Any]]:
+    """Return what is shown as numbers, by property, as Blender stores it."""
+    return {
+        "state": array("i", [STATES.index(report.state) for report in reports]),
+        "error": array("f", [report.error for report in reports]),
+        "iterations_used": array("i", [report.sweeps for report in reports]),
+    }
