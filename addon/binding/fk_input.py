@@ -2,8 +2,8 @@
 
 The solution is written into the same channels that hold the input. A channel that is animated gets
 its input back from Blender whenever its animation is evaluated. For all others the input is kept
-on the bone (`PoseBone.fabrik_input`), beside what was written last (`fabrik_output`): a channel
-that holds anything else was set by somebody, and that is the new input.
+in the armature's record, beside what was written last: a channel that holds anything else was set
+by somebody, and that is the new input.
 """
 
 from __future__ import annotations
@@ -18,22 +18,18 @@ import bpy
 
 from . import animation
 from .access import pose_bones
+from .record import NO_INPUT, Record
 from .rotation import (
     QUATERNION,
     RotationChannels,
     Run,
     channel_of,
     channel_values,
-    floats,
-    integers,
     quaternion,
     runs_of,
     taken,
 )
 from .skeleton import Skeleton
-
-NO_INPUT = -100
-"""`PoseBone.fabrik_mode` of a bone that holds its own pose and no solved one."""
 
 SAME_TURN = 1e-4
 """Rotations in two rotation modes that differ by less, in radians, are the same one converted."""
@@ -91,8 +87,8 @@ class Group:
 class FkInput:
     """The FK input of the bones of one armature that chains pose, followed through updates.
 
-    What is kept on the bones is read once. Only we write it; whatever else brings other values
-    there (undo, files, Edit Mode) makes a new plan.
+    The record is read once. Only we write it; whatever else brings other values there (undo, files,
+    Edit Mode) makes a new plan.
 
     Attributes:
         inputs: The FK input, four numbers a bone, in the channel of its rotation mode.
@@ -107,17 +103,13 @@ class FkInput:
         self.rig = rig
         self.posed = sorted(posed)
         self.stamp = 0
-        bones = self.bones
-        self.original = RotationChannels(bones)
+        self.record = Record(rig.object)
+        self.original = RotationChannels(self.bones)
         self.modes_now = self.original.modes
         self.has_only_quaternions = False
-        self.modes = integers(bones, "fabrik_mode")
-        self.kept = floats(bones, "fabrik_input", 4)
-        self.written = floats(bones, "fabrik_output", 4)
-        self.inputs = self.kept[:]
+        self.inputs = self.record.kept[:]
         self.groups: list[Group] = []
         self._sorted_by: tuple[object, ...] = ()
-        self._kept_for: tuple[int, list[Run]] | None = None
 
     @property
     def bones(self) -> bpy.types.bpy_prop_collection[Any]:
@@ -187,7 +179,7 @@ class FkInput:
         mode, size = self.modes_now[bone], group.size
         values = self.original.buffer(group.channel, size)
         original = values[bone * size : bone * size + size].tolist()
-        kept, written = self._record(bone, mode, original)
+        kept, written = self._recorded(bone, mode, original)
         if not keyed and not driven:
             return self._unanimated(bone, original, kept[:size], written and written[:size])
         free = [i for i in range(size) if i not in keyed and i not in driven]
@@ -218,15 +210,15 @@ class FkInput:
         earlier[tuple(written)] = kept
         return earlier.get(tuple(present), present)
 
-    def _record(
+    def _recorded(
         self, bone: int, mode: int, original: list[float]
     ) -> tuple[list[float], list[float] | None]:
         """Return the kept input and what was written with it, None if nothing was."""
-        recorded = self.modes[bone]
+        recorded = self.record.modes[bone]
         if recorded == NO_INPUT:
             return original, None
-        kept = self.kept[bone * 4 : bone * 4 + 4].tolist()
-        written = self.written[bone * 4 : bone * 4 + 4].tolist()
+        kept = self.record.kept[bone * 4 : bone * 4 + 4].tolist()
+        written = self.record.written[bone * 4 : bone * 4 + 4].tolist()
         if recorded == mode:
             return kept, written
         if recorded > 0 and mode > 0 and written[:3] == original:
@@ -240,27 +232,13 @@ class FkInput:
         return channel_values(mode, quaternion(recorded, kept), original), original
 
     def keep(self, turned: Sequence[Run], results: array[float]) -> None:
-        """Keep the inputs on the bones beside what is written over them; forget those of others.
+        """Keep the inputs beside what is written over them; forget those of other bones.
 
         Args:
             turned: The bones that get a solved rotation, as runs of neighbours.
             results: What all bones get, four numbers a bone.
         """
-        if results.tobytes() != self.written.tobytes():
-            self.written = results[:]
-            self.bones.foreach_set("fabrik_output", results)
-        kept_for = (self.stamp, list(turned))
-        if kept_for == self._kept_for:
-            return
-        self._kept_for = kept_for
-        modes = array("i", [NO_INPUT]) * len(self.modes)
-        kept = self.kept[:]
+        modes = array("i", [NO_INPUT]) * len(self.modes_now)
         for first, last, _ in turned:
             modes[first:last] = self.modes_now[first:last]
-            kept[first * 4 : last * 4] = self.inputs[first * 4 : last * 4]
-        if modes != self.modes:
-            self.modes = modes
-            self.bones.foreach_set("fabrik_mode", modes)
-        if kept.tobytes() != self.kept.tobytes():
-            self.kept = kept
-            self.bones.foreach_set("fabrik_input", kept)
+        self.record.save(modes, self.inputs, results)

@@ -15,10 +15,10 @@ import bpy
 
 from .access import pose_bones, settings
 from .chain_plan import ChainPlan, resolved
-from .fk_input import NO_INPUT
 from .native import active_constraints
 from .order import Order
 from .pose import Pose
+from .record import NO_INPUT, Record
 from .skeleton import Skeleton, forget_skeletons, have_skeletons_changed, skeleton_of
 
 
@@ -143,7 +143,6 @@ def _keyed(ob: bpy.types.Object) -> list[int]:
 
 
 def _recorded(ob: bpy.types.Object) -> set[int]:
-    bones = pose_bones(ob)
-    modes = [NO_INPUT] * len(bones)
-    bones.foreach_get("fabrik_mode", modes)
-    return {i for i, mode in enumerate(modes) if mode != NO_INPUT}
+    if not settings(ob).record:
+        return set()
+    return {i for i, mode in enumerate(Record(ob).modes) if mode != NO_INPUT}

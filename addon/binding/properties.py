@@ -1,8 +1,8 @@
 """The settings and results that an armature object carries, under the public names.
 
-They live on the object because only there Blender can key them from the interface. What is kept
-for each bone are plain properties of the pose bone, so that renaming, duplicating, deleting, undo
-and library overrides of bones treat them as they treat the bone.
+They live on the object because only there Blender can key them from the interface. What each bone
+carries are plain properties of the pose bone, so that renaming, duplicating, deleting, undo and
+library overrides of bones treat them as they treat the bone.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from bpy.props import (
     CollectionProperty,
     EnumProperty,
     FloatProperty,
-    FloatVectorProperty,
     IntProperty,
     PointerProperty,
     StringProperty,
 )
 
 from . import dependencies, plan
-from .fk_input import NO_INPUT
+from .record import NO_PLACE
 
 SOLVER_ITEMS = (
     ("FABRIK", "FABRIK", "Reach by dragging the joints back and forth; for chains of any length"),
@@ -246,6 +245,7 @@ class FabrikSettings(bpy.types.PropertyGroup):
     if TYPE_CHECKING:
         constraints: bpy.types.bpy_prop_collection_idprop[FabrikConstraint]
         active_index: int
+        record: bytes
     else:
         constraints: CollectionProperty(
             name="FABRIK Constraints",
@@ -259,6 +259,13 @@ class FabrikSettings(bpy.types.PropertyGroup):
             options=FIXED,
             override=OVERRIDABLE,
         )
+        record: StringProperty(
+            name="Record",
+            description="FK input of the solved bones, and what was written over it",
+            subtype="BYTE_STRING",
+            options={"HIDDEN"},
+            override=OVERRIDABLE,
+        )
 
 
 CLASSES = (FabrikConstraint, FabrikSettings)
@@ -267,22 +274,10 @@ CLASSES = (FabrikConstraint, FabrikSettings)
 def _bone_properties() -> dict[str, object]:
     hidden: dict[str, Any] = {"options": {"HIDDEN"}, "override": OVERRIDABLE}
     return {
-        "fabrik_input": FloatVectorProperty(
-            name="FK Input",
-            description="Rotation of the bone as it was posed, in the numbers of its rotation mode",
-            size=4,
-            **hidden,
-        ),
-        "fabrik_output": FloatVectorProperty(
-            name="Solved Rotation",
-            description="Rotation that was written last; another one was turned by hand",
-            size=4,
-            **hidden,
-        ),
-        "fabrik_mode": IntProperty(
-            name="Rotation Mode",
-            description="Rotation mode in which the FK input and the solved rotation are kept",
-            default=NO_INPUT,
+        "fabrik_place": IntProperty(
+            name="Place in the Record",
+            description="Where the armature's record keeps the FK input of the bone",
+            default=NO_PLACE,
             **hidden,
         ),
         "fabrik_name": StringProperty(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import animation
 from .access import settings
@@ -15,9 +14,6 @@ from .rotation import RotationChannels, taken
 
 if TYPE_CHECKING:
     from .properties import FabrikConstraint
-
-STATES = ("REACHED", "OUT_OF_REACH", "LIMITED", "INVALID", "DISABLED")
-"""The constraints' states, by the numbers that Blender stores them as."""
 
 
 def write_pose(pose: Pose, is_foreign: bool) -> None:
@@ -76,27 +72,21 @@ def _is_evaluated(pose: Pose, fk_input: FkInput) -> bool:
 
 
 def write_reports(pose: Pose) -> None:
-    """Write what the panel shows of an armature's constraints."""
+    """Write what the panel shows of an armature's constraints.
+
+    One by one: were they set all at once, Blender would take the armature for changed.
+    """
     reports, shown = pose.reports, pose.shown
     if reports == shown:
         return
     pose.shown = reports[:]
     items = settings(pose.rig.object).constraints
-    if not shown or pose.rig.object.override_library is not None:
-        for item, report in zip(items, reports, strict=True):
-            _write_report(item, report)
-        return
     for i, report in enumerate(reports):
-        if report.message != shown[i].message:
-            items[i].message = report.message
-    before = _columns(shown)
-    for name, column in _columns(reports).items():
-        if column != before[name]:
-            items.foreach_set(name, column)
+        if not shown or report != shown[i]:
+            _write_report(items[i], report)
 
 
 def _write_report(item: FabrikConstraint, report: Report) -> None:
-    """Write one report, where it is not known what is there or nothing is set all at once."""
     if item.state != report.state:
         item.state = report.state
     if item.error != array("f", [report.error])[0]:
@@ -105,12 +95,3 @@ def _write_report(item: FabrikConstraint, report: Report) -> None:
         item.iterations_used = report.sweeps
     if item.message != report.message:
         item.message = report.message
-
-
-def _columns(reports: Sequence[Report]) -> dict[str, array[Any]]:
-    """Return what is shown as numbers, by property, as Blender stores it."""
-    return {
-        "state": array("i", [STATES.index(report.state) for report in reports]),
-        "error": array("f", [report.error for report in reports]),
-        "iterations_used": array("i", [report.sweeps for report in reports]),
-    }
