@@ -19,6 +19,10 @@ help:  ## list the targets
 demo:  ## show what the add-on does, with the newest Blender this machine's Python allows
 	$(call env,bpy-$$($(PYTHON) tools/environment.py newest)) samples/demo.py
 
+.PHONY: bench
+bench: wheels  ## measure beside Blender's own IK, in minutes; writes docs/benchmarks/
+	export PYTHONPATH="$(CURDIR)/build/compiled" && $(call env,bpy-$$($(PYTHON) tools/environment.py newest)) benchmarks/run.py --to docs/benchmarks
+
 .PHONY: test
 test: $(if $(BLENDER),test-real,test-core test-newest)  ## run the tests; BLENDER=… runs them in that real Blender
 
@@ -29,6 +33,10 @@ test-all: $(filter-out $(SKIP),test-core $(WHEELS:%=test-wheel-%))  ## run the t
 .PHONY: test-core
 test-core:
 	$(call env,core) -m pytest tests/core $(PYTEST)
+
+.PHONY: test-compiled
+test-compiled: wheels  ## the solver's tests once more, with the compiled solver if there can be one
+	export PYTHONPATH="$(CURDIR)/build/compiled" && $(call env,core) -m pytest tests/core $(PYTEST)
 
 .PHONY: test-newest
 test-newest:
@@ -47,8 +55,12 @@ test-install: package  ## install the built zip in BLENDER=… and use it
 	rm -rf build/user && mkdir -p build/user
 	BLENDER_USER_RESOURCES="$(CURDIR)/build/user" $(real) tests/install.py -- dist/*.zip
 
+.PHONY: wheels
+wheels:  ## compile the solver for the Pythons of Blender that this machine can build for
+	$(call env,core) tools/wheel.py
+
 .PHONY: package
-package:  ## build and validate dist/fabrik_ik-….zip
+package: wheels  ## build and validate dist/fabrik_ik-….zip
 	$(call env,bpy-$$($(PYTHON) tools/environment.py newest)) tools/package.py
 
 .PHONY: samples

@@ -5,8 +5,12 @@ blender --background --factory-startup --python-exit-code 1 --python tests/insta
 The caller sets BLENDER_USER_RESOURCES to a temporary folder: this installs for good.
 """
 
+import importlib
+import io
 import os
 import sys
+import sysconfig
+import zipfile
 from pathlib import Path
 
 import bpy
@@ -21,6 +25,21 @@ def install(package: Path) -> None:
     )
     assert MODULE in bpy.context.preferences.addons, "the extension is not enabled"
     assert hasattr(bpy.types.Object, "fabrik"), "Object.fabrik does not exist"
+
+
+def is_compiled_for_this(package: Path) -> bool:
+    """Tell whether the zip has the solver compiled for this Blender's Python and platform."""
+    library = f"fabrik_ik_core__mypyc{sysconfig.get_config_var('EXT_SUFFIX')}"
+    with zipfile.ZipFile(package) as archive:
+        wheels = [archive.read(name) for name in archive.namelist() if name.endswith(".whl")]
+    return any(library in zipfile.ZipFile(io.BytesIO(wheel)).namelist() for wheel in wheels)
+
+
+def check_it_runs_compiled(package: Path) -> None:
+    """The compiled solver is used if the zip has one that fits."""
+    core = importlib.import_module(f"{MODULE}.core")
+    print(f"The solver runs {'compiled' if core.COMPILED else 'interpreted'}.")
+    assert is_compiled_for_this(package) == core.COMPILED, "the zip's compiled solver is not used"
 
 
 def make_armature() -> bpy.types.Object:
@@ -77,7 +96,9 @@ def disable() -> None:
 if __name__ == "__main__":
     # Blender only counts an error as one (--python-exit-code) if it leaves the script.
     assert "BLENDER_USER_RESOURCES" in os.environ, "set BLENDER_USER_RESOURCES to an empty folder"
-    install(Path(sys.argv[sys.argv.index("--") + 1]).resolve())
+    zipped = Path(sys.argv[sys.argv.index("--") + 1]).resolve()
+    install(zipped)
+    check_it_runs_compiled(zipped)
     check_it_reaches()
     disable()
     print(f"Installed, used and disabled in Blender {bpy.app.version_string}: all is well.")

@@ -29,8 +29,10 @@ FOLDER = ROOT / ".venv"
 # The one place where the versions of all tools are pinned.
 TESTS = ("pytest==9.2.0", "hypothesis==6.170.15")
 PICTURES = ("Pillow==13.0.0",)
+BENCH = ("matplotlib==3.11.2",)
 STUBS = ("fake-bpy-module==20261026", "numpy==2.2.6")
 CHECKS = ("ruff==0.17.5", "pyright[nodejs]==1.1.414")
+COMPILER = ("mypy[mypyc]==2.4.1", "setuptools==84.2.1")
 UV = ("uv==0.13.8",)
 
 
@@ -49,10 +51,10 @@ class Environment(NamedTuple):
 ANY = ("3.13", "3.11", "3.12", "3.14")
 ENVIRONMENTS = {
     "core": Environment(ANY, TESTS),
-    "tools": Environment(ANY, CHECKS + STUBS + PICTURES),
+    "tools": Environment(ANY, CHECKS + STUBS + PICTURES + BENCH),
     "bpy-4.2": Environment(("3.11",), ("bpy==4.2.*", *TESTS, *PICTURES)),
-    "bpy-4.5": Environment(("3.11",), ("bpy==4.5.*", *TESTS, *PICTURES)),
-    "bpy-5.2": Environment(("3.13",), ("bpy==5.2.*", *TESTS, *PICTURES)),
+    "bpy-4.5": Environment(("3.11",), ("bpy==4.5.*", *TESTS, *PICTURES, *BENCH)),
+    "bpy-5.2": Environment(("3.13",), ("bpy==5.2.*", *TESTS, *PICTURES, *BENCH)),
     "uv": Environment((), UV),
 }
 NEWEST_FIRST = ("5.2", "4.5")
@@ -74,13 +76,13 @@ def run(*command: str | Path) -> str:
     ).stdout
 
 
-def is_python(command: str | Path, version: str) -> bool:
-    """Tell whether a command is a Python of this version that can make environments.
+def is_python(command: str | Path, version: str, needs: str) -> bool:
+    """Tell whether a command is a Python of this version in which the statements ``needs`` work.
 
     Asking is the only sure way: a name on the PATH may be a shim of a version manager that leads
-    nowhere, and some systems split `venv` off into a package of its own.
+    nowhere, and some systems split parts of Python off into packages of their own.
     """
-    question = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"
+    question = f"import sys; print('%d.%d' % sys.version_info[:2]); {needs}"
     try:
         answer = subprocess.run(
             [str(command), "-c", question],
@@ -94,8 +96,13 @@ def is_python(command: str | Path, version: str) -> bool:
     return answer.returncode == 0 and answer.stdout.strip() == version
 
 
-def find_python(version: str) -> str | None:
-    """Return a Python of this version that is on the machine, if there is one."""
+def find_python(version: str, needs: str = "import venv, ensurepip") -> str | None:
+    """Return a Python of this version that is on the machine, if there is one.
+
+    Args:
+        version: Such as ``3.13``.
+        needs: Python statements that raise an error if something is missing there.
+    """
     names = (shutil.which(name) for name in (f"python{version}", "python3", "python"))
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
     candidates = [
@@ -103,7 +110,7 @@ def find_python(version: str) -> str | None:
         *(name for name in names if name),
         *(str(path) for path in sorted(pyenv.glob(f"{version}*/bin/python"), reverse=True)),
     ]
-    return next((path for path in candidates if is_python(path, version)), None)
+    return next((path for path in candidates if is_python(path, version, needs)), None)
 
 
 def fetch_python(version: str) -> str:
@@ -199,17 +206,27 @@ def packages_for(blender: str) -> Path:
         version = re.findall(r"its Python is (\d+\.\d+)\.", answer)[0]
     except (OSError, subprocess.CalledProcessError, IndexError):
         raise SetupError(f"{blender} could not be started as Blender.") from None
-    folder = FOLDER / f"packages-{version}"
+    return packages("packages", version, TESTS)
+
+
+def packages(name: str, version: str, requirements: tuple[str, ...]) -> Path:
+    """Return a folder of packages for a Python of this version, filled if need be.
+
+    Raises:
+        SetupError: pip could not install them.
+    """
+    folder = FOLDER / f"{name}-{version}"
 
     def fill() -> None:
         pip = (python_of("core"), "-m", "pip", "install", "--quiet")
         kind = ("--python-version", version, "--only-binary=:all:")
         try:
-            run(*pip, *kind, "--target", folder, *TESTS)
+            run(*pip, *kind, "--target", folder, *requirements)
         except subprocess.CalledProcessError as error:
-            raise SetupError(f"could not install pytest for {blender}: {error}") from None
+            what = " ".join(requirements)
+            raise SetupError(f"could not install {what} for Python {version}: {error}") from None
 
-    make_once(folder, " ".join(TESTS), fill)
+    make_once(folder, " ".join(requirements), fill)
     return folder
 
 

@@ -1,7 +1,7 @@
 """Build the extension's zip with Blender's own tool, and have it validated before and after.
 
 The tool is taken out of the `bpy` wheel of the Python that runs this script; Blender itself is not
-started. Prints the path of the zip.
+started. Prints the path of the zip. The compiled solver goes in if `make wheels` has made it.
 """
 
 import shutil
@@ -13,6 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 STAGE = ROOT / "build" / "fabrik_ik"
+WHEELS = ROOT / "build" / "wheels"
 DIST = ROOT / "dist"
 
 
@@ -31,8 +32,17 @@ def stage() -> None:
     """Lay out the package: the builder wants `__init__.py` beside the manifest."""
     shutil.rmtree(STAGE, ignore_errors=True)
     shutil.copytree(ROOT / "addon", STAGE, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
-    for name in ("blender_manifest.toml", "LICENSE"):
-        shutil.copy(ROOT / name, STAGE)
+    shutil.copy(ROOT / "LICENSE", STAGE)
+    wheels = sorted(WHEELS.glob("*.whl"))
+    manifest = (ROOT / "blender_manifest.toml").read_text(encoding="utf-8")
+    if wheels:
+        # Without `platforms`: where no wheel fits, Blender skips them all and installs the rest.
+        listed = "".join(f'  "./wheels/{wheel.name}",\n' for wheel in wheels)
+        manifest += f"\nwheels = [\n{listed}]\n"
+        (STAGE / "wheels").mkdir()
+    for wheel in wheels:
+        shutil.copy(wheel, STAGE / "wheels")
+    (STAGE / "blender_manifest.toml").write_text(manifest, encoding="utf-8")
 
 
 def make_reproducible(package: Path) -> None:

@@ -69,7 +69,7 @@ def _answer(plan: Plan, task: Task, frame: float | None) -> Answer:
     known[None] = answer
     if frame in known:
         known[frame] = answer
-    elif frame is not None and plan.remembered < MOST_REMEMBERED:
+    elif task.pose.is_animated and frame is not None and plan.remembered < MOST_REMEMBERED:
         plan.remembered += len(chain.bones)
         known[frame] = answer
     return answer
@@ -168,7 +168,9 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> Snapshot | N
     if stale:
         discard()
         plan = current()
-    touched |= stale | _unseen(plan, depsgraph)
+    touched |= stale
+    if not is_frame_change:
+        touched |= _unseen(plan, depsgraph)
     rigs: set[int] = set()
     for uid in plan.rigs.keys() & (updated | touched):
         rigs |= plan.groups[uid]

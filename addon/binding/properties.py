@@ -27,6 +27,7 @@ SOLVER_ITEMS = (
     ("FABRIK", "FABRIK", "Reach by dragging the joints back and forth; for chains of any length"),
     ("TWO_BONE", "Two Bone", "Exact limb of two bones, solved without iteration"),
     ("CCD", "CCD", "Turn one joint after the other, from the tip to the root; curls chains up"),
+    ("TEXTBOOK", "FABRIK as Published", "Drag the joints until they arrive; slow near full reach"),
 )
 
 STATE_ITEMS = (

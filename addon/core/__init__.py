@@ -1,16 +1,29 @@
 """The solver: joint positions, then bone rotations, in plain Python on tuples of floats.
 
 Nothing in this package imports bpy, mathutils or numpy, so it runs, is tested and can be compiled
-without Blender.
+without Blender. Where a compiled copy of it is installed, that one is what runs (`compiled`). Its
+classes are other ones than those of the modules beside this file: take classes, and functions that
+are given them, from here only.
 """
+
+from typing import TYPE_CHECKING
 
 from .bones import Bone, Local, bone_frame, head_in_parent
 from .chain import Chain, Goal, Solution, State
+from .compiled import COMPILED
 from .frames import WHOLE, Frame, frame_in, inverse, point_in
 from .pose import ChainInput, Posture, chain_frames, pose_chain
 from .solve import SOLVERS, solve
 
+if COMPILED and not TYPE_CHECKING:  # it is the same, so its types are those from above
+    from fabrik_ik_core.bones import Bone, Local, bone_frame, head_in_parent
+    from fabrik_ik_core.chain import Chain, Goal, Solution, State
+    from fabrik_ik_core.frames import WHOLE, Frame, frame_in, inverse, point_in
+    from fabrik_ik_core.pose import ChainInput, Posture, chain_frames, pose_chain
+    from fabrik_ik_core.solve import SOLVERS, solve
+
 __all__ = [
+    "COMPILED",
     "SOLVERS",
     "WHOLE",
     "Bone",

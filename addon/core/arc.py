@@ -1,7 +1,7 @@
 """The chain as an arc: one and the same angle at all its joints."""
 
 from collections.abc import Sequence
-from math import cos, hypot, pi, sin, sqrt
+from math import cos, fsum, hypot, pi, sin, sqrt
 
 from .vectors import Vec, add, scaled
 
@@ -44,7 +44,7 @@ def _arc_angle(lengths: Sequence[float], chord: float) -> float:
     count, low, high = len(lengths), 0.0, _nearest_angle(lengths)
     if hypot(*_flat_arc(lengths, high)[-1]) >= chord:
         return high
-    angle = min(high, sqrt(24.0 * max(0.0, sum(lengths) - chord) / max(1, count * count - 1)))
+    angle = min(high, sqrt(24.0 * max(0.0, fsum(lengths) - chord) / max(1, count * count - 1)))
     for _ in range(60):
         x, y, dx, dy = _tip_motion(lengths, angle)
         span = hypot(x, y)

@@ -5,7 +5,7 @@ Everything here is measured from the root, which is the origin, and the chain is
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import cos, hypot, sin
+from math import cos, hypot, sin, sqrt
 
 from .arc import arc
 from .vectors import (
@@ -33,7 +33,10 @@ ON_AXIS = 1e-6
 
 def chain_axis(joints: Sequence[Vec]) -> Vec:
     """Return the direction from the root to the tip, or of the first bone that has one."""
-    for a, b in ((joints[0], joints[-1]), *pairwise(joints)):
+    axis = unit(sub(joints[-1], joints[0]))
+    if axis is not None:
+        return axis
+    for a, b in pairwise(joints):
         axis = unit(sub(b, a))
         if axis is not None:
             return axis
@@ -56,14 +59,33 @@ def started(
     tip, the more it starts as it stands, so that the answer has no jump.
     """
     axis = chain_axis(joints)
+    aside = _farthest_from(axis, joints)
+    if aside >= STRAIGHT:
+        return list(joints)
     moved = length(sub(target, joints[-1]))
-    keep = max(length(across(joint, axis)) for joint in joints) / STRAIGHT
+    keep = aside / STRAIGHT
     if moved < tolerance:
         keep = max(keep, 1.0 - moved / tolerance)
     if keep >= 1.0:
         return list(joints)
     bow = arc(lengths, axis, _side(bends, axis), length(target))
     return with_lengths([mix(a, b, keep) for a, b in zip(bow, joints, strict=True)], lengths)
+
+
+def _farthest_from(axis: Vec, joints: Sequence[Vec]) -> float:
+    """Return how far the joints stand off the axis, at most `STRAIGHT`: then others do not matter.
+
+    Nearly all chains are bent at their first joints already.
+    """
+    ax, ay, az = axis
+    farthest = 0.0
+    for x, y, z in joints:
+        along = x * ax + y * ay + z * az
+        dx, dy, dz = x - ax * along, y - ay * along, z - az * along
+        farthest = max(farthest, dx * dx + dy * dy + dz * dz)
+        if farthest >= STRAIGHT * STRAIGHT:
+            return STRAIGHT
+    return sqrt(farthest)
 
 
 def with_lengths(joints: Sequence[Vec], lengths: Sequence[float]) -> list[Vec]:

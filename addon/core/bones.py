@@ -57,17 +57,24 @@ class Bone:
 
 
 @final
-@dataclass(slots=True)
 class Local:
     """The local channels of a posed bone: location, unit quaternion and scale.
 
-    Not frozen, which would make it three times as slow to build, and each frame builds many.
-    Nothing changes one.
+    Never changed once made. It is no frozen dataclass because each frame makes many: that would
+    take three times as long, and five times compiled.
     """
 
-    location: Vec = ORIGIN
-    rotation: Quat = NO_TURN
-    scale: Vec = NO_STRETCH
+    __slots__ = ("location", "rotation", "scale")
+    location: Vec
+    rotation: Quat
+    scale: Vec
+
+    def __init__(
+        self, location: Vec = ORIGIN, rotation: Quat = NO_TURN, scale: Vec = NO_STRETCH
+    ) -> None:
+        self.location = location
+        self.rotation = rotation
+        self.scale = scale
 
 
 def bone_frame(bone: Bone, local: Local, parent: Frame) -> Frame:

@@ -1,7 +1,8 @@
 """What a solver is given and what it answers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import dist, isfinite
+from math import dist, fsum, isfinite
 from typing import Literal
 
 Point = tuple[float, ...]
@@ -33,9 +34,14 @@ class Chain:
         if len(self.joints) < 2:
             raise ValueError("a chain needs at least one bone, which is two joints")
         dimension = len(self.joints[0])
-        if dimension not in (2, 3) or any(len(joint) != dimension for joint in self.joints):
+        if dimension not in (2, 3) or {len(joint) for joint in self.joints} != {dimension}:
             raise ValueError("all joints of a chain need 2 coordinates, or all need 3")
-        if not all(isfinite(number) for joint in self.joints for number in joint):
+        # A sum of finite numbers is finite, but for huge ones.
+        total = 0.0
+        for joint in self.joints:
+            for number in joint:
+                total += number
+        if not isfinite(total) and not all(isfinite(n) for joint in self.joints for n in joint):
             raise ValueError("a joint of the chain is not finite: give numbers")
         if self.bend is not None and not _is_point(self.bend, dimension):
             raise ValueError(f"the bend of this chain needs {dimension} finite coordinates")
@@ -75,7 +81,7 @@ class Goal:
         Raises:
             ValueError: If a number is not finite.
         """
-        if not all(isfinite(number) for number in (*self.target, *(self.pole or ()))):
+        if not all(map(isfinite, self.target)) or not all(map(isfinite, self.pole or ())):
             raise ValueError("the target or the pole is not finite: give numbers")
         if not isfinite(self.pole_angle):
             raise ValueError("the pole angle is not finite: give radians")
@@ -90,7 +96,7 @@ class Solution:
         state: ``'REACHED'`` if the tip is within the tolerance of the target.
         in_reach: Whether the target lies in the reachable shell of the chain.
         residual: Distance from the tip to the target.
-        sweeps: Sweeps taken by the solver.
+        sweeps: Sweeps, and steps of landing, taken by the solver.
     """
 
     joints: tuple[Point, ...]
@@ -101,13 +107,13 @@ class Solution:
 
 
 def _is_point(point: Point, dimension: int) -> bool:
-    return len(point) == dimension and all(isfinite(number) for number in point)
+    return len(point) == dimension and all(map(isfinite, point))
 
 
-def reach(lengths: tuple[float, ...]) -> tuple[float, float]:
+def reach(lengths: Sequence[float]) -> tuple[float, float]:
     """Return the inner and the outer radius of the shell that the tip can reach.
 
     The tip gets nearest to the root when all other bones fold back along the longest one.
     """
-    outer = sum(lengths)
+    outer = fsum(lengths)
     return max(0.0, 2.0 * max(lengths) - outer), outer

@@ -2,17 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from math import fsum
 
 from .bend import chain_axis
 from .vectors import (
-    NO_TURN,
     ORIGIN,
     Vec,
     add,
     length,
     mix,
     quat_between,
-    quat_mix,
     quat_turn,
     scaled,
     sub,
@@ -34,22 +33,43 @@ def completed(
 
     The nearer the target is to the edge, where the chain is straight or folded, the more sweeps it
     takes, without bound: whatever their number, the chain would snap straight at the edge. There
-    its bones turn towards that pose by one and the same share, until the ends are as far apart as
-    they should be, and the chain swings onto the target. It does so in part between `EDGE` and
-    half of it, and up to twice the tolerance, so that the answer has no jump.
+    it is `closed`; in part between `EDGE` and half of it, so that the answer has no jump.
     """
     inner, outer = shell
-    distance, missed = length(target), length(sub(joints[-1], target))
-    margin = min(outer - distance, distance - inner if inner > 0.0 else outer)
+    distance = length(target)
+    margin = outer - distance
+    if inner > 0.0 or len(lengths) == 2:
+        margin = min(margin, distance - inner)
     near = 2.0 - 2.0 * margin / EDGE
-    if missed <= tolerance or near <= 0.0:
+    return joints if near <= 0.0 else closed(joints, lengths, target, tolerance, min(1.0, near))
+
+
+def closed(
+    joints: list[Vec],
+    lengths: Sequence[float],
+    target: Vec,
+    tolerance: float,
+    most: float = 1.0,
+) -> list[Vec]:
+    """Bring the tip to the target, or by the share ``most`` of the way there.
+
+    The bones turn towards the straight or the folded pose by one and the same share, until the
+    ends are as far apart as they should be, and the chain swings onto the target. Up to twice the
+    tolerance it goes there in part, so that the answer has no jump.
+    """
+    missed = length(sub(joints[-1], target))
+    if missed <= tolerance:
         return joints
-    share = min(1.0, near) * min(1.0, (missed - tolerance) / max(tolerance, 1e-12))
+    share = most * min(1.0, (missed - tolerance) / max(tolerance, 1e-12))
     span = length(joints[-1])
-    wanted = span + share * (distance - span)
-    # Without an inner edge the folded chain may be longer than the span that it should have.
-    placed = _unbent(joints, lengths, wanted) if wanted > span or inner > 0.0 else joints
-    swing = quat_mix(NO_TURN, quat_between(placed[-1], target, (0.0, 0.0, 1.0)), share)
+    wanted = span + share * (length(target) - span)
+    folded_span = abs(2.0 * max(lengths) - fsum(lengths))
+    # The chain may be longer when it is folded than it should be: it has other ways to be short.
+    placed = joints
+    if wanted > span or wanted >= folded_span:
+        placed = _unbent(joints, lengths, wanted)
+    aim = mix(joints[-1], target, share)
+    swing = quat_between(placed[-1], aim, (0.0, 0.0, 1.0))
     return [quat_turn(swing, joint) for joint in placed]
 
 

@@ -1,12 +1,14 @@
 """One sweep of FABRIK."""
 
-from collections.abc import Sequence
 from math import sqrt
 
 from .vectors import Vec
 
+COINCIDENT = 1e-150
+"""Joints that are nearer to each other than this have no line between them."""
 
-def fabrik(joints: Sequence[Vec], lengths: Sequence[float], target: Vec) -> list[Vec]:
+
+def fabrik(joints: list[Vec], lengths: list[float], target: Vec) -> list[Vec]:
     """Take the chain one backward and one forward pass nearer to the target.
 
     Aristidou and Lasenby, “FABRIK: A fast, iterative solver for the Inverse Kinematics problem”,
@@ -16,21 +18,56 @@ def fabrik(joints: Sequence[Vec], lengths: Sequence[float], target: Vec) -> list
 
     Joints that coincide have no line between them: they take the direction of the bone before.
     """
-    moved = _pulled(target, joints[::-1], lengths[::-1])
-    return _pulled(joints[0], moved[::-1], lengths)
+    return _forward(joints[0], backward(joints, lengths, target), lengths)
 
 
-def _pulled(start: Vec, joints: Sequence[Vec], lengths: Sequence[float]) -> list[Vec]:
-    """Put the first joint at ``start`` and drag the others behind it at their lengths."""
-    x, y, z = start
-    ux, uy, uz = 1.0, 0.0, 0.0
-    placed = [start]
-    append = placed.append
-    for (px, py, pz), size in zip(joints[1:], lengths, strict=True):
-        dx, dy, dz = px - x, py - y, pz - z
-        distance = sqrt(dx * dx + dy * dy + dz * dz)
-        if distance > 1e-150:
-            ux, uy, uz = dx / distance, dy / distance, dz / distance
-        x, y, z = x + ux * size, y + uy * size, z + uz * size
-        append((x, y, z))
+# The loops over the bones, here and in `landing`, count with an index and set one number a line:
+# compiled they are then twice as fast, and interpreted no slower.
+
+
+def backward(joints: list[Vec], lengths: list[float], target: Vec) -> list[Vec]:
+    """Put the tip on the target and drag the others behind it at their lengths, off the root."""
+    x, y, z = target
+    dx, dy, dz, distance = 1.0, 0.0, 0.0, 1.0
+    placed = [target] * len(joints)
+    for i in range(len(lengths) - 1, -1, -1):
+        px, py, pz = joints[i]
+        nx = px - x
+        ny = py - y
+        nz = pz - z
+        away = sqrt(nx * nx + ny * ny + nz * nz)
+        if away > COINCIDENT:
+            dx = nx
+            dy = ny
+            dz = nz
+            distance = away
+        share = lengths[i] / distance
+        x += dx * share
+        y += dy * share
+        z += dz * share
+        placed[i] = (x, y, z)
+    return placed
+
+
+def _forward(root: Vec, joints: list[Vec], lengths: list[float]) -> list[Vec]:
+    """Put the first joint on the root and drag the others behind it at their lengths."""
+    x, y, z = root
+    dx, dy, dz, distance = 1.0, 0.0, 0.0, 1.0
+    placed = [root]
+    for i in range(len(lengths)):
+        px, py, pz = joints[i + 1]
+        nx = px - x
+        ny = py - y
+        nz = pz - z
+        away = sqrt(nx * nx + ny * ny + nz * nz)
+        if away > COINCIDENT:
+            dx = nx
+            dy = ny
+            dz = nz
+            distance = away
+        share = lengths[i] / distance
+        x += dx * share
+        y += dy * share
+        z += dz * share
+        placed.append((x, y, z))
     return placed

@@ -5,7 +5,8 @@ right to left, and a matrix nine numbers row by row. Plain tuples are the fastes
 interpreter has for so few numbers, and what a compiler of typed Python understands best.
 """
 
-from math import acos, cos, hypot, sin
+from math import acos, cos, hypot, sin, sqrt
+from typing import Final
 
 Vec = tuple[float, float, float]
 Quat = tuple[float, float, float, float]
@@ -14,6 +15,11 @@ Mat3 = tuple[float, float, float, float, float, float, float, float, float]
 ORIGIN: Vec = (0.0, 0.0, 0.0)
 NO_TURN: Quat = (1.0, 0.0, 0.0, 0.0)
 IDENTITY: Mat3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
+SMALL: Final = 1e-150
+LARGE: Final = 1e150
+"""Between these a sum of squares may be squared once more and loses nothing."""
 
 
 def add(a: Vec, b: Vec) -> Vec:
@@ -53,12 +59,15 @@ def cross(a: Vec, b: Vec) -> Vec:
 
 def length(a: Vec) -> float:
     """Return the length, without overflow for huge or tiny vectors."""
-    return hypot(a[0], a[1], a[2])
+    x, y, z = a
+    square = x * x + y * y + z * z
+    # A square root compiles to one instruction, which `hypot` does not.
+    return sqrt(square) if SMALL < square < LARGE else hypot(x, y, z)
 
 
 def unit(a: Vec) -> Vec | None:
     """Return a with length 1, or None if a has no direction."""
-    size = hypot(a[0], a[1], a[2])
+    size = length(a)
     if size < 1e-300:
         return None
     return (a[0] / size, a[1] / size, a[2] / size)
@@ -107,10 +116,12 @@ def quat_product(a: Quat, b: Quat) -> Quat:
 
 def quat_unit(q: Quat) -> Quat:
     """Return q with length 1; a quaternion of zeros is no turn, as Blender takes it."""
-    size = hypot(q[0], q[1], q[2], q[3])
+    w, x, y, z = q
+    square = w * w + x * x + y * y + z * z
+    size = sqrt(square) if SMALL < square < LARGE else hypot(w, x, y, z)
     if size < 1e-300:
         return NO_TURN
-    return (q[0] / size, q[1] / size, q[2] / size, q[3] / size)
+    return (w / size, x / size, y / size, z / size)
 
 
 def quat_turn(q: Quat, a: Vec) -> Vec:
@@ -132,13 +143,19 @@ def quat_between(a: Vec, b: Vec, half_turn_axis: Vec) -> Quat:
     A vector without direction turns nothing. Opposite directions have no least turn: they turn
     about the part of ``half_turn_axis`` that is at right angles to a.
     """
-    start, end = unit(a), unit(b)
-    if start is None or end is None:
-        return NO_TURN
-    w = 1.0 + dot(start, end)
-    if w > 1e-12:
-        x, y, z = cross(start, end)
-        return quat_unit((w, x, y, z))
+    ax, ay, az = a
+    bx, by, bz = b
+    square = (ax * ax + ay * ay + az * az) * (bx * bx + by * by + bz * bz)
+    if not SMALL < square < LARGE:
+        start, end = unit(a), unit(b)
+        return NO_TURN if start is None or end is None else quat_between(start, end, half_turn_axis)
+    size = sqrt(square)
+    w = size + ax * bx + ay * by + az * bz
+    if w > 1e-12 * size:
+        x, y, z = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+        norm = sqrt(w * w + x * x + y * y + z * z)
+        return (w / norm, x / norm, y / norm, z / norm)
+    start = unit(a) or a
     axis = unit(across(half_turn_axis, start)) or any_across(start)
     return (0.0, axis[0], axis[1], axis[2])
 
@@ -208,12 +225,9 @@ def mat_product(a: Mat3, b: Mat3) -> Mat3:
 
 def mat_apply(m: Mat3, a: Vec) -> Vec:
     """Return m · a."""
+    m0, m1, m2, m3, m4, m5, m6, m7, m8 = m
     x, y, z = a
-    return (
-        m[0] * x + m[1] * y + m[2] * z,
-        m[3] * x + m[4] * y + m[5] * z,
-        m[6] * x + m[7] * y + m[8] * z,
-    )
+    return (m0 * x + m1 * y + m2 * z, m3 * x + m4 * y + m5 * z, m6 * x + m7 * y + m8 * z)
 
 
 def mat_columns(m: Mat3) -> tuple[Vec, Vec, Vec]:
@@ -259,10 +273,16 @@ def mat_direction_before(m: Mat3, a: Vec) -> Vec:
     It is the adjugate times a, with the determinant's sign, so its length means nothing; zeros if
     m flattens space.
     """
-    x, y, z = mat_columns(m)
-    sign = 1.0 if mat_determinant(m) >= 0.0 else -1.0
-    yz, zx, xy = cross(y, z), cross(z, x), cross(x, y)
-    return (sign * dot(yz, a), sign * dot(zx, a), sign * dot(xy, a))
+    m0, m1, m2, m3, m4, m5, m6, m7, m8 = m
+    x, y, z = a
+    n0, n1, n2 = m4 * m8 - m5 * m7, m5 * m6 - m3 * m8, m3 * m7 - m4 * m6
+    if m0 * n0 + m1 * n1 + m2 * n2 < 0.0:
+        x, y, z = -x, -y, -z
+    return (
+        n0 * x + (m2 * m7 - m1 * m8) * y + (m1 * m5 - m2 * m4) * z,
+        n1 * x + (m0 * m8 - m2 * m6) * y + (m2 * m3 - m0 * m5) * z,
+        n2 * x + (m1 * m6 - m0 * m7) * y + (m0 * m4 - m1 * m3) * z,
+    )
 
 
 def mat_symmetric_solved(diagonal: Vec, others: Vec, a: Vec) -> Vec | None:

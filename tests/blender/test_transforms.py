@@ -235,7 +235,8 @@ def assert_on_target(case: Case, item: bpy.types.PropertyGroup) -> None:
     rig, target = evaluated(case.rig), evaluated(case.target)
     tip = rig.matrix_world @ Vector(case.joints()[-1])
     place = target.matrix_world.translation
-    size = max(1.0, place.length, tip.length, max(rig.matrix_world.to_scale()) * case.length())
+    scale = max(map(abs, rig.matrix_world.to_scale()))
+    size = max(1.0, place.length, tip.length, scale * case.length())
     assert item.error == pytest.approx((tip - place).length, abs=rounding * size)
 
 

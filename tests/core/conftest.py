@@ -13,6 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "addon"))
 settings.register_profile("same every time", derandomize=True, deadline=None, database=None)
 settings.load_profile("same every time")
 
+import core  # noqa: E402 - it is found through the line above
+
 FIGURES = pytest.StashKey[list[tuple[str, str]]]()
 
 
@@ -21,6 +23,10 @@ def figure(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """Call it with a name and a value to have them in the table at the end of the run."""
     figures = request.config.stash.setdefault(FIGURES, [])
     return lambda name, value: figures.append((name, value))
+
+
+def pytest_report_header() -> str:
+    return f"solver: {'compiled' if core.COMPILED else 'interpreted'}"
 
 
 def pytest_terminal_summary(

@@ -186,7 +186,7 @@ def _random_point(rng: random.Random, joints: Sequence[Point]) -> Point:
 def random_case(rng: random.Random) -> Case:
     """A chain, a goal and a solver, of all degenerate kinds, in all sizes and both dimensions."""
     dimension = 2 if rng.random() < 0.2 else 3
-    solver = rng.choice(("FABRIK", "FABRIK", "CCD", "TWO_BONE"))
+    solver = rng.choice(("FABRIK", "FABRIK", "TEXTBOOK", "CCD", "TWO_BONE"))
     bones = 2 if solver == "TWO_BONE" else rng.choice((1, 2, 2, 3, 3, 3, 4, 5, 8))
     joints = _random_joints(rng, bones, dimension)
     target = _random_point(rng, joints)

@@ -2,11 +2,26 @@
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
-from core import SOLVERS, WHOLE, Bone, Frame, Goal, Local, Posture, bone_frame, pose_chain
-from core.bones import head_in_parent
+from core import (
+    SOLVERS,
+    WHOLE,
+    Bone,
+    ChainInput,
+    Frame,
+    Goal,
+    Local,
+    Posture,
+    bone_frame,
+    chain_frames,
+    head_in_parent,
+    inverse,
+    point_in,
+    pose_chain,
+)
+from core.bones import inherited_axes
 from core.vectors import (
     IDENTITY,
     Quat,
@@ -18,7 +33,9 @@ from core.vectors import (
     mat_columns,
     mat_determinant,
     mat_product,
+    mat_stretched,
     quat_about,
+    quat_between,
     quat_matrix,
     quat_product,
     quat_turn,
@@ -47,9 +64,26 @@ modes = pytest.mark.parametrize("mode", SCALE_MODES)
 solvers = pytest.mark.parametrize("solver", SOLVERS)
 
 
-def posed(rig: Rig, target: Point, parent: Frame = WHOLE, **options: object) -> Posture:
-    goal = Goal(target)
-    return pose_chain(*rig, tip_of(rig), parent, goal, **{"iterations": 200, **options})  # type: ignore[arg-type]
+def given(rig: Rig, parent: Frame = WHOLE, rest_bend: Vec | None = None) -> ChainInput:
+    return ChainInput(*rig, tip_of(rig), parent, rest_bend)
+
+
+def posed(
+    rig: Rig,
+    target: Point,
+    parent: Frame = WHOLE,
+    rest_bend: Vec | None = None,
+    **options: object,
+) -> Posture:
+    chain = given(rig, parent, rest_bend)
+    return pose_chain(chain, Goal(target), **{"iterations": 200, **options})  # type: ignore[arg-type]
+
+
+def posed_joints(rig: Rig, posture: Posture, parent: Frame = WHOLE) -> list[Point]:
+    """Where Blender puts the joints under the rotations of a posture."""
+    bones, channels = rig
+    pairs = zip(channels, posture.rotations, strict=True)
+    return joints_of((bones, [Local(c.location, q, c.scale) for c, q in pairs]), parent)
 
 
 def bones_for(solver: str, rng: random.Random) -> int:
@@ -74,7 +108,7 @@ def rig_and_target(
         joints = joints_of(turned(rng, rig, 1.0), PARENT)
         away = [b - a for a, b in zip(joints[0], joints[-1], strict=True)]
         stretched = posed(rig, moved(joints[0], tuple(away), 1e3), PARENT)
-        inner, outer = shell_of([head for _, head in stretched.frames] + [stretched.tip])
+        inner, outer = shell_of(posed_joints(rig, stretched, PARENT))
         if max(0.3 * outer, 1.2 * inner) < math.dist(joints[0], joints[-1]) < 0.8 * outer:
             return rig, joints[-1]
 
@@ -99,14 +133,9 @@ def test_the_frames_are_those_of_the_rotations(solver: str) -> None:
     for mode in SCALE_MODES:
         rig, target = rig_and_target(rng, bones_for(solver, rng), mode, True, 1.5)
         posture = posed(rig, target, PARENT, solver=solver)
-        bones, channels = rig
-        result = [
-            Local(local.location, rotation, local.scale)
-            for local, rotation in zip(channels, posture.rotations, strict=True)
-        ]
-        heads = joints_of((bones, result), PARENT)
-        found = [*(head for _, head in posture.frames), posture.tip]
-        assert farthest(heads, found) <= 1e-12
+        frames = chain_frames(given(rig, PARENT), posture.rotations)
+        found = [*(head for _, head in frames), posture.tip]
+        assert farthest(posed_joints(rig, posture, PARENT), found) <= 1e-12
         assert all(math.hypot(*q) == pytest.approx(1.0, abs=1e-12) for q in posture.rotations)
 
 
@@ -134,6 +163,85 @@ def test_a_bone_turns_by_the_least_angle_and_carries_its_children() -> None:
     assert all(apart(q, (1.0, 0.0, 0.0, 0.0)) <= 1e-9 for q in posture.rotations[1:])
 
 
+def swung(rig: Rig, joints: Sequence[Point], parent: Frame) -> list[Quat]:
+    """The rotations that point the bones at joints, written down once more, matrix by matrix."""
+    bones, channels = rig
+    arms = [head_in_parent(*pair) for pair in zip(bones[1:], channels[1:], strict=True)]
+    result: list[Quat] = []
+    for bone, local, arm, joint in zip(
+        bones, channels, [*arms, tip_of(rig)], joints[1:], strict=True
+    ):
+        x, y, z = joint
+        at = bone_frame(bone, local, parent)
+        axes, post_scale = inherited_axes(bone, parent[0])
+        stretched = tuple(a * b * c for a, b, c in zip(arm, local.scale, post_scale, strict=True))
+        carried = quat_turn(local.rotation, (stretched[0], stretched[1], stretched[2]))
+        wanted = point_in(inverse((axes, at[1])), (x, y, z))
+        side = quat_turn(local.rotation, X)
+        rotation = quat_product(quat_between(carried, wanted, side), local.rotation)
+        result.append(rotation)
+        parent = bone_frame(bone, Local(local.location, rotation, local.scale), parent)
+    return result
+
+
+@modes
+@pytest.mark.parametrize("inherit_rotation", [True, False])
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+@pytest.mark.parametrize("mirror", [1.0, -1.0])
+def test_each_bone_points_at_its_solved_joint(
+    mode: str, inherit_rotation: bool, scale: float, mirror: float
+) -> None:
+    rng = random.Random(9)
+    parent: Frame = (mat_stretched(PARENT[0], (mirror, 1.0, 1.0)), PARENT[1])
+    for _ in range(20):
+        rig = random_rig(rng, rng.randint(1, 8), mode, inherit_rotation, rng.random() < 0.5, scale)
+        target = moved(joints_of(rig, parent)[-1], random_direction(rng), rng.uniform(0.0, 3.0))
+        posture = posed(rig, target, parent)
+        expected = swung(rig, posture.solution.joints, parent)
+        assert max(map(apart, posture.rotations, expected)) <= 1e-12
+
+
+def test_opposite_directions_turn_about_the_x_axis_of_the_bone() -> None:
+    turn = quat_about((0.0, 0.6, 0.8), 0.9)
+    rig: Rig = ([Bone(IDENTITY, (0.0, 0.0, 0.0), 1.0)], [Local(rotation=turn)])
+    posture = posed(rig, scaled(mat_columns(quat_matrix(turn))[1], -1.0))
+    assert apart(posture.rotations[0], quat_product(turn, quat_about(X, math.pi))) <= 1e-9
+
+
+@modes
+def test_one_input_serves_any_goals_in_any_order(mode: str) -> None:
+    rng = random.Random(10)
+    for _ in range(10):
+        rig = random_rig(rng, rng.randint(2, 6), mode, True, False, 1.5)
+        chain = given(rig, PARENT)
+        targets = [random_direction(rng) for _ in range(4)]
+        goals = [Goal(moved(chain.joints[0], target, 2.0)) for target in targets]
+        first = [pose_chain(chain, goal).rotations for goal in goals]
+        again = [pose_chain(chain, goal).rotations for goal in reversed(goals)]
+        anew = [pose_chain(given(rig, PARENT), goal).rotations for goal in goals]
+        assert first == again[::-1] == anew
+
+
+def test_the_input_knows_where_its_joints_are() -> None:
+    rng = random.Random(11)
+    for mode in SCALE_MODES:
+        rig = random_rig(rng, 4, mode, True, False, 1.5)
+        chain = given(rig, PARENT)
+        assert farthest(chain.joints, joints_of(rig, PARENT)) <= 1e-12
+        heads = [head for _, head in chain_frames(chain, chain.rotations)]
+        assert farthest(chain.joints, [*heads, chain.joints[-1]]) <= 1e-12
+
+
+def test_a_chain_that_is_nowhere_is_refused() -> None:
+    rig = random_rig(random.Random(12), 3)
+    with pytest.raises(ValueError, match="not finite"):
+        given(rig, (IDENTITY, (0.0, math.nan, 0.0)))
+    with pytest.raises(ValueError, match="not finite"):
+        given((rig[0], [*rig[1][:2], Local(scale=(1.0, math.inf, 1.0))]))
+    with pytest.raises(ValueError, match="at least one bone"):
+        ChainInput([], [], Y, WHOLE)
+
+
 @modes
 @pytest.mark.parametrize("inherit_rotation", [True, False])
 def test_an_unchanged_target_gives_unchanged_rotations(mode: str, inherit_rotation: bool) -> None:
@@ -151,9 +259,9 @@ def test_an_unchanged_target_gives_unchanged_rotations(mode: str, inherit_rotati
 def test_straight_bones_bend_about_x_towards_z_unless_told_otherwise() -> None:
     bones = [Bone(IDENTITY, (0.0, float(i), 0.0), 1.0) for i in range(2)]
     rig: Rig = (bones, [Local()] * 2)
-    knee = posed(rig, (0.0, 1.2, 0.0)).frames[1][1]
+    knee = posed_joints(rig, posed(rig, (0.0, 1.2, 0.0)))[1]
     assert knee == pytest.approx((0.0, 0.6, 0.8), abs=1e-9)
-    knee = posed(rig, (0.0, 1.2, 0.0), rest_bend=(-1.0, 0.0, 0.0)).frames[1][1]
+    knee = posed_joints(rig, posed(rig, (0.0, 1.2, 0.0), rest_bend=(-1.0, 0.0, 0.0)))[1]
     assert knee == pytest.approx((-0.8, 0.6, 0.0), abs=1e-9)
 
 
@@ -161,8 +269,9 @@ def test_tiny_armatures_bend_as_large_ones_do() -> None:
     bones = [Bone(IDENTITY, (0.0, float(i), 0.0), 1.0) for i in range(2)]
     for size in (1e-9, 1.0, 1e9):
         parent: Frame = (scaled_axes(size), (0.0, 0.0, 0.0))
-        knee = posed((bones, [Local()] * 2), (0.0, 1.2 * size, 0.0), parent).frames[1][1]
-        assert scaled(knee, 1.0 / size) == pytest.approx((0.0, 0.6, 0.8), abs=1e-9)
+        rig: Rig = (bones, [Local()] * 2)
+        knee = posed_joints(rig, posed(rig, (0.0, 1.2 * size, 0.0), parent), parent)[1]
+        assert [x / size for x in knee] == pytest.approx((0.0, 0.6, 0.8), abs=1e-9)
 
 
 def scaled_axes(size: float) -> tuple[float, ...]:
@@ -194,7 +303,7 @@ def test_uneven_scale_is_no_obstacle(solver: str, figure: Callable[[str, str], N
                 count = bones_for(solver, rng)
                 rig, target = rig_and_target(rng, count, mode, inherit_rotation, 2.0)
                 posture = posed(rig, target, PARENT, solver=solver, tolerance=0.5 * TOLERANCE)
-                size = sum(lengths_of([*(head for _, head in posture.frames), posture.tip]))
+                size = sum(lengths_of(posed_joints(rig, posture, PARENT)))
                 misses.append(math.dist(posture.tip, target) / size)
     missed = [miss for miss in misses if miss > TOLERANCE]
     worst = f", by {max(missed):.1e}" if missed else ""

@@ -41,7 +41,7 @@ def test_root_and_lengths_are_kept(joints: tuple[Point, ...], target: Point, sol
     assert lengths_of(solved) == pytest.approx(lengths_of(joints), rel=1e-9, abs=1e-12)
 
 
-@given(chains(), points(), st.sampled_from(("FABRIK", "CCD")), st.none() | points())
+@given(chains(), points(), st.sampled_from(("FABRIK", "TEXTBOOK", "CCD")), st.none() | points())
 def test_root_and_lengths_are_kept_with_any_number_of_bones(
     joints: tuple[Point, ...], target: Point, solver: str, pole: Point | None
 ) -> None:

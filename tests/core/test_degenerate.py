@@ -26,7 +26,11 @@ from strategies import (
     straight,
 )
 
-LIMBS = [("TWO_BONE", 2), *[("FABRIK", n) for n in (2, 3, 5, 10)], ("CCD", 2), ("CCD", 3)]
+LIMBS = [
+    ("TWO_BONE", 2),
+    *[("FABRIK", n) for n in (2, 3, 5, 10)],
+    *[(solver, n) for solver in ("TEXTBOOK", "CCD") for n in (2, 3)],
+]
 solvers_and_bones = pytest.mark.parametrize(("solver", "bones"), LIMBS)
 UP = (0.0, 0.0, 1.0)
 
@@ -141,7 +145,7 @@ def test_a_straight_chain_of_uneven_bones_bends_to_its_side_at_every_distance() 
 @given(
     st.lists(st.sampled_from((0.0, 1e-6, 1.0)), min_size=2, max_size=6),
     points(),
-    st.sampled_from(("FABRIK", "CCD")),
+    st.sampled_from(("FABRIK", "TEXTBOOK", "CCD")),
 )
 def test_zero_and_very_uneven_lengths_are_kept(
     lengths: list[float], target: Point, solver: str

@@ -36,7 +36,9 @@ def test_no_file_of_the_solver_imports_blender_or_numpy(file: Path) -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_the_solver_imports_the_standard_library_only(file: Path) -> None:
-    assert imported(file) <= sys.stdlib_module_names
+    # The same solver compiled, where it is installed (see `core.compiled`).
+    compiled = {"fabrik_ik_core"} if file.name in ("__init__.py", "compiled.py") else set[str]()
+    assert imported(file) <= sys.stdlib_module_names | compiled
 
 
 def test_the_solver_starts_in_a_bare_python() -> None:

@@ -1,0 +1,277 @@
+"""The rotations of bones that bring their joints to solved positions.
+
+Everything is in armature space: only there do the bones of a chain keep their lengths when the
+armature object is scaled unevenly.
+"""
+
+from collections.abc import Sequence
+from typing import final
+
+from .bones import Bone, Local, head_in_parent, inherited_axes
+from .chain import Chain, Goal, Point, Solution, State
+from .frames import Frame, point_in
+from .solve import solve
+from .vectors import (
+    Mat3,
+    Quat,
+    Vec,
+    add,
+    length,
+    mat_apply,
+    mat_direction_before,
+    mat_product,
+    mat_stretched,
+    quat_between,
+    quat_matrix,
+    quat_mix,
+    quat_product,
+)
+
+SOLVED = 0.99
+"""The share of the tolerance for the positions; the rest is for the bones to follow them."""
+
+UNEVEN_ROUNDS = 60
+"""The most solves for one chain whose lengths change as it turns (see `pose_chain`)."""
+
+WHOLE_ROUNDS = 8
+"""The solves in which the new lengths are taken as they are; later ones take part of the change."""
+
+Z_AXIS: Vec = (0.0, 0.0, 1.0)
+
+
+@final
+class Posture:
+    """A solved chain.
+
+    Attributes:
+        rotations: The local rotation of each bone, root first.
+        tip: The position of the tip under these rotations, in armature space.
+        state: Whether the tip is on the target; with a partial influence, whether it would be.
+        solution: The joints that were aimed at.
+    """
+
+    __slots__ = ("rotations", "solution", "state", "tip")
+    rotations: tuple[Quat, ...]
+    tip: Vec
+    state: State
+    solution: Solution
+
+    def __init__(
+        self, rotations: tuple[Quat, ...], tip: Vec, state: State, solution: Solution
+    ) -> None:
+        self.rotations = rotations
+        self.tip = tip
+        self.state = state
+        self.solution = solution
+
+
+@final
+class Link:
+    """A bone of a chain, and what follows from its FK input alone.
+
+    Attributes:
+        bone: What Edit Mode fixes of it.
+        rotation: The FK input's rotation.
+        scale: The FK input's scale.
+        arm: The next bone's head, or the tip, in the space of the posed bone.
+        aim: The same before the rotation, but with the scale.
+        is_plain: Whether it inherits its parent's axes as they are, like nearly every bone.
+        turn: What takes the inherited axes to the unscaled ones under the FK input: the rotation,
+            and before it the rest axes if the bone is plain (else `inherited_axes` knows them).
+    """
+
+    __slots__ = ("aim", "arm", "bone", "is_plain", "rotation", "scale", "turn")
+    bone: Bone
+    rotation: Quat
+    scale: Vec
+    arm: Vec
+    aim: Vec
+    is_plain: bool
+    turn: Mat3
+
+    def __init__(self, bone: Bone, local: Local, arm: Vec) -> None:
+        self.bone = bone
+        self.rotation = local.rotation
+        self.scale = local.scale
+        self.arm = arm
+        self.aim = _times(arm, local.scale)
+        self.is_plain = bone.inherit_scale == "FULL" and bone.inherit_rotation
+        turn = quat_matrix(local.rotation)
+        self.turn = mat_product(bone.rest, turn) if self.is_plain else turn
+
+    def unscaled(self, parent: Mat3) -> tuple[Mat3, Vec]:
+        """Return the axes under the FK input without scale, and the scale that goes on them."""
+        if self.is_plain:
+            return mat_product(parent, self.turn), self.scale
+        axes, post_scale = inherited_axes(self.bone, parent)
+        return mat_product(axes, self.turn), _times(self.scale, post_scale)
+
+
+@final
+class ChainInput:
+    """Everything about a chain that stays the same while only its goal changes.
+
+    Attributes:
+        links: The bones, root first.
+        parent: Frame of the root bone's parent.
+        root: Where the root bone's head stands, in armature space.
+        rotations: The FK input's rotation of each bone.
+        joints: The heads and the tip under the FK input, in armature space.
+        chain: The same as the solver takes it.
+    """
+
+    __slots__ = ("chain", "joints", "links", "parent", "root", "rotations")
+    links: list[Link]
+    parent: Frame
+    root: Vec
+    rotations: tuple[Quat, ...]
+    joints: tuple[Vec, ...]
+    chain: Chain
+
+    def __init__(
+        self,
+        bones: Sequence[Bone],
+        locals_: Sequence[Local],
+        tip_in_bone: Vec,
+        parent: Frame,
+        rest_bend: Vec | None = None,
+    ) -> None:
+        """Reckon the FK input.
+
+        Args:
+            bones: The chain, root first, each the parent of the next.
+            locals_: The FK input of each bone.
+            tip_in_bone: Position of the tip in the space of the last bone's posed axes.
+            parent: Frame of the root bone's parent, `WHOLE` if it has none.
+            rest_bend: Side to which a straight chain bends, in the root bone's own axes; its Z
+                axis if None, which is a turn about its X axis.
+
+        Raises:
+            ValueError: If there is no bone, or a number is not finite.
+        """
+        if not bones or len(bones) != len(locals_):
+            raise ValueError("a chain needs at least one bone, and the channels of each")
+        links: list[Link] = []
+        for i in range(len(bones)):
+            is_last = i + 1 == len(bones)
+            arm = tip_in_bone if is_last else head_in_parent(bones[i + 1], locals_[i + 1])
+            links.append(Link(bones[i], locals_[i], arm))
+        self.links = links
+        self.parent = parent
+        self.root = point_in(parent, head_in_parent(bones[0], locals_[0]))
+        self.rotations = tuple([local.rotation for local in locals_])
+        axes, head = parent[0], self.root
+        bend = Z_AXIS
+        joints = [head]
+        for link in links:
+            axes, scale = link.unscaled(axes)
+            axes = mat_stretched(axes, scale)
+            if link is links[0]:
+                bend = mat_apply(axes, rest_bend or Z_AXIS)
+            head = point_in((axes, head), link.arm)
+            joints.append(head)
+        self.joints = tuple(joints)
+        self.chain = Chain(self.joints, bend)
+
+
+def pose_chain(
+    chain: ChainInput,
+    goal: Goal,
+    solver: str = "FABRIK",
+    iterations: int = 20,
+    tolerance: float = 1e-4,
+    influence: float = 1.0,
+) -> Posture:
+    """Turn the bones of a chain so that its tip is on the target.
+
+    Positions are solved first; then, from the root on, each bone swings by the least turn from
+    the direction that its parent carries it to, to the solved one. It keeps its twist, and its
+    location and scale channels are not touched.
+
+    A bone under uneven scale changes its length when it turns. The positions are then solved
+    again with the lengths that the bones turned out to have, until the tip is in place. Lengths
+    that swing to and fro are caught by taking an ever smaller share of their change.
+
+    Args:
+        chain: The bones and their FK input.
+        goal: Target and pole in armature space.
+        solver: See `solve`.
+        iterations: See `solve`.
+        tolerance: See `solve`.
+        influence: 0 gives the FK input, 1 the solution, between them each bone turns part of the
+            way.
+
+    Raises:
+        ValueError: If the solver does not fit the chain.
+    """
+    aimed = chain.chain
+    rounds = 0
+    while True:
+        solution = solve(aimed, goal, solver, iterations, SOLVED * tolerance)
+        rotations, lengths, tip = _swung(chain, solution.joints)
+        size = 0.0
+        for bone_length in lengths:
+            size += bone_length
+        missed = _distance(tip, solution.joints[-1])
+        rounds += 1
+        if missed <= (1.0 - SOLVED) * tolerance * size or rounds == UNEVEN_ROUNDS:
+            break
+        share = min(1.0, WHOLE_ROUNDS / rounds)
+        changes = zip(aimed.bone_lengths(), lengths, strict=True)
+        mixed = tuple([old + share * (new - old) for old, new in changes])
+        aimed = Chain(chain.joints, chain.chain.bend, mixed)
+    reached = _distance(tip, goal.target) <= (1.0 + 1e-9) * tolerance * size
+    if influence != 1.0:
+        for i, given in enumerate(chain.rotations):
+            rotations[i] = quat_mix(given, rotations[i], influence)
+        tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
+    state: State = "REACHED" if reached else "OUT_OF_REACH"
+    return Posture(tuple(rotations), tip, state, solution)
+
+
+def chain_frames(chain: ChainInput, rotations: Sequence[Quat]) -> list[Frame]:
+    """Return the frames of a chain's bones under the given rotations, in armature space."""
+    axes, head = chain.parent[0], chain.root
+    frames: list[Frame] = []
+    for i, link in enumerate(chain.links):
+        inherited, post_scale = inherited_axes(link.bone, axes)
+        turned = mat_product(inherited, quat_matrix(rotations[i]))
+        axes = mat_stretched(mat_stretched(turned, link.scale), post_scale)
+        frames.append((axes, head))
+        head = point_in((axes, head), link.arm)
+    return frames
+
+
+def _swung(chain: ChainInput, joints: tuple[Point, ...]) -> tuple[list[Quat], list[float], Vec]:
+    """Point each bone, from the root on, at its solved next joint.
+
+    Returns:
+        The local rotations, the lengths that the bones then have, and where the tip then is.
+    """
+    parent, head = chain.parent[0], chain.root
+    rotations: list[Quat] = []
+    lengths: list[float] = []
+    for i, link in enumerate(chain.links):
+        scale, aim = link.scale, link.aim
+        if link.is_plain:
+            axes = mat_product(parent, link.turn)
+        else:
+            axes, scale = link.unscaled(parent)
+            aim = _times(link.arm, scale)
+        joint = joints[i + 1]
+        to_joint = (joint[0] - head[0], joint[1] - head[1], joint[2] - head[2])
+        swing = quat_between(aim, mat_direction_before(axes, to_joint), (1.0, 0.0, 0.0))
+        rotations.append(quat_product(link.rotation, swing))
+        parent = mat_stretched(mat_product(axes, quat_matrix(swing)), scale)
+        along = mat_apply(parent, link.arm)
+        lengths.append(length(along))
+        head = add(head, along)
+    return rotations, lengths, head
+
+
+def _times(a: Vec, b: Vec) -> Vec:
+    return (a[0] * b[0], a[1] * b[1], a[2] * b[2])
+
+
+def _distance(a: Vec, b: Point) -> float:
+    return length((a[0] - b[0], a[1] - b[1], a[2] - b[2]))

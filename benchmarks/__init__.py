@@ -1,0 +1,1 @@
+"""Measurements of the extension beside Blender's own IK; `python benchmarks/run.py` runs them."""

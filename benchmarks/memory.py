@@ -1,0 +1,53 @@
+"""Whether memory grows while frames are played."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from itertools import cycle, islice, pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from .effort import Effort
+from .playing import play
+from .report import Section, Table
+from .scenes import BLENDERS, FLOOR, FRAMES, OURS, Rig, opened, save_variants
+
+RIG = Rig(8, 3)
+
+MEANING = """\
+Megabytes that the process holds (resident set), on 8 chains of 3 bones, the {loop} frames of the \
+file played over and over: after {warm_up} frames to warm up, and how much is added by the next \
+{half} and by the {half} after those."""
+
+
+def run(effort: Effort) -> Section:
+    """Play the same frames with our constraints, with Blender's, and with neither."""
+    if not sys.platform.startswith("linux"):
+        return Section("Memory", [Table("Only measured on Linux.", ("variant",), [])])
+    warm_up, half = effort.of((1000, 5000), (5, 5))
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        save_variants(RIG, folder)
+        rows = [_row(folder, variant, warm_up, half) for variant in (OURS, BLENDERS, FLOOR)]
+    headings = ("variant", "after warm-up", f"next {half:,} frames", f"{half:,} after those")
+    meaning = MEANING.format(loop=FRAMES, warm_up=warm_up, half=f"{half:,}")
+    return Section("Memory", [Table(meaning, headings, rows)])
+
+
+def _row(folder: Path, variant: str, warm_up: int, half: int) -> list[str]:
+    with opened(folder, variant) as scene:
+        frames = cycle(range(1, FRAMES + 1))
+        sizes: list[float] = []
+        for count in (warm_up, half, half):
+            play(scene, islice(frames, count))
+            gc.collect()
+            sizes.append(_resident_megabytes())
+    growth = [f"{after - before:+.2f}" for before, after in pairwise(sizes)]
+    return [variant, f"{sizes[0]:.1f}", *growth]
+
+
+def _resident_megabytes() -> float:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6

@@ -1,0 +1,117 @@
+"""Frames played one after the other: what each takes, and where the tips are.
+
+A block is one file opened anew, some frames to warm up, and the frames of the block: a first time
+(nothing that was kept from earlier frames can help) and a second time. The variants take turns
+block by block, so that a machine that is busy for a while slows down all of them.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import bpy
+
+from .scenes import LENGTH, OURS, Rig, armature, opened, target_name
+
+WARM_UP = 5
+
+
+@dataclass
+class Score:
+    """What playing a variant came to.
+
+    Attributes:
+        first: Seconds that frames took which were played for the first time.
+        again: Seconds that the same frames took directly afterwards.
+        errors: Distances of tips to targets as shares of the chain's length.
+        missed: How many chains had not the state REACHED at a frame.
+    """
+
+    first: list[float] = field(default_factory=list)
+    again: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+    missed: int = 0
+
+    @property
+    def typical(self) -> float:
+        """Seconds of a frame played for the first time, median."""
+        return median(self.first)
+
+    def ratio(self, other: Score) -> float:
+        """Return how much longer a frame takes than in another variant, played first."""
+        return self.typical / other.typical
+
+    def ratio_again(self, other: Score) -> float:
+        """Return the same for frames that were played before."""
+        return median(self.again) / median(other.again)
+
+
+def play(scene: bpy.types.Scene, frames: Iterable[int]) -> list[float]:
+    """Return what each frame takes, in seconds."""
+    times: list[float] = []
+    for frame in frames:
+        start = perf_counter()
+        scene.frame_set(frame)
+        times.append(perf_counter() - start)
+    return times
+
+
+def warm_up(scene: bpy.types.Scene, first: int) -> None:
+    """Play some frames before one that will be timed, and clear away."""
+    play(scene, range(first - WARM_UP, first))
+    gc.collect()
+
+
+def in_turns(
+    folder: Path, variants: Sequence[str], blocks: Sequence[range], passes: int = 2
+) -> dict[str, Score]:
+    """Time blocks of frames of several variants, which take turns.
+
+    Args:
+        folder: Where `scenes.save_variants` saved them.
+        variants: Their names.
+        blocks: The frames, none of them twice where the first pass is to be one.
+        passes: How often a block is played.
+    """
+    scores = {variant: Score() for variant in variants}
+    for number, block in enumerate(blocks):
+        for variant in variants if number % 2 == 0 else reversed(variants):
+            with opened(folder, variant) as scene:
+                warm_up(scene, block[0])
+                scores[variant].first += play(scene, block)
+                for _ in range(passes - 1):
+                    scores[variant].again += play(scene, block)
+    return scores
+
+
+def judge(folder: Path, variant: str, rig: Rig, frames: Iterable[int], score: Score) -> None:
+    """Note how well the chains arrive, untimed."""
+    with opened(folder, variant) as scene:
+        for frame in frames:
+            scene.frame_set(frame)
+            score.errors += tip_errors(rig)
+            if variant == OURS:
+                states = [item.state for item in armature().fabrik.constraints]
+                score.missed += sum(state != "REACHED" for state in states)
+
+
+def tip_errors(rig: Rig) -> list[float]:
+    """Return the distance of each tip to its target as evaluated, as a share of the length."""
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    ob = armature().evaluated_get(depsgraph)
+    errors: list[float] = []
+    for chain in range(rig.chains):
+        tip = ob.matrix_world @ ob.pose.bones[rig.tip(chain)].tail
+        target = bpy.data.objects[target_name(chain)].evaluated_get(depsgraph)
+        errors.append((tip - target.matrix_world.translation).length / LENGTH)
+    return errors
+
+
+def split(frames: int, size: int) -> list[range]:
+    """Return blocks of frames from frame 1 on."""
+    return [range(start, start + size) for start in range(1, frames + 1, size)]

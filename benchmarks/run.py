@@ -1,0 +1,83 @@
+"""Measure the extension beside Blender's own IK, print tables, and write them with pictures.
+
+python benchmarks/run.py                     prints everything; some minutes
+python benchmarks/run.py frame_cost sweeps   only these sections
+python benchmarks/run.py --quick             does little, to see that the benchmark works
+python benchmarks/run.py --to FOLDER         writes README.md and pictures into a folder as well
+
+In a real Blender: blender --background --factory-startup --python benchmarks/run.py -- …
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+
+ROOT = Path(__file__).resolve().parent.parent
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+
+from benchmarks import extension, machine  # noqa: E402
+from benchmarks.effort import Effort  # noqa: E402
+from benchmarks.report import Section  # noqa: E402
+
+SECTIONS = ("frame_cost", "skinned", "idle", "sweeps", "long", "memory")
+
+
+def main(arguments: list[str]) -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(prog="benchmarks/run.py")
+    parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(SECTIONS))
+    parser.add_argument("--quick", action="store_true", help="do little; the figures mean nothing")
+    parser.add_argument("--to", type=Path, help="folder for README.md and pictures")
+    wishes = parser.parse_args(arguments)
+    unknown = set(wishes.sections) - set(SECTIONS)
+    if unknown:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are: {', '.join(SECTIONS)}")
+    begin = perf_counter()
+    about = machine.about()
+    print(f"{about}\n{machine.load()}\n", flush=True)
+    sections = measured(wishes.sections or SECTIONS, Effort(wishes.quick))
+    if wishes.to is not None:
+        write(sections, about, wishes.to)
+    print(f"Done in {perf_counter() - begin:.0f} s.")
+
+
+def measured(names: Sequence[str], effort: Effort) -> list[Section]:
+    """Run sections, print each as soon as it is done, and return them in the order of `SECTIONS`.
+
+    Memory comes first: what the other sections have freed would hide its growth.
+    """
+    done: dict[str, Section] = {}
+    try:
+        for name in sorted(names, key=lambda name: name != "memory"):
+            begin = perf_counter()
+            done[name] = import_module(f"benchmarks.{name}").run(effort)
+            print(done[name].text())
+            print(f"({name}: {perf_counter() - begin:.0f} s)\n", flush=True)
+    finally:
+        # The wheels crash, or hang, when they end with a handler registered.
+        extension.turn(False)
+    return [done[name] for name in SECTIONS if name in done]
+
+
+def write(sections: list[Section], about: str, folder: Path) -> None:
+    """Write the page, and the pictures that it shows."""
+    from benchmarks.drawing import draw
+
+    folder.mkdir(parents=True, exist_ok=True)
+    page = ["# Benchmarks\n", f"Written by `make bench`. {about}\n"]
+    page += [section.markdown() for section in sections]
+    (folder / "README.md").write_text("\n".join(page), encoding="utf-8")
+    for section in sections:
+        for plot in section.plots:
+            draw(plot, folder / plot.file)
+
+
+if __name__ == "__main__":
+    started_by_blender = "--" in sys.argv
+    main(sys.argv[sys.argv.index("--") + 1 :] if started_by_blender else sys.argv[1:])

@@ -1,0 +1,198 @@
+"""Rigs to measure, each as one file a variant, with the same animated targets in all of them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import ceil, cos, pi, sin, sqrt
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import bpy
+
+from . import extension
+from .chains import Point, arc
+
+OURS = "FABRIK IK"
+BLENDERS = "Blender's IK"
+FLOOR = "floor"
+
+LENGTH = 1.0
+"""Of every chain, in metres."""
+
+FRAMES = 250
+KEY_EVERY = 10
+SPACING = 0.2
+
+
+@dataclass(frozen=True)
+class Rig:
+    """What to build: chains of equal bones in one armature, each with a target of its own.
+
+    Attributes:
+        chains: How many.
+        bones: Of each chain.
+        solver: Of our constraints; empty for the default.
+        keyed: Whether the targets move along a path.
+    """
+
+    chains: int
+    bones: int
+    solver: str = ""
+    keyed: bool = True
+
+    @property
+    def name(self) -> str:
+        """Chains × bones."""
+        return f"{self.chains} × {self.bones}"
+
+    def root(self, chain: int) -> Point:
+        """Return where a chain begins; all stand on a square grid about the origin.
+
+        They stand close, so that positions in single precision are as fine as they can be.
+        """
+        side = ceil(sqrt(self.chains))
+        row, column = divmod(chain, side)
+        return (SPACING * (column - 0.5 * side), SPACING * (row - 0.5 * side), 0.0)
+
+    def bone(self, chain: int, number: int) -> str:
+        """Return the name of a bone."""
+        return f"Chain {chain} Bone {number}"
+
+    def tip(self, chain: int) -> str:
+        """Return the name of a chain's last bone."""
+        return self.bone(chain, self.bones - 1)
+
+
+def target_name(chain: int) -> str:
+    """Return the name of a chain's target."""
+    return f"Target {chain}"
+
+
+def armature() -> Any:
+    """Return the armature object of the open file; `Any`, as no stub knows our ``fabrik``."""
+    return bpy.data.objects["Rig"]
+
+
+def link(ob: bpy.types.Object) -> bpy.types.Object:
+    """Put an object into the scene."""
+    bpy.context.scene.collection.objects.link(ob)
+    return ob
+
+
+def build(rig: Rig) -> None:
+    """Make armature and targets in a new file, with no IK."""
+    scene = extension.new_file()
+    scene.frame_start, scene.frame_end = 1, FRAMES
+    data: Any = bpy.data.armatures.new("Rig")
+    ob = link(bpy.data.objects.new("Rig", data))
+    bpy.context.view_layer.objects.active = ob
+    bpy.ops.object.mode_set(mode="EDIT")
+    joints = arc(rig.bones, LENGTH)
+    for chain in range(rig.chains):
+        x, y, z = rig.root(chain)
+        parent = None
+        for i in range(rig.bones):
+            bone = data.edit_bones.new(rig.bone(chain, i))
+            bone.head, bone.tail = ((x + a, y + b, z + c) for a, b, c in joints[i : i + 2])
+            bone.parent, bone.use_connect = parent, parent is not None
+            parent = bone
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for chain in range(rig.chains):
+        _target(rig, chain)
+
+
+def _target(rig: Rig, chain: int) -> None:
+    empty = link(bpy.data.objects.new(target_name(chain), None))
+    way = _path(rig.root(chain), Random(chain))
+    empty.location = way(0.0)
+    if rig.keyed:
+        # Beyond both ends, so that frames before the first can warm up.
+        for frame in range(1 - 2 * KEY_EVERY, FRAMES + 2 * KEY_EVERY, KEY_EVERY):
+            empty.location = way(2.0 * pi * (frame - 1) / FRAMES)
+            empty.keyframe_insert("location", frame=frame)
+
+
+def _path(root: Point, random: Random) -> Callable[[float], Point]:
+    """Return a closed smooth way around a root, between 0.35 and 0.85 of the reach."""
+    first, second, third = (random.uniform(0.0, 2.0 * pi) for _ in range(3))
+
+    def place(angle: float) -> Point:
+        distance = LENGTH * (0.6 + 0.25 * sin(2.0 * angle + first))
+        tilt = 0.9 + 0.5 * sin(3.0 * angle + second)
+        side = distance * sin(tilt)
+        return (
+            root[0] + side * cos(angle + third),
+            root[1] + side * sin(angle + third),
+            root[2] + distance * cos(tilt),
+        )
+
+    return place
+
+
+def save_variants(rig: Rig, folder: Path, more: Callable[[], None] | None = None) -> None:
+    """Save a file without IK, one with Blender's IK and one with ours, the rest being equal.
+
+    Args:
+        rig: What to build.
+        folder: Where the files go.
+        more: What to add to the scene.
+    """
+    extension.turn(False)
+    build(rig)
+    if more is not None:
+        more()
+    extension.save_file(folder / f"{FLOOR}.blend")
+    ob = armature()
+    for chain in range(rig.chains):
+        con = ob.pose.bones[rig.tip(chain)].constraints.new("IK")
+        con.target = bpy.data.objects[target_name(chain)]
+    extension.save_file(folder / f"{BLENDERS}.blend")
+    extension.turn(True)
+    extension.open_file(folder / f"{FLOOR}.blend")
+    add_ours(rig)
+    extension.save_file(folder / f"{OURS}.blend")
+
+
+def add_ours(rig: Rig) -> None:
+    """Give each chain of the open file a constraint of ours, at its defaults."""
+    ob = armature()
+    for chain in range(rig.chains):
+        item = ob.fabrik.constraints.add()
+        item.bone = rig.tip(chain)
+        item.target = bpy.data.objects[target_name(chain)]
+        if rig.solver:
+            item.solver = rig.solver
+
+
+@contextmanager
+def opened(folder: Path, variant: str) -> Iterator[bpy.types.Scene]:
+    """Open the file of a variant, with the extension registered only for ours."""
+    extension.turn(variant == OURS)
+    scene = extension.open_file(folder / f"{variant}.blend")
+    if variant != FLOOR:
+        yield scene
+        return
+    writer = _writer()
+    bpy.app.handlers.frame_change_post.append(writer)
+    try:
+        yield scene
+    finally:
+        bpy.app.handlers.frame_change_post.remove(writer)
+
+
+def _writer() -> Callable[..., None]:
+    """Return a handler that writes all rotations, other ones each time, and does nothing else."""
+    ob = armature()
+    bones = ob.pose.bones
+    poses = [array("f", [cos(turn), sin(turn), 0.0, 0.0] * len(bones)) for turn in (0.001, 0.002)]
+
+    def write(_scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -> None:
+        bones.foreach_set("rotation_quaternion", poses[0])
+        poses.reverse()
+        ob.update_tag(refresh={"DATA"})
+
+    return write

@@ -1,0 +1,168 @@
+"""Compile the solver into one wheel, for each Python of Blender's that this machine can build for.
+
+It leaves
+
+    build/wheels/fabrik_ik_core-….whl   what the extension brings along
+    build/compiled                      the same, unpacked: what PYTHONPATH needs to run it here
+
+A Python for which the interpreter, its headers or a C compiler is missing is left out with a
+sentence: the solver then runs as it stands.
+
+The wheel holds the libraries of all Pythons side by side, which their names keep apart, and is
+tagged for any Python 3: Blender refuses an extension whose wheels are all for other Pythons, and
+with this tag it installs it everywhere. Where no library fits, importing the package fails, and
+`core` takes its source.
+"""
+
+import base64
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+
+from environment import COMPILER, ROOT, SetupError, find_python, make_once, packages
+
+NAME = "fabrik_ik_core"
+SOURCES = ROOT / "addon" / "core"
+SWITCH = ("__init__.py", "compiled.py")
+"""What chooses between the source and the compiled package, and so is not compiled."""
+
+PYTHONS = ("3.11", "3.13", "3.14")
+"""Of Blender 4.2 to 5.0, of Blender 5.1 and 5.2, and of the Blender 5.2 that Debian has built."""
+
+BUILD = ROOT / "build"
+UNPACKED = BUILD / "compiled"
+WHEELS = BUILD / "wheels"
+
+HEADERS_AND_COMPILER = """import os, shlex, shutil, sysconfig
+os.stat(os.path.join(sysconfig.get_path("include"), "Python.h"))
+compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
+os.stat(shutil.which(shlex.split(compiler)[0]) or "")"""
+
+
+def say(text: str) -> None:
+    """Say something to the user; standard output is kept for the answer."""
+    print(f"wheel: {text}", file=sys.stderr, flush=True)
+
+
+def take_sources() -> tuple[str, dict[str, str]]:
+    """Return the digest of the solver's source, and the modules to compile by their file names."""
+    digest_of = runpy.run_path(str(SOURCES / "compiled.py"))["digest_of"]
+    digest: str = digest_of(SOURCES)
+    files = sorted(file for file in SOURCES.glob("*.py") if file.name not in SWITCH)
+    modules = {file.name: file.read_text(encoding="utf-8") for file in files}
+    # All are imported at once: either the package is there as a whole, or the import fails.
+    names = ", ".join(file.stem for file in files)
+    modules["__init__.py"] = f'from . import {names}\n\nSOURCE = "{digest}"\n'
+    return digest, modules
+
+
+def compile_for(version: str, digest: str, modules: dict[str, str]) -> Path | None:
+    """Return a folder with the package compiled for this Python, or None if it cannot be here.
+
+    Raises:
+        SetupError: mypyc could not be installed, or refuses the source.
+    """
+    python = find_python(version, HEADERS_AND_COMPILER)
+    if python is None:
+        say(
+            f"no Python {version} with its headers and a C compiler is here: "
+            "the solver will run as plain Python there."
+        )
+        return None
+    folder = BUILD / f"compiled-{version}"
+    tools = packages("build", version, COMPILER)
+
+    def fill() -> None:
+        package = folder / NAME
+        package.mkdir(parents=True)
+        for name, text in modules.items():
+            (package / name).write_text(text, encoding="utf-8")
+        environment = {**os.environ, "PYTHONPATH": str(tools)}
+        command = [python, str(ROOT / "tools" / "compile.py"), str(package)]
+        try:
+            subprocess.run(command, check=True, cwd=ROOT, env=environment, stdout=sys.stderr)
+        except subprocess.CalledProcessError:
+            raise SetupError(f"the solver could not be compiled for Python {version}") from None
+
+    recipe = sha256((ROOT / "tools" / "compile.py").read_bytes() + python.encode()).hexdigest()
+    make_once(folder, f"{digest[:12]} {recipe[:12]} {' '.join(COMPILER)}", fill)
+    return folder
+
+
+def libraries_in(folder: Path) -> dict[str, bytes]:
+    """Return the compiled modules by their paths in the wheel."""
+    files = (*folder.glob("*.so"), *folder.glob("*.pyd"))
+    files += (*folder.glob(f"{NAME}/*.so"), *folder.glob(f"{NAME}/*.pyd"))
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
+
+
+def write_wheel(version: str, files: dict[str, bytes]) -> Path:
+    """Write a wheel with these files, the same for the same files."""
+    tag = "py3-none-" + re.sub(r"\W", "_", sysconfig.get_platform())
+    info = f"{NAME}-{version}.dist-info"
+    files = {
+        **files,
+        f"{info}/METADATA": (
+            f"Metadata-Version: 2.1\nName: {NAME}\nVersion: {version}\nLicense: GPL-3.0-or-later\n"
+        ).encode(),
+        f"{info}/WHEEL": (
+            f"Wheel-Version: 1.0\nGenerator: fabrik_ik\nRoot-Is-Purelib: false\nTag: {tag}\n"
+        ).encode(),
+    }
+    record = [f"{name},{record_hash(data)},{len(data)}" for name, data in sorted(files.items())]
+    files[f"{info}/RECORD"] = "\n".join([*record, f"{info}/RECORD,,", ""]).encode()
+    wheel = WHEELS / f"{NAME}-{version}-{tag}.whl"
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in sorted(files.items()):
+            entry = zipfile.ZipInfo(name)  # dated 1980, the first day that a zip knows
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, data, compress_type=zipfile.ZIP_DEFLATED)
+    return wheel
+
+
+def record_hash(data: bytes) -> str:
+    """Return a hash as the list of a wheel's files has it."""
+    digest = base64.urlsafe_b64encode(sha256(data).digest()).decode().rstrip("=")
+    return f"sha256={digest}"
+
+
+def main() -> None:
+    """Compile for each Python, and put what came of it into one wheel.
+
+    Raises:
+        SetupError: The solver does not compile.
+    """
+    digest, modules = take_sources()
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        made = pool.map(lambda python: compile_for(python, digest, modules), PYTHONS)
+        folders = [folder for folder in made if folder is not None]
+    for folder in (WHEELS, UNPACKED):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+    if not folders:
+        say("nothing was compiled; all the rest works without.")
+        return
+    files = {name: data for folder in folders for name, data in libraries_in(folder).items()}
+    files[f"{NAME}/__init__.py"] = modules["__init__.py"].encode()
+    manifest = (ROOT / "blender_manifest.toml").read_text(encoding="utf-8")
+    (version,) = re.findall(r'^version = "(.+)"$', manifest, re.MULTILINE)
+    # With the source in its name: Blender leaves a wheel alone that it has unpacked before.
+    wheel = write_wheel(f"{version}+{digest[:12]}", files)
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(UNPACKED)
+    print(wheel.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except SetupError as error:
+        sys.exit(f"wheel: {error}")
