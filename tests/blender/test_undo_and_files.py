@@ -873,7 +873,7 @@ def test_public_names_and_defaults(empty_file):
     assert {name: getattr(item, name) for name in expected} == expected
     assert isinstance(item.name, str)
     solvers = item.bl_rna.properties["solver"].enum_items.keys()
-    assert solvers == ["FABRIK", "TWO_BONE", "CCD"]
+    assert solvers == ["FABRIK", "TWO_BONE", "CCD", "TEXTBOOK"]
     states = {"REACHED", "OUT_OF_REACH", "LIMITED", "INVALID", "DISABLED"}
     assert set(item.bl_rna.properties["state"].enum_items.keys()) == states
     assert (item.error, item.iterations_used, item.message) == (0.0, 0, "")

@@ -1,0 +1,189 @@
+"""A frame that was solved before is written ahead of its evaluation, and is never wrong for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import bpy
+import pytest
+from rigs import (
+    add_constraint,
+    evaluated,
+    go,
+    make_chain,
+    make_empty,
+    pose_bits,
+    tip_error,
+    update,
+)
+
+FRAMES = range(1, 11)
+
+
+@pytest.fixture
+def rig(empty_file: None) -> bpy.types.Object:
+    """An armature that moves, with a chain of unkeyed bones that follows a moving target."""
+    rig, target = make_chain(4), make_empty()
+    for frame, x in ((1, 0.0), (10, 0.5)):
+        rig.location.x = x
+        rig.keyframe_insert("location", frame=frame)
+        target.location.y = 2.0 * x
+        target.keyframe_insert("location", frame=frame)
+    add_constraint(rig, "B3", target)
+    update()
+    return rig
+
+
+@pytest.fixture
+def evaluations(empty_file: None) -> Iterator[list[float]]:
+    """What a driver that looks at the tip sees: one value for each evaluation of the pose."""
+    seen: list[float] = []
+    bpy.context.preferences.filepaths.use_scripts_auto_execute = True
+    bpy.app.driver_namespace["note_evaluation"] = lambda x: seen.append(x) or 0.0
+    yield seen
+    del bpy.app.driver_namespace["note_evaluation"]
+    bpy.context.preferences.filepaths.use_scripts_auto_execute = False
+
+
+def watch(rig: bpy.types.Object, bone: str) -> None:
+    driver = make_empty("Watcher").driver_add("location", 0).driver
+    variable = driver.variables.new()
+    variable.type, variable.name = "TRANSFORMS", "x"
+    variable.targets[0].id, variable.targets[0].bone_target = rig, bone
+    driver.expression = "note_evaluation(x)"
+
+
+def target_of(rig: bpy.types.Object) -> bpy.types.Object:
+    return rig.fabrik.constraints[0].target
+
+
+def played(rig: bpy.types.Object) -> dict[int, bytes]:
+    poses = {}
+    for frame in FRAMES:
+        go(frame)
+        poses[frame] = pose_bits(rig)
+    return poses
+
+
+def test_the_second_time_a_frame_is_evaluated_once(
+    rig: bpy.types.Object, evaluations: list[float]
+) -> None:
+    watch(rig, "B3")
+    update()
+    evaluations.clear()
+    first = played(rig)
+    assert len(evaluations) == 2 * len(FRAMES)
+    evaluations.clear()
+    assert played(rig) == first
+    assert len(evaluations) == len(FRAMES)
+
+
+def test_what_was_edited_between_two_passes_is_seen(rig: bpy.types.Object) -> None:
+    first = played(rig)
+    target_of(rig).delta_location.z = -0.5
+    second = played(rig)
+    for frame in FRAMES:
+        assert second[frame] != first[frame]
+        go(frame)
+        assert tip_error(rig, "B3", target_of(rig)) < 1e-5
+    target_of(rig).delta_location.z = 0.0
+    assert played(rig) == first
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("influence", 0.5), ("enabled", False), ("pole_angle", 1.0)]
+)
+def test_settings_that_were_edited_are_seen(
+    rig: bpy.types.Object, name: str, value: object
+) -> None:
+    item = rig.fabrik.constraints[0]
+    item.pole_target = make_empty("Pole", (3, 3, 3))
+    first = played(rig)
+    before = getattr(item, name)
+    setattr(item, name, value)
+    second = played(rig)
+    assert all(second[frame] != first[frame] for frame in FRAMES)
+    setattr(item, name, before)
+    assert played(rig) == first
+
+
+def test_a_bone_turned_between_two_passes_is_the_new_input(rig: bpy.types.Object) -> None:
+    first = played(rig)
+    bone = rig.pose.bones["B1"]
+    bone.rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
+    go(3)
+    assert pose_bits(rig) != first[3]
+    assert tip_error(rig, "B3", target_of(rig)) < 1e-5
+    rig.fabrik.constraints[0].enabled = False
+    update()
+    assert list(bone.rotation_quaternion) == pytest.approx([0.8, 0.6, 0.0, 0.0])
+
+
+def test_bones_that_were_keyed_between_two_passes_are_seen(rig: bpy.types.Object) -> None:
+    played(rig)
+    rig.fabrik.constraints[0].enabled = False
+    update()
+    bone = rig.pose.bones["B1"]
+    bone.rotation_quaternion = (0.8, 0.0, 0.6, 0.0)
+    bone.keyframe_insert("rotation_quaternion", frame=1)
+    rig.fabrik.constraints[0].enabled = True
+    keyed = played(rig)
+    fresh = {}
+    for frame in reversed(FRAMES):
+        go(frame)
+        fresh[frame] = pose_bits(rig)
+    assert keyed == fresh
+    rig.fabrik.constraints[0].enabled = False
+    go(5)
+    assert list(bone.rotation_quaternion) == pytest.approx([0.8, 0.0, 0.6, 0.0])
+
+
+def test_a_frame_that_was_seen_before_is_the_same_after_undo(rig: bpy.types.Object) -> None:
+    first = played(rig)
+    bpy.ops.ed.undo_push()
+    target_of(rig).delta_location.z = 1.0
+    bpy.ops.ed.undo_push()
+    played(rig)
+    bpy.ops.ed.undo()
+    assert played(bpy.data.objects["Rig"]) == first
+
+
+def test_telling_how_it_went_does_not_evaluate_again(rig: bpy.types.Object) -> None:
+    """Blender would take the armature for changed if reports were set all at once."""
+    updates: list[list[str]] = []
+    go(2)
+    item = rig.fabrik.constraints[0]
+    item.error, item.iterations_used, item.message = 1.0, 3, "said"
+    rig.fabrik.record = rig.fabrik.record
+
+    def note(_scene: object, depsgraph: bpy.types.Depsgraph) -> None:
+        updates.append([update.id.name for update in depsgraph.updates])
+
+    bpy.app.handlers.depsgraph_update_post.append(note)
+    try:
+        update()
+    finally:
+        bpy.app.handlers.depsgraph_update_post.remove(note)
+    assert updates == []
+
+
+def test_tagging_the_object_evaluates_the_pose_and_leaves_its_data_alone() -> None:
+    """What writing counts on: updated armature data would mean that bones were edited."""
+    rig = make_chain(2)
+    update()
+    rig.pose.bones.foreach_set("rotation_quaternion", [0.8, 0.6, 0, 0, 1, 0, 0, 0])
+    rig.update_tag(refresh={"OBJECT"})
+    found: list[bool] = []
+
+    def note(_scene: object, depsgraph: bpy.types.Depsgraph) -> None:
+        found.append(depsgraph.id_type_updated("ARMATURE"))
+
+    bpy.app.handlers.depsgraph_update_post.append(note)
+    try:
+        update()
+    finally:
+        bpy.app.handlers.depsgraph_update_post.remove(note)
+    assert found == [False]
+    bone = evaluated(rig).pose.bones["B0"]
+    expected = rig.data.bones["B0"].matrix_local.to_quaternion() @ bone.rotation_quaternion
+    assert abs(bone.matrix.to_quaternion().dot(expected)) == pytest.approx(1.0, abs=1e-6)
