@@ -119,7 +119,7 @@ def use_blenders_ik() -> None:
     bpy.context.view_layer.update()  # With all of ours off, the bones have their FK pose back.
     for rig in {rig for rig, _ in _constraints()}:
         rig.fabrik.constraints.clear()
-        rig.driver_remove("fabrik.dependency")
+        rig.driver_remove('["fabrik_dependency"]')
         rig.data.update_tag()
     bpy.context.view_layer.update()
 
