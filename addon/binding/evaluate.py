@@ -86,15 +86,12 @@ def anticipate(frame: float) -> None:
     if is_empty():
         return
     plan = current()
-    of_rig: dict[int, list[ChainPlan]] = {}
-    for chain in plan.chains:
-        of_rig.setdefault(chain.rig.uid, []).append(chain)
-    for uid, chains in of_rig.items():
-        pose = plan.poses[uid]
+    for uid, pose in plan.poses.items():
         fk_input = pose.fk_input
-        if fk_input is None or not all(frame in chain.answers for chain in chains):
+        if not pose.is_animated or fk_input is None or not fk_input.is_as_left():
             continue
-        if not pose.is_animated or not fk_input.is_as_left():
+        chains = [chain for chain in plan.chains if chain.rig.uid == uid]
+        if not all(frame in chain.answers for chain in chains):
             continue
         pose.start(fk_input)
         for chain in chains:

@@ -71,8 +71,9 @@ class Snapshot:
 
     def point(self, point: Point) -> Vec:
         """Return where a target or pole stands, in world space."""
-        if point.skeleton is None and point.object.session_uid not in self.plan.carried:
-            return vector(point.object.evaluated_get(self.depsgraph).matrix_world.translation)
+        if point.skeleton is None and point.uid not in self.plan.carried:
+            x, y, z = point.object.evaluated_get(self.depsgraph).matrix_world.translation
+            return (x, y, z)
         world = self.world(point.object)
         if point.skeleton is None:
             return world[1]

@@ -39,10 +39,8 @@ class Record:
         self.armature = armature
         bones = pose_bones(armature)
         self.modes = array("i", [NO_INPUT]) * len(bones)
-        self.kept, self.written = (
-            array("f", bytes(16 * len(bones))),
-            array("f", bytes(16 * len(bones))),
-        )
+        self.kept = array("f", bytes(16 * len(bones)))
+        self.written = self.kept[:]
         self._places = integers(bones, "fabrik_place")
         try:
             stored = a2b_base64(settings(armature).record)

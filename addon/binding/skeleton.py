@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
 
@@ -119,6 +119,11 @@ class Point:
     object: bpy.types.Object
     skeleton: Skeleton | None = None
     bone: int = -1
+    uid: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Ask for the object's number once."""
+        self.uid = self.object.session_uid
 
 
 _skeletons: dict[int, Skeleton] = {}
