@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import types
 from datetime import date
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from addon import core
 
 def about() -> str:
     """Return machine, versions and date in one sentence, with nothing that names a computer."""
-    way = "interpreted" if isinstance(core.solve, types.FunctionType) else "compiled"
+    way = "compiled" if core.COMPILED else "interpreted"
     return (
         f"Measured on {date.today().isoformat()} with Blender {bpy.app.version_string}, Python "
         f"{platform.python_version()}, on {_processor()}, {os.cpu_count()} cores, "
