@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mathutils import Vector
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from .properties import FabrikConstraint
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """How a constraint did.
 
     Attributes:
@@ -38,8 +37,7 @@ class Report:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A solution, and all that it is a function of.
 
     Attributes:

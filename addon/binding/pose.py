@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import bpy
 
@@ -20,8 +19,7 @@ from .rotation import RotationChannels, Run, channel_values, floats, quaternion,
 from .skeleton import Skeleton
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """The settings of one constraint that can change over time."""
 
     enabled: bool
@@ -30,9 +28,6 @@ class Settings:
     pole_angle: float
     iterations: int
     tolerance: float
-
-
-NAMES = tuple(field.name for field in fields(Settings))
 
 
 class Evaluated:
@@ -154,7 +149,7 @@ class Pose:
         if len(items) != len(present):
             items = present  # The evaluated copy was made before one was added or removed.
         columns: list[list[Any]] = []
-        for name in NAMES:
+        for name in Settings._fields:
             column = [0] * len(items)
             items.foreach_get(name, column)
             columns.append(column)

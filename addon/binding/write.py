@@ -82,16 +82,22 @@ def write_reports(pose: Pose) -> None:
     pose.shown = reports[:]
     items = settings(pose.rig.object).constraints
     for i, report in enumerate(reports):
-        if not shown or report != shown[i]:
-            _write_report(items[i], report)
+        if not shown:
+            _write_report(items[i], report, _shown_by(items[i]))
+        elif report != shown[i]:
+            _write_report(items[i], report, shown[i])
 
 
-def _write_report(item: FabrikConstraint, report: Report) -> None:
-    if item.state != report.state:
+def _shown_by(item: FabrikConstraint) -> Report:
+    return Report(item.state, item.error, item.iterations_used, item.message)
+
+
+def _write_report(item: FabrikConstraint, report: Report, shown: Report) -> None:
+    if report.state != shown.state:
         item.state = report.state
-    if item.error != array("f", [report.error])[0]:
+    if report.error != shown.error:
         item.error = report.error
-    if item.iterations_used != report.sweeps:
+    if report.sweeps != shown.sweeps:
         item.iterations_used = report.sweeps
-    if item.message != report.message:
+    if report.message != shown.message:
         item.message = report.message
