@@ -43,12 +43,21 @@ def _posed(moment: Snapshot, chain: ChainPlan, frame: float | None) -> Report:
     try:
         task = read(moment, chain)
         if task is None:
+            _forget(moment.plan, chain)
             return Report("DISABLED")
         answer = _answer(moment.plan, task, frame)
     except ProblemError as problem:
+        _forget(moment.plan, chain)
         return Report("INVALID", message=str(problem))
     moment.turn(chain, answer.rotations)
     return answer.report
+
+
+def _forget(plan: Plan, chain: ChainPlan) -> None:
+    """Forget the solutions of a chain that is not solved now: nothing of it is to be written."""
+    chain.answers.pop(None, None)
+    plan.remembered -= len(chain.bones) * len(chain.answers)
+    chain.answers.clear()
 
 
 def _answer(plan: Plan, task: Task, frame: float | None) -> Answer:

@@ -144,7 +144,10 @@ class FkInput:
     def is_as_left(self) -> bool:
         """Return whether all bones hold what we wrote last, and none is animated."""
         self.original = RotationChannels(self.bones)
-        return all(not group.animated and self._is_left(group) for group in self.groups)
+        # Without groups nothing was looked at yet.
+        return bool(self.groups) and all(
+            not group.animated and self._is_left(group) for group in self.groups
+        )
 
     def _sort(self, evaluated: RotationChannels) -> None:
         """Sort the bones into groups, unless the modes and animated channels are as before."""

@@ -156,6 +156,7 @@ class Pose:
         if columns != self._columns:
             self._columns = columns
             self.settings = [Settings(*row) for row in zip(*columns, strict=True)]
+        if len(self.reports) != len(items):
             self.reports = [Report("DISABLED")] * len(items)
             self.shown = []
 

@@ -187,3 +187,28 @@ def test_tagging_the_object_evaluates_the_pose_and_leaves_its_data_alone() -> No
     bone = evaluated(rig).pose.bones["B0"]
     expected = rig.data.bones["B0"].matrix_local.to_quaternion() @ bone.rotation_quaternion
     assert abs(bone.matrix.to_quaternion().dot(expected)) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_clearing_the_list_just_before_a_frame_gives_the_fk_pose_back(
+    rig: bpy.types.Object,
+) -> None:
+    """The plan is new then: nothing was looked at yet that could be written ahead."""
+    fk = [tuple(bone.rotation_quaternion) for bone in make_chain(4, "Free").pose.bones]
+    played(rig)
+    rig.fabrik.constraints[0].chain_count = 3
+    rig.fabrik.constraints.clear()
+    go(5)
+    assert [tuple(bone.rotation_quaternion) for bone in rig.pose.bones] == fk
+
+
+def test_a_constraint_that_is_off_is_not_written_ahead(
+    rig: bpy.types.Object, evaluations: list[float]
+) -> None:
+    watch(rig, "B3")
+    update()
+    played(rig)
+    rig.fabrik.constraints[0].enabled = False
+    played(rig)
+    evaluations.clear()
+    played(rig)
+    assert len(evaluations) == len(FRAMES)
