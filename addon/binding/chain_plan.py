@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +18,9 @@ from .rotation import Run, runs_of
 from .skeleton import Point, Skeleton, skeleton_of, vector
 
 if TYPE_CHECKING:
+    from .pose import Settings
     from .properties import FabrikConstraint
+    from .task import Given, Task
 
 
 class Report(NamedTuple):
@@ -41,13 +43,13 @@ class Answer(NamedTuple):
     """A solution, and all that it is a function of.
 
     Attributes:
-        key: What went in.
+        task: What went in.
         rotations: The local rotations of the chain's bones, four numbers a bone.
         report: How it did.
     """
 
-    key: object
-    rotations: array[float]
+    task: Task
+    rotations: Sequence[float]
     report: Report
 
 
@@ -71,10 +73,13 @@ class ChainPlan:
         note: What the user should know although it works.
         is_shared: Whether other chains pose bones of this one.
         runs: The bones as runs of neighbours.
-        given: The chain under its FK input, as long as that stays.
-        given_key: What ``given`` was made from.
-        stamp: What ``given_key`` was taken at.
-        answers: What was solved, by frame; that of the last update under None.
+        root_parent: The bone that carries the chain, -1 if none does.
+        checked: The settings that were found to be fit for the chain.
+        given: What its FK input was last.
+        stamp: What ``given`` was taken at.
+        input: The chain under that input, as soon as it was needed.
+        last: What was solved in the last update.
+        answers: What was solved, by frame.
     """
 
     rig: Skeleton
@@ -88,20 +93,18 @@ class ChainPlan:
     note: str = ""
     is_shared: bool = False
     runs: list[Run] = field(default_factory=list)
-    given: ChainInput | None = None
-    given_key: object = None
+    root_parent: int = -1
+    checked: Settings | None = None
+    given: Given | None = None
     stamp: object = None
-    answers: dict[float | None, Answer] = field(default_factory=dict)
+    input: ChainInput | None = None
+    last: Answer | None = None
+    answers: dict[float, Answer] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """The constraint's name."""
         return settings(self.rig.object).constraints[self.item].name
-
-    @property
-    def root_parent(self) -> int:
-        """The bone that carries the chain, -1 if none does."""
-        return self.rig.parents[self.bones[0]]
 
 
 def resolved(rig: Skeleton, index: int) -> ChainPlan:
@@ -138,6 +141,7 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
         )
     chain.bones = up[-item.chain_count :]
     chain.runs = runs_of(chain.bones)
+    chain.root_parent = rig.parents[chain.bones[0]]
     chain.rest_bend = _rest_bend(chain)
     chain.note = _disturbance(chain)
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from array import array
-from itertools import chain as chained
 from math import dist
 from typing import cast
 
 import bpy
 
-from ..core import Posture, Solution, point_in
+from ..core import ChainInput, Frame, Posture
 from . import animation
 from .access import session_uid
 from .chain_plan import Answer, ChainPlan, ProblemError, Report
 from .plan import Plan, current, discard, is_empty
+from .pose import Pose
 from .read import Snapshot
-from .task import Task, read, solve
+from .task import Task, input_of, read, solve
 from .write import write_pose, write_reports, write_rotations
 
 MOST_REMEMBERED = 250_000
@@ -40,48 +39,49 @@ def evaluate(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
 
 def _posed(moment: Snapshot, chain: ChainPlan, frame: float | None) -> Report:
     """Read and solve one chain, and pose it for those that come after it."""
+    plan = moment.plan
     try:
         task = read(moment, chain)
         if task is None:
-            _forget(moment.plan, chain)
+            _forget(plan, chain)
             return Report("DISABLED")
-        answer = _answer(moment.plan, task, frame)
+        pose = moment.poses[chain.rig.uid]
+        answer = chain.last
+        if answer is None or answer.task != task:
+            known = chain.answers.get(frame) if frame is not None else None
+            answer = known if known and known.task == task else _answer(chain, pose, task)
+            chain.last = answer
     except ProblemError as problem:
-        _forget(moment.plan, chain)
+        _forget(plan, chain)
         return Report("INVALID", message=str(problem))
+    if pose.is_animated and frame is not None:
+        _remember(plan, chain, frame, answer)
     moment.turn(chain, answer.rotations)
     return answer.report
 
 
+def _answer(chain: ChainPlan, pose: Pose, task: Task) -> Answer:
+    posture, error = solve(chain, pose, task)
+    message = chain.note or ("" if posture.state == "REACHED" else _explanation(posture))
+    # To a micrometre: what is below that differs from frame to frame, and means nothing.
+    report = Report(posture.state, round(error, 6), posture.solution.sweeps, message)
+    return Answer(task, posture.numbers, report)
+
+
+def _remember(plan: Plan, chain: ChainPlan, frame: float, answer: Answer) -> None:
+    """Remember what a chain of an animated armature does at a frame."""
+    if frame not in chain.answers:
+        if plan.remembered >= MOST_REMEMBERED:
+            return
+        plan.remembered += len(chain.bones)
+    chain.answers[frame] = answer
+
+
 def _forget(plan: Plan, chain: ChainPlan) -> None:
     """Forget the solutions of a chain that is not solved now: nothing of it is to be written."""
-    chain.answers.pop(None, None)
+    chain.last = None
     plan.remembered -= len(chain.bones) * len(chain.answers)
     chain.answers.clear()
-
-
-def _answer(plan: Plan, task: Task, frame: float | None) -> Answer:
-    """Return the solution: a known one if all that goes into it is the same, else a new one."""
-    chain, key = task.chain, task.key()
-    known = chain.answers
-    for at in (None, frame):
-        if at in known and known[at].key == key:
-            answer = known[at]
-            break
-    else:
-        posture = solve(task)
-        # To a nanometre: what is below that differs from frame to frame, and means nothing.
-        error = round(dist(point_in(task.world, posture.tip), task.target_world), 9)
-        message = chain.note or _explanation(task, posture)
-        report = Report(posture.state, error, posture.solution.sweeps, message)
-        answer = Answer(key, array("d", list(chained.from_iterable(posture.rotations))), report)
-    known[None] = answer
-    if frame in known:
-        known[frame] = answer
-    elif task.pose.is_animated and frame is not None and plan.remembered < MOST_REMEMBERED:
-        plan.remembered += len(chain.bones)
-        known[frame] = answer
-    return answer
 
 
 def anticipate(frame: float) -> None:
@@ -102,20 +102,20 @@ def anticipate(frame: float) -> None:
         chains = [chain for chain in plan.chains if chain.rig.uid == uid]
         if not all(frame in chain.answers for chain in chains):
             continue
-        pose.start(fk_input)
+        pose.start()
         for chain in chains:
-            pose.turn(chain.bones, chain.runs, chain.answers[frame].rotations)
+            pose.turn(chain.bones, chain.answers[frame].rotations)
         if write_rotations(pose, fk_input):
             pose.rig.object.update_tag(refresh={"OBJECT"})
 
 
 def present(
     depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, index: int
-) -> tuple[Task, Solution]:
+) -> tuple[ChainInput, Posture, Frame]:
     """Solve a constraint as the last update of a depsgraph did, and write nothing.
 
     Returns:
-        What was solved, and the whole solution.
+        The chain under its FK input, the solved one, and the armature's frame in world space.
 
     Raises:
         ProblemError: If the constraint is off or cannot work.
@@ -128,21 +128,20 @@ def present(
             task = read(moment, chain)
             if task is None:
                 raise ProblemError("The constraint is off: turn it on, and its Influence up")
-            task.key()
-            return task, solve(task).solution
+            pose = moment.poses[chain.rig.uid]
+            posture, _ = solve(chain, pose, task)
+            return input_of(chain, pose, task), posture, task.world
         if chain.rig.uid in rigs:
             _posed(moment, chain, None)
     raise ProblemError(f"“{armature.name}” has no such constraint")
 
 
-def _explanation(task: Task, posture: Posture) -> str:
-    if posture.state == "REACHED":
-        return ""
-    if posture.solution.in_reach:
-        sweeps = posture.solution.sweeps
-        return f"Not there yet after {sweeps} sweeps: raise Iterations or Tolerance"
-    joints = posture.solution.joints
-    if dist(task.goal().target, joints[0]) > dist(joints[-1], joints[0]):
+def _explanation(posture: Posture) -> str:
+    solution = posture.solution
+    if solution.in_reach:
+        return f"Not there yet after {solution.sweeps} sweeps: raise Iterations or Tolerance"
+    joints = solution.joints
+    if dist(posture.goal.target, joints[0]) > dist(joints[-1], joints[0]):
         return "The target is farther away than the chain is long"
     return "The target is nearer to the root than the chain can fold"
 
@@ -163,13 +162,18 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> Snapshot | N
     or that this view layer has not shown yet; and all that are solved with it.
     """
     plan = current()
-    updated: set[int] = set()
+    updates = depsgraph.updates
+    changed = [False] * len(updates)
+    updates.foreach_get("is_updated_geometry", changed)
+    if is_frame_change and len(changed) > len(plan.chains):
+        # It is cheaper to look at all armatures than to ask which of them Blender evaluated.
+        updated = set(plan.rigs)
+    else:
+        updated = {session_uid(update.id) for update in updates}
     touched: set[int] = set()
-    for update in depsgraph.updates:
-        uid = session_uid(update.id)
-        updated.add(uid)
-        if update.is_updated_geometry:
-            touched.add(uid)
+    if any(changed):
+        pairs = zip(updates, changed, strict=True)
+        touched = {session_uid(update.id) for update, is_changed in pairs if is_changed}
     stale = plan.stale(plan.rigs if is_frame_change else plan.rigs.keys() & updated)
     if stale:
         discard()

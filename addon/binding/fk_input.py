@@ -110,6 +110,8 @@ class FkInput:
         self.inputs = self.record.kept[:]
         self.groups: list[Group] = []
         self._sorted_by: tuple[object, ...] = ()
+        self._turned: list[Run] = []
+        self._turned_modes = self._kept_modes = array("i")
 
     @property
     def bones(self) -> bpy.types.bpy_prop_collection[Any]:
@@ -241,7 +243,10 @@ class FkInput:
             turned: The bones that get a solved rotation, as runs of neighbours.
             results: What all bones get, four numbers a bone.
         """
-        modes = array("i", [NO_INPUT]) * len(self.modes_now)
-        for first, last, _ in turned:
-            modes[first:last] = self.modes_now[first:last]
-        self.record.save(modes, self.inputs, results)
+        if turned != self._turned or self.modes_now != self._turned_modes:
+            self._turned, self._turned_modes = list(turned), self.modes_now
+            modes = array("i", [NO_INPUT]) * len(self.modes_now)
+            for first, last, _ in turned:
+                modes[first:last] = self.modes_now[first:last]
+            self._kept_modes = modes
+        self.record.save(self._kept_modes, self.inputs, results)

@@ -9,7 +9,7 @@ from typing import Literal, cast
 
 import bpy
 
-from ..core import ChainInput, Solution, point_in
+from ..core import ChainInput, Frame, Posture, point_in
 from ..core.bend import STRAIGHT, bend_direction, chain_axis, off_axis
 from ..core.vectors import (
     ORIGIN,
@@ -29,7 +29,6 @@ from ..core.vectors import (
 from .access import pose_bones
 from .chain_plan import ProblemError
 from .skeleton import vector
-from .task import Task
 
 
 def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
@@ -40,32 +39,33 @@ def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
     return vector(tail), (tail - rig.matrix_world @ posed.head).length
 
 
-def pole_world(task: Task, solution: Solution) -> tuple[Vec, float]:
+def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, float]:
     """Return a place which the solved chain faces already, and the chain's length there.
 
     It lies off the middle of the chain by the chain's length, on the side to which the joints on
     the whole stand off the line from root to target: what would turn to a pole there, stays.
 
     Args:
-        task: What was solved.
-        solution: The whole solution.
+        given: The chain under its FK input.
+        posture: The chain as solved, wholly.
+        world: Where the armature stands in world space.
 
     Raises:
         ProblemError: If the chain has only one bone, or no length.
     """
-    solved = [vector(joint) for joint in solution.joints]
+    solved = [vector(joint) for joint in posture.solution.joints]
     if len(solved) < 3:
         raise ProblemError("A chain of one bone has no bend: only longer ones can face a pole")
     root, size = solved[0], _size(solved)
     if size == 0.0:
         raise ProblemError("The chain has no length, and so no bend that could face a pole")
     joints = _measured(solved)
-    axis = unit(sub(vector(task.goal().target), root)) or chain_axis(joints)
-    bend = bend_direction(joints, axis) or _coming_bend(task.given(), axis)
+    axis = unit(sub(vector(posture.goal.target), root)) or chain_axis(joints)
+    bend = bend_direction(joints, axis) or _coming_bend(given, axis)
     middle = scaled(_sum(joints[1:-1]), 1.0 / (len(joints) - 2))
     out = add(scaled(axis, dot(middle, axis)), scaled(bend, dot(middle, bend) + 1.0))
     root_world, pole, end = (
-        point_in(task.world, add(root, scaled(offset, size))) for offset in (ORIGIN, out, axis)
+        point_in(world, add(root, scaled(offset, size))) for offset in (ORIGIN, out, axis)
     )
     return pole, length(sub(end, root_world))
 

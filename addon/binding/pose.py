@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import chain as chained
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -15,7 +16,7 @@ from .access import pose_bones, settings
 from .animation import is_animated
 from .chain_plan import Report
 from .fk_input import FkInput
-from .rotation import RotationChannels, Run, channel_values, floats, quaternion, taken
+from .rotation import RotationChannels, Run, channel_values, floats, quaternion, runs_of, taken
 from .skeleton import Skeleton
 
 
@@ -72,8 +73,7 @@ class Pose:
         now: The armature as evaluated.
         is_animated: Whether Blender may change its channels and settings at any frame.
         settings: Those of the armature's constraints, in the list's order.
-        runs: The bones that were turned.
-        results: What all bones get, four numbers a bone: the FK input, and over it what was solved.
+        runs: The bones that were turned, as runs of neighbours.
         reports: How each constraint did.
         shown: What the constraints show of that.
         stamp: Other numbers whenever an FK input, a location or a scale may be another.
@@ -84,9 +84,12 @@ class Pose:
         self.rig = rig
         self.is_animated = is_animated(rig.object)
         self.settings: list[Settings] = []
-        self._turns: list[tuple[Sequence[int], array[float]]] = []
+        self._turns: list[Sequence[float]] = []
+        self._turning: list[Sequence[int]] = []
+        self._run_together: list[Sequence[int]] = []
         self.runs: list[Run] = []
         self._turned: dict[int, Quat] = {}
+        self._known = 0
         self.frames: dict[int, Frame] = {}
         self._undone: tuple[Frame, Frame] = (WHOLE, WHOLE)
         self.reports: list[Report] = []
@@ -108,8 +111,7 @@ class Pose:
         self.now = Evaluated(evaluated)
         if is_touched or not self.settings or not self._is_as_left():
             self._look(is_fresh)
-        if self.fk_input is not None:
-            self.start(self.fk_input)
+        self.start()
 
     def _is_as_left(self) -> bool:
         return self.fk_input is None or self.fk_input.is_as_left()
@@ -125,22 +127,22 @@ class Pose:
         self.stamp = (self.fk_input.stamp, self.stamp[1] + (bits != self._bits))
         self._bits = bits
 
-    def start(self, fk_input: FkInput) -> None:
+    def start(self) -> None:
         """Let all bones have their FK input."""
-        self.results = fk_input.inputs[:]
         self._turns.clear()
-        self._turned = {}
-        self.runs.clear()
+        self._turning.clear()
+        self._turned.clear()
+        self._known = 0
         self.frames.clear()
 
     @property
     def turned(self) -> dict[int, Quat]:
         """The solved local rotations, by bone."""
-        for bones, rotations in self._turns:
-            numbers = iter(rotations)
+        for i in range(self._known, len(self._turns)):
+            numbers = iter(self._turns[i])
             turns = zip(numbers, numbers, numbers, numbers, strict=True)
-            self._turned.update(zip(bones, turns, strict=True))
-        self._turns.clear()
+            self._turned.update(zip(self._turning[i], turns, strict=True))
+        self._known = len(self._turns)
         return self._turned
 
     def _read_settings(self) -> None:
@@ -202,28 +204,34 @@ class Pose:
             taken(self.scales, runs, 3),
         )
 
-    def turn(self, bones: Sequence[int], runs: Sequence[Run], rotations: array[float]) -> None:
+    def turn(self, bones: Sequence[int], rotations: Sequence[float]) -> None:
         """Set the solved local rotations of a chain.
 
         Args:
             bones: The chain, root first.
-            runs: The same bones as runs of neighbours.
             rotations: A quaternion, four numbers, for each bone.
         """
-        fk_input = cast(FkInput, self.fk_input)
+        self._turning.append(bones)
+        self._turns.append(rotations)
         self.frames.clear()
-        self.runs += runs
-        self._turns.append((bones, rotations))
+
+    def results(self, fk_input: FkInput) -> array[float]:
+        """Return what all bones get, four numbers a bone: the FK input, or what was solved."""
+        if self._turning != self._run_together:
+            self._run_together = self._turning[:]
+            self.runs = runs_of([*chained.from_iterable(self._turning)])
+        results = fk_input.inputs[:]
         if fk_input.has_only_quaternions:
             # They are on the side of the FK input already: a swing is the short way.
-            rounded = array("f", rotations)
-            for first, last, place in runs:
+            numbers = array("f", [*chained.from_iterable(self._turns)])
+            for first, last, place in self.runs:
                 end = place + last - first
-                self.results[first * 4 : last * 4] = rounded[place * 4 : end * 4]
-            return
-        for bone in bones:
-            rotation, given = self.turned[bone], fk_input.of(bone)
+                results[first * 4 : last * 4] = numbers[place * 4 : end * 4]
+            return results
+        for bone, rotation in self.turned.items():
+            given = fk_input.of(bone)
             values = given
             if rotation != self.given(bone):  # The given numbers of an unmoved bone stay.
                 values = channel_values(fk_input.modes_now[bone], rotation, given)
-            self.results[bone * 4 : bone * 4 + len(values)] = array("f", values)
+            results[bone * 4 : bone * 4 + len(values)] = array("f", values)
+        return results

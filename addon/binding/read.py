@@ -8,8 +8,7 @@ also makes it independent of the pose that was there before, to the last bit.
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import bpy
@@ -74,7 +73,7 @@ class Snapshot:
         if point.skeleton is None and point.uid not in self.plan.carried:
             x, y, z = point.object.evaluated_get(self.depsgraph).matrix_world.translation
             return (x, y, z)
-        world = self.world(point.object)
+        world = self.world(point.object, point.uid)
         if point.skeleton is None:
             return world[1]
         return point_in(world, self.frame(point.skeleton, point.bone)[1])
@@ -101,11 +100,6 @@ class Snapshot:
             frame = pose.frames[bone] = self._moved_frame(pose, bone, frame)
         return frame
 
-    def parent_frame(self, rig: Skeleton, bone: int) -> Frame:
-        """Return where the parent of a bone stands; without a parent, the armature itself."""
-        parent = rig.parents[bone]
-        return self.frame(rig, parent) if parent >= 0 else WHOLE
-
     def _moved_frame(self, pose: Pose, bone: int, parent: Frame) -> Frame:
         rig = pose.rig
         is_posed = bone in self.plan.posed[rig.uid]
@@ -125,7 +119,7 @@ class Snapshot:
         source = constraint_point(con)
         if source is None or not acts_plainly(con, on_bone=True):
             return None
-        world = self.world(rig.object)[0]
+        world = self.world(rig.object, rig.uid)[0]
         in_world = mat_product(world, axes)
         turn = _rotation(self._point_frame(source)[0])
         if turn is None or mat_determinant(in_world) == 0.0:
@@ -136,15 +130,14 @@ class Snapshot:
             inverse((world, ORIGIN))[0], mat_stretched(turn, (x * sign, y * sign, z * sign))
         )
 
-    def turn(self, chain: ChainPlan, rotations: array[float]) -> None:
+    def turn(self, chain: ChainPlan, rotations: Sequence[float]) -> None:
         """Set the solved local rotations of a chain; what hangs on it is placed anew."""
-        self.poses[chain.rig.uid].turn(chain.bones, chain.runs, rotations)
+        self.poses[chain.rig.uid].turn(chain.bones, rotations)
         for uid in self.plan.carried:
             self._worlds.pop(uid, None)
 
-    def world(self, ob: bpy.types.Object) -> Frame:
-        """Return where an object stands in world space."""
-        uid = ob.session_uid
+    def world(self, ob: bpy.types.Object, uid: int) -> Frame:
+        """Return where an object, whose number is ``uid``, stands in world space."""
         if uid not in self._worlds:
             evaluated = ob.evaluated_get(self.depsgraph)
             if uid in self.plan.carried:
@@ -176,7 +169,7 @@ class Snapshot:
 
     def _parent_world(self, ob: bpy.types.Object) -> Frame:
         parent = cast(bpy.types.Object, ob.parent)
-        world = self.world(parent)
+        world = self.world(parent, parent.session_uid)
         if ob.parent_type != "BONE" or parent.type != "ARMATURE":
             return world
         rig = skeleton_of(parent)
@@ -194,7 +187,7 @@ class Snapshot:
         return frame_in(world, (axes, tail))
 
     def _point_frame(self, point: Point) -> Frame:
-        world = self.world(point.object)
+        world = self.world(point.object, point.uid)
         if point.skeleton is None:
             return world
         return frame_in(world, self.frame(point.skeleton, point.bone))

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isfinite
+from typing import NamedTuple
 
 from ..core import (
     SOLVERS,
+    WHOLE,
     ChainInput,
     Frame,
-    Goal,
     Posture,
     head_in_parent,
     point_in,
-    pose_chain,
+    pose_in_world,
 )
-from ..core.vectors import Vec
+from ..core.vectors import Quat, Vec
 from .chain_plan import ChainPlan, ProblemError
 from .pose import Pose, Settings
 from .read import Snapshot
@@ -24,75 +24,36 @@ from .skeleton import Point
 SOLVER_NAMES = tuple(SOLVERS)
 
 
-@dataclass(slots=True)
-class Task:
-    """One chain, ready to be solved.
+class Given(NamedTuple):
+    """All that a chain under its FK input depends on, to the last bit.
 
     Attributes:
-        chain: The constraint.
-        pose: The armature.
+        channels: What `Pose.bits_of` tells of its bones.
         parent: The frame of the root bone's parent, in armature space.
-        settings: The constraint's settings.
-        world: Where the armature stands in world space.
-        target_world: The target in world space.
-        pole_world: The pole in world space, if there is one.
+        turned: What other chains made of its bones' rotations, if it shares any.
     """
 
-    chain: ChainPlan
-    pose: Pose
+    channels: tuple[object, ...]
     parent: Frame
+    turned: list[Quat | None] | None
+
+
+class Task(NamedTuple):
+    """All that the solution of a chain depends on, to the last bit.
+
+    Attributes:
+        given: Its FK input.
+        settings: The constraint's settings.
+        world: Where the armature stands in world space.
+        target: The target in world space.
+        pole: The pole in world space, if there is one.
+    """
+
+    given: Given
     settings: Settings
     world: Frame
-    target_world: Vec
-    pole_world: Vec | None
-
-    def key(self) -> tuple[object, ...]:
-        """Return all that the solution depends on, to the last bit."""
-        chain, pose = self.chain, self.pose
-        stamp = (pose.stamp, self.parent)
-        if chain.is_shared or stamp != chain.stamp:
-            chain.stamp = stamp
-            turned = [pose.turned.get(bone) for bone in chain.bones] if chain.is_shared else None
-            given = (pose.bits_of(chain.runs, chain.tip_bone), self.parent, turned)
-            if given != chain.given_key:
-                chain.given_key, chain.given = given, None
-        return (chain.given_key, self.settings, self.world, self.target_world, self.pole_world)
-
-    def given(self) -> ChainInput:
-        """Return the chain under its FK input.
-
-        Raises:
-            ValueError: If a number that went in is not finite.
-        """
-        chain, pose = self.chain, self.pose
-        if chain.given is None:
-            bones = [chain.rig.bone(bone) for bone in chain.bones]
-            tip = (0.0, bones[-1].length, 0.0)
-            if chain.tip_bone >= 0:
-                tip = head_in_parent(chain.rig.bone(chain.tip_bone), pose.local(chain.tip_bone))
-            locals_ = [pose.posed_local(bone) for bone in chain.bones]
-            chain.given = ChainInput(bones, locals_, tip, self.parent, chain.rest_bend)
-        return chain.given
-
-    def goal(self) -> Goal:
-        """Return target and pole in armature space.
-
-        Raises:
-            ProblemError: If one of them, or the armature, has no finite place there.
-        """
-        chain = self.chain
-        try:
-            to_armature = self.pose.in_armature(self.world)
-        except ValueError:
-            raise ProblemError(
-                f"“{chain.rig.object.name}” is scaled to zero or has no finite place: "
-                "give it a scale"
-            ) from None
-        target = _finite(point_in(to_armature, self.target_world), chain.target)
-        pole = None
-        if self.pole_world is not None:
-            pole = _finite(point_in(to_armature, self.pole_world), chain.pole)
-        return Goal(target, pole, self.settings.pole_angle)
+    target: Vec
+    pole: Vec | None
 
 
 def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
@@ -101,11 +62,32 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
     Raises:
         ProblemError: If the constraint cannot work.
     """
-    settings = moment.poses[chain.rig.uid].settings[chain.item]
+    rig = chain.rig
+    pose = moment.poses[rig.uid]
+    settings = pose.settings[chain.item]
     if not settings.enabled or settings.influence == 0.0:
         return None
     if chain.problem or chain.target is None:
         raise ProblemError(chain.problem)
+    if settings is not chain.checked:
+        _check(chain, settings)
+        chain.checked = settings
+    parent = WHOLE if chain.root_parent < 0 else moment.frame(rig, chain.root_parent)
+    given = chain.given
+    stamp = (pose.stamp, parent)
+    if given is None or chain.is_shared or stamp != chain.stamp:
+        chain.stamp = stamp
+        turned = [pose.turned.get(bone) for bone in chain.bones] if chain.is_shared else None
+        now = Given(pose.bits_of(chain.runs, chain.tip_bone), parent, turned)
+        if given is None or now != given:
+            given = chain.given = now
+            chain.input = None
+    world = moment.world(rig.object, rig.uid)
+    pole = None if chain.pole is None else moment.point(chain.pole)
+    return Task(given, settings, world, moment.point(chain.target), pole)
+
+
+def _check(chain: ChainPlan, settings: Settings) -> None:
     if not isfinite(settings.influence + settings.tolerance + settings.pole_angle):
         raise ProblemError("A setting is not a number: type Influence, Tolerance and Pole Angle in")
     if len(chain.bones) != 2 and SOLVER_NAMES[settings.solver] == "TWO_BONE":
@@ -113,41 +95,69 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
             f"Two Bone needs a chain of 2 bones, and this one has {len(chain.bones)}: "
             "set Chain Length to 2 or choose another solver"
         )
-    return Task(
-        chain,
-        moment.poses[chain.rig.uid],
-        moment.parent_frame(chain.rig, chain.bones[0]),
-        settings,
-        moment.world(chain.rig.object),
-        moment.point(chain.target),
-        None if chain.pole is None else moment.point(chain.pole),
-    )
 
 
-def solve(task: Task) -> Posture:
-    """Return how the chain stands when it is solved.
+def solve(chain: ChainPlan, pose: Pose, task: Task) -> tuple[Posture, float]:
+    """Return how a chain stands when it is solved, and how far its tip is from the target.
+
+    Args:
+        chain: The constraint.
+        pose: Its armature.
+        task: What was read for it last.
 
     Raises:
         ProblemError: If a number that went in is not finite, or too large to reckon with.
     """
-    goal, settings = task.goal(), task.settings
+    settings = task.settings
     try:
-        return pose_chain(
-            task.given(),
-            goal,
+        undone = pose.in_armature(task.world)
+    except ValueError:
+        raise ProblemError(
+            f"“{chain.rig.object.name}” is scaled to zero or has no finite place: give it a scale"
+        ) from None
+    try:
+        return pose_in_world(
+            input_of(chain, pose, task),
+            (task.world, undone),
+            task.target,
+            task.pole,
+            settings.pole_angle,
             SOLVER_NAMES[settings.solver],
             settings.iterations,
             settings.tolerance,
             settings.influence,
         )
     except (ValueError, ArithmeticError):
+        for place, source in ((task.target, chain.target), (task.pole, chain.pole)):
+            if place is not None and source is not None:
+                _refuse_infinite(point_in(undone, place), source)
         raise ProblemError(
             "A bone of the chain, or above it, has no finite place: "
             "clear its location, rotation and scale"
         ) from None
 
 
-def _finite(point: Vec, source: Point | None) -> Vec:
-    if source is not None and not isfinite(point[0] + point[1] + point[2]):
+def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
+    """Return a chain under its FK input.
+
+    Args:
+        chain: The constraint.
+        pose: Its armature.
+        task: What was read for it last.
+
+    Raises:
+        ValueError: If a number that went in is not finite.
+    """
+    if chain.input is None:
+        bones = [chain.rig.bone(bone) for bone in chain.bones]
+        tip = (0.0, bones[-1].length, 0.0)
+        if chain.tip_bone >= 0:
+            tip = head_in_parent(chain.rig.bone(chain.tip_bone), pose.local(chain.tip_bone))
+        locals_ = [pose.posed_local(bone) for bone in chain.bones]
+        chain.input = ChainInput(bones, locals_, tip, task.given.parent, chain.rest_bend)
+    return chain.input
+
+
+def _refuse_infinite(place: Vec, source: Point) -> None:
+    if not isfinite(place[0] + place[1] + place[2]):
         raise ProblemError(f"“{source.object.name}” has no finite place: check its transform")
-    return point

@@ -37,11 +37,12 @@ def write_pose(pose: Pose, is_foreign: bool) -> None:
 
 def write_rotations(pose: Pose, fk_input: FkInput) -> bool:
     """Write an armature's rotations and keep its FK input; return whether anything changed."""
-    fk_input.keep(pose.runs, pose.results)
+    results = pose.results(fk_input)
+    fk_input.keep(pose.runs, results)
     has_changed = False
     for group in fk_input.groups:
         present = fk_input.original.buffer(group.channel, group.size)
-        buffer = _patched(present, group, pose.results)
+        buffer = _patched(present, group, results)
         group.left = taken(buffer, group.runs, group.size)
         if taken(present, group.runs, group.size) != group.left:
             fk_input.bones.foreach_set(group.channel, buffer)

@@ -12,14 +12,14 @@ from .bones import Bone, Local, bone_frame, head_in_parent
 from .chain import Chain, Goal, Solution, State
 from .compiled import COMPILED
 from .frames import WHOLE, Frame, frame_in, inverse, point_in
-from .pose import ChainInput, Posture, chain_frames, pose_chain
+from .pose import ChainInput, Posture, chain_frames, pose_chain, pose_in_world
 from .solve import SOLVERS, solve
 
 if COMPILED and not TYPE_CHECKING:  # it is the same, so its types are those from above
     from fabrik_ik_core.bones import Bone, Local, bone_frame, head_in_parent
     from fabrik_ik_core.chain import Chain, Goal, Solution, State
     from fabrik_ik_core.frames import WHOLE, Frame, frame_in, inverse, point_in
-    from fabrik_ik_core.pose import ChainInput, Posture, chain_frames, pose_chain
+    from fabrik_ik_core.pose import ChainInput, Posture, chain_frames, pose_chain, pose_in_world
     from fabrik_ik_core.solve import SOLVERS, solve
 
 __all__ = [
@@ -42,5 +42,6 @@ __all__ = [
     "inverse",
     "point_in",
     "pose_chain",
+    "pose_in_world",
     "solve",
 ]

@@ -44,25 +44,35 @@ class Posture:
     """A solved chain.
 
     Attributes:
-        rotations: The local rotation of each bone, root first.
+        numbers: The local rotations of the bones, root first, four numbers a bone.
         tip: The position of the tip under these rotations, in armature space.
         state: Whether the tip is on the target; with a partial influence, whether it would be.
+        goal: Target and pole in armature space.
         solution: The joints that were aimed at.
     """
 
-    __slots__ = ("rotations", "solution", "state", "tip")
-    rotations: tuple[Quat, ...]
+    __slots__ = ("goal", "numbers", "solution", "state", "tip")
+    numbers: list[float]
     tip: Vec
     state: State
+    goal: Goal
     solution: Solution
 
     def __init__(
-        self, rotations: tuple[Quat, ...], tip: Vec, state: State, solution: Solution
+        self, numbers: list[float], tip: Vec, state: State, goal: Goal, solution: Solution
     ) -> None:
-        self.rotations = rotations
+        self.numbers = numbers
         self.tip = tip
         self.state = state
+        self.goal = goal
         self.solution = solution
+
+    @property
+    def rotations(self) -> tuple[Quat, ...]:
+        """The local rotation of each bone, root first."""
+        n = self.numbers
+        places = range(0, len(n), 4)
+        return tuple([(n[i], n[i + 1], n[i + 2], n[i + 3]) for i in places])
 
 
 @final
@@ -208,7 +218,7 @@ def pose_chain(
     rounds = 0
     while True:
         solution = solve(aimed, goal, solver, iterations, SOLVED * tolerance)
-        rotations, lengths, tip = _swung(chain, solution.joints)
+        numbers, lengths, tip = _swung(chain, solution.joints)
         size = 0.0
         for bone_length in lengths:
             size += bone_length
@@ -221,12 +231,55 @@ def pose_chain(
         mixed = tuple([old + share * (new - old) for old, new in changes])
         aimed = Chain(chain.joints, chain.chain.bend, mixed)
     reached = _distance(tip, goal.target) <= (1.0 + 1e-9) * tolerance * size
-    if influence != 1.0:
-        for i, given in enumerate(chain.rotations):
-            rotations[i] = quat_mix(given, rotations[i], influence)
-        tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
     state: State = "REACHED" if reached else "OUT_OF_REACH"
-    return Posture(tuple(rotations), tip, state, solution)
+    posture = Posture(numbers, tip, state, goal, solution)
+    return posture if influence == 1.0 else _weakened(posture, chain, influence)
+
+
+def pose_in_world(
+    chain: ChainInput,
+    place: tuple[Frame, Frame],
+    target: Vec,
+    pole: Vec | None,
+    pole_angle: float,
+    solver: str,
+    iterations: int,
+    tolerance: float,
+    influence: float,
+) -> tuple[Posture, float]:
+    """Do as `pose_chain`, with a goal in world space.
+
+    Args:
+        chain: The bones and their FK input.
+        place: The armature's frame in world space, and its inverse.
+        target: In world space.
+        pole: In world space.
+        pole_angle: See `Goal`.
+        solver: See `solve`.
+        iterations: See `solve`.
+        tolerance: See `solve`.
+        influence: See `pose_chain`.
+
+    Returns:
+        How the chain stands, and the distance from its tip to the target in world space.
+
+    Raises:
+        ValueError: If a number is not finite, or the solver does not fit the chain.
+    """
+    world, to_armature = place
+    pole_there = None if pole is None else point_in(to_armature, pole)
+    goal = Goal(point_in(to_armature, target), pole_there, pole_angle)
+    posture = pose_chain(chain, goal, solver, iterations, tolerance, influence)
+    return posture, _distance(point_in(world, posture.tip), target)
+
+
+def _weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:
+    """Return the pose that is part of the way from the FK input to the solved one."""
+    pairs = zip(chain.rotations, posture.rotations, strict=True)
+    rotations = [quat_mix(given, solved, influence) for given, solved in pairs]
+    tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
+    numbers = [number for rotation in rotations for number in rotation]
+    return Posture(numbers, tip, posture.state, posture.goal, posture.solution)
 
 
 def chain_frames(chain: ChainInput, rotations: Sequence[Quat]) -> list[Frame]:
@@ -242,14 +295,15 @@ def chain_frames(chain: ChainInput, rotations: Sequence[Quat]) -> list[Frame]:
     return frames
 
 
-def _swung(chain: ChainInput, joints: tuple[Point, ...]) -> tuple[list[Quat], list[float], Vec]:
+def _swung(chain: ChainInput, joints: tuple[Point, ...]) -> tuple[list[float], list[float], Vec]:
     """Point each bone, from the root on, at its solved next joint.
 
     Returns:
-        The local rotations, the lengths that the bones then have, and where the tip then is.
+        The local rotations, four numbers a bone, the lengths that the bones then have, and where
+        the tip then is.
     """
     parent, head = chain.parent[0], chain.root
-    rotations: list[Quat] = []
+    numbers: list[float] = []
     lengths: list[float] = []
     for i, link in enumerate(chain.links):
         scale, aim = link.scale, link.aim
@@ -261,12 +315,16 @@ def _swung(chain: ChainInput, joints: tuple[Point, ...]) -> tuple[list[Quat], li
         joint = joints[i + 1]
         to_joint = (joint[0] - head[0], joint[1] - head[1], joint[2] - head[2])
         swing = quat_between(aim, mat_direction_before(axes, to_joint), (1.0, 0.0, 0.0))
-        rotations.append(quat_product(link.rotation, swing))
+        w, x, y, z = quat_product(link.rotation, swing)
+        numbers.append(w)
+        numbers.append(x)
+        numbers.append(y)
+        numbers.append(z)
         parent = mat_stretched(mat_product(axes, quat_matrix(swing)), scale)
         along = mat_apply(parent, link.arm)
         lengths.append(length(along))
         head = add(head, along)
-    return rotations, lengths, head
+    return numbers, lengths, head
 
 
 def _times(a: Vec, b: Vec) -> Vec:
