@@ -71,8 +71,8 @@ class Snapshot:
     def point(self, point: Point) -> Vec:
         """Return where a target or pole stands, in world space."""
         if point.skeleton is None and point.uid not in self.plan.carried:
-            x, y, z = point.object.evaluated_get(self.depsgraph).matrix_world.translation
-            return (x, y, z)
+            evaluated = point.object.evaluated_get(self.depsgraph)
+            return cast(Vec, evaluated.matrix_world.translation.to_tuple())
         world = self.world(point.object, point.uid)
         if point.skeleton is None:
             return world[1]

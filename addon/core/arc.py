@@ -1,15 +1,15 @@
 """The chain as an arc: one and the same angle at all its joints."""
 
-from collections.abc import Sequence
 from math import cos, fsum, hypot, pi, sin, sqrt
+from typing import Final
 
 from .vectors import Vec, add, scaled
 
-CLOSED = 1e-6
+CLOSED: Final = 1e-6
 """Ends that are nearer than this make a ring, which has no chord."""
 
 
-def arc(lengths: Sequence[float], axis: Vec, side: Vec, chord: float) -> list[Vec]:
+def arc(lengths: list[float], axis: Vec, side: Vec, chord: float) -> list[Vec]:
     """Return the chain with one and the same angle at all joints, its ends ``chord`` apart."""
     flat = _flat_arc(lengths, _arc_angle(lengths, chord))
     tip_x, tip_y = flat[-1]
@@ -23,7 +23,7 @@ def arc(lengths: Sequence[float], axis: Vec, side: Vec, chord: float) -> list[Ve
     return [add(scaled(axis, x * ux + y * uy), scaled(side, y * ux - x * uy)) for x, y in flat]
 
 
-def _flat_arc(lengths: Sequence[float], angle: float) -> list[tuple[float, float]]:
+def _flat_arc(lengths: list[float], angle: float) -> list[tuple[float, float]]:
     x = y = heading = 0.0
     joints = [(x, y)]
     for size in lengths:
@@ -34,7 +34,7 @@ def _flat_arc(lengths: Sequence[float], angle: float) -> list[tuple[float, float
     return joints
 
 
-def _arc_angle(lengths: Sequence[float], chord: float) -> float:
+def _arc_angle(lengths: list[float], chord: float) -> float:
     """Return the angle at each joint that leaves the ends ``chord`` apart, or the nearest.
 
     The span falls as the angle grows, up to the nearest that the ends get: Newton's method finds
@@ -60,7 +60,7 @@ def _arc_angle(lengths: Sequence[float], chord: float) -> float:
     return angle
 
 
-def _nearest_angle(lengths: Sequence[float]) -> float:
+def _nearest_angle(lengths: list[float]) -> float:
     """Return the angle at each joint up to which the ends of the chain come nearer.
 
     Bones of one length close to a ring. Of others the ends may part again before: up to the
@@ -78,13 +78,13 @@ def _nearest_angle(lengths: Sequence[float]) -> float:
     return low
 
 
-def _ends_part(lengths: Sequence[float], angle: float) -> bool:
+def _ends_part(lengths: list[float], angle: float) -> bool:
     """Tell whether the span grows with the angle: the sign of its derivative."""
     x, y, dx, dy = _tip_motion(lengths, angle)
     return x * dx + y * dy > 0.0
 
 
-def _tip_motion(lengths: Sequence[float], angle: float) -> tuple[float, float, float, float]:
+def _tip_motion(lengths: list[float], angle: float) -> tuple[float, float, float, float]:
     """Return the end of the flat arc, and its derivative by the angle."""
     x = y = dx = dy = 0.0
     for i, size in enumerate(lengths):

@@ -6,8 +6,10 @@ Everything here is measured from the root, which is the origin, and the chain is
 from collections.abc import Sequence
 from itertools import pairwise
 from math import cos, hypot, sin, sqrt
+from typing import Final
 
 from .arc import arc
+from .joint import Joint, points_of, sizes_of
 from .vectors import (
     ORIGIN,
     Vec,
@@ -18,16 +20,15 @@ from .vectors import (
     dot,
     length,
     mix,
-    scaled,
     sub,
     turned_about,
     unit,
 )
 
-STRAIGHT = 1e-3
+STRAIGHT: Final = 1e-3
 """A chain whose joints all stay this near to its axis has no bend of its own to keep."""
 
-ON_AXIS = 1e-6
+ON_AXIS: Final = 1e-6
 """A pole, or a bend, this near to the axis does not define a side."""
 
 
@@ -43,14 +44,20 @@ def chain_axis(joints: Sequence[Vec]) -> Vec:
     return (1.0, 0.0, 0.0)
 
 
-def started(
-    joints: Sequence[Vec],
-    lengths: Sequence[float],
+def axis_of(joints: list[Joint]) -> Vec:
+    """Return the `chain_axis` of joints whose root is the origin."""
+    return unit(joints[-1].at()) or chain_axis(points_of(joints))
+
+
+def bow(
+    joints: list[Joint],
+    axis: Vec,
+    aside: float,
     target: Vec,
     bends: Sequence[Vec | None],
     tolerance: float,
-) -> list[Vec]:
-    """Return the pose to solve from: the input pose, unless that is straight.
+) -> None:
+    """Bend a straight chain, whose joints are ``aside`` of its axis by less than `STRAIGHT`.
 
     No sweep can bend a straight chain whose target lies on its axis, and one that nearly lies
     there is bent to a side by chance. A straight chain therefore starts as the arc of equal bends
@@ -58,44 +65,55 @@ def started(
     that is not on the axis. The less straight the chain is, and the less its target has left its
     tip, the more it starts as it stands, so that the answer has no jump.
     """
-    axis = chain_axis(joints)
-    aside = _farthest_from(axis, joints)
-    if aside >= STRAIGHT:
-        return list(joints)
-    moved = length(sub(target, joints[-1]))
+    moved = length(sub(target, joints[-1].at()))
     keep = aside / STRAIGHT
     if moved < tolerance:
         keep = max(keep, 1.0 - moved / tolerance)
     if keep >= 1.0:
-        return list(joints)
-    bow = arc(lengths, axis, _side(bends, axis), length(target))
-    return with_lengths([mix(a, b, keep) for a, b in zip(bow, joints, strict=True)], lengths)
+        return
+    on_arc = arc(sizes_of(joints), axis, _side(bends, axis), length(target))
+    for i, joint in enumerate(joints):
+        joint.move(mix(on_arc[i], joint.at(), keep))
+    set_lengths(joints)
 
 
-def _farthest_from(axis: Vec, joints: Sequence[Vec]) -> float:
+def farthest_from(axis: Vec, joints: list[Joint]) -> float:
     """Return how far the joints stand off the axis, at most `STRAIGHT`: then others do not matter.
 
     Nearly all chains are bent at their first joints already.
     """
     ax, ay, az = axis
     farthest = 0.0
-    for x, y, z in joints:
-        along = x * ax + y * ay + z * az
-        dx, dy, dz = x - ax * along, y - ay * along, z - az * along
+    for joint in joints:
+        along = joint.x * ax + joint.y * ay + joint.z * az
+        dx, dy, dz = joint.x - ax * along, joint.y - ay * along, joint.z - az * along
         farthest = max(farthest, dx * dx + dy * dy + dz * dz)
         if farthest >= STRAIGHT * STRAIGHT:
             return STRAIGHT
     return sqrt(farthest)
 
 
-def with_lengths(joints: Sequence[Vec], lengths: Sequence[float]) -> list[Vec]:
-    """Return the joints with the bones' directions kept and their lengths set."""
-    axis = chain_axis(joints)
-    placed = [joints[0]]
-    for i, size in enumerate(lengths):
-        direction = unit(sub(joints[i + 1], joints[i])) or axis
-        placed.append(add(placed[i], scaled(direction, size)))
-    return placed
+def set_lengths(joints: list[Joint]) -> None:
+    """Give the bones their lengths and keep their directions; one without any takes the axis."""
+    ax, ay, az = axis_of(joints)
+    before = joints[0]
+    ox, oy, oz = before.at()
+    x, y, z = ox, oy, oz
+    for i in range(1, len(joints)):
+        joint = joints[i]
+        dx = joint.x - ox
+        dy = joint.y - oy
+        dz = joint.z - oz
+        distance = length((dx, dy, dz))
+        ox, oy, oz = joint.at()
+        if distance < 1e-300:
+            dx, dy, dz, distance = ax, ay, az, 1.0
+        size = before.size
+        x += dx / distance * size
+        y += dy / distance * size
+        z += dz / distance * size
+        joint.move((x, y, z))
+        before = joint
 
 
 def off_axis(direction: Vec, axis: Vec) -> Vec | None:
@@ -121,15 +139,15 @@ def bend_direction(joints: Sequence[Vec], axis: Vec) -> Vec | None:
     return unit(total) if length(total) > ON_AXIS else None
 
 
-def facing_pole(joints: list[Vec], axis: Vec, pole: Vec, pole_angle: float) -> list[Vec]:
+def face_pole(joints: list[Joint], axis: Vec, pole: Vec, pole_angle: float) -> None:
     """Turn the chain about its axis until its bend faces the pole, and by ``pole_angle`` more.
 
     With the pole on the axis, or no bend to turn, the chain stays in the plane that it has.
     """
     to_pole = off_axis(pole, axis)
-    bend = bend_direction(joints, axis)
+    bend = bend_direction(points_of(joints), axis)
     if bend is None or to_pole is None:
-        return joints
+        return
     cosine, sine = dot(bend, to_pole), dot(axis, cross(bend, to_pole))
     # By rounding they are not quite those of an angle, and the bones would change their lengths.
     size = hypot(cosine, sine)
@@ -137,4 +155,5 @@ def facing_pole(joints: list[Vec], axis: Vec, pole: Vec, pole_angle: float) -> l
     if pole_angle:
         c, s = cos(pole_angle), sin(pole_angle)
         cosine, sine = cosine * c - sine * s, sine * c + cosine * s
-    return [turned_about(joint, axis, cosine, sine) for joint in joints]
+    for joint in joints:
+        joint.move(turned_about(joint.at(), axis, cosine, sine))

@@ -1,9 +1,9 @@
 """One sweep of cyclic coordinate descent."""
 
-from collections.abc import Sequence
-
+from .joint import Joint, points_of
 from .vectors import (
     NO_TURN,
+    ORIGIN,
     Quat,
     Vec,
     add,
@@ -19,7 +19,7 @@ from .vectors import (
 )
 
 
-def ccd(joints: Sequence[Vec], lengths: Sequence[float], target: Vec) -> list[Vec]:
+def ccd(joints: list[Joint], target: Vec) -> None:
     """Turn each joint once, from the tip to the root, so that the tip faces the target.
 
     Wang and Chen, “A combined optimization method for solving the inverse kinematics problem of
@@ -27,9 +27,10 @@ def ccd(joints: Sequence[Vec], lengths: Sequence[float], target: Vec) -> list[Ve
     all that hangs on it; the turns are first collected and then applied once, so that a sweep
     costs O(bones).
     """
-    tip = joints[-1]
+    points = points_of(joints)
+    tip = points[-1]
     turns: list[Quat] = []
-    for joint in joints[-2::-1]:
+    for joint in points[-2::-1]:
         arm = sub(tip, joint)
         # A flat chain turns in its own plane even by 180°: about Z, which `any_across` keeps out.
         side = any_across(unit(arm) or (1.0, 0.0, 0.0))
@@ -38,10 +39,10 @@ def ccd(joints: Sequence[Vec], lengths: Sequence[float], target: Vec) -> list[Ve
         tip = add(joint, quat_turn(turn, arm))
     turns.reverse()
 
-    placed = [joints[0]]
+    placed = points[0]
     total = NO_TURN
-    for i, size in enumerate(lengths):
-        total = quat_unit(quat_product(total, turns[i]))
-        direction = unit(quat_turn(total, sub(joints[i + 1], joints[i])))
-        placed.append(add(placed[i], scaled(direction or (0.0, 0.0, 0.0), size)))
-    return placed
+    for i, turn in enumerate(turns):
+        total = quat_unit(quat_product(total, turn))
+        direction = unit(quat_turn(total, sub(points[i + 1], points[i])))
+        placed = add(placed, scaled(direction or ORIGIN, joints[i].size))
+        joints[i + 1].move(placed)

@@ -1,66 +1,120 @@
 """What a solver is given and what it answers."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from math import dist, fsum, isfinite
-from typing import Literal
+from math import dist, fsum
+from typing import Literal, final
+
+from .bend import axis_of, farthest_from, set_lengths
+from .joint import Joint
+from .vectors import ORIGIN, Vec
 
 Point = tuple[float, ...]
 State = Literal["REACHED", "OUT_OF_REACH"]
 
+# Never changed once made. They are no frozen dataclasses because each frame makes some: that would
+# take three times as long, and six times compiled.
 
-@dataclass(frozen=True, slots=True)
+
+@final
 class Chain:
     """The joints of a chain in its input pose, from the root to the tip.
+
+    It is made from the first three attributes. What follows from these for any goal is worked out
+    once, and kept in the others.
 
     Attributes:
         joints: n + 1 points for n bones, all of 2 or all of 3 coordinates, in any one space.
         bend: The direction in which the chain leaves its axis if it is straight; a pole turns it
             from there. None takes the direction to the pole, or any at right angles to the chain.
         lengths: The n lengths to solve with. None takes the distances between the joints.
+        root: The first joint in three dimensions.
+        scale: The length of the chain.
+        start: The joints as seen from the root, with the chain's length for unit and the lengths
+            to solve with; none if the chain has no length. They are copied before they are moved.
+        axis: The direction from the root to the tip, or of the first bone that has one.
+        aside: How far these joints stand off the axis, as `farthest_from` tells it.
+        inner: The inner radius of the shell that the tip can reach, with the chain's length for
+            unit. The tip gets nearest to the root when all other bones fold back along the longest.
+        outer: The outer radius, which is 1 but for rounding.
     """
 
+    __slots__ = (
+        "_sizes",
+        "aside",
+        "axis",
+        "bend",
+        "inner",
+        "joints",
+        "lengths",
+        "outer",
+        "root",
+        "scale",
+        "start",
+    )
     joints: tuple[Point, ...]
-    bend: Point | None = None
-    lengths: tuple[float, ...] | None = None
+    bend: Point | None
+    lengths: tuple[float, ...] | None
+    root: Vec
+    scale: float
+    start: list[Joint]
+    axis: Vec
+    aside: float
+    inner: float
+    outer: float
+    _sizes: tuple[float, ...]
 
-    def __post_init__(self) -> None:
-        """Refuse what has no answer.
+    def __init__(
+        self,
+        joints: tuple[Point, ...],
+        bend: Point | None = None,
+        lengths: tuple[float, ...] | None = None,
+    ) -> None:
+        """Take the input pose, and refuse what has no answer.
 
         Raises:
             ValueError: If there is no bone, a number is not finite, dimensions differ or a
                 length is below 0.
         """
-        if len(self.joints) < 2:
-            raise ValueError("a chain needs at least one bone, which is two joints")
-        dimension = len(self.joints[0])
-        if dimension not in (2, 3) or {len(joint) for joint in self.joints} != {dimension}:
-            raise ValueError("all joints of a chain need 2 coordinates, or all need 3")
-        # A sum of finite numbers is finite, but for huge ones.
-        total = 0.0
-        for joint in self.joints:
-            for number in joint:
-                total += number
-        if not isfinite(total) and not all(isfinite(n) for joint in self.joints for n in joint):
-            raise ValueError("a joint of the chain is not finite: give numbers")
-        if self.bend is not None and not _is_point(self.bend, dimension):
-            raise ValueError(f"the bend of this chain needs {dimension} finite coordinates")
-        if self.lengths is None:
-            return
-        if len(self.lengths) != len(self.joints) - 1:
-            raise ValueError("a chain needs one length a bone")
-        if not all(isfinite(size) and size >= 0.0 for size in self.lengths):
-            raise ValueError("the lengths of a chain must be finite and not below 0")
+        _refuse_bad_input(joints, bend, lengths)
+        if lengths is None:
+            sizes = tuple([dist(joints[i], joints[i + 1]) for i in range(len(joints) - 1)])
+        else:
+            sizes = lengths
+        scale = fsum(sizes)
+        root = in_space(joints[0])
+        start: list[Joint] = []
+        axis, aside, inner, outer = ORIGIN, 0.0, 0.0, 0.0
+        if scale != 0.0:
+            shares = [size / scale for size in sizes]
+            outer = fsum(shares)
+            inner = max(0.0, 2.0 * max(shares) - outer)
+            shares.append(0.0)
+            is_flat = len(joints[0]) == 2
+            a, b, c = root
+            for i, joint in enumerate(joints):
+                z = 0.0 if is_flat else (joint[2] - c) / scale
+                start.append(Joint((joint[0] - a) / scale, (joint[1] - b) / scale, z, shares[i]))
+            if lengths is not None:
+                set_lengths(start)
+            axis = axis_of(start)
+            aside = farthest_from(axis, start)
+        self.joints = joints
+        self.bend = bend
+        self.lengths = lengths
+        self.root = root
+        self.scale = scale
+        self.start = start
+        self.axis = axis
+        self.aside = aside
+        self.inner = inner
+        self.outer = outer
+        self._sizes = sizes
 
     def bone_lengths(self) -> tuple[float, ...]:
         """Return the lengths to solve with, from the root on."""
-        if self.lengths is not None:
-            return self.lengths
-        joints = self.joints
-        return tuple([dist(joints[i], joints[i + 1]) for i in range(len(joints) - 1)])
+        return self._sizes
 
 
-@dataclass(frozen=True, slots=True)
+@final
 class Goal:
     """Where the tip should be and which way the chain should bend, in the chain's space.
 
@@ -71,23 +125,27 @@ class Goal:
             the right-hand rule. Only chains in three dimensions can swivel.
     """
 
+    __slots__ = ("pole", "pole_angle", "target")
     target: Point
-    pole: Point | None = None
-    pole_angle: float = 0.0
+    pole: Point | None
+    pole_angle: float
 
-    def __post_init__(self) -> None:
-        """Refuse what has no answer.
+    def __init__(self, target: Point, pole: Point | None = None, pole_angle: float = 0.0) -> None:
+        """Take the goal, and refuse what has no answer.
 
         Raises:
             ValueError: If a number is not finite.
         """
-        if not all(map(isfinite, self.target)) or not all(map(isfinite, self.pole or ())):
+        if not _is_finite(target) or (pole is not None and not _is_finite(pole)):
             raise ValueError("the target or the pole is not finite: give numbers")
-        if not isfinite(self.pole_angle):
+        if pole_angle - pole_angle != 0.0:
             raise ValueError("the pole angle is not finite: give radians")
+        self.target = target
+        self.pole = pole
+        self.pole_angle = pole_angle
 
 
-@dataclass(frozen=True, slots=True)
+@final
 class Solution:
     """The solved joints.
 
@@ -99,21 +157,65 @@ class Solution:
         sweeps: Sweeps, and steps of landing, taken by the solver.
     """
 
+    __slots__ = ("in_reach", "joints", "residual", "state", "sweeps")
     joints: tuple[Point, ...]
     state: State
     in_reach: bool
     residual: float
     sweeps: int
 
+    def __init__(
+        self,
+        joints: tuple[Point, ...],
+        state: State,
+        in_reach: bool,
+        residual: float,
+        sweeps: int,
+    ) -> None:
+        self.joints = joints
+        self.state = state
+        self.in_reach = in_reach
+        self.residual = residual
+        self.sweeps = sweeps
 
-def _is_point(point: Point, dimension: int) -> bool:
-    return len(point) == dimension and all(map(isfinite, point))
+
+def in_space(point: Point) -> Vec:
+    """Return the point in three dimensions."""
+    return (point[0], point[1], point[2] if len(point) == 3 else 0.0)
 
 
-def reach(lengths: Sequence[float]) -> tuple[float, float]:
-    """Return the inner and the outer radius of the shell that the tip can reach.
+def measured(point: Point, root: Vec, scale: float) -> Vec:
+    """Return the point as seen from the root, with the chain's length for unit."""
+    x, y = (point[0] - root[0]) / scale, (point[1] - root[1]) / scale
+    return (x, y, (point[2] - root[2]) / scale if len(point) == 3 else 0.0)
 
-    The tip gets nearest to the root when all other bones fold back along the longest one.
-    """
-    outer = fsum(lengths)
-    return max(0.0, 2.0 * max(lengths) - outer), outer
+
+def _refuse_bad_input(
+    joints: tuple[Point, ...], bend: Point | None, lengths: tuple[float, ...] | None
+) -> None:
+    if len(joints) < 2:
+        raise ValueError("a chain needs at least one bone, which is two joints")
+    dimension = len(joints[0])
+    if not 2 <= dimension <= 3:
+        raise ValueError("all joints of a chain need 2 coordinates, or all need 3")
+    for joint in joints:
+        if len(joint) != dimension:
+            raise ValueError("all joints of a chain need 2 coordinates, or all need 3")
+        if not _is_finite(joint):
+            raise ValueError("a joint of the chain is not finite: give numbers")
+    if bend is not None and (len(bend) != dimension or not _is_finite(bend)):
+        raise ValueError(f"the bend of this chain needs {dimension} finite coordinates")
+    if lengths is None:
+        return
+    if len(lengths) != len(joints) - 1:
+        raise ValueError("a chain needs one length a bone")
+    if not _is_finite(lengths) or min(lengths) < 0.0:
+        raise ValueError("the lengths of a chain must be finite and not below 0")
+
+
+def _is_finite(numbers: tuple[float, ...]) -> bool:
+    for number in numbers:  # noqa: SIM110 - it is twelve times as fast as `all` when compiled
+        # Infinity minus infinity is no number.
+        if number - number != 0.0:
+            return False
+    return True

@@ -1,106 +1,90 @@
 """The edge of a chain's reach, where sweeps alone would never arrive."""
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
 from math import fsum
+from typing import Final
 
-from .bend import chain_axis
-from .vectors import (
-    ORIGIN,
-    Vec,
-    add,
-    length,
-    mix,
-    quat_between,
-    quat_turn,
-    scaled,
-    sub,
-    unit,
-)
+from .bend import axis_of
+from .joint import Joint, sizes_of
+from .vectors import Vec, length, mix, quat_between, quat_turn, sub, unit
 
-EDGE = 0.05
+EDGE: Final = 0.05
 """How near to the edge of its reach a chain of length 1 is not left to the sweeps alone."""
 
 
-def completed(
-    joints: list[Vec],
-    lengths: Sequence[float],
-    target: Vec,
-    shell: tuple[float, float],
-    tolerance: float,
-) -> list[Vec]:
+def complete(
+    joints: list[Joint], target: Vec, inner: float, outer: float, tolerance: float
+) -> None:
     """Bring the tip the rest of the way to a target at the edge of reach.
 
     The nearer the target is to the edge, where the chain is straight or folded, the more sweeps it
     takes, without bound: whatever their number, the chain would snap straight at the edge. There
-    it is `closed`; in part between `EDGE` and half of it, so that the answer has no jump.
+    `close` does it; in part between `EDGE` and half of it, so that the answer has no jump.
     """
-    inner, outer = shell
     distance = length(target)
     margin = outer - distance
-    if inner > 0.0 or len(lengths) == 2:
+    if inner > 0.0 or len(joints) == 3:
         margin = min(margin, distance - inner)
     near = 2.0 - 2.0 * margin / EDGE
-    return joints if near <= 0.0 else closed(joints, lengths, target, tolerance, min(1.0, near))
+    if near > 0.0:
+        close(joints, target, tolerance, min(1.0, near))
 
 
-def closed(
-    joints: list[Vec],
-    lengths: Sequence[float],
-    target: Vec,
-    tolerance: float,
-    most: float = 1.0,
-) -> list[Vec]:
+def close(joints: list[Joint], target: Vec, tolerance: float, most: float = 1.0) -> None:
     """Bring the tip to the target, or by the share ``most`` of the way there.
 
     The bones turn towards the straight or the folded pose by one and the same share, until the
     ends are as far apart as they should be, and the chain swings onto the target. Up to twice the
     tolerance it goes there in part, so that the answer has no jump.
     """
-    missed = length(sub(joints[-1], target))
+    tip = joints[-1].at()
+    missed = length(sub(tip, target))
     if missed <= tolerance:
-        return joints
+        return
     share = most * min(1.0, (missed - tolerance) / max(tolerance, 1e-12))
-    span = length(joints[-1])
+    span = length(tip)
     wanted = span + share * (length(target) - span)
+    lengths = sizes_of(joints)
     folded_span = abs(2.0 * max(lengths) - fsum(lengths))
     # The chain may be longer when it is folded than it should be: it has other ways to be short.
-    placed = joints
     if wanted > span or wanted >= folded_span:
-        placed = _unbent(joints, lengths, wanted)
-    aim = mix(joints[-1], target, share)
-    swing = quat_between(placed[-1], aim, (0.0, 0.0, 1.0))
-    return [quat_turn(swing, joint) for joint in placed]
+        _unbend(joints, wanted)
+    aim = mix(tip, target, share)
+    swing = quat_between(joints[-1].at(), aim, (0.0, 0.0, 1.0))
+    for joint in joints:
+        joint.move(quat_turn(swing, joint.at()))
 
 
-def _unbent(joints: Sequence[Vec], lengths: Sequence[float], span: float) -> list[Vec]:
-    """Return the chain turned towards the straight, or the folded, pose until it has the span."""
-    axis = chain_axis(joints)
-    farther = span > length(joints[-1])
-    longest = max(range(len(lengths)), key=lengths.__getitem__)
-    ends = [axis if farther or i == longest else scaled(axis, -1.0) for i in range(len(lengths))]
-    starts = [unit(sub(b, a)) or axis for a, b in pairwise(joints)]
-
-    def pose(share: float) -> list[Vec]:
-        placed = [ORIGIN]
-        for start, end, size in zip(starts, ends, lengths, strict=True):
-            direction = unit(mix(start, end, share)) or end
-            placed.append(add(placed[-1], scaled(direction, size)))
-        return placed
-
-    def excess(share: float) -> float:
-        reached = length(pose(share)[-1])
-        return span - reached if farther else reached - span
-
-    return pose(_zero_of_falling(excess, 1.0))
+def longest_of(joints: list[Joint]) -> int:
+    """Return the index of the longest bone, the first of these."""
+    longest = 0
+    for i in range(len(joints)):
+        if joints[i].size > joints[longest].size:
+            longest = i
+    return longest
 
 
-def _zero_of_falling(excess: Callable[[float], float], high: float) -> float:
-    """Return where a falling function becomes zero between 0 and ``high``, or the nearer end.
+def _unbend(joints: list[Joint], span: float) -> None:
+    """Turn the chain towards the straight, or the folded, pose until it has the span."""
+    axis = axis_of(joints)
+    # Which bone points along the axis in the folded pose; in the straight one all do.
+    longest = -1 if span > length(joints[-1].at()) else longest_of(joints)
+    for i in range(len(joints) - 1):
+        joint, after = joints[i], joints[i + 1]
+        start = unit(sub(after.at(), joint.at())) or axis
+        joint.ux, joint.uy, joint.uz = start
+    _turn_towards(joints, axis, longest, _share_of_turn(joints, axis, longest, span))
 
-    It is found by false position (Illinois).
+
+def _share_of_turn(joints: list[Joint], axis: Vec, longest: int, span: float) -> float:
+    """Return the share of the turn, from 0 to 1, that leaves the span, or the nearest to it.
+
+    It is found by false position (Illinois), of what is left to go, which falls as the share
+    grows.
     """
-    low, above, below = 0.0, excess(0.0), excess(high)
+    sign = 1.0 if longest < 0 else -1.0
+    low, high = 0.0, 1.0
+    above = sign * (span - _turn_towards(joints, axis, longest, low))
+    below = sign * (span - _turn_towards(joints, axis, longest, high))
     if above <= 0.0:
         return low
     if below >= 0.0:
@@ -108,7 +92,7 @@ def _zero_of_falling(excess: Callable[[float], float], high: float) -> float:
     middle = low
     for _ in range(60):
         middle = (low * below - high * above) / (below - above)
-        error = excess(middle)
+        error = sign * (span - _turn_towards(joints, axis, longest, middle))
         if abs(error) < 1e-13:
             break
         if error > 0.0:
@@ -116,3 +100,29 @@ def _zero_of_falling(excess: Callable[[float], float], high: float) -> float:
         else:
             high, below, above = middle, error, above * 0.5
     return middle
+
+
+def _turn_towards(joints: list[Joint], axis: Vec, longest: int, share: float) -> float:
+    """Place the joints with all bones turned by the share, and return the span.
+
+    They turn from the directions that the joints keep to the axis, or away from it: all but the
+    longest bone if one is given, which is not below 0.
+    """
+    ax, ay, az = axis
+    keep = 1.0 - share
+    x = y = z = 0.0
+    for i in range(len(joints) - 1):
+        joint = joints[i]
+        sign = 1.0 if longest < 0 or i == longest else -1.0
+        ex, ey, ez = ax * sign, ay * sign, az * sign
+        dx = joint.ux * keep + ex * share
+        dy = joint.uy * keep + ey * share
+        dz = joint.uz * keep + ez * share
+        distance = length((dx, dy, dz))
+        if distance < 1e-300:
+            dx, dy, dz, distance = ex, ey, ez, 1.0
+        x += dx / distance * joint.size
+        y += dy / distance * joint.size
+        z += dz / distance * joint.size
+        joints[i + 1].move((x, y, z))
+    return length((x, y, z))

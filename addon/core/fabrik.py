@@ -1,14 +1,16 @@
 """One sweep of FABRIK."""
 
 from math import sqrt
+from typing import Final
 
+from .joint import Joint
 from .vectors import Vec
 
-COINCIDENT = 1e-150
+COINCIDENT: Final = 1e-150
 """Joints that are nearer to each other than this have no line between them."""
 
 
-def fabrik(joints: list[Vec], lengths: list[float], target: Vec) -> list[Vec]:
+def fabrik(joints: list[Joint], target: Vec) -> None:
     """Take the chain one backward and one forward pass nearer to the target.
 
     Aristidou and Lasenby, “FABRIK: A fast, iterative solver for the Inverse Kinematics problem”,
@@ -18,56 +20,62 @@ def fabrik(joints: list[Vec], lengths: list[float], target: Vec) -> list[Vec]:
 
     Joints that coincide have no line between them: they take the direction of the bone before.
     """
-    return _forward(joints[0], backward(joints, lengths, target), lengths)
+    root = joints[0].at()
+    backward(joints, target)
+    _forward(joints, root)
 
 
-# The loops over the bones, here and in `landing`, count with an index and set one number a line:
-# compiled they are then twice as fast, and interpreted no slower.
+# The loops over the bones, here and in `landing`, set one number a line: compiled they are then
+# twice as fast, and interpreted no slower.
 
 
-def backward(joints: list[Vec], lengths: list[float], target: Vec) -> list[Vec]:
+def backward(joints: list[Joint], target: Vec) -> None:
     """Put the tip on the target and drag the others behind it at their lengths, off the root."""
+    joints[-1].move(target)
     x, y, z = target
     dx, dy, dz, distance = 1.0, 0.0, 0.0, 1.0
-    placed = [target] * len(joints)
-    for i in range(len(lengths) - 1, -1, -1):
-        px, py, pz = joints[i]
-        nx = px - x
-        ny = py - y
-        nz = pz - z
+    for i in range(len(joints) - 2, -1, -1):
+        joint = joints[i]
+        nx = joint.x - x
+        ny = joint.y - y
+        nz = joint.z - z
         away = sqrt(nx * nx + ny * ny + nz * nz)
         if away > COINCIDENT:
             dx = nx
             dy = ny
             dz = nz
             distance = away
-        share = lengths[i] / distance
+        share = joint.size / distance
         x += dx * share
         y += dy * share
         z += dz * share
-        placed[i] = (x, y, z)
-    return placed
+        joint.x = x
+        joint.y = y
+        joint.z = z
 
 
-def _forward(root: Vec, joints: list[Vec], lengths: list[float]) -> list[Vec]:
+def _forward(joints: list[Joint], root: Vec) -> None:
     """Put the first joint on the root and drag the others behind it at their lengths."""
+    joints[0].move(root)
     x, y, z = root
     dx, dy, dz, distance = 1.0, 0.0, 0.0, 1.0
-    placed = [root]
-    for i in range(len(lengths)):
-        px, py, pz = joints[i + 1]
-        nx = px - x
-        ny = py - y
-        nz = pz - z
+    size = joints[0].size
+    for i in range(1, len(joints)):
+        joint = joints[i]
+        nx = joint.x - x
+        ny = joint.y - y
+        nz = joint.z - z
         away = sqrt(nx * nx + ny * ny + nz * nz)
         if away > COINCIDENT:
             dx = nx
             dy = ny
             dz = nz
             distance = away
-        share = lengths[i] / distance
+        share = size / distance
         x += dx * share
         y += dy * share
         z += dz * share
-        placed.append((x, y, z))
-    return placed
+        joint.x = x
+        joint.y = y
+        joint.z = z
+        size = joint.size

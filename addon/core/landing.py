@@ -4,20 +4,20 @@ Everything here is measured from the root, which is the origin, and the chain is
 """
 
 from math import sqrt
+from typing import Final
 
 from .fabrik import COINCIDENT
-from .vectors import Vec, mat_symmetric_solved
+from .joint import Joint
+from .vectors import ORIGIN, Vec, mat_symmetric_solved
 
-EXACT = 1e-7
+EXACT: Final = 1e-7
 """The residual at which a landing is over. The steps being Newton's, mostly it is its square."""
 
-Shape = tuple[list[Vec], Vec, Vec, Vec]
-"""Directions d of the bones, the tip, and Σ l d dᵀ as (xx, yy, zz) and (xy, xz, yz)."""
+Shape = tuple[Vec, Vec, Vec]
+"""The tip, and Σ l d dᵀ as (xx, yy, zz) and (xy, xz, yz), for bones of length l, direction d."""
 
 
-def landed(
-    joints: list[Vec], lengths: list[float], target: Vec, near_enough: float, most: int
-) -> tuple[list[Vec], int]:
+def land(joints: list[Joint], target: Vec, near_enough: float, most: int) -> int:
     """Bring the tip onto the target by turning all bones a little, in at most so many steps.
 
     Each step pulls all bones in one and the same direction, as a load on the tip would (see
@@ -32,17 +32,17 @@ def landed(
     pass of a sweep of FABRIK, or changes nothing if they have these lengths already.
 
     Returns:
-        The joints and the number of steps after the first pass.
+        The number of steps after the first pass.
     """
-    shape = _drawn(joints, lengths)
+    shape = _drawn(joints)
     steps = 0
-    while steps < most and _missed(shape[1], target) > near_enough:
+    while steps < most and _missed(shape[0], target) > near_enough:
         pull = _pull_to(target, shape)
-        if pull is None:
+        if pull == (0.0, 0.0, 0.0):
             break
-        shape = _pulled_along(pull, shape[0], lengths)
+        shape = _pulled_along(pull, joints)
         steps += 1
-    return _placed(shape[0], lengths), steps
+    return steps
 
 
 def _missed(tip: Vec, target: Vec) -> float:
@@ -50,68 +50,75 @@ def _missed(tip: Vec, target: Vec) -> float:
     return sqrt(dx * dx + dy * dy + dz * dz)
 
 
-def _pull_to(target: Vec, shape: Shape) -> Vec | None:
-    """Return the pull that brings the tip nearer to the target, None if no pull can be told.
+def _pull_to(target: Vec, shape: Shape) -> Vec:
+    """Return the pull that brings the tip nearer to the target, zeros if no pull can be told.
 
     The tip t is compared with the target as t / √(1 − t²), which a pull changes nearly in
     proportion; exactly so if all bones make one angle with it. To Newton's method the plain gap
     would look like a square root at the edge of reach, and like two of them far from there.
     """
-    _, (x, y, z), (xx, yy, zz), (xy, xz, yz) = shape
+    (x, y, z), (xx, yy, zz), (xy, xz, yz) = shape
     tx, ty, tz = target
     bent = 1.0 - x * x - y * y - z * z
     wanted = 1.0 - tx * tx - ty * ty - tz * tz
     if bent <= 0.0 or wanted <= 0.0:
-        return None
+        return ORIGIN
     # With s² = 1 − t² the derivative of t / s is (1 + t tᵀ / s²) / s, and its inverse s (1 − t tᵀ).
     ratio = sqrt(bent / wanted)
     gx, gy, gz = tx * ratio - x, ty * ratio - y, tz * ratio - z
     along = gx * x + gy * y + gz * z
     gap = (gx - x * along, gy - y * along, gz - z * along)
     # The chain being 1 long, Σ l is xx + yy + zz.
-    pull = mat_symmetric_solved((yy + zz, xx + zz, xx + yy), (-xy, -xz, -yz), gap)
-    if pull is None:
-        return None
-    px, py, pz = pull
+    px, py, pz = mat_symmetric_solved((yy + zz, xx + zz, xx + yy), (-xy, -xz, -yz), gap)
     # Where a chain is nearly straight or folded, the pull may be anything: it stays below 1.
     shorter = 1.0 / sqrt(1.0 + px * px + py * py + pz * pz)
     return (px * shorter, py * shorter, pz * shorter)
 
 
-def _drawn(joints: list[Vec], lengths: list[float]) -> Shape:
-    """Draw the joints to their lengths from the root on, as `fabrik` does, and measure them."""
+def _drawn(joints: list[Joint]) -> Shape:
+    """Draw the joints to their lengths from the root on, as `fabrik` does, and measure them.
+
+    From here on the joints keep the directions of their bones.
+    """
     x = y = z = 0.0
     xx = yy = zz = xy = xz = yz = 0.0
     ux, uy, uz = 1.0, 0.0, 0.0
-    directions: list[Vec] = []
-    for i in range(len(lengths)):
-        px, py, pz = joints[i + 1]
-        dx = px - x
-        dy = py - y
-        dz = pz - z
+    joint = joints[0]
+    joint.move((x, y, z))
+    for i in range(1, len(joints)):
+        after = joints[i]
+        dx = after.x - x
+        dy = after.y - y
+        dz = after.z - z
         distance = sqrt(dx * dx + dy * dy + dz * dz)
         if distance > COINCIDENT:
             ux = dx / distance
             uy = dy / distance
             uz = dz / distance
-        directions.append((ux, uy, uz))
-        size = lengths[i]
+        joint.ux = ux
+        joint.uy = uy
+        joint.uz = uz
+        size = joint.size
         sx = size * ux
         sy = size * uy
         sz = size * uz
         x += sx
         y += sy
         z += sz
+        after.x = x
+        after.y = y
+        after.z = z
         xx += sx * ux
         yy += sy * uy
         zz += sz * uz
         xy += sx * uy
         xz += sx * uz
         yz += sy * uz
-    return directions, (x, y, z), (xx, yy, zz), (xy, xz, yz)
+        joint = after
+    return (x, y, z), (xx, yy, zz), (xy, xz, yz)
 
 
-def _pulled_along(pull: Vec, directions: list[Vec], lengths: list[float]) -> Shape:
+def _pulled_along(pull: Vec, joints: list[Joint]) -> Shape:
     """Turn all bones towards the direction of the pull, and measure them.
 
     They turn as the stars do for a traveller who speeds up: a Lorentz boost, whose flow is that
@@ -123,9 +130,11 @@ def _pulled_along(pull: Vec, directions: list[Vec], lengths: list[float]) -> Sha
     share = 1.0 / (1.0 + sqrt(1.0 + px * px + py * py + pz * pz))
     x = y = z = 0.0
     xx = yy = zz = xy = xz = yz = 0.0
-    turned: list[Vec] = []
-    for i in range(len(lengths)):
-        ux, uy, uz = directions[i]
+    joint = joints[0]
+    for i in range(1, len(joints)):
+        ux = joint.ux
+        uy = joint.uy
+        uz = joint.uz
         part = 1.0 + share * (ux * px + uy * py + uz * pz)
         dx = ux + px * part
         dy = uy + py * part
@@ -134,31 +143,24 @@ def _pulled_along(pull: Vec, directions: list[Vec], lengths: list[float]) -> Sha
         ux = dx * inverse
         uy = dy * inverse
         uz = dz * inverse
-        turned.append((ux, uy, uz))
-        size = lengths[i]
+        joint.ux = ux
+        joint.uy = uy
+        joint.uz = uz
+        size = joint.size
         sx = size * ux
         sy = size * uy
         sz = size * uz
         x += sx
         y += sy
         z += sz
+        joint = joints[i]
+        joint.x = x
+        joint.y = y
+        joint.z = z
         xx += sx * ux
         yy += sy * uy
         zz += sz * uz
         xy += sx * uy
         xz += sx * uz
         yz += sy * uz
-    return turned, (x, y, z), (xx, yy, zz), (xy, xz, yz)
-
-
-def _placed(directions: list[Vec], lengths: list[float]) -> list[Vec]:
-    x = y = z = 0.0
-    joints = [(x, y, z)]
-    for i in range(len(lengths)):
-        ux, uy, uz = directions[i]
-        size = lengths[i]
-        x += size * ux
-        y += size * uy
-        z += size * uz
-        joints.append((x, y, z))
-    return joints
+    return (x, y, z), (xx, yy, zz), (xy, xz, yz)

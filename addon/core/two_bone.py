@@ -1,8 +1,8 @@
 """The closed-form limb of two bones."""
 
-from collections.abc import Sequence
 from math import sqrt
 
+from .joint import Joint
 from .vectors import (
     Vec,
     across,
@@ -18,7 +18,7 @@ from .vectors import (
 )
 
 
-def two_bone(joints: Sequence[Vec], lengths: Sequence[float], target: Vec) -> list[Vec]:
+def two_bone(joints: list[Joint], target: Vec) -> None:
     """Put the tip of two bones on the target by the law of cosines.
 
     The limb is first swung so that root → tip points at the target, which carries the direction
@@ -27,10 +27,10 @@ def two_bone(joints: Sequence[Vec], lengths: Sequence[float], target: Vec) -> li
     Raises:
         ValueError: If the chain has not two bones.
     """
-    if len(lengths) != 2:
+    if len(joints) != 3:
         raise ValueError("TWO_BONE solves chains of two bones")
-    root, middle, tip = joints
-    upper, lower = lengths
+    root, middle, tip = joints[0].at(), joints[1].at(), joints[2].at()
+    upper, lower = joints[0].size, joints[1].size
     bone = sub(middle, root)
     axis = unit(sub(tip, root)) or unit(bone) or (1.0, 0.0, 0.0)
     bend = unit(across(bone, axis)) or any_across(axis)
@@ -48,4 +48,5 @@ def two_bone(joints: Sequence[Vec], lengths: Sequence[float], target: Vec) -> li
     middle = add(root, add(scaled(direction, along), scaled(bend, aside)))
     forearm = unit(sub(target, middle)) or direction
     # The forearm is measured again, so that its length is exact even where rounding is not.
-    return [root, middle, add(middle, scaled(forearm, lower))]
+    joints[1].move(middle)
+    joints[2].move(add(middle, scaled(forearm, lower)))

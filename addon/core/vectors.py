@@ -285,8 +285,8 @@ def mat_direction_before(m: Mat3, a: Vec) -> Vec:
     )
 
 
-def mat_symmetric_solved(diagonal: Vec, others: Vec, a: Vec) -> Vec | None:
-    """Return the vector that a positive symmetric matrix takes to a, None if it flattens space.
+def mat_symmetric_solved(diagonal: Vec, others: Vec, a: Vec) -> Vec:
+    """Return the vector that a positive symmetric matrix takes to a, zeros if it flattens space.
 
     Args:
         diagonal: The elements xx, yy and zz.
@@ -299,7 +299,7 @@ def mat_symmetric_solved(diagonal: Vec, others: Vec, a: Vec) -> Vec | None:
     cxx, cxy, cxz = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
     determinant = xx * cxx + xy * cxy + xz * cxz
     if not determinant > 1e-300:
-        return None
+        return ORIGIN
     cyy, cyz, czz = xx * zz - xz * xz, xy * xz - xx * yz, xx * yy - xy * xy
     return (
         (cxx * x + cxy * y + cxz * z) / determinant,

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from core import SOLVERS, Chain, Goal, solve
+from core import SOLVERS, Chain, Goal, Solution, solve
 from core.vectors import quat_turn
 from hypothesis import given
 from hypothesis import strategies as st
@@ -187,12 +187,28 @@ def test_turning_moving_and_scaling_the_world_does_so_to_the_answer(
     assert worst <= 1e-6
 
 
+def fields_of(solution: Solution) -> tuple[object, ...]:
+    return (
+        solution.joints,
+        solution.state,
+        solution.in_reach,
+        solution.residual,
+        solution.sweeps,
+    )
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_the_answer_depends_on_nothing_but_the_input(solver: str) -> None:
-    joints = arched([1.0, 0.8]) if solver == "TWO_BONE" else arched([1.0, 0.8, 0.6])
-    first = answer(joints, (1.0, 0.3, 0.2), solver, (0.0, 0.0, 1.0))
-    answer(joints, (-1.0, 0.3, 0.2), solver)
-    assert answer(joints, (1.0, 0.3, 0.2), solver, (0.0, 0.0, 1.0)) == first
+    sizes = [1.0, 0.8] if solver == "TWO_BONE" else [1.0, 0.8, 0.6]
+    goal = Goal((1.0, 0.3, 0.2), (0.0, 0.0, 1.0))
+    for joints in (arched(sizes), straight(sizes)):
+        chain = Chain(joints)
+        first = fields_of(solve(chain, goal, solver))
+        # To the other side, out of reach, and where it folds or is nearly straight.
+        for target in ((-1.0, 0.3, 0.2), (9.0, 0.0, 0.0), (0.01, 0.0, 0.0), (0.0, 2.39, 0.0)):
+            again = fields_of(solve(chain, Goal(target), solver))
+            assert again == fields_of(solve(Chain(joints), Goal(target), solver))
+        assert fields_of(solve(chain, goal, solver)) == first
 
 
 def test_given_lengths_take_the_place_of_the_distances_between_the_joints() -> None:

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from types import FrameType
 
 import pytest
-from core import SOLVERS
-from core.solve import SOLVERS as SOURCE  # never compiled: a compiled solver runs no lines
-from core.vectors import Vec
+from core import Chain, Goal, solve
+from core.chain import Chain as SourceChain  # never compiled: a compiled solver runs no lines
+from core.joint import copied
+from core.solve import SOLVERS as SOURCE
 from strategies import (
     TOLERANCE,
     Point,
@@ -130,27 +131,22 @@ def lines_of_one_sweep(solver: str, bones: int) -> int:
         count += event == "line"
         return counted
 
-    joints, lengths, target = in_solver_units(bones)
+    joints = copied(SourceChain(arched([1.0 / bones] * bones)).start)
     tracer = sys.gettrace()
     sys.settrace(counted)
     try:
-        SOURCE[solver](joints, lengths, target)
+        SOURCE[solver](joints, (0.5, 0.1, 0.2))
     finally:
         sys.settrace(tracer)
     return count
 
 
-def in_solver_units(bones: int) -> tuple[list[Vec], list[float], Vec]:
-    lengths = [1.0 / bones] * bones
-    return [(x, y, z) for x, y, z in arched(lengths)], lengths, (0.5, 0.1, 0.2)
-
-
 def seconds_of_one_sweep(solver: str, bones: int) -> float:
-    joints, lengths, target = in_solver_units(bones)
+    chain, goal = Chain(arched([1.0 / bones] * bones)), Goal((0.5, 0.1, 0.2))
     times = []
     for _ in range(20):
         start = time.perf_counter()
-        SOLVERS[solver](joints, lengths, target)
+        solve(chain, goal, solver, iterations=1)
         times.append(time.perf_counter() - start)
     return min(times)
 
