@@ -24,7 +24,7 @@ def main(package: Path) -> None:
     for extension in extensions:
         # A multiplication and an addition in one would round once where the interpreter rounds
         # twice: the answers would no longer be the same to the last bit.
-        extension.extra_compile_args += ["-ffp-contract=off"]
+        extension.extra_compile_args += ["-ffp-contract=off", "-fno-semantic-interposition"]
         extension.extra_link_args += ["-s"] if sys.platform.startswith("linux") else []
     setup(
         name=package.name,

@@ -150,15 +150,17 @@ class Solution:
     """The solved joints.
 
     Attributes:
-        joints: As in `Chain`, with the root where it was.
+        chain: What was solved.
+        moved: The joints in the measure of `Chain.start`.
         state: ``'REACHED'`` if the tip is within the tolerance of the target.
         in_reach: Whether the target lies in the reachable shell of the chain.
         residual: Distance from the tip to the target.
         sweeps: Sweeps, and steps of landing, taken by the solver.
     """
 
-    __slots__ = ("in_reach", "joints", "residual", "state", "sweeps")
-    joints: tuple[Point, ...]
+    __slots__ = ("chain", "in_reach", "moved", "residual", "state", "sweeps")
+    chain: Chain
+    moved: list[Joint]
     state: State
     in_reach: bool
     residual: float
@@ -166,17 +168,33 @@ class Solution:
 
     def __init__(
         self,
-        joints: tuple[Point, ...],
+        chain: Chain,
+        moved: list[Joint],
         state: State,
         in_reach: bool,
         residual: float,
         sweeps: int,
     ) -> None:
-        self.joints = joints
+        self.chain = chain
+        self.moved = moved
         self.state = state
         self.in_reach = in_reach
         self.residual = residual
         self.sweeps = sweeps
+
+    @property
+    def joints(self) -> tuple[Point, ...]:
+        """The joints as in `Chain`, with the root where it was."""
+        a, b, c = self.chain.root
+        scale = self.chain.scale
+        if len(self.chain.joints[0]) == 2:
+            return tuple([(a + joint.x * scale, b + joint.y * scale) for joint in self.moved])
+        return tuple(
+            [
+                (a + joint.x * scale, b + joint.y * scale, c + joint.z * scale)
+                for joint in self.moved
+            ]
+        )
 
 
 def in_space(point: Point) -> Vec:

@@ -12,6 +12,7 @@ from .chain import Chain, Goal, Point, Solution, State
 from .frames import Frame, point_in
 from .solve import solve
 from .vectors import (
+    ORIGIN,
     Mat3,
     Quat,
     Vec,
@@ -25,6 +26,7 @@ from .vectors import (
     quat_matrix,
     quat_mix,
     quat_product,
+    sub,
 )
 
 SOLVED = 0.99
@@ -70,9 +72,7 @@ class Posture:
     @property
     def rotations(self) -> tuple[Quat, ...]:
         """The local rotation of each bone, root first."""
-        n = self.numbers
-        places = range(0, len(n), 4)
-        return tuple([(n[i], n[i + 1], n[i + 2], n[i + 3]) for i in places])
+        return tuple(_rotations(self.numbers))
 
 
 @final
@@ -218,16 +218,12 @@ def pose_chain(
     rounds = 0
     while True:
         solution = solve(aimed, goal, solver, iterations, SOLVED * tolerance)
-        numbers, lengths, tip = _swung(chain, solution.joints)
-        size = 0.0
-        for bone_length in lengths:
-            size += bone_length
-        missed = _distance(tip, solution.joints[-1])
+        numbers, size, tip, missed = _swung(chain, solution)
         rounds += 1
         if missed <= (1.0 - SOLVED) * tolerance * size or rounds == UNEVEN_ROUNDS:
             break
         share = min(1.0, WHOLE_ROUNDS / rounds)
-        changes = zip(aimed.bone_lengths(), lengths, strict=True)
+        changes = zip(aimed.bone_lengths(), _lengths(chain, numbers), strict=True)
         mixed = tuple([old + share * (new - old) for old, new in changes])
         aimed = Chain(chain.joints, chain.chain.bend, mixed)
     reached = _distance(tip, goal.target) <= (1.0 + 1e-9) * tolerance * size
@@ -295,36 +291,57 @@ def chain_frames(chain: ChainInput, rotations: Sequence[Quat]) -> list[Frame]:
     return frames
 
 
-def _swung(chain: ChainInput, joints: tuple[Point, ...]) -> tuple[list[float], list[float], Vec]:
+def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, Vec, float]:
     """Point each bone, from the root on, at its solved next joint.
 
     Returns:
-        The local rotations, four numbers a bone, the lengths that the bones then have, and where
-        the tip then is.
+        The local rotations, four numbers a bone; the length of the chain, where its tip is, and
+        how far that is from the solved one.
     """
     parent, head = chain.parent[0], chain.root
+    joints = solution.moved
+    root, scale = solution.chain.root, solution.chain.scale
+    rx, ry, rz = root
     numbers: list[float] = []
-    lengths: list[float] = []
+    size = 0.0
+    gap = ORIGIN
     for i, link in enumerate(chain.links):
-        scale, aim = link.scale, link.aim
+        stretch, aim = link.scale, link.aim
         if link.is_plain:
             axes = mat_product(parent, link.turn)
         else:
-            axes, scale = link.unscaled(parent)
-            aim = _times(link.arm, scale)
+            axes, stretch = link.unscaled(parent)
+            aim = _times(link.arm, stretch)
         joint = joints[i + 1]
-        to_joint = (joint[0] - head[0], joint[1] - head[1], joint[2] - head[2])
+        x, y, z = head
+        to_joint = (
+            rx + joint.x * scale - x,
+            ry + joint.y * scale - y,
+            rz + joint.z * scale - z,
+        )
         swing = quat_between(aim, mat_direction_before(axes, to_joint), (1.0, 0.0, 0.0))
         w, x, y, z = quat_product(link.rotation, swing)
         numbers.append(w)
         numbers.append(x)
         numbers.append(y)
         numbers.append(z)
-        parent = mat_stretched(mat_product(axes, quat_matrix(swing)), scale)
+        parent = mat_stretched(mat_product(axes, quat_matrix(swing)), stretch)
         along = mat_apply(parent, link.arm)
-        lengths.append(length(along))
+        size += length(along)
         head = add(head, along)
-    return numbers, lengths, head
+        gap = sub(along, to_joint)
+    return numbers, size, head, length(gap)
+
+
+def _rotations(numbers: list[float]) -> list[Quat]:
+    n = numbers
+    return [(n[i], n[i + 1], n[i + 2], n[i + 3]) for i in range(0, len(n), 4)]
+
+
+def _lengths(chain: ChainInput, numbers: list[float]) -> list[float]:
+    """Return the lengths that the bones have under the given rotations."""
+    frames = chain_frames(chain, _rotations(numbers))
+    return [length(mat_apply(frames[i][0], link.arm)) for i, link in enumerate(chain.links)]
 
 
 def _times(a: Vec, b: Vec) -> Vec:

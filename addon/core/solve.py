@@ -6,7 +6,7 @@ from typing import Final
 
 from .bend import STRAIGHT, bow, face_pole
 from .ccd import ccd
-from .chain import Chain, Goal, Point, Solution, State, in_space, measured
+from .chain import Chain, Goal, Solution, State, in_space, measured
 from .edge import close, complete, longest_of
 from .fabrik import backward, fabrik
 from .joint import Joint, copied
@@ -104,7 +104,7 @@ def solve(
     residual = length(sub(joints[-1].at(), target))
     state: State = "REACHED" if residual <= tolerance else "OUT_OF_REACH"
     in_reach = inner <= distance <= outer
-    return Solution(_in_chain_space(joints, chain), state, in_reach, residual * scale, sweeps)
+    return Solution(chain, joints, state, in_reach, residual * scale, sweeps)
 
 
 def _land(
@@ -158,19 +158,8 @@ def _shrunk(chain: Chain, goal: Goal) -> Solution:
     """Return the answer of a chain without length, whose joints are all at its root."""
     residual = length(sub(in_space(goal.target), chain.root))
     state: State = "REACHED" if residual == 0.0 else "OUT_OF_REACH"
-    joints = (chain.joints[0],) * len(chain.joints)
-    return Solution(joints, state, residual == 0.0, residual, 0)
-
-
-def _in_chain_space(joints: list[Joint], chain: Chain) -> tuple[Point, ...]:
-    """Undo `measured`."""
-    a, b, c = chain.root
-    scale = chain.scale
-    if len(chain.joints[0]) == 2:
-        return tuple([(a + joint.x * scale, b + joint.y * scale) for joint in joints])
-    return tuple(
-        [(a + joint.x * scale, b + joint.y * scale, c + joint.z * scale) for joint in joints]
-    )
+    joints = [Joint(0.0, 0.0, 0.0, 0.0) for _ in chain.joints]
+    return Solution(chain, joints, state, residual == 0.0, residual, 0)
 
 
 def _stretch(joints: list[Joint], direction: Vec) -> None:
