@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from .effort import Effort
 from .playing import play
-from .report import Section, Table
+from .report import Goal, Section, Table
 from .scenes import BLENDERS, FLOOR, FRAMES, OURS, Rig, opened, save_variants
 
 RIG = Rig(8, 3)
@@ -30,13 +30,16 @@ def run(effort: Effort) -> Section:
     with TemporaryDirectory() as name:
         folder = Path(name)
         save_variants(RIG, folder)
-        rows = [_row(folder, variant, warm_up, half) for variant in (OURS, BLENDERS, FLOOR)]
+        sizes = {v: _sizes(folder, v, warm_up, half) for v in (OURS, BLENDERS, FLOOR)}
     headings = ("variant", "after warm-up", f"next {half:,} frames", f"{half:,} after those")
     meaning = MEANING.format(loop=FRAMES, warm_up=warm_up, half=f"{half:,}")
-    return Section("Memory", [Table(meaning, headings, rows)])
+    rows = [_row(variant, found) for variant, found in sizes.items()]
+    growth = sizes[OURS][-1] - sizes[OURS][-2]
+    goal = Goal(f"Megabytes added by the last {half:,} frames", 0.1, growth)
+    return Section("Memory", [Table(meaning, headings, rows)], goals=[goal])
 
 
-def _row(folder: Path, variant: str, warm_up: int, half: int) -> list[str]:
+def _sizes(folder: Path, variant: str, warm_up: int, half: int) -> list[float]:
     with opened(folder, variant) as scene:
         frames = cycle(range(1, FRAMES + 1))
         sizes: list[float] = []
@@ -44,6 +47,10 @@ def _row(folder: Path, variant: str, warm_up: int, half: int) -> list[str]:
             play(scene, islice(frames, count))
             gc.collect()
             sizes.append(_resident_megabytes())
+    return sizes
+
+
+def _row(variant: str, sizes: list[float]) -> list[str]:
     growth = [f"{after - before:+.2f}" for before, after in pairwise(sizes)]
     return [variant, f"{sizes[0]:.1f}", *growth]
 

@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 from math import ceil
 from textwrap import fill
 
+GOALS = """\
+What we want, and what this run measured. Ratios compare medians of one run, in which the variants \
+took turns; on a busy machine they still move by a tenth or two."""
+
 
 @dataclass(frozen=True)
 class Table:
@@ -44,6 +48,31 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Goal:
+    """A figure that the project wants to stay below.
+
+    Attributes:
+        what: What was measured.
+        most: What is wanted at most.
+        found: What was measured.
+        reason: Why it is more, if it is.
+    """
+
+    what: str
+    most: float
+    found: float
+    reason: str = ""
+
+    def row(self) -> list[str]:
+        """Return what a table says of it."""
+        found = small(self.found) if 0.0 < self.found < 0.01 else f"{self.found:.2f}"
+        verdict = (
+            "yes" if self.found <= self.most else f"no: {self.reason}" if self.reason else "no"
+        )
+        return [self.what, f"≤ {self.most:g}", found, verdict]
+
+
+@dataclass(frozen=True)
 class Bars:
     """A picture of bars, a group for each name, with a line to compare them with."""
 
@@ -77,6 +106,7 @@ class Section:
     title: str
     tables: Sequence[Table]
     plots: Sequence[Plot] = field(default=())
+    goals: Sequence[Goal] = field(default=())
 
     def text(self) -> str:
         """Return the section for a terminal."""
@@ -89,6 +119,12 @@ class Section:
         parts += [table.markdown() for table in self.tables]
         parts += [f"![{plot.title}]({plot.file})" for plot in self.plots]
         return "\n\n".join(parts) + "\n"
+
+
+def goals(sections: Sequence[Section]) -> Table:
+    """Return what is wanted of all that was measured, and whether it was reached."""
+    rows = [goal.row() for section in sections for goal in section.goals]
+    return Table(GOALS, ("figure", "wanted", "measured", "reached"), rows)
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -23,7 +23,7 @@ if __name__ == "__main__":
 
 from benchmarks import extension, machine  # noqa: E402
 from benchmarks.effort import Effort  # noqa: E402
-from benchmarks.report import Section  # noqa: E402
+from benchmarks.report import Section, goals  # noqa: E402
 
 SECTIONS = ("frame_cost", "skinned", "idle", "sweeps", "long", "memory")
 
@@ -42,6 +42,7 @@ def main(arguments: list[str]) -> None:
     about = machine.about()
     print(f"{about}\n{machine.load()}\n", flush=True)
     sections = measured(wishes.sections or SECTIONS, Effort(wishes.quick))
+    print(f"{goals(sections).text()}\n")
     if wishes.to is not None:
         write(sections, about, wishes.to)
     print(f"Done in {perf_counter() - begin:.0f} s.")
@@ -71,6 +72,7 @@ def write(sections: list[Section], about: str, folder: Path) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     page = ["# Benchmarks\n", f"Written by `make bench`. {about}\n"]
+    page += [f"## Goals\n\n{goals(sections).markdown()}\n"]
     page += [section.markdown() for section in sections]
     (folder / "README.md").write_text("\n".join(page), encoding="utf-8")
     for section in sections:

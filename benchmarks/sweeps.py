@@ -7,7 +7,7 @@ from statistics import mean, median
 
 from .chains import Point, arc, near_tip, on_sphere
 from .effort import Effort
-from .report import Bars, Section, Table, percentile, us
+from .report import Bars, Goal, Section, Table, percentile, us
 from .solving import Runs, Task
 
 SOLVERS = {"ours": "FABRIK", "textbook FABRIK": "TEXTBOOK", "CCD": "CCD"}
@@ -50,7 +50,16 @@ def run(effort: Effort) -> Section:
     tables.append(
         Table(EDGE.format(iterations=ITERATIONS), _headings("chain, share of reach"), _rows(edge))
     )
-    return Section("Sweeps", tables, _plots(finest))
+    return Section("Sweeps", tables, _plots(finest), _goals(finest))
+
+
+def _goals(finest: dict[int, dict[str, Runs]]) -> list[Goal]:
+    found: list[Goal] = []
+    for count, runs in finest.items():
+        sweeps = runs["ours"].sweeps
+        found.append(Goal(f"{count} bones: mean sweeps to 1e-6", 5.0, mean(sweeps)))
+        found.append(Goal(f"{count} bones: most sweeps to 1e-6", 20.0, max(sweeps)))
+    return found
 
 
 def _cold_meaning(effort: Effort) -> str:
