@@ -12,6 +12,7 @@ from .bones import Bone, Local, bone_frame, head_in_parent
 from .chain import Chain, Goal, Solution, State
 from .compiled import COMPILED
 from .frames import WHOLE, Frame, frame_in, inverse, point_in
+from .limits import Cone, Hinge, Limit
 from .pose import ChainInput, Posture, chain_frames, pose_chain, pose_in_world
 from .solve import SOLVERS, solve
 
@@ -19,6 +20,7 @@ if COMPILED and not TYPE_CHECKING:  # it is the same, so its types are those fro
     from fabrik_ik_core.bones import Bone, Local, bone_frame, head_in_parent
     from fabrik_ik_core.chain import Chain, Goal, Solution, State
     from fabrik_ik_core.frames import WHOLE, Frame, frame_in, inverse, point_in
+    from fabrik_ik_core.limits import Cone, Hinge, Limit
     from fabrik_ik_core.pose import ChainInput, Posture, chain_frames, pose_chain, pose_in_world
     from fabrik_ik_core.solve import SOLVERS, solve
 
@@ -29,8 +31,11 @@ __all__ = [
     "Bone",
     "Chain",
     "ChainInput",
+    "Cone",
     "Frame",
     "Goal",
+    "Hinge",
+    "Limit",
     "Local",
     "Posture",
     "Solution",

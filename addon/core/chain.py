@@ -8,7 +8,7 @@ from .joint import Joint
 from .vectors import ORIGIN, Vec
 
 Point = tuple[float, ...]
-State = Literal["REACHED", "OUT_OF_REACH"]
+State = Literal["REACHED", "OUT_OF_REACH", "LIMITED"]
 
 # Never changed once made. They are no frozen dataclasses because each frame makes some: that would
 # take three times as long, and six times compiled.

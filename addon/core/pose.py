@@ -8,8 +8,11 @@ from collections.abc import Sequence
 from typing import final
 
 from .bones import Bone, Local, head_in_parent, inherited_axes
-from .chain import Chain, Goal, Point, Solution, State
+from .chain import Chain, Goal, Point, Solution, State, in_space
 from .frames import Frame, point_in
+from .landing import EXACT
+from .limits import Limit
+from .settling import Held, hold
 from .solve import solve
 from .vectors import (
     ORIGIN,
@@ -128,15 +131,17 @@ class ChainInput:
         rotations: The FK input's rotation of each bone.
         joints: The heads and the tip under the FK input, in armature space.
         chain: The same as the solver takes it.
+        held: The bones as their limits are kept; none if no bone has a limit or is stiff.
     """
 
-    __slots__ = ("chain", "joints", "links", "parent", "root", "rotations")
+    __slots__ = ("chain", "held", "joints", "links", "parent", "root", "rotations")
     links: list[Link]
     parent: Frame
     root: Vec
     rotations: tuple[Quat, ...]
     joints: tuple[Vec, ...]
     chain: Chain
+    held: list[Held]
 
     def __init__(
         self,
@@ -145,6 +150,8 @@ class ChainInput:
         tip_in_bone: Vec,
         parent: Frame,
         rest_bend: Vec | None = None,
+        limits: Sequence[Limit | None] = (),
+        stiffness: Sequence[float] = (),
     ) -> None:
         """Reckon the FK input.
 
@@ -155,6 +162,9 @@ class ChainInput:
             parent: Frame of the root bone's parent, `WHOLE` if it has none.
             rest_bend: Side to which a straight chain bends, in the root bone's own axes; its Z
                 axis if None, which is a turn about its X axis.
+            limits: What each bone allows; none is limited if empty.
+            stiffness: How much each bone resists leaving its FK input, from 0 to 1; not at all if
+                empty.
 
         Raises:
             ValueError: If there is no bone, or a number is not finite.
@@ -182,6 +192,12 @@ class ChainInput:
             joints.append(head)
         self.joints = tuple(joints)
         self.chain = Chain(self.joints, bend)
+        self.held = []
+        if any(limits) or any(stiffness):
+            for i, link in enumerate(links):
+                limit = limits[i] if limits else None
+                ease = 1.0 - stiffness[i] if stiffness else 1.0
+                self.held.append(Held(link.bone, link.rotation, link.scale, link.arm, limit, ease))
 
 
 def pose_chain(
@@ -229,6 +245,8 @@ def pose_chain(
     reached = _distance(tip, goal.target) <= (1.0 + 1e-9) * tolerance * size
     state: State = "REACHED" if reached else "OUT_OF_REACH"
     posture = Posture(numbers, tip, state, goal, solution)
+    if chain.held:
+        posture = _limited(posture, chain, tolerance)
     return posture if influence == 1.0 else _weakened(posture, chain, influence)
 
 
@@ -267,6 +285,31 @@ def pose_in_world(
     goal = Goal(point_in(to_armature, target), pole_there, pole_angle)
     posture = pose_chain(chain, goal, solver, iterations, tolerance, influence)
     return posture, _distance(point_in(world, posture.tip), target)
+
+
+def _limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
+    """Return the pose with all joints in their limits, the tip as near as these allow."""
+    solved = _rotations(posture.numbers)
+    held = chain.held
+    if all([bone.keeps(solved[i]) for i, bone in enumerate(held)]):
+        return posture
+    solution, target = posture.solution, in_space(posture.goal.target)
+    joints = [in_space(joint) for joint in solution.joints]
+    size = chain.chain.scale
+    near_enough = min(tolerance, EXACT) * size
+    missed, steps = hold(
+        held, solved, joints, chain.parent[0], target, near_enough, tolerance * size
+    )
+    rotations = [bone.rotation for bone in held]
+    tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
+    state: State = "REACHED"
+    if missed > tolerance * size:
+        state = "LIMITED" if solution.in_reach else "OUT_OF_REACH"
+    numbers = [number for rotation in rotations for number in rotation]
+    settled = Solution(
+        solution.chain, solution.moved, state, solution.in_reach, missed, solution.sweeps + steps
+    )
+    return Posture(numbers, tip, state, posture.goal, settled)
 
 
 def _weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:

@@ -187,6 +187,14 @@ def quat_about(axis: Vec, angle: float) -> Quat:
     return (cos(half), axis[0] * sine, axis[1] * sine, axis[2] * sine)
 
 
+def quat_turned_by(turn: Vec) -> Quat:
+    """Return the turn about the direction of a vector by its length in radians."""
+    angle = length(turn)
+    half = 0.5 * angle
+    share = sin(half) / angle if angle > 1e-9 else 0.5
+    return (cos(half), turn[0] * share, turn[1] * share, turn[2] * share)
+
+
 def quat_matrix(q: Quat) -> Mat3:
     """Return the matrix of the unit quaternion q."""
     w, x, y, z = q
@@ -283,6 +291,14 @@ def mat_direction_before(m: Mat3, a: Vec) -> Vec:
         n1 * x + (m0 * m8 - m2 * m6) * y + (m2 * m3 - m0 * m5) * z,
         n2 * x + (m1 * m6 - m0 * m7) * y + (m0 * m4 - m1 * m3) * z,
     )
+
+
+def mat_solved(m: Mat3, a: Vec) -> Vec:
+    """Return the vector that m takes to a, zeros if m flattens space."""
+    size = mat_determinant(m)
+    if size == 0.0:
+        return ORIGIN
+    return scaled(mat_direction_before(m, a), 1.0 / abs(size))
 
 
 def mat_symmetric_solved(diagonal: Vec, others: Vec, a: Vec) -> Vec:

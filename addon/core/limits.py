@@ -1,0 +1,287 @@
+"""How far a joint may turn: rotations of a bone relative to its rest pose, in its rest axes.
+
+A limit maps any rotation to an allowed one near it. Blender's bones point along Y: a turn about
+that axis is twist, one about an axis in the XZ plane is swing, and a rotation is its twist first
+and its swing then.
+"""
+
+from math import atan2, cos, pi, sin, sqrt
+from typing import Final, final
+
+from .vectors import (
+    NO_TURN,
+    Quat,
+    Vec,
+    length,
+    quat_about,
+    quat_product,
+    quat_turn,
+    scaled,
+)
+
+Range = tuple[float, float]
+"""The least and the greatest angle, in radians."""
+
+FREE: Final = 2.0 * pi - 1e-9
+"""From this width on a range of angles allows everything."""
+
+AT_END: Final = 1e-7
+"""An angle so near to the end of its range is at it."""
+
+
+class Limit:
+    """What one joint allows."""
+
+    def nearest(self, rotation: Quat) -> Quat:
+        """Return the allowed rotation that is nearest, or near, to a unit quaternion."""
+        return rotation
+
+    def normals(self, rotation: Quat) -> list[Vec]:
+        """Return which turns lead out of the limit from a rotation that it just allows.
+
+        Each is the direction of the gradient of an angle that has come to its end: a further turn,
+        as a rotation vector in the axes in which the rotation acts, leads out if it has a part in
+        that direction.
+        """
+        return []
+
+    def inside(self, place: Vec) -> Quat:
+        """Return an allowed rotation; those of all places from 0 to 1 fill what is allowed."""
+        return NO_TURN
+
+
+@final
+class Hinge(Limit):
+    """A joint with one axis.
+
+    Attributes:
+        axis: The axis, of length 1.
+        turn: The angles that are allowed about it.
+    """
+
+    __slots__ = ("axis", "turn")
+    axis: Vec
+    turn: Range
+
+    def __init__(self, axis: Vec, turn: Range) -> None:
+        """Take the axis and the angles.
+
+        Raises:
+            ValueError: If the least angle is more than the greatest.
+        """
+        _refuse_empty(turn)
+        self.axis = axis
+        self.turn = turn
+
+    def nearest(self, rotation: Quat) -> Quat:
+        """Return the turn about the axis that is in the rotation, within the limit."""
+        return quat_about(self.axis, _within(self._angle(rotation), self.turn))
+
+    def normals(self, rotation: Quat) -> list[Vec]:
+        """Return the axis where the angle is the greatest, and its opposite where the least."""
+        return [scaled(self.axis, end) for end in _ends(self._angle(rotation), self.turn)]
+
+    def _angle(self, rotation: Quat) -> float:
+        w, x, y, z = rotation
+        ax, ay, az = self.axis
+        return 2.0 * atan2(x * ax + y * ay + z * az, w)
+
+    def inside(self, place: Vec) -> Quat:
+        """Return a turn about the axis; the first number of the place counts."""
+        low, high = self.turn
+        return quat_about(self.axis, low + place[0] * (high - low))
+
+
+@final
+class Cone(Limit):
+    """A joint that swings within an elliptical cone and twists within a range.
+
+    The swing is measured as a rotation vector, which lies in the XZ plane, where each quarter may
+    have an ellipse of its own. Half axes of π leave it free.
+
+    Attributes:
+        centre: The rotation from which swing and twist are measured.
+        swing_x: The angles of swing that are allowed about X, from below or at 0 to above or at 0.
+        swing_z: The same about Z.
+        twist: The angles of twist that are allowed.
+    """
+
+    __slots__ = ("back", "centre", "swing_x", "swing_z", "twist")
+    centre: Quat
+    back: Quat
+    swing_x: Range
+    swing_z: Range
+    twist: Range
+
+    def __init__(
+        self, swing_x: Range, swing_z: Range, twist: Range, centre: Quat = NO_TURN
+    ) -> None:
+        """Take the angles.
+
+        Raises:
+            ValueError: If a least angle is more than the greatest, or swing excludes the centre.
+        """
+        for angles in (swing_x, swing_z, twist):
+            _refuse_empty(angles)
+        if max(swing_x[0], swing_z[0]) > 0.0 or min(swing_x[1], swing_z[1]) < 0.0:
+            raise ValueError("the angles of swing must include 0")
+        self.swing_x = swing_x
+        self.swing_z = swing_z
+        self.twist = twist
+        self.centre = centre
+        self.back = (centre[0], -centre[1], -centre[2], -centre[3])
+
+    def nearest(self, rotation: Quat) -> Quat:
+        """Return the rotation with its swing and its twist each within the limit."""
+        x, z, angle, twist = self._parts(rotation)
+        swing_x, swing_z = _in_ellipses(x * angle, z * angle, self.swing_x, self.swing_z)
+        return self._turn(swing_x, swing_z, _within(twist, self.twist))
+
+    def normals(self, rotation: Quat) -> list[Vec]:
+        """Return where swing has come to its ellipse, and twist to an end of its range.
+
+        By a turn ω the bone's direction d moves by ω × d, and the twist about it grows by
+        ω · (Y + d) / (1 + Y · d). The swing, which is a turn about a by an angle, grows by
+        a (ω · a) and by angle / sin(angle) (ω · (d × a)) at right angles to it.
+        """
+        x, z, angle, twist = self._parts(rotation)
+        sine, cosine = sin(angle), cos(angle)
+        found: list[Vec] = []
+        for end in _ends(twist, self.twist):
+            share = end / max(1.0 + cosine, 1e-9)
+            found.append((-z * sine * share, end, x * sine * share))
+        widening = angle / sine if sine > 1e-9 else 1.0
+        for gx, gz in _outward(x * angle, z * angle, self.swing_x, self.swing_z):
+            along = gx * x + gz * z
+            aside = (gx * z - gz * x) * widening
+            # d × a, with a = (x, 0, z) and d = (−z sin, cos, x sin).
+            found.append(
+                (along * x + aside * cosine * z, aside * sine, along * z - aside * cosine * x)
+            )
+        return [scaled(quat_turn(self.centre, n), 1.0 / length(n)) for n in found]
+
+    def _parts(self, rotation: Quat) -> tuple[float, float, float, float]:
+        """Return the axis of swing as x and z, its angle from 0 to π, and the angle of twist."""
+        w, x, y, z = quat_product(self.back, rotation)
+        turned = sqrt(w * w + y * y)
+        # A swing by half a turn can be any twist: it is taken as none.
+        tw, ty = (w / turned, y / turned) if turned > 1e-9 else (1.0, 0.0)
+        # Swing = rotation · twist⁻¹; its Y is 0 and its w is not below 0.
+        sx, sz = x * tw + z * ty, z * tw - x * ty
+        size = sqrt(sx * sx + sz * sz)
+        twist = 2.0 * atan2(ty, tw)
+        if size < 1e-12:
+            return 1.0, 0.0, 0.0, twist
+        return sx / size, sz / size, 2.0 * atan2(size, turned), twist
+
+    def inside(self, place: Vec) -> Quat:
+        """Return an allowed rotation: direction and size of the swing, and the twist."""
+        heading, radius = 2.0 * pi * place[0], sqrt(place[1])
+        x, z = cos(heading) * radius, sin(heading) * radius
+        low, high = self.twist
+        return self._turn(
+            x * (self.swing_x[1] if x > 0.0 else -self.swing_x[0]),
+            z * (self.swing_z[1] if z > 0.0 else -self.swing_z[0]),
+            low + place[2] * (high - low),
+        )
+
+    def _turn(self, swing_x: float, swing_z: float, twist: float) -> Quat:
+        size = sqrt(swing_x * swing_x + swing_z * swing_z)
+        swing = NO_TURN
+        if size > 0.0:
+            swing = quat_about((swing_x / size, 0.0, swing_z / size), size)
+        half = 0.5 * twist
+        turn = quat_product(swing, (cos(half), 0.0, sin(half), 0.0))
+        return quat_product(self.centre, turn)
+
+
+def _refuse_empty(angles: Range) -> None:
+    low, high = angles
+    if not low <= high:
+        raise ValueError("the least angle is more than the greatest")
+
+
+def _within(angle: float, angles: Range) -> float:
+    """Return the angle, or the end of the range that is nearer the short way round."""
+    low, high = angles
+    if high - low >= FREE:
+        return angle
+    middle = 0.5 * (low + high)
+    # Python's remainder of a division by something positive is not below 0.
+    from_middle = (angle - middle + pi) % (2.0 * pi) - pi
+    return min(high, max(low, middle + from_middle))
+
+
+def _ends(angle: float, angles: Range) -> list[float]:
+    """Return 1.0 where the angle is the greatest of the range, -1.0 where it is the least."""
+    low, high = angles
+    if high - low >= FREE:
+        return []
+    found: list[float] = []
+    from_low = (angle - low + pi) % (2.0 * pi) - pi
+    from_high = (angle - high + pi) % (2.0 * pi) - pi
+    if abs(from_high) < AT_END:
+        found.append(1.0)
+    if abs(from_low) < AT_END:
+        found.append(-1.0)
+    return found
+
+
+def _outward(x: float, z: float, range_x: Range, range_z: Range) -> list[tuple[float, float]]:
+    """Return the directions that lead out of the ellipse of a quarter, from a point on it."""
+    a = -range_x[0] if x < 0.0 else range_x[1]
+    b = -range_z[0] if z < 0.0 else range_z[1]
+    if a > 0.0 and b > 0.0:
+        if (x / a) * (x / a) + (z / b) * (z / b) < 1.0 - AT_END:
+            return []
+        gx, gz = x / (a * a), z / (b * b)
+        size = sqrt(gx * gx + gz * gz)
+        return [(gx / size, gz / size)]
+    # Without width there is only the other axis, with two ends.
+    found: list[tuple[float, float]] = []
+    for end in _ends(x, range_x):
+        found.append((end, 0.0))
+    for end in _ends(z, range_z):
+        found.append((0.0, end))
+    return found
+
+
+def _in_ellipses(x: float, z: float, range_x: Range, range_z: Range) -> tuple[float, float]:
+    """Return the point, or the nearest to it that is in the ellipse of its quarter."""
+    sign_x = -1.0 if x < 0.0 else 1.0
+    sign_z = -1.0 if z < 0.0 else 1.0
+    near_x, near_z = _in_ellipse(
+        abs(x),
+        abs(z),
+        -range_x[0] if x < 0.0 else range_x[1],
+        -range_z[0] if z < 0.0 else range_z[1],
+    )
+    return sign_x * near_x, sign_z * near_z
+
+
+def _in_ellipse(x: float, y: float, a: float, b: float) -> tuple[float, float]:
+    """Return the point nearest to (x, y), neither below 0, in the ellipse of half axes a and b.
+
+    On the ellipse it is (a² x / (t + a²), b² y / (t + b²)) for the t that puts it there, which
+    Newton's method finds from below, as what is left to go is convex in t (D. Eberly, “Distance
+    from a Point to an Ellipse”, 2013).
+    """
+    if a <= 0.0:
+        return 0.0, min(y, max(b, 0.0))
+    if b <= 0.0:
+        return min(x, a), 0.0
+    if (x / a) * (x / a) + (y / b) * (y / b) <= 1.0:
+        return x, y
+    ax, by = a * x, b * y
+    t = max(ax - a * a, by - b * b)
+    for _ in range(50):
+        p, q = ax / (t + a * a), by / (t + b * b)
+        over = p * p + q * q - 1.0
+        slope = 2.0 * (p * p / (t + a * a) + q * q / (t + b * b))
+        step = over / slope
+        t += step
+        if step <= 1e-14 * (t + a * a):
+            break
+    p, q = ax / (t + a * a), by / (t + b * b)
+    size = sqrt(p * p + q * q)
+    return a * p / size, b * q / size

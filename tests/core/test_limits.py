@@ -1,0 +1,449 @@
+"""Joints stay in their limits, and the tip comes as near to the target as these allow.
+
+What a limit allows is measured here from matrices, not by the code that keeps it.
+"""
+
+import math
+import random
+from collections.abc import Callable
+
+import pytest
+from core import (
+    SOLVERS,
+    WHOLE,
+    Bone,
+    ChainInput,
+    Cone,
+    Frame,
+    Goal,
+    Hinge,
+    Limit,
+    Local,
+    Posture,
+    chain_frames,
+    point_in,
+    pose_chain,
+)
+from core.vectors import (
+    Quat,
+    Vec,
+    cross,
+    dot,
+    length,
+    mat_apply,
+    mat_columns,
+    quat_about,
+    quat_matrix,
+    quat_product,
+    quat_turned_by,
+    scaled,
+    sub,
+    unit,
+)
+from strategies import PARENT, SCALE_MODES, random_direction, random_rig, tip_of
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+NEAR = 1e-3
+"""Of the length: as near the tip should come to a target that the limits let it reach."""
+
+BROKEN = 1e-4
+"""In radians: by so much no limit may be broken."""
+
+KINDS = ("hinge", "cone", "mixed")
+
+
+def undone(q: Quat) -> Quat:
+    return (q[0], -q[1], -q[2], -q[3])
+
+
+def turn_from(start: Vec, end: Vec) -> Vec:
+    """The rotation vector of the least turn from one direction to another."""
+    side = cross(start, end)
+    angle = math.atan2(length(side), dot(start, end))
+    axis = unit(side)
+    return scaled(axis, angle) if axis else (0.0, 0.0, 0.0)
+
+
+def outside(angle: float, angles: tuple[float, float]) -> float:
+    """How far an angle is out of a range, the short way round."""
+    return min(
+        max(angles[0] - angle - turn, angle + turn - angles[1], 0.0)
+        for turn in (-2.0 * math.pi, 0.0, 2.0 * math.pi)
+    )
+
+
+def broken(limit: Limit, rotation: Quat) -> float:
+    """By how many radians a rotation is out of a limit."""
+    if isinstance(limit, Hinge):
+        tilt = length(turn_from(limit.axis, mat_apply(quat_matrix(rotation), limit.axis)))
+        side = unit(cross(limit.axis, X if abs(limit.axis[0]) < 0.7 else Y))
+        assert side is not None
+        image = mat_apply(quat_matrix(rotation), side)
+        angle = math.atan2(dot(limit.axis, cross(side, image)), dot(side, image))
+        return max(tilt, outside(angle, limit.turn))
+    assert isinstance(limit, Cone)
+    inner = quat_product(undone(limit.centre), rotation)
+    swing = turn_from(Y, mat_apply(quat_matrix(inner), Y))
+    x, _, z = swing
+    a = limit.swing_x[x > 0.0] or 1e-12
+    b = limit.swing_z[z > 0.0] or 1e-12
+    # How much farther from the centre than the ellipse's edge in that direction.
+    over = length(swing) * max(0.0, 1.0 - 1.0 / max(1.0, math.hypot(x / a, z / b)))
+    twist = quat_matrix(quat_product(undone(quat_turned_by(swing)), inner))
+    return max(over, outside(math.atan2(twist[2], twist[0]), limit.twist))
+
+
+def random_hinge(rng: random.Random) -> Hinge:
+    low = rng.uniform(-2.4, 0.5)
+    axis = rng.choice([X, Z, random_direction(rng)])
+    return Hinge(axis, (low, low + rng.uniform(0.5, 2.4)))
+
+
+def random_cone(rng: random.Random) -> Cone:
+    tilt = quat_about(
+        unit((rng.gauss(0.0, 1.0), 0.0, rng.gauss(0.0, 1.0))) or X, rng.uniform(0, 0.6)
+    )
+    a, b, t = rng.uniform(0.2, 1.4), rng.uniform(0.2, 1.4), rng.uniform(0.1, 1.0)
+    return Cone((-a, rng.uniform(0.2, 1.4)), (-b, b), (-t, 0.5 * t), tilt)
+
+
+def random_limit(rng: random.Random, kind: str) -> Limit:
+    is_hinge = kind == "hinge" or (kind == "mixed" and rng.random() < 0.5)
+    return random_hinge(rng) if is_hinge else random_cone(rng)
+
+
+def random_inside(rng: random.Random, limit: Limit) -> Quat:
+    return limit.inside((rng.random(), rng.random(), rng.random()))
+
+
+def straight_rig(rng: random.Random, bones: int) -> tuple[list[Bone], list[Local]]:
+    """Bones of equal length, rolled, each a little off the direction of the one before."""
+    size = 1.0 / bones
+    found: list[Bone] = []
+    for i in range(bones):
+        roll = quat_about(Y, rng.uniform(-3.0, 3.0))
+        lean = quat_about(
+            unit((rng.gauss(0.0, 1.0), 0.0, rng.gauss(0.0, 1.0))) or X, rng.uniform(0, 0.4)
+        )
+        rest = quat_matrix(quat_product(roll, lean))
+        found.append(Bone(rest, (0.0, size if i else 0.0, 0.0), size))
+    return found, [Local() for _ in found]
+
+
+def limited(rng: random.Random, bones: int, kind: str) -> tuple[ChainInput, list[Limit], Vec]:
+    """A chain with limits, and a target that it reaches under them."""
+    rig = straight_rig(rng, bones)
+    limits = [random_limit(rng, kind) for _ in range(bones)]
+    chain = ChainInput(*rig, tip_of(rig), WHOLE, None, limits)
+    return chain, limits, tip_at(chain, [random_inside(rng, limit) for limit in limits])
+
+
+def tip_at(chain: ChainInput, rotations: list[Quat]) -> Vec:
+    return point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
+
+
+def missed(chain: ChainInput, posture: Posture, target: Vec) -> float:
+    """How far the tip is from the target, measured from the rotations."""
+    return math.dist(tip_at(chain, list(posture.rotations)), target)
+
+
+def most_broken(limits: list[Limit], posture: Posture) -> float:
+    return max(map(broken, limits, posture.rotations))
+
+
+# The limits themselves
+
+
+@pytest.mark.parametrize("kind", ["hinge", "cone"])
+def test_any_rotation_is_taken_into_the_limit_and_an_allowed_one_stays(kind: str) -> None:
+    rng = random.Random(1)
+    for _ in range(2000):
+        limit = random_limit(rng, kind)
+        wild = quat_about(random_direction(rng), rng.uniform(-math.pi, math.pi))
+        tame = limit.nearest(wild)
+        assert broken(limit, tame) <= 1e-6
+        inside = random_inside(rng, limit)
+        assert broken(limit, inside) <= 1e-6
+        for allowed in (tame, inside):
+            same = limit.nearest(allowed)
+            assert abs(sum(a * b for a, b in zip(same, allowed, strict=True))) >= 1.0 - 1e-9
+
+
+def test_the_measure_of_this_file_sees_what_is_broken() -> None:
+    knee = Hinge(X, (0.0, 2.0))
+    assert broken(knee, quat_about(X, 2.1)) == pytest.approx(0.1)
+    assert broken(knee, quat_about(X, -0.3)) == pytest.approx(0.3)
+    assert broken(knee, quat_about(Z, 0.2)) == pytest.approx(0.2)
+    hip = Cone((-0.5, 1.0), (-0.4, 0.4), (-0.2, 0.3))
+    assert broken(hip, quat_about(X, 0.9)) == 0.0
+    assert broken(hip, quat_about(X, -0.9)) == pytest.approx(0.4)
+    assert broken(hip, quat_about(Y, 0.5)) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("kind", ["hinge", "cone"])
+def test_no_allowed_rotation_is_much_nearer_than_the_nearest(kind: str) -> None:
+    rng = random.Random(2)
+    for _ in range(300):
+        limit = random_limit(rng, kind)
+        wild = quat_about(random_direction(rng), rng.uniform(0.0, 1.5))
+
+        def away(rotation: Quat, wild: Quat = wild) -> float:
+            cosine = abs(sum(a * b for a, b in zip(rotation, wild, strict=True)))
+            return 2.0 * math.acos(min(1.0, cosine))
+
+        best = min(away(random_inside(rng, limit)) for _ in range(300))
+        # Swing and twist are each taken to their nearest, which is not the nearest of both.
+        assert away(limit.nearest(wild)) <= 1.5 * best + 0.05
+
+
+@pytest.mark.parametrize("kind", ["hinge", "cone"])
+def test_the_normals_lead_out_and_their_opposites_in(kind: str) -> None:
+    rng = random.Random(3)
+    small = 1e-4
+    seen = 0
+    for _ in range(400):
+        limit = random_limit(rng, kind)
+        edge = limit.nearest(quat_about(random_direction(rng), rng.uniform(0.5, 2.0)))
+        normals = limit.normals(edge)
+        for normal in normals:
+            seen += 1
+            assert length(normal) == pytest.approx(1.0)
+            out = quat_product(quat_turned_by(scaled(normal, small)), edge)
+            assert broken(limit, out) >= 0.2 * small
+        if kind == "cone" and len(normals) == 1:
+            # Across the only normal, and inwards, nothing is broken but by the second order.
+            side = unit(cross(normals[0], random_direction(rng)))
+            assert side is not None
+            for turn in (side, scaled(side, -1.0), scaled(normals[0], -1.0)):
+                beside = quat_product(quat_turned_by(scaled(turn, small)), edge)
+                assert broken(limit, beside) <= 20.0 * small * small
+    assert seen > 200
+
+
+def test_a_locked_axis_has_normals_to_both_sides() -> None:
+    locked = Cone((0.0, 0.0), (-0.5, 0.5), (0.0, 0.0))
+    normals = locked.normals((1.0, 0.0, 0.0, 0.0))
+    assert sorted(normals) == sorted(
+        [(1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, -1.0, 0.0)]
+    )
+
+
+def test_ranges_that_hold_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match="least angle"):
+        Hinge(X, (1.0, 0.5))
+    with pytest.raises(ValueError, match="least angle"):
+        Cone((-1.0, 1.0), (-1.0, 1.0), (0.3, 0.2))
+    with pytest.raises(ValueError, match="include 0"):
+        Cone((0.1, 1.0), (-1.0, 1.0), (-1.0, 1.0))
+    with pytest.raises(ValueError, match="least angle"):
+        Hinge(X, (math.nan, 1.0))
+
+
+# Chains
+
+
+@pytest.mark.parametrize("bones", [3, 5, 10])
+@pytest.mark.parametrize("kind", KINDS)
+def test_targets_that_the_limits_let_it_reach_are_reached(
+    kind: str, bones: int, figure: Callable[[str, str], None]
+) -> None:
+    rng = random.Random(f"{kind}{bones}")
+    count, reached, worst = 200, 0, 0.0
+    for _ in range(count):
+        chain, limits, target = limited(rng, bones, kind)
+        posture = pose_chain(chain, Goal(target))
+        away = missed(chain, posture, target)
+        reached += away <= NEAR
+        assert (posture.state == "REACHED") == (away <= 1e-4 * (1.0 + 1e-6))
+        worst = max(worst, most_broken(limits, posture))
+    share = 100.0 * reached / count
+    figure(
+        f"{bones} bones, {kind}: tip within 1e-3 under limits", f"{share:.1f} %, broken {worst:.0e}"
+    )
+    assert share >= 95.0
+    assert worst <= BROKEN
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_limits_hold_wherever_the_target_and_the_pole_are(solver: str) -> None:
+    rng = random.Random(4)
+    states: set[str] = set()
+    for i in range(120):
+        bones = 2 if solver == "TWO_BONE" else rng.randint(1, 8)
+        rig = straight_rig(rng, bones)
+        limits = [random_limit(rng, rng.choice(KINDS)) for _ in range(bones)]
+        chain = ChainInput(*rig, tip_of(rig), WHOLE, None, limits)
+        target = scaled(random_direction(rng), rng.choice([0.0, 1e-9, 0.3, 0.7, 1.0, 5.0, 1e6]))
+        pole = scaled(random_direction(rng), 3.0) if i % 2 else None
+        posture = pose_chain(chain, Goal(target, pole, rng.uniform(-3.0, 3.0)), solver)
+        states.add(posture.state)
+        assert most_broken(limits, posture) <= BROKEN
+        assert all(math.isfinite(number) for number in posture.numbers)
+        assert math.dist(posture.tip, tip_at(chain, list(posture.rotations))) <= 1e-9
+        assert posture.solution.residual == pytest.approx(
+            missed(chain, posture, target), rel=1e-6, abs=1e-9
+        )
+    assert states >= {"LIMITED", "OUT_OF_REACH"}
+
+
+def test_where_limits_keep_it_away_no_small_turn_of_a_joint_brings_it_nearer() -> None:
+    rng = random.Random(5)
+    seen = 0
+    while seen < 60:
+        chain, limits, _ = limited(rng, rng.randint(2, 6), rng.choice(KINDS))
+        target = scaled(random_direction(rng), rng.uniform(0.2, 0.95))
+        posture = pose_chain(chain, Goal(target))
+        if posture.state != "LIMITED":
+            continue
+        seen += 1
+        left = missed(chain, posture, target)
+        for i, limit in enumerate(limits):
+            for _ in range(20):
+                turn = quat_turned_by(scaled(random_direction(rng), 0.02))
+                rotations = list(posture.rotations)
+                rotations[i] = limit.nearest(quat_product(turn, rotations[i]))
+                assert math.dist(tip_at(chain, rotations), target) >= 0.995 * left
+
+
+def test_limits_that_exclude_the_rest_pose() -> None:
+    rng = random.Random(6)
+    rig = straight_rig(rng, 3)
+    limits: list[Limit] = [Hinge(X, (0.5, 1.5)), Hinge(X, (-1.2, -0.7)), Hinge(Z, (0.4, 0.9))]
+    chain = ChainInput(*rig, tip_of(rig), WHOLE, None, limits)
+    target = tip_at(chain, [quat_about(X, 1.0), quat_about(X, -0.9), quat_about(Z, 0.6)])
+    posture = pose_chain(chain, Goal(target))
+    assert posture.state == "REACHED"
+    assert most_broken(limits, posture) <= BROKEN
+
+
+@pytest.mark.parametrize("mode", SCALE_MODES)
+def test_limits_hold_and_targets_are_reached_under_any_parent_and_scale(mode: str) -> None:
+    rng = random.Random(7)
+    reached = count = 0
+    for i in range(60):
+        rig = random_rig(rng, rng.randint(3, 6), mode, i % 3 > 0, i % 2 > 0, 1.2)
+        limits = [random_limit(rng, "mixed") for _ in rig[0]]
+        chain = ChainInput(*rig, tip_of(rig), PARENT, None, limits)
+        target = tip_at(chain, [random_inside(rng, limit) for limit in limits])
+        posture = pose_chain(chain, Goal(target))
+        assert most_broken(limits, posture) <= BROKEN
+        count += 1
+        reached += missed(chain, posture, target) <= NEAR * chain.chain.scale
+    assert reached >= 0.9 * count
+
+
+def test_a_chain_without_limits_is_solved_as_if_there_were_none() -> None:
+    rng = random.Random(8)
+    for _ in range(50):
+        rig = random_rig(rng, 5, "FULL", True, True, 1.0)
+        target = scaled(random_direction(rng), 1.5)
+        plain = pose_chain(ChainInput(*rig, tip_of(rig), PARENT), Goal(target))
+        none = [None] * 5
+        other = ChainInput(*rig, tip_of(rig), PARENT, None, none, [0.0] * 5)
+        assert pose_chain(other, Goal(target)).numbers == plain.numbers
+        wide = [Cone((-4.0, 4.0), (-4.0, 4.0), (-4.0, 4.0))] * 5
+        loose = ChainInput(*rig, tip_of(rig), PARENT, None, wide)
+        assert pose_chain(loose, Goal(target)).numbers == plain.numbers
+
+
+def test_the_answer_depends_on_nothing_but_the_input() -> None:
+    rng = random.Random(9)
+    for _ in range(10):
+        chain, _, _ = limited(rng, 4, "mixed")
+        goals = [Goal(scaled(random_direction(rng), rng.uniform(0.1, 1.2))) for _ in range(5)]
+        first = [pose_chain(chain, goal).numbers for goal in goals]
+        again = [pose_chain(chain, goal).numbers for goal in reversed(goals)]
+        assert first == again[::-1]
+
+
+def test_influence_mixes_the_fk_input_with_the_limited_pose() -> None:
+    rng = random.Random(10)
+    chain, _, target = limited(rng, 4, "mixed")
+    none = pose_chain(chain, Goal(target), influence=0.0)
+    assert all(abs(q[0]) >= 1.0 - 1e-12 for q in none.rotations)
+    half = pose_chain(chain, Goal(target), influence=0.5)
+    assert half.state == pose_chain(chain, Goal(target)).state
+
+
+# A leg
+
+
+def leg(thigh: Limit | None, knee: Limit | None) -> ChainInput:
+    """A leg that hangs down, 1 m long; its knee bends backwards (−Y) about X."""
+    hang = quat_about(X, -0.5 * math.pi)  # The bones' Y axis down, their Z axis forwards.
+    bones = [
+        Bone(quat_matrix(hang), (0.0, 0.0, 0.0), 0.5),
+        Bone(quat_matrix((1.0, 0.0, 0.0, 0.0)), (0.0, 0.5, 0.0), 0.5),
+    ]
+    tip = (0.0, 0.5, 0.0)
+    return ChainInput(bones, [Local(), Local()], tip, WHOLE, None, [thigh, knee])
+
+
+def knee_side(chain: ChainInput, posture: Posture) -> Vec:
+    """The direction from the line between hip and foot to the knee."""
+    frames = chain_frames(chain, list(posture.rotations))
+    knee, foot = frames[1][1], posture.tip
+    axis = unit(foot)
+    assert axis is not None
+    side = unit(sub(knee, scaled(axis, dot(knee, axis))))
+    assert side is not None
+    return side
+
+
+def test_a_hinge_knee_faces_the_pole_when_the_hip_is_free_to_twist() -> None:
+    chain = leg(None, Hinge(X, (0.0, 2.6)))
+    for degrees in range(0, 360, 15):
+        angle = math.radians(degrees)
+        pole = (2.0 * math.cos(angle), 2.0 * math.sin(angle), -0.4)
+        posture = pose_chain(chain, Goal((0.05, 0.1, -0.8), pole))
+        assert posture.state == "REACHED"
+        assert broken(Hinge(X, (0.0, 2.6)), posture.rotations[1]) <= BROKEN
+        axis = unit((0.05, 0.1, -0.8))
+        assert axis is not None
+        wanted = unit(sub(pole, scaled(axis, dot(pole, axis))))
+        assert wanted is not None
+        assert dot(knee_side(chain, posture), wanted) >= math.cos(math.radians(1.0))
+
+
+def test_a_hip_that_hardly_twists_keeps_its_limit_whatever_the_pole() -> None:
+    hip = Cone((-1.2, 1.2), (-0.6, 0.6), (-0.3, 0.3))
+    knee = Hinge(X, (0.0, 2.6))
+    chain = leg(hip, knee)
+    for degrees in range(0, 360, 15):
+        angle = math.radians(degrees)
+        pole = (2.0 * math.cos(angle), 2.0 * math.sin(angle), -0.4)
+        posture = pose_chain(chain, Goal((0.05, 0.1, -0.8), pole))
+        assert most_broken([hip, knee], posture) <= BROKEN
+        assert posture.state == "REACHED"
+
+
+# Stiffness
+
+
+def test_a_stiff_bone_turns_less_and_one_of_stiffness_1_not_at_all() -> None:
+    rng = random.Random(11)
+    for _ in range(20):
+        rig = straight_rig(rng, 5)
+        target = scaled(random_direction(rng), 0.6)
+        turns = []
+        for stiffness in (0.0, 0.5, 0.9, 1.0):
+            stiff = [0.0, 0.0, stiffness, 0.0, 0.0]
+            chain = ChainInput(*rig, tip_of(rig), WHOLE, None, (), stiff)
+            posture = pose_chain(chain, Goal(target))
+            assert posture.state == "REACHED"
+            turns.append(2.0 * math.acos(min(1.0, abs(posture.rotations[2][0]))))
+        assert turns[3] <= 1e-9
+        assert turns[2] <= turns[0] + 1e-3
+        assert turns[2] <= 0.35 * turns[0] + 0.05
+
+
+def frame_is_plain(frame: Frame) -> bool:
+    return all(abs(length(column) - 1.0) < 1e-9 for column in mat_columns(frame[0]))
+
+
+def test_limits_never_stretch_a_bone() -> None:
+    rng = random.Random(12)
+    for _ in range(30):
+        chain, _, target = limited(rng, 5, "mixed")
+        posture = pose_chain(chain, Goal(target))
+        assert all(map(frame_is_plain, chain_frames(chain, list(posture.rotations))))
