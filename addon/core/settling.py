@@ -213,7 +213,8 @@ def _follow(bones: list[Held], joints: list[Vec], parent: Mat3) -> None:
     """Point the bones at the solved joints as far as they may, each from where it really is.
 
     A bone that carries a hinge is twisted first, so that the hinge can bend to the side to which
-    the solved joints do.
+    the solved joints do. A hinge that nothing can twist has no use for the solved positions, which
+    know nothing of its axis: it starts from the FK input.
     """
     axes = parent
     for i, bone in enumerate(bones):
@@ -222,12 +223,14 @@ def _follow(bones: list[Held], joints: list[Vec], parent: Mat3) -> None:
         start = quat_turn(bone.given, _times(bone.arm, bone.scale))
         aim = mat_direction_before(inherited, to_joint)
         rotation = quat_product(quat_between(start, aim, (1.0, 0.0, 0.0)), bone.given)
-        if i + 1 < len(bones):
-            limit = bones[i + 1].limit
-            if isinstance(limit, Hinge):
-                beyond = sub(joints[i + 2], joints[i + 1])
-                way = mat_direction_before(inherited, beyond)
-                rotation = _twisted(rotation, way, bone, bones[i + 1], limit)
+        limit = None if i + 1 == len(bones) else bones[i + 1].limit
+        if isinstance(bone.limit, Hinge):
+            if i == 0 or isinstance(bones[i - 1].limit, Hinge):
+                rotation = bone.given
+        elif isinstance(limit, Hinge):
+            beyond = sub(joints[i + 2], joints[i + 1])
+            way = mat_direction_before(inherited, beyond)
+            rotation = _twisted(rotation, way, bone, bones[i + 1], limit)
         bone.rotation = bone.allowed(quat_mix(bone.given, rotation, bone.ease))
         turned = mat_product(inherited, quat_matrix(bone.rotation))
         axes = mat_stretched(mat_stretched(turned, bone.scale), post_scale)
