@@ -5,7 +5,7 @@ Everything here is measured from the root, which is the origin, and the chain is
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import cos, hypot, sin, sqrt
+from math import cos, sin, sqrt
 from typing import Final
 
 from .arc import arc
@@ -30,6 +30,16 @@ STRAIGHT: Final = 1e-3
 
 ON_AXIS: Final = 1e-6
 """A pole, or a bend, this near to the axis does not define a side."""
+
+NEAR_AXIS: Final = 0.1
+"""The sine of the angle between the pole and the axis below which the pole has less weight."""
+
+UNCLEAR: Final = 0.1
+"""The share of the joints' distances from the axis that does not cancel out, below which the side
+to which the chain bends is so unclear that the pole has less weight."""
+
+PAST: Final = 1.0
+"""By so many radians at most the chain aims past a pole that has less weight."""
 
 
 def chain_axis(joints: Sequence[Vec]) -> Vec:
@@ -139,21 +149,47 @@ def bend_direction(joints: Sequence[Vec], axis: Vec) -> Vec | None:
     return unit(total) if length(total) > ON_AXIS else None
 
 
-def face_pole(joints: list[Joint], axis: Vec, pole: Vec, pole_angle: float) -> None:
+def face_pole(joints: list[Joint], axis: Vec, pole: Vec, pole_angle: float, weight: float) -> None:
     """Turn the chain about its axis until its bend faces the pole, and by ``pole_angle`` more.
 
-    With the pole on the axis, or no bend to turn, the chain stays in the plane that it has.
+    With a weight below 1 it turns part of the way: to the mean of the two directions, so that
+    nothing jumps where the pole comes round from behind. Where it cannot be told to which side
+    the pole is, or the chain bends, the weight fades to nothing, and the chain stays in the plane
+    that it has, instead of jumping from one side to the other.
+
+    There is no rule that jumps nowhere (it would map a disc onto its rim). This one does where
+    weight and fading come to a half and the pole is behind; but while it fades the chain aims
+    past the pole, so that a limb which moves in its own plane goes round.
     """
-    to_pole = off_axis(pole, axis)
-    bend = bend_direction(points_of(joints), axis)
-    if bend is None or to_pole is None:
+    to_pole = across(unit(pole) or ORIGIN, axis)
+    bend, spread = ORIGIN, 0.0
+    for i in range(1, len(joints) - 1):
+        aside = across(joints[i].at(), axis)
+        bend = add(bend, aside)
+        spread += length(aside)
+    off_pole, off_bend = length(to_pole), length(bend)
+    if off_pole <= ON_AXIS or off_bend <= ON_AXIS:
         return
+    clear = _eased(off_pole / NEAR_AXIS) * _eased(off_bend / spread / UNCLEAR)
+    weight *= clear
     cosine, sine = dot(bend, to_pole), dot(axis, cross(bend, to_pole))
     # By rounding they are not quite those of an angle, and the bones would change their lengths.
-    size = hypot(cosine, sine)
+    size = sqrt(cosine * cosine + sine * sine)
     cosine, sine = cosine / size, sine / size
-    if pole_angle:
-        c, s = cos(pole_angle), sin(pole_angle)
+    aim = pole_angle + PAST * 4.0 * clear * (1.0 - clear)
+    if aim != 0.0:
+        c, s = cos(aim), sin(aim)
         cosine, sine = cosine * c - sine * s, sine * c + cosine * s
+    if weight < 1.0:
+        cosine, sine = 1.0 - weight + weight * cosine, weight * sine
+        size = sqrt(cosine * cosine + sine * sine)
+        if size <= ON_AXIS:  # The pole is just behind.
+            return
+        cosine, sine = cosine / size, sine / size
     for joint in joints:
         joint.move(turned_about(joint.at(), axis, cosine, sine))
+
+
+def _eased(share: float) -> float:
+    """Return 0 at 0, 1 from 1 on, and what is smooth between them."""
+    return share * share * (3.0 - 2.0 * share) if share < 1.0 else 1.0

@@ -123,14 +123,22 @@ class Goal:
         pole: The point that the bend should face, or None to keep the bend of the input pose.
         pole_angle: Swivel in radians about root → tip, added after the bend faces the pole; by
             the right-hand rule. Only chains in three dimensions can swivel.
+        pole_weight: From 0, which leaves the bend as it is, to 1, which faces the pole.
     """
 
-    __slots__ = ("pole", "pole_angle", "target")
+    __slots__ = ("pole", "pole_angle", "pole_weight", "target")
     target: Point
     pole: Point | None
     pole_angle: float
+    pole_weight: float
 
-    def __init__(self, target: Point, pole: Point | None = None, pole_angle: float = 0.0) -> None:
+    def __init__(
+        self,
+        target: Point,
+        pole: Point | None = None,
+        pole_angle: float = 0.0,
+        pole_weight: float = 1.0,
+    ) -> None:
         """Take the goal, and refuse what has no answer.
 
         Raises:
@@ -140,9 +148,12 @@ class Goal:
             raise ValueError("the target or the pole is not finite: give numbers")
         if pole_angle - pole_angle != 0.0:
             raise ValueError("the pole angle is not finite: give radians")
+        if not 0.0 <= pole_weight <= 1.0:
+            raise ValueError("the weight of the pole must be from 0 to 1")
         self.target = target
         self.pole = pole
         self.pole_angle = pole_angle
+        self.pole_weight = pole_weight
 
 
 @final

@@ -260,6 +260,7 @@ def pose_in_world(
     iterations: int,
     tolerance: float,
     influence: float,
+    pole_weight: float = 1.0,
 ) -> tuple[Posture, float]:
     """Do as `pose_chain`, with a goal in world space.
 
@@ -273,6 +274,7 @@ def pose_in_world(
         iterations: See `solve`.
         tolerance: See `solve`.
         influence: See `pose_chain`.
+        pole_weight: See `Goal`.
 
     Returns:
         How the chain stands, and the distance from its tip to the target in world space.
@@ -282,7 +284,7 @@ def pose_in_world(
     """
     world, to_armature = place
     pole_there = None if pole is None else point_in(to_armature, pole)
-    goal = Goal(point_in(to_armature, target), pole_there, pole_angle)
+    goal = Goal(point_in(to_armature, target), pole_there, pole_angle, pole_weight)
     posture = pose_chain(chain, goal, solver, iterations, tolerance, influence)
     return posture, _distance(point_in(world, posture.tip), target)
 

@@ -99,7 +99,8 @@ def solve(
             complete(joints, target, inner, outer, tolerance)
         if pole is not None:
             # About root → target, so that the tip keeps its distance to the target.
-            face_pole(joints, unit(target) or chain.axis, pole, goal.pole_angle)
+            axis = unit(target) or chain.axis
+            face_pole(joints, axis, pole, goal.pole_angle, goal.pole_weight)
 
     residual = length(sub(joints[-1].at(), target))
     state: State = "REACHED" if residual <= tolerance else "OUT_OF_REACH"
