@@ -127,6 +127,37 @@ def _acts(curve: bpy.types.FCurve) -> bool:
     return HAS_LAYERS or curve.group is None or not curve.group.mute
 
 
+def curves_of(ob: bpy.types.Object, path: str, everywhere: bool) -> list[dict[int, Any]]:
+    """Return the F-curves of a channel by their index, in each action that has any.
+
+    Args:
+        ob: The object.
+        path: The channel.
+        everywhere: Whether to look at all objects' actions, not only at those the object uses.
+    """
+    if everywhere:
+        uses = [(action, slot) for action in bpy.data.actions for slot in _object_slots(action)]
+    else:
+        uses = [(holder.action, getattr(holder, "action_slot", None)) for holder in _holders(ob)]
+    found: list[dict[int, Any]] = []
+    known: set[tuple[int, int]] = set()
+    for action, slot in uses:
+        key = (action.session_uid if action else 0, getattr(slot, "handle", 0))
+        if key in known:
+            continue
+        known.add(key)
+        for curves in _curve_lists(action, slot):
+            own = {c.array_index: c for c in curves if c.data_path == path and _acts(c)}
+            found += [own] if own else []
+    return found
+
+
+def _object_slots(action: Any) -> list[Any]:
+    if not HAS_LAYERS:
+        return [None]
+    return [slot for slot in action.slots if slot.target_id_type in ("OBJECT", "UNSPECIFIED")]
+
+
 def driven(ob: bpy.types.Object) -> frozenset[tuple[str, int]]:
     """Return the channels of the object that its drivers set."""
     data = ob.animation_data

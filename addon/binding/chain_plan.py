@@ -13,6 +13,7 @@ from ..core.bend import STRAIGHT, bend_direction, chain_axis
 from ..core.vectors import Vec, across, length
 from . import animation
 from .access import pose_bones, rest_bone, settings
+from .joints import Joints, joint_problem, joints_of
 from .native import active_constraints
 from .rotation import Run, runs_of
 from .skeleton import Point, Skeleton, skeleton_of, vector
@@ -74,6 +75,7 @@ class ChainPlan:
         is_shared: Whether other chains pose bones of this one.
         runs: The bones as runs of neighbours.
         root_parent: The bone that carries the chain, -1 if none does.
+        joints: What its bones allow.
         checked: The settings that were found to be fit for the chain.
         given: What its FK input was last.
         stamp: What ``given`` was taken at.
@@ -94,6 +96,7 @@ class ChainPlan:
     is_shared: bool = False
     runs: list[Run] = field(default_factory=list)
     root_parent: int = -1
+    joints: Joints = field(default_factory=Joints)
     checked: Settings | None = None
     given: Given | None = None
     stamp: object = None
@@ -117,6 +120,7 @@ def resolved(rig: Skeleton, index: int) -> ChainPlan:
         if chain.target is None:
             raise ProblemError("There is no target: choose an object, or a bone, to reach for")
         chain.pole = _point(item, "pole_target", "pole_subtarget")
+        _resolve_joints(chain)
     except ProblemError as problem:
         chain.problem = str(problem)
     return chain
@@ -144,6 +148,15 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
     chain.root_parent = rig.parents[chain.bones[0]]
     chain.rest_bend = _rest_bend(chain)
     chain.note = _disturbance(chain)
+
+
+def _resolve_joints(chain: ChainPlan) -> None:
+    pose = pose_bones(chain.rig.object)
+    bones = [pose[chain.rig.names[i]] for i in chain.bones]
+    for problem in map(joint_problem, bones):
+        if problem:
+            raise ProblemError(problem)
+    chain.joints = joints_of(bones, chain.bones)
 
 
 def _disturbance(chain: ChainPlan) -> str:

@@ -138,6 +138,10 @@ def present(
 
 def _explanation(posture: Posture) -> str:
     solution = posture.solution
+    if posture.state == "LIMITED":
+        return (
+            "The limits of the joints keep the tip from the target: widen them, or move the target"
+        )
     if solution.in_reach:
         return f"Not there yet after {solution.sweeps} sweeps: raise Iterations or Tolerance"
     joints = solution.joints

@@ -111,7 +111,8 @@ def _make() -> Plan:
         plan.posed[rig.uid] = recorded.union(*[chain.bones for chain in own])
         plan.moved[rig.uid] = rig.below(plan.posed[rig.uid])
         plan.keys[rig.uid] = _keyed(ob)
-        plan.poses[rig.uid] = Pose(rig, plan.posed[rig.uid])
+        asked = {bone for chain in own for _, bone in chain.joints.asked}
+        plan.poses[rig.uid] = Pose(rig, plan.posed[rig.uid], asked)
         plan.active += [(rig, b.name, _active(b)) for b in pose_bones(ob) if b.constraints]
         if recorded.difference(*[chain.bones for chain in own]):
             plan.freed.add(rig.uid)

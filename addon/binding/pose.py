@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain as chained
 from typing import Any, NamedTuple, cast
@@ -16,6 +16,7 @@ from .access import pose_bones, settings
 from .animation import is_animated
 from .chain_plan import Report
 from .fk_input import FkInput
+from .joints import IkSettings, ik_settings
 from .rotation import RotationChannels, Run, channel_values, floats, quaternion, runs_of, taken
 from .skeleton import Skeleton
 
@@ -76,11 +77,19 @@ class Pose:
         runs: The bones that were turned, as runs of neighbours.
         reports: How each constraint did.
         shown: What the constraints show of that.
-        stamp: Other numbers whenever an FK input, a location or a scale may be another.
+        joints: The settings for Blender's own IK of the bones that keep them in our chains.
+        stamp: Other numbers whenever an FK input, a location, a scale or one of these may be
+            another.
     """
 
-    def __init__(self, rig: Skeleton, posed: set[int]) -> None:
-        """Take an armature, and the bones that chains pose, or posed."""
+    def __init__(self, rig: Skeleton, posed: set[int], asked: Iterable[int] = ()) -> None:
+        """Take an armature.
+
+        Args:
+            rig: The armature.
+            posed: The bones that chains pose, or posed.
+            asked: Those of them that keep the settings for Blender's own IK.
+        """
         self.rig = rig
         self.is_animated = is_animated(rig.object)
         self.settings: list[Settings] = []
@@ -96,6 +105,8 @@ class Pose:
         self.shown: list[Report] = []
         self.stamp = (0, 0)
         self.fk_input = FkInput(rig, posed) if posed else None
+        self.joints: dict[int, IkSettings] = {}
+        self._asked = sorted(asked)
         self._columns: list[list[Any]] = []
         self._bits = b""
 
@@ -124,7 +135,12 @@ class Pose:
         self.locations = floats(self.now.bones, "location", 3)
         self.scales = floats(self.now.bones, "scale", 3)
         bits = self.locations.tobytes() + self.scales.tobytes()
-        self.stamp = (self.fk_input.stamp, self.stamp[1] + (bits != self._bits))
+        is_new = bits != self._bits
+        if self._asked:
+            joints = {bone: ik_settings(self.now.bones[bone]) for bone in self._asked}
+            is_new = is_new or joints != self.joints
+            self.joints = joints
+        self.stamp = (self.fk_input.stamp, self.stamp[1] + is_new)
         self._bits = bits
 
     def start(self) -> None:

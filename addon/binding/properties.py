@@ -21,6 +21,7 @@ from bpy.props import (
 )
 
 from . import dependencies, plan
+from .joint_properties import FabrikJoint
 from .record import NO_PLACE
 
 SOLVER_ITEMS = (
@@ -269,7 +270,7 @@ class FabrikSettings(bpy.types.PropertyGroup):
         )
 
 
-CLASSES = (FabrikConstraint, FabrikSettings)
+CLASSES = (FabrikConstraint, FabrikSettings, FabrikJoint)
 
 
 def _bone_properties() -> dict[str, object]:
@@ -285,6 +286,12 @@ def _bone_properties() -> dict[str, object]:
             name="Known Name",
             description="Name by which constraints know the bone, to follow a new one",
             **hidden,
+        ),
+        "fabrik_joint": PointerProperty(
+            name="FABRIK IK Joint",
+            description="How far the bone may turn when a chain of FABRIK IK is solved",
+            type=FabrikJoint,
+            override={"LIBRARY_OVERRIDABLE"},
         ),
     }
 

@@ -17,6 +17,7 @@ from ..core import (
 )
 from ..core.vectors import Quat, Vec
 from .chain_plan import ChainPlan, ProblemError
+from .joints import IkSettings
 from .pose import Pose, Settings
 from .read import Snapshot
 from .skeleton import Point
@@ -31,11 +32,13 @@ class Given(NamedTuple):
         channels: What `Pose.bits_of` tells of its bones.
         parent: The frame of the root bone's parent, in armature space.
         turned: What other chains made of its bones' rotations, if it shares any.
+        joints: The settings for Blender's own IK of the bones that keep them.
     """
 
     channels: tuple[object, ...]
     parent: Frame
     turned: list[Quat | None] | None
+    joints: tuple[IkSettings, ...]
 
 
 class Task(NamedTuple):
@@ -78,7 +81,8 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
     if given is None or chain.is_shared or stamp != chain.stamp:
         chain.stamp = stamp
         turned = [pose.turned.get(bone) for bone in chain.bones] if chain.is_shared else None
-        now = Given(pose.bits_of(chain.runs, chain.tip_bone), parent, turned)
+        joints = tuple([pose.joints[bone] for _, bone in chain.joints.asked])
+        now = Given(pose.bits_of(chain.runs, chain.tip_bone), parent, turned, joints)
         if given is None or now != given:
             given = chain.given = now
             chain.input = None
@@ -154,7 +158,9 @@ def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
         if chain.tip_bone >= 0:
             tip = head_in_parent(chain.rig.bone(chain.tip_bone), pose.local(chain.tip_bone))
         locals_ = [pose.posed_local(bone) for bone in chain.bones]
-        chain.input = ChainInput(bones, locals_, tip, task.given.parent, chain.rest_bend)
+        limits, stiffness = chain.joints.now(task.given.joints)
+        parent = task.given.parent
+        chain.input = ChainInput(bones, locals_, tip, parent, chain.rest_bend, limits, stiffness)
     return chain.input
 
 

@@ -35,7 +35,7 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
     item = active_constraint(armature)
     _draw_list(layout, armature)
     if item is None:
-        _draw_sentence(layout, context, HOW_TO)
+        draw_sentence(layout, context, HOW_TO)
         return
     _draw_report(layout.box().column(), context, item)
     layout.use_property_split = True
@@ -72,7 +72,7 @@ def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstra
         sweeps = "1 sweep" if item.iterations_used == 1 else f"{item.iterations_used} sweeps"
         layout.label(text=f"{length_text(context.scene, item.error)} off after {sweeps}")
     if item.message:
-        _draw_sentence(layout, context, item.message)
+        draw_sentence(layout, context, item.message)
 
 
 def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -127,7 +127,8 @@ def _draw_lock(layout: Layout, context: bpy.types.Context) -> None:
     layout.prop(context.scene.render, "use_lock_interface", text="Lock Interface")
 
 
-def _draw_sentence(layout: Layout, context: bpy.types.Context, sentence: str) -> None:
+def draw_sentence(layout: Layout, context: bpy.types.Context, sentence: str) -> None:
+    """Draw a sentence in lines that fit."""
     column = layout.column(align=True)
     column.scale_y = 0.8
     for line in wrapped(sentence, context):

@@ -18,11 +18,11 @@ KEYABLE = ("enabled", "influence", "solver", "pole_angle", "iterations", "tolera
 def classes(addon: ModuleType) -> dict[str, Any]:
     """Return all classes of ours that Blender knows, by their names."""
     from addon.binding import properties
-    from addon.ui import operators, panels
+    from addon.ui import joints, learn, operators, panels
 
     return {
         cls.__name__: cls
-        for module in (properties, operators, panels)
+        for module in (properties, operators, panels, joints, learn)
         for cls in vars(module).values()
         if inspect.isclass(cls) and issubclass(cls, bpy.types.bpy_struct) and cls.is_registered
     }
