@@ -8,6 +8,7 @@ made at its first use and again when its requirements below change.
     python3 tools/environment.py bpy-5.2           prints the path of that environment's python
     python3 tools/environment.py newest            prints the newest wheel that a Python is here for
     python3 tools/environment.py packages BLENDER  puts pytest where tests/run.py looks for it
+    python3 tools/environment.py node              prints where the scripts that Node runs are
 
 It needs nothing but Python 3.8 and its standard library: it is what starts a fresh machine.
 """
@@ -34,6 +35,7 @@ STUBS = ("fake-bpy-module==20261026", "numpy==2.2.6")
 CHECKS = ("ruff==0.17.5", "pyright[nodejs]==1.1.414")
 COMPILER = ("mypy[mypyc]==2.4.1", "setuptools==84.2.1")
 UV = ("uv==0.13.8",)
+SCRIPTS = ("three@0.187.0",)
 
 
 class Environment(NamedTuple):
@@ -230,6 +232,29 @@ def packages(name: str, version: str, requirements: tuple[str, ...]) -> Path:
     return folder
 
 
+def scripts() -> Path:
+    """Return a folder with the packages for Node that the benchmark compares with.
+
+    Raises:
+        SetupError: There is no Node or npm, or npm could not install them.
+    """
+    folder = FOLDER / "node"
+    npm = shutil.which("npm")
+    if not npm or not shutil.which("node"):
+        raise SetupError("Node and npm are needed and were not found on this machine.")
+
+    def fill() -> None:
+        folder.mkdir(parents=True)
+        quiet = ("--silent", "--no-audit", "--no-fund", "--ignore-scripts")
+        try:
+            run(npm, "install", *quiet, "--prefix", folder, *SCRIPTS)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise SetupError(f"npm could not install {' '.join(SCRIPTS)}: {error}") from None
+
+    make_once(folder, " ".join(SCRIPTS), fill)
+    return folder
+
+
 def answer_to(arguments: list[str]) -> str:
     """Do what the command line asks for and return what to print.
 
@@ -238,12 +263,14 @@ def answer_to(arguments: list[str]) -> str:
     """
     if arguments == ["newest"]:
         return newest_wheel()
+    if arguments == ["node"]:
+        return str(scripts())
     if len(arguments) == 2 and arguments[0] == "packages":
         return str(packages_for(arguments[1]))
     if len(arguments) == 1 and arguments[0] in ENVIRONMENTS:
         return str(python_of(arguments[0]))
     names = ", ".join(ENVIRONMENTS)
-    raise SetupError(f"give one of: {names}; or: newest; or: packages BLENDER")
+    raise SetupError(f"give one of: {names}; or: newest; or: packages BLENDER; or: node")
 
 
 if __name__ == "__main__":

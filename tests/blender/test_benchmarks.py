@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -10,9 +11,13 @@ from pathlib import Path
 import bpy
 import pytest
 
+from addon.core import Cone, Hinge
+from addon.core.vectors import Quat, Vec, quat_about, quat_product
+from benchmarks.jointed import BLENDERS, CONES, KINDS, OURS, THREE, X, Y, Z, broken, draw, tip_of
+
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "benchmarks" / "run.py"
-TITLES = ("Frame cost", "Skinned", "Idle", "Sweeps", "Long chains", "Memory")
+TITLES = ("Frame cost", "Skinned", "Idle", "Sweeps", "Joint limits", "Long chains", "Memory")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -39,3 +44,41 @@ def test_the_page_shows_all_pictures_that_are_written(tmp_path: Path) -> None:
     assert len(pictures) == 2
     assert all(f"]({name})" in page for name in pictures)
     assert str(ROOT) not in page
+
+
+def test_the_benchmark_sees_what_is_broken() -> None:
+    knee = Hinge(X, (-0.3, 2.0))
+    cone = Cone((-0.9, 0.9), (-0.4, 0.4), (-0.2, 0.2))
+    expected: list[tuple[Hinge | Cone, Vec, float, float]] = [
+        (knee, X, 1.9, 0.0),
+        (knee, X, 2.1, 0.1),
+        (knee, X, -0.5, 0.2),
+        (knee, Z, 0.2, 0.2),
+        (cone, X, 0.8, 0.0),
+        (cone, X, -1.0, 0.1),
+        (cone, Z, 0.6, 0.2),
+        (cone, Y, 0.5, 0.3),
+    ]
+    for limit, axis, angle, much in expected:
+        for system in CONES:
+            assert broken(system, limit, quat_about(axis, angle)) == pytest.approx(much, abs=1e-12)
+
+
+def test_a_slanting_swing_is_out_of_each_systems_own_cone() -> None:
+    cone = Cone((-1.2, 1.2), (-0.4, 0.4), (-0.2, 0.2))
+    size = math.hypot(1.2, 0.4)
+    corner = quat_about((1.2 / size, 0.0, 0.4 / size), size)
+    assert broken(OURS, cone, corner) == pytest.approx(size * (1.0 - math.sqrt(0.5)))
+    edge = 1.0 / math.hypot(1.2 / math.sin(0.6), 0.4 / math.sin(0.2))
+    assert broken(BLENDERS, cone, corner) == pytest.approx(size - 2.0 * math.asin(edge * size))
+    x, z = quat_about(X, 1.2), quat_about(Z, 0.4)
+    assert broken(THREE, cone, quat_product(x, z)) == pytest.approx(0.0, abs=1e-12)
+    assert broken(THREE, cone, quat_product(x, quat_about(Z, 0.5))) == pytest.approx(0.1)
+
+
+def test_the_benchmark_draws_the_same_chains_again() -> None:
+    for kind in KINDS:
+        cases = draw(kind, 4, 20, 1)
+        assert [case.target for case in cases] == [case.target for case in draw(kind, 4, 20, 1)]
+        at_rest: list[Quat] = [(1.0, 0.0, 0.0, 0.0)] * 4
+        assert all(0.0 < math.hypot(*tip_of(case.rests, at_rest)) <= 1.0 for case in cases)
