@@ -28,6 +28,7 @@ class Settings(NamedTuple):
     influence: float
     solver: int
     pole_angle: float
+    pole_weight: float
     iterations: int
     tolerance: float
 

@@ -73,6 +73,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         pole_target: bpy.types.Object | None
         pole_subtarget: str
         pole_angle: float
+        pole_weight: float
         iterations: int
         tolerance: float
         key: int
@@ -180,6 +181,19 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             subtype="ANGLE",
             soft_min=-3.141592653589793,
             soft_max=3.141592653589793,
+            options=KEYABLE,
+            override=OVERRIDABLE,
+            update=_value_changed,
+        )
+        pole_weight: FloatProperty(
+            name="Pole Weight",
+            description=(
+                "How far the bend turns to the pole: 0 leaves it as it is, 1 lets it face the pole"
+            ),
+            default=1.0,
+            min=0.0,
+            max=1.0,
+            subtype="FACTOR",
             options=KEYABLE,
             override=OVERRIDABLE,
             update=_value_changed,

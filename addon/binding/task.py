@@ -92,8 +92,11 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
 
 
 def _check(chain: ChainPlan, settings: Settings) -> None:
-    if not isfinite(settings.influence + settings.tolerance + settings.pole_angle):
-        raise ProblemError("A setting is not a number: type Influence, Tolerance and Pole Angle in")
+    pole = settings.pole_angle + settings.pole_weight
+    if not isfinite(settings.influence + settings.tolerance + pole):
+        raise ProblemError(
+            "A setting is not a number: type Influence, Tolerance, Pole Angle and Pole Weight in"
+        )
     if len(chain.bones) != 2 and SOLVER_NAMES[settings.solver] == "TWO_BONE":
         raise ProblemError(
             f"Two Bone needs a chain of 2 bones, and this one has {len(chain.bones)}: "
@@ -130,6 +133,7 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> tuple[Posture, float]:
             settings.iterations,
             settings.tolerance,
             settings.influence,
+            min(max(settings.pole_weight, 0.0), 1.0),  # Scripts get past the property's limits.
         )
     except (ValueError, ArithmeticError):
         for place, source in ((task.target, chain.target), (task.pole, chain.pole)):

@@ -93,6 +93,7 @@ def _draw_pole(layout: Layout, _armature: bpy.types.Object, item: FabrikConstrai
         return
     _draw_bone_of(layout, item, "pole_subtarget", item.pole_target)
     layout.prop(item, "pole_angle")
+    layout.prop(item, "pole_weight")
 
 
 def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:

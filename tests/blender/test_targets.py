@@ -213,6 +213,27 @@ def test_moving_pole_is_faced_at_every_frame(rig, make):
             assert (tip_world(rig, name) - tip_world(fresh, name)).length < 1e-4
 
 
+def test_the_weight_of_the_pole_turns_the_bend_part_of_the_way(rig):
+    """From where it bends without a pole to where it faces the pole, and no farther."""
+    goal = make_empty("Goal", (0.3, 0.2, 1.8))
+    item = add_constraint(rig, "B2", goal)
+    update()
+    without = tip_world(rig, "B0")
+    item.pole_target = make_empty("Pole", (-3, 2, 1))
+    places = []
+    for weight in (0.0, 0.3, 0.6, 1.0):
+        item.pole_weight = weight
+        update()
+        places.append(tip_world(rig, "B0"))
+        assert reached(rig, goal)
+
+    away = [(place - places[-1]).length for place in places]
+    assert (places[0] - without).length < 1e-5
+    assert away[0] > 0.1
+    assert away == sorted(away, reverse=True)
+    assert len({round(distance, 3) for distance in away}) == 4
+
+
 def hidden_in_the_view(ob):
     ob.hide_set(True)
 

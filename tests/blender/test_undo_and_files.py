@@ -867,6 +867,7 @@ def test_public_names_and_defaults(empty_file):
         "pole_target": None,
         "pole_subtarget": "",
         "pole_angle": 0.0,
+        "pole_weight": 1.0,
         "iterations": 20,
         "tolerance": pytest.approx(1e-4),
     }
@@ -880,7 +881,7 @@ def test_public_names_and_defaults(empty_file):
 
 
 @pytest.mark.parametrize(
-    "name", ["enabled", "influence", "solver", "pole_angle", "iterations", "tolerance"]
+    "name", ["enabled", "influence", "solver", "pole_angle", "pole_weight", "iterations", "tolerance"]
 )
 def test_settings_can_be_keyed(empty_file, name):
     make()
