@@ -142,6 +142,8 @@ def _explanation(posture: Posture) -> str:
         return (
             "The limits of the joints keep the tip from the target: widen them, or move the target"
         )
+    if dist(solution.aimed_at(), posture.goal.target) > solution.residual * 0.5:
+        return "Softness keeps the tip back near full reach: lower it to arrive"
     if solution.in_reach:
         return f"Not there yet after {solution.sweeps} sweeps: raise Iterations or Tolerance"
     joints = solution.joints

@@ -29,6 +29,7 @@ class Settings(NamedTuple):
     solver: int
     pole_angle: float
     pole_weight: float
+    softness: float
     iterations: int
     tolerance: float
 

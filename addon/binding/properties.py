@@ -74,6 +74,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         pole_subtarget: str
         pole_angle: float
         pole_weight: float
+        softness: float
         iterations: int
         tolerance: float
         key: int
@@ -193,6 +194,21 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             default=1.0,
             min=0.0,
             max=1.0,
+            subtype="FACTOR",
+            options=KEYABLE,
+            override=OVERRIDABLE,
+            update=_value_changed,
+        )
+        softness: FloatProperty(
+            name="Softness",
+            description=(
+                "How early the chain eases into its full reach, as a share of it, so that the knee "
+                "does not snap straight; the tip falls back from the target there"
+            ),
+            default=0.0,
+            min=0.0,
+            max=0.9,
+            soft_max=0.3,
             subtype="FACTOR",
             options=KEYABLE,
             override=OVERRIDABLE,

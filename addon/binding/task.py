@@ -93,9 +93,10 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
 
 def _check(chain: ChainPlan, settings: Settings) -> None:
     pole = settings.pole_angle + settings.pole_weight
-    if not isfinite(settings.influence + settings.tolerance + pole):
+    if not isfinite(settings.influence + settings.tolerance + settings.softness + pole):
         raise ProblemError(
-            "A setting is not a number: type Influence, Tolerance, Pole Angle and Pole Weight in"
+            "A setting is not a number: type Influence, Tolerance, Softness, Pole Angle and Pole "
+            "Weight in"
         )
     if len(chain.bones) != 2 and SOLVER_NAMES[settings.solver] == "TWO_BONE":
         raise ProblemError(
@@ -133,7 +134,9 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> tuple[Posture, float]:
             settings.iterations,
             settings.tolerance,
             settings.influence,
-            min(max(settings.pole_weight, 0.0), 1.0),  # Scripts get past the property's limits.
+            # Scripts get past the properties' limits.
+            min(max(settings.pole_weight, 0.0), 1.0),
+            min(max(settings.softness, 0.0), 0.9),
         )
     except (ValueError, ArithmeticError):
         for place, source in ((task.target, chain.target), (task.pole, chain.pole)):

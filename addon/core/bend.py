@@ -159,7 +159,8 @@ def face_pole(joints: list[Joint], axis: Vec, pole: Vec, pole_angle: float, weig
 
     There is no rule that jumps nowhere (it would map a disc onto its rim). This one does where
     weight and fading come to a half and the pole is behind; but while it fades the chain aims
-    past the pole, so that a limb which moves in its own plane goes round.
+    past the pole, so that a limb which moves in its own plane goes round. Only what is flat to
+    the last bit stays flat, and has to turn over.
     """
     to_pole = across(unit(pole) or ORIGIN, axis)
     bend, spread = ORIGIN, 0.0
@@ -176,7 +177,9 @@ def face_pole(joints: list[Joint], axis: Vec, pole: Vec, pole_angle: float, weig
     # By rounding they are not quite those of an angle, and the bones would change their lengths.
     size = sqrt(cosine * cosine + sine * sine)
     cosine, sine = cosine / size, sine / size
-    aim = pole_angle + PAST * 4.0 * clear * (1.0 - clear)
+    aim = pole_angle
+    if sine != 0.0:
+        aim += PAST * 4.0 * clear * (1.0 - clear)
     if aim != 0.0:
         c, s = cos(aim), sin(aim)
         cosine, sine = cosine * c - sine * s, sine * c + cosine * s

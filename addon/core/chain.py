@@ -5,7 +5,7 @@ from typing import Literal, final
 
 from .bend import axis_of, farthest_from, set_lengths
 from .joint import Joint
-from .vectors import ORIGIN, Vec
+from .vectors import ORIGIN, Vec, add, scaled
 
 Point = tuple[float, ...]
 State = Literal["REACHED", "OUT_OF_REACH", "LIMITED"]
@@ -124,13 +124,15 @@ class Goal:
         pole_angle: Swivel in radians about root → tip, added after the bend faces the pole; by
             the right-hand rule. Only chains in three dimensions can swivel.
         pole_weight: From 0, which leaves the bend as it is, to 1, which faces the pole.
+        softness: The share of the full reach, below 1, in which the chain eases into it.
     """
 
-    __slots__ = ("pole", "pole_angle", "pole_weight", "target")
+    __slots__ = ("pole", "pole_angle", "pole_weight", "softness", "target")
     target: Point
     pole: Point | None
     pole_angle: float
     pole_weight: float
+    softness: float
 
     def __init__(
         self,
@@ -138,6 +140,7 @@ class Goal:
         pole: Point | None = None,
         pole_angle: float = 0.0,
         pole_weight: float = 1.0,
+        softness: float = 0.0,
     ) -> None:
         """Take the goal, and refuse what has no answer.
 
@@ -150,10 +153,13 @@ class Goal:
             raise ValueError("the pole angle is not finite: give radians")
         if not 0.0 <= pole_weight <= 1.0:
             raise ValueError("the weight of the pole must be from 0 to 1")
+        if not 0.0 <= softness < 1.0:
+            raise ValueError("softness must be from 0 to less than 1")
         self.target = target
         self.pole = pole
         self.pole_angle = pole_angle
         self.pole_weight = pole_weight
+        self.softness = softness
 
 
 @final
@@ -167,9 +173,12 @@ class Solution:
         in_reach: Whether the target lies in the reachable shell of the chain.
         residual: Distance from the tip to the target.
         sweeps: Sweeps, and steps of landing, taken by the solver.
+        aim: What the tip was brought to, measured as ``moved``: the target, or what softness
+            leaves of the way to it.
     """
 
-    __slots__ = ("chain", "in_reach", "moved", "residual", "state", "sweeps")
+    __slots__ = ("aim", "chain", "in_reach", "moved", "residual", "state", "sweeps")
+    aim: Vec
     chain: Chain
     moved: list[Joint]
     state: State
@@ -185,6 +194,7 @@ class Solution:
         in_reach: bool,
         residual: float,
         sweeps: int,
+        aim: Vec,
     ) -> None:
         self.chain = chain
         self.moved = moved
@@ -192,6 +202,11 @@ class Solution:
         self.in_reach = in_reach
         self.residual = residual
         self.sweeps = sweeps
+        self.aim = aim
+
+    def aimed_at(self) -> Vec:
+        """Return what the tip was brought to, in the chain's space in three dimensions."""
+        return add(self.chain.root, scaled(self.aim, self.chain.scale))
 
     @property
     def joints(self) -> tuple[Point, ...]:

@@ -261,6 +261,7 @@ def pose_in_world(
     tolerance: float,
     influence: float,
     pole_weight: float = 1.0,
+    softness: float = 0.0,
 ) -> tuple[Posture, float]:
     """Do as `pose_chain`, with a goal in world space.
 
@@ -275,6 +276,7 @@ def pose_in_world(
         tolerance: See `solve`.
         influence: See `pose_chain`.
         pole_weight: See `Goal`.
+        softness: See `Goal`.
 
     Returns:
         How the chain stands, and the distance from its tip to the target in world space.
@@ -284,7 +286,7 @@ def pose_in_world(
     """
     world, to_armature = place
     pole_there = None if pole is None else point_in(to_armature, pole)
-    goal = Goal(point_in(to_armature, target), pole_there, pole_angle, pole_weight)
+    goal = Goal(point_in(to_armature, target), pole_there, pole_angle, pole_weight, softness)
     posture = pose_chain(chain, goal, solver, iterations, tolerance, influence)
     return posture, _distance(point_in(world, posture.tip), target)
 
@@ -295,7 +297,7 @@ def _limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     held = chain.held
     if all([bone.keeps(solved[i]) for i, bone in enumerate(held)]):
         return posture
-    solution, target = posture.solution, in_space(posture.goal.target)
+    solution, target = posture.solution, posture.solution.aimed_at()
     joints = [in_space(joint) for joint in solution.joints]
     size = chain.chain.scale
     near_enough = min(tolerance, EXACT) * size
@@ -304,12 +306,21 @@ def _limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     )
     rotations = [bone.rotation for bone in held]
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
-    state: State = "REACHED"
+    state: State = posture.state  # By softness it may be none the less out of reach.
     if missed > tolerance * size:
         state = "LIMITED" if solution.in_reach else "OUT_OF_REACH"
+    missed = _distance(tip, posture.goal.target)
+    if missed <= tolerance * size:
+        state = "REACHED"
     numbers = [number for rotation in rotations for number in rotation]
     settled = Solution(
-        solution.chain, solution.moved, state, solution.in_reach, missed, solution.sweeps + steps
+        solution.chain,
+        solution.moved,
+        state,
+        solution.in_reach,
+        missed,
+        solution.sweeps + steps,
+        solution.aim,
     )
     return Posture(numbers, tip, state, posture.goal, settled)
 

@@ -1,7 +1,7 @@
 """The one loop that drives all solvers."""
 
 from collections.abc import Callable
-from math import inf
+from math import exp, inf
 from typing import Final
 
 from .bend import STRAIGHT, bow, face_pole
@@ -12,7 +12,7 @@ from .fabrik import backward, fabrik
 from .joint import Joint, copied
 from .landing import EXACT, land
 from .two_bone import two_bone
-from .vectors import Vec, length, sub, unit
+from .vectors import ORIGIN, Vec, length, scaled, sub, unit
 
 Step = Callable[[list[Joint], Vec], None]
 
@@ -76,9 +76,12 @@ def solve(
     # From here on the root is the origin and the chain is 1 long: tolerances mean the same at
     # every size, and nothing is lost far from the world's origin.
     joints = copied(chain.start)
-    target = measured(goal.target, root, scale)
-    distance = length(target)
+    goal_place = measured(goal.target, root, scale)
+    distance = length(goal_place)
     inner, outer = chain.inner, chain.outer
+    in_reach = inner <= distance <= outer
+    target = _softened(goal_place, outer, goal.softness)
+    distance = length(target)
     sweeps = 0
     if distance >= outer - STRAIGHT_ENOUGH:
         _stretch(joints, unit(target) or chain.axis)
@@ -102,10 +105,24 @@ def solve(
             axis = unit(target) or chain.axis
             face_pole(joints, axis, pole, goal.pole_angle, goal.pole_weight)
 
-    residual = length(sub(joints[-1].at(), target))
+    residual = length(sub(joints[-1].at(), goal_place))
     state: State = "REACHED" if residual <= tolerance else "OUT_OF_REACH"
-    in_reach = inner <= distance <= outer
-    return Solution(chain, joints, state, in_reach, residual * scale, sweeps)
+    return Solution(chain, joints, state, in_reach, residual * scale, sweeps, target)
+
+
+def _softened(target: Vec, outer: float, softness: float) -> Vec:
+    """Return the target, or a place before it that comes to full reach only at infinity.
+
+    A chain straightens at full reach like a square root, so that its elbow comes in with a speed
+    without bound. Within the soft share the distance goes on as 1 − e^−x does, which begins with
+    the same slope: what riggers know as soft IK.
+    """
+    distance = length(target)
+    start = outer * (1.0 - softness)
+    if distance <= start or softness == 0.0:
+        return target
+    soft = outer * softness
+    return scaled(target, (start + soft * (1.0 - exp((start - distance) / soft))) / distance)
 
 
 def _land(
@@ -160,7 +177,7 @@ def _shrunk(chain: Chain, goal: Goal) -> Solution:
     residual = length(sub(in_space(goal.target), chain.root))
     state: State = "REACHED" if residual == 0.0 else "OUT_OF_REACH"
     joints = [Joint(0.0, 0.0, 0.0, 0.0) for _ in chain.joints]
-    return Solution(chain, joints, state, residual == 0.0, residual, 0)
+    return Solution(chain, joints, state, residual == 0.0, residual, 0, ORIGIN)
 
 
 def _stretch(joints: list[Joint], direction: Vec) -> None:

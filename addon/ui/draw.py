@@ -84,6 +84,7 @@ def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstrai
 def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(item, "target")
     _draw_bone_of(layout, item, "subtarget", item.target)
+    layout.prop(item, "softness")
 
 
 def _draw_pole(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:

@@ -428,6 +428,8 @@ def test_broken_channels_of_chain_bones_break_nothing_else(good, rig, name, numb
         ("tolerance", 50.0, 1.0),
         ("pole_weight", -1.0, 0.0),
         ("pole_weight", 7.0, 1.0),
+        ("softness", -1.0, 0.0),
+        ("softness", 1.0, 0.9),
         ("chain_count", -3, 0),
     ],
 )
@@ -452,6 +454,8 @@ def test_settings_out_of_range_are_brought_into_it(rig, name, given, kept):
         ("tolerance", 50.0),
         ("pole_weight", -1.0),
         ("pole_weight", 7.0),
+        ("softness", -1.0),
+        ("softness", 1.0),
     ],
 )
 def test_curves_out_of_range_are_brought_into_it(rig, name, given, capfd):

@@ -12,7 +12,16 @@ import pytest
 from rigs import add_constraint, go, make_chain, make_empty, update
 
 STATES = ("REACHED", "OUT_OF_REACH", "LIMITED", "INVALID", "DISABLED")
-KEYABLE = ("enabled", "influence", "solver", "pole_angle", "pole_weight", "iterations", "tolerance")
+KEYABLE = (
+    "enabled",
+    "influence",
+    "solver",
+    "pole_angle",
+    "pole_weight",
+    "softness",
+    "iterations",
+    "tolerance",
+)
 
 
 def classes(addon: ModuleType) -> dict[str, Any]:

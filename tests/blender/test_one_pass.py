@@ -91,7 +91,14 @@ def test_what_was_edited_between_two_passes_is_seen(rig: bpy.types.Object) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("influence", 0.5), ("enabled", False), ("pole_angle", 1.0), ("pole_weight", 0.5)]
+    ("name", "value"),
+    [
+        ("influence", 0.5),
+        ("enabled", False),
+        ("pole_angle", 1.0),
+        ("pole_weight", 0.5),
+        ("softness", 0.9),
+    ],
 )
 def test_settings_that_were_edited_are_seen(
     rig: bpy.types.Object, name: str, value: object

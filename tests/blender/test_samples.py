@@ -17,7 +17,15 @@ pytestmark = pytest.mark.usefixtures("empty_file")
 BIGGEST = 300_000
 SETTINGS = (
     *("name", "enabled", "influence", "solver", "bone", "chain_count", "use_tail"),
-    *("subtarget", "pole_subtarget", "pole_angle", "pole_weight", "iterations", "tolerance"),
+    *(
+        "subtarget",
+        "pole_subtarget",
+        "pole_angle",
+        "pole_weight",
+        "softness",
+        "iterations",
+        "tolerance",
+    ),
 )
 
 

@@ -82,7 +82,9 @@ def test_a_chain_under_another_one_that_poses_its_bones_says_so():
     assert second.message == ""
 
 
-@pytest.mark.parametrize("field", ["influence", "tolerance", "pole_angle", "pole_weight"])
+@pytest.mark.parametrize(
+    "field", ["influence", "tolerance", "pole_angle", "pole_weight", "softness"]
+)
 def test_a_setting_that_is_not_a_number_costs_nothing(field):
     rig = make_chain(3)
     update()

@@ -234,6 +234,22 @@ def test_the_weight_of_the_pole_turns_the_bend_part_of_the_way(rig):
     assert len({round(distance, 3) for distance in away}) == 4
 
 
+def test_softness_keeps_the_tip_back_near_full_reach_and_says_so(rig):
+    goal = make_empty("Goal", (0, 0, 2.9))
+    item = add_constraint(rig, "B2", goal)
+    update()
+    assert item.state == "REACHED"
+    item.softness = 0.2
+    update()
+    assert item.state == "OUT_OF_REACH"
+    assert "Softness" in item.message
+    assert 0.01 < item.error < 0.3
+    assert item.error == pytest.approx(tip_error(rig, "B2", goal), abs=1e-5)
+    goal.location.z = 2.0
+    update()
+    assert (item.state, item.message) == ("REACHED", "")
+
+
 def hidden_in_the_view(ob):
     ob.hide_set(True)
 

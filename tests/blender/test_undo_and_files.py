@@ -868,6 +868,7 @@ def test_public_names_and_defaults(empty_file):
         "pole_subtarget": "",
         "pole_angle": 0.0,
         "pole_weight": 1.0,
+        "softness": 0.0,
         "iterations": 20,
         "tolerance": pytest.approx(1e-4),
     }
@@ -881,7 +882,17 @@ def test_public_names_and_defaults(empty_file):
 
 
 @pytest.mark.parametrize(
-    "name", ["enabled", "influence", "solver", "pole_angle", "pole_weight", "iterations", "tolerance"]
+    "name",
+    [
+        "enabled",
+        "influence",
+        "solver",
+        "pole_angle",
+        "pole_weight",
+        "softness",
+        "iterations",
+        "tolerance",
+    ],
 )
 def test_settings_can_be_keyed(empty_file, name):
     make()

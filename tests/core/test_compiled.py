@@ -30,7 +30,8 @@ for i in range(200):
     parent = PARENT if i % 2 else core.WHOLE
     given = core.ChainInput(*rig, tip_of(rig), parent)
     target = random_target(rng, joints_of(rig, parent), high=1.1)
-    goal = core.Goal(target, (5.0, 1.0, 2.0) if i % 3 else None)
+    goal = core.Goal(target, (5.0, 1.0, 2.0) if i % 3 else None, 0.1, rng.choice((1.0, 0.4)),
+        rng.choice((0.0, 0.2)))
     posture = core.pose_chain(given, goal, influence=rng.choice((1.0, 0.5)))
     print(posture.rotations, posture.tip, posture.state, fields(posture.solution))
 for i in range(60):
