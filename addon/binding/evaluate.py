@@ -171,8 +171,9 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> Snapshot | N
     updates = depsgraph.updates
     changed = [False] * len(updates)
     updates.foreach_get("is_updated_geometry", changed)
-    if is_frame_change and len(changed) > len(plan.chains):
-        # It is cheaper to look at all armatures than to ask which of them Blender evaluated.
+    if is_frame_change and len(changed) > len(plan.chains) and not plan.is_animated():
+        # It is cheaper to look at all armatures than to ask which of them Blender evaluated. Of
+        # animated ones that has to be known: their channels hold the animation only if it did.
         updated = set(plan.rigs)
     else:
         updated = {session_uid(update.id) for update in updates}

@@ -58,6 +58,10 @@ class Plan:
             _active(pose_bones(rig.object)[bone]) != names for rig, bone, names in self.active
         )
 
+    def is_animated(self) -> bool:
+        """Return whether Blender may change what an armature holds at any frame."""
+        return any(pose.is_animated for pose in self.poses.values())
+
     def stale(self, among: Iterable[int]) -> set[int]:
         """Return the armatures whose list a script changed, which Blender tells nobody."""
         return {uid for uid in among if _keys(self.rigs[uid].object) != self.keys[uid]}
