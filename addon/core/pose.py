@@ -304,7 +304,7 @@ def _limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     missed, steps = hold(
         held, solved, joints, chain.parent[0], target, near_enough, tolerance * size
     )
-    rotations = [bone.rotation for bone in held]
+    rotations = [_beside(bone.rotation, bone.given) for bone in held]
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
     state: State = posture.state  # By softness it may be none the less out of reach.
     if missed > tolerance * size:
@@ -323,6 +323,14 @@ def _limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
         solution.aim,
     )
     return Posture(numbers, tip, state, posture.goal, settled)
+
+
+def _beside(rotation: Quat, other: Quat) -> Quat:
+    """Return the rotation by the one of its two quaternions that is nearer to another one."""
+    w, x, y, z = rotation
+    if w * other[0] + x * other[1] + y * other[2] + z * other[3] < 0.0:
+        return (-w, -x, -y, -z)
+    return rotation
 
 
 def _weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:

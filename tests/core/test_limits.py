@@ -356,6 +356,17 @@ def test_the_answer_depends_on_nothing_but_the_input() -> None:
         assert first == again[::-1]
 
 
+def test_quaternions_are_on_the_side_of_the_fk_input() -> None:
+    rng = random.Random(13)
+    for _ in range(60):
+        rig = random_rig(rng, 5, "FULL", True, True, 1.0)
+        limits = [Hinge(random_direction(rng), (-5.0, 5.0)) for _ in rig[0]]
+        chain = ChainInput(*rig, tip_of(rig), PARENT, None, limits)
+        posture = pose_chain(chain, Goal(scaled(random_direction(rng), rng.uniform(0.2, 3.0))))
+        for given, q in zip(chain.rotations, posture.rotations, strict=True):
+            assert sum(a * b for a, b in zip(given, q, strict=True)) >= 0.0
+
+
 def test_influence_mixes_the_fk_input_with_the_limited_pose() -> None:
     rng = random.Random(10)
     chain, _, target = limited(rng, 4, "mixed")
