@@ -30,6 +30,7 @@ from .vectors import (
     quat_mix,
     quat_product,
     sub,
+    times,
 )
 
 SOLVED = 0.99
@@ -107,7 +108,7 @@ class Link:
         self.rotation = local.rotation
         self.scale = local.scale
         self.arm = arm
-        self.aim = _times(arm, local.scale)
+        self.aim = times(arm, local.scale)
         self.is_plain = bone.inherit_scale == "FULL" and bone.inherit_rotation
         turn = quat_matrix(local.rotation)
         self.turn = mat_product(bone.rest, turn) if self.is_plain else turn
@@ -117,7 +118,7 @@ class Link:
         if self.is_plain:
             return mat_product(parent, self.turn), self.scale
         axes, post_scale = inherited_axes(self.bone, parent)
-        return mat_product(axes, self.turn), _times(self.scale, post_scale)
+        return mat_product(axes, self.turn), times(self.scale, post_scale)
 
 
 @final
@@ -375,7 +376,7 @@ def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, V
             axes = mat_product(parent, link.turn)
         else:
             axes, stretch = link.unscaled(parent)
-            aim = _times(link.arm, stretch)
+            aim = times(link.arm, stretch)
         joint = joints[i + 1]
         x, y, z = head
         to_joint = (
@@ -406,10 +407,6 @@ def _lengths(chain: ChainInput, numbers: list[float]) -> list[float]:
     """Return the lengths that the bones have under the given rotations."""
     frames = chain_frames(chain, _rotations(numbers))
     return [length(mat_apply(frames[i][0], link.arm)) for i, link in enumerate(chain.links)]
-
-
-def _times(a: Vec, b: Vec) -> Vec:
-    return (a[0] * b[0], a[1] * b[1], a[2] * b[2])
 
 
 def _distance(a: Vec, b: Point) -> float:

@@ -32,6 +32,7 @@ from .vectors import (
     quat_unit,
     scaled,
     sub,
+    times,
     unit,
 )
 
@@ -220,7 +221,7 @@ def _follow(bones: list[Held], joints: list[Vec], parent: Mat3) -> None:
     for i, bone in enumerate(bones):
         inherited, post_scale = inherited_axes(bone.bone, axes)
         to_joint = sub(joints[i + 1], joints[i])
-        start = quat_turn(bone.given, _times(bone.arm, bone.scale))
+        start = quat_turn(bone.given, times(bone.arm, bone.scale))
         aim = mat_direction_before(inherited, to_joint)
         rotation = quat_product(quat_between(start, aim, (1.0, 0.0, 0.0)), bone.given)
         limit = None if i + 1 == len(bones) else bones[i + 1].limit
@@ -295,7 +296,7 @@ def _settle(
     missed = length(gap)
     reach = 0.0
     for bone in bones:
-        reach += length(_times(bone.arm, bone.scale))
+        reach += length(times(bone.arm, bone.scale))
     unit_damping = reach * reach
     damping = 1e-3
     steps = 0
@@ -432,7 +433,3 @@ def _cosine(a: Quat, b: Quat) -> float:
 
 def _undone(rotation: Quat) -> Quat:
     return (rotation[0], -rotation[1], -rotation[2], -rotation[3])
-
-
-def _times(a: Vec, b: Vec) -> Vec:
-    return (a[0] * b[0], a[1] * b[1], a[2] * b[2])

@@ -37,6 +37,11 @@ def scaled(a: Vec, factor: float) -> Vec:
     return (a[0] * factor, a[1] * factor, a[2] * factor)
 
 
+def times(a: Vec, b: Vec) -> Vec:
+    """Return the vector of the products of the components."""
+    return (a[0] * b[0], a[1] * b[1], a[2] * b[2])
+
+
 def mix(a: Vec, b: Vec, share: float) -> Vec:
     """Return the point that lies ``share`` of the way from a to b."""
     keep = 1.0 - share
