@@ -161,7 +161,18 @@ def plain(rig: bpy.types.Object) -> None:
     """Leave the action as it is."""
 
 
-@pytest.mark.parametrize("animation", [plain, in_nla])
+def limited(rig: bpy.types.Object) -> None:
+    """Give each bone of the chain a joint of another kind, one of them animated."""
+    hip, knee, last = (rig.pose.bones[name] for name in ("B0", "B1", "B2"))
+    hip.fabrik_joint.limit_type = "CONE"
+    hip.fabrik_joint.swing_x = hip.fabrik_joint.swing_z = 0.4
+    knee.fabrik_joint.limit_type, knee.fabrik_joint.hinge_max = "HINGE", 0.8
+    last.fabrik_joint.limit_type, last.use_ik_limit_x = "BLENDER", True
+    key(last, "ik_max_x", {1: 0.1, 10: 0.5})
+    update()
+
+
+@pytest.mark.parametrize("animation", [plain, in_nla, limited])
 def test_a_render_sees_what_the_viewport_shows_and_every_curve_at_its_value(
     rig: bpy.types.Object, recorder: type[Recorder], animation
 ) -> None:
@@ -175,9 +186,11 @@ def test_a_render_sees_what_the_viewport_shows_and_every_curve_at_its_value(
     assert recorder.records[(6, "ViewLayer")] == expected
 
 
+@pytest.mark.parametrize("animation", [plain, limited])
 def test_a_rendered_range_does_not_depend_on_where_the_viewport_stands(
-    rig: bpy.types.Object, recorder: type[Recorder]
+    rig: bpy.types.Object, recorder: type[Recorder], animation
 ) -> None:
+    animation(rig)
     expected = {frame: viewport(rig, frame) for frame in (4, 6, 8, 10)}
     for stands_at in (1, 12):
         recorder.records = {}
