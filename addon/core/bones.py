@@ -98,6 +98,12 @@ def head_in_parent(bone: Bone, local: Local) -> Vec:
     return add(bone.head, local.location)
 
 
+def turned_axes(inherited: Mat3, rotation: Quat, scale: Vec, post_scale: Vec) -> Mat3:
+    """Return a posed bone's axes from what `inherited_axes` tells and its channels."""
+    turned = mat_product(inherited, quat_matrix(rotation))
+    return mat_stretched(mat_stretched(turned, scale), post_scale)
+
+
 def inherited_axes(bone: Bone, parent: Mat3) -> tuple[Mat3, Vec]:
     """Return the axes in which the bone's rotation acts, and the scale put on its result.
 

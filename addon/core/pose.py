@@ -7,7 +7,7 @@ armature object is scaled unevenly.
 from collections.abc import Sequence
 from typing import final
 
-from .bones import Bone, Local, head_in_parent, inherited_axes
+from .bones import Bone, Local, head_in_parent, inherited_axes, turned_axes
 from .chain import Chain, Goal, Point, Solution, State, in_space
 from .frames import Frame, point_in
 from .landing import EXACT
@@ -349,8 +349,7 @@ def chain_frames(chain: ChainInput, rotations: Sequence[Quat]) -> list[Frame]:
     frames: list[Frame] = []
     for i, link in enumerate(chain.links):
         inherited, post_scale = inherited_axes(link.bone, axes)
-        turned = mat_product(inherited, quat_matrix(rotations[i]))
-        axes = mat_stretched(mat_stretched(turned, link.scale), post_scale)
+        axes = turned_axes(inherited, rotations[i], link.scale, post_scale)
         frames.append((axes, head))
         head = point_in((axes, head), link.arm)
     return frames

@@ -3,7 +3,7 @@
 from math import acos, atan2, sqrt
 from typing import Final, final
 
-from .bones import Bone, inherited_axes
+from .bones import Bone, inherited_axes, turned_axes
 from .limits import Hinge, Limit
 from .vectors import (
     NO_TURN,
@@ -18,13 +18,10 @@ from .vectors import (
     length,
     mat_apply,
     mat_direction_before,
-    mat_product,
     mat_solved,
-    mat_stretched,
     mat_symmetric_solved,
     quat_about,
     quat_between,
-    quat_matrix,
     quat_mix,
     quat_product,
     quat_turn,
@@ -233,8 +230,7 @@ def _follow(bones: list[Held], joints: list[Vec], parent: Mat3) -> None:
             way = mat_direction_before(inherited, beyond)
             rotation = _twisted(rotation, way, bone, bones[i + 1], limit)
         bone.rotation = bone.allowed(quat_mix(bone.given, rotation, bone.ease))
-        turned = mat_product(inherited, quat_matrix(bone.rotation))
-        axes = mat_stretched(mat_stretched(turned, bone.scale), post_scale)
+        axes = turned_axes(inherited, bone.rotation, bone.scale, post_scale)
 
 
 def _twisted(rotation: Quat, way: Vec, bone: Held, child: Held, hinge: Hinge) -> Quat:
@@ -327,8 +323,7 @@ def _placed(bones: list[Held], parent: Mat3, root: Vec) -> Vec:
         inherited, post_scale = inherited_axes(bone.bone, axes)
         bone.axes = inherited
         bone.head = head
-        turned = mat_product(inherited, quat_matrix(bone.rotation))
-        axes = mat_stretched(mat_stretched(turned, bone.scale), post_scale)
+        axes = turned_axes(inherited, bone.rotation, bone.scale, post_scale)
         head = add(head, mat_apply(axes, bone.arm))
     for bone in bones:
         # As the inherited axes see it, even if they are sheared.

@@ -118,14 +118,4 @@ class FABRIK_PT_joint_sidebar(OfBone, bpy.types.Panel):
 
 CLASSES = (FABRIK_PT_joint, FABRIK_PT_joint_sidebar)
 
-
-def register() -> None:
-    """Add the panels."""
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-
-
-def unregister() -> None:
-    """Take them away."""
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -101,14 +101,4 @@ def _bones(context: bpy.types.Context) -> list[Any]:
 
 CLASSES = (FABRIK_OT_joint_learn,)
 
-
-def register() -> None:
-    """Add the operator."""
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-
-
-def unregister() -> None:
-    """Take it away."""
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

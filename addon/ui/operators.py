@@ -254,14 +254,4 @@ CLASSES = (
     FABRIK_OT_pole_add,
 )
 
-
-def register() -> None:
-    """Add the operators."""
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-
-
-def unregister() -> None:
-    """Take them away."""
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = bpy.utils.register_classes_factory(CLASSES)
