@@ -30,6 +30,13 @@ class Settings(NamedTuple):
     pole_angle: float
     pole_weight: float
     softness: float
+    rotation_weight: float
+    twist_spread: float
+    stretch_max: float
+    use_volume: bool
+    chain_bias: float
+    weight: float
+    root_weight: float
     iterations: int
     tolerance: float
 

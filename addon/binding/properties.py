@@ -7,6 +7,7 @@ library overrides of bones treat them as they treat the bone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import bpy
@@ -15,6 +16,7 @@ from bpy.props import (
     CollectionProperty,
     EnumProperty,
     FloatProperty,
+    FloatVectorProperty,
     IntProperty,
     PointerProperty,
     StringProperty,
@@ -57,6 +59,18 @@ def _structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Contex
     armature.update_tag()
 
 
+def _animated(make: Callable[..., Any], name: str, description: str, **more: object) -> Any:
+    """Make a property that Blender may change from frame to frame."""
+    shared = {"options": KEYABLE, "override": OVERRIDABLE, "update": _value_changed}
+    return make(name=name, description=description, **shared, **more)
+
+
+def _fixed(make: Callable[..., Any], name: str, description: str, **more: object) -> Any:
+    """Make a property on which the plan depends."""
+    shared = {"options": FIXED, "override": OVERRIDABLE, "update": _structure_changed}
+    return make(name=name, description=description, **shared, **more)
+
+
 class FabrikConstraint(bpy.types.PropertyGroup):
     """One inverse kinematics constraint of an armature."""
 
@@ -70,11 +84,24 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         use_tail: bool
         target: bpy.types.Object | None
         subtarget: str
+        use_rotation: bool
+        rotation_weight: float
+        twist_spread: float
+        use_offset: bool
+        offset_location: tuple[float, float, float]
+        offset_rotation: tuple[float, float, float, float]
+        weight: float
         pole_target: bpy.types.Object | None
         pole_subtarget: str
         pole_angle: float
         pole_weight: float
         softness: float
+        use_stretch: bool
+        stretch_max: float
+        use_volume: bool
+        chain_bias: float
+        use_free_root: bool
+        root_weight: float
         iterations: int
         tolerance: float
         key: int
@@ -89,119 +116,160 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             default="FABRIK IK",
             override=OVERRIDABLE,
         )
-        enabled: BoolProperty(
-            name="Enabled",
-            description="Let the constraint pose its chain; off gives the FK pose back",
+        enabled: _animated(
+            BoolProperty,
+            "Enabled",
+            "Let the constraint pose its chain; off gives the FK pose back",
             default=True,
-            options=KEYABLE,
-            override=OVERRIDABLE,
-            update=_value_changed,
         )
-        influence: FloatProperty(
-            name="Influence",
-            description="How far the chain follows: 0 is the FK pose, 1 the solved pose",
+        influence: _animated(
+            FloatProperty,
+            "Influence",
+            "How far the chain follows: 0 is the FK pose, 1 the solved pose",
             default=1.0,
             min=0.0,
             max=1.0,
             subtype="FACTOR",
-            options=KEYABLE,
-            override=OVERRIDABLE,
-            update=_value_changed,
         )
-        solver: EnumProperty(
-            name="Solver",
-            description="How the chain is brought to its target",
+        solver: _animated(
+            EnumProperty,
+            "Solver",
+            "How the chain is brought to its target",
             items=SOLVER_ITEMS,
             default="FABRIK",
-            options=KEYABLE,
-            override=OVERRIDABLE,
-            update=_value_changed,
         )
-        bone: StringProperty(
-            name="Tip Bone",
-            description="Last bone of the chain, whose tail or head reaches for the target",
-            options=FIXED,
-            override=OVERRIDABLE,
-            update=_structure_changed,
+        bone: _fixed(
+            StringProperty,
+            "Tip Bone",
+            "Last bone of the chain, whose tail or head reaches for the target",
         )
-        chain_count: IntProperty(
-            name="Chain Length",
-            description="How many bones the chain has, counted up from the tip; 0 takes them all",
+        chain_count: _fixed(
+            IntProperty,
+            "Chain Length",
+            "How many bones the chain has, counted up from the tip; 0 takes them all",
             default=0,
             min=0,
             soft_max=255,
-            options=FIXED,
-            override=OVERRIDABLE,
-            update=_structure_changed,
         )
-        use_tail: BoolProperty(
-            name="Use Tail",
-            description=(
+        use_tail: _fixed(
+            BoolProperty,
+            "Use Tail",
+            (
                 "Let the tail of the tip bone reach for the target. Off, its head does, and the "
                 "chain starts at its parent"
             ),
             default=True,
-            options=FIXED,
-            override=OVERRIDABLE,
-            update=_structure_changed,
         )
-        target: PointerProperty(
-            name="Target",
-            description="Object that the tip reaches for",
+        target: _fixed(
+            PointerProperty,
+            "Target",
+            "Object that the tip reaches for",
             type=bpy.types.Object,
-            options=FIXED,
-            override=OVERRIDABLE,
-            update=_structure_changed,
         )
-        subtarget: StringProperty(
-            name="Bone",
-            description="Bone of the target armature whose head the tip reaches for",
-            options=FIXED,
-            override=OVERRIDABLE,
-            update=_structure_changed,
+        subtarget: _fixed(
+            StringProperty,
+            "Bone",
+            "Bone of the target armature whose head the tip reaches for",
         )
-        pole_target: PointerProperty(
-            name="Pole",
-            description="Object that the bend of the chain faces",
-            type=bpy.types.Object,
-            options=FIXED,
-            override=OVERRIDABLE,
-            update=_structure_changed,
+        use_rotation: _fixed(
+            BoolProperty,
+            "Rotation",
+            "Let the tip bone take the orientation of the target",
+            default=False,
         )
-        pole_subtarget: StringProperty(
-            name="Pole Bone",
-            description="Bone of the pole's armature whose head the bend of the chain faces",
-            options=FIXED,
-            override=OVERRIDABLE,
-            update=_structure_changed,
-        )
-        pole_angle: FloatProperty(
-            name="Pole Angle",
-            description="Turn of the bend away from the pole, about the line from root to target",
-            default=0.0,
-            subtype="ANGLE",
-            soft_min=-3.141592653589793,
-            soft_max=3.141592653589793,
-            options=KEYABLE,
-            override=OVERRIDABLE,
-            update=_value_changed,
-        )
-        pole_weight: FloatProperty(
-            name="Pole Weight",
-            description=(
-                "How far the bend turns to the pole: 0 leaves it as it is, 1 lets it face the pole"
+        rotation_weight: _animated(
+            FloatProperty,
+            "Rotation Weight",
+            (
+                "How far the tip bone turns to the orientation of the target: 0 lets the "
+                "chain carry it, 1 takes it over"
             ),
             default=1.0,
             min=0.0,
             max=1.0,
             subtype="FACTOR",
-            options=KEYABLE,
-            override=OVERRIDABLE,
-            update=_value_changed,
         )
-        softness: FloatProperty(
-            name="Softness",
-            description=(
+        twist_spread: _animated(
+            FloatProperty,
+            "Twist Spread",
+            (
+                "How much of the twist of the tip the bones of the chain share, so that the "
+                "skin does not wring at the last joint: 1 gives each joint an equal part"
+            ),
+            default=0.0,
+            min=0.0,
+            max=1.0,
+            subtype="FACTOR",
+        )
+        use_offset: _fixed(
+            BoolProperty,
+            "Offset",
+            (
+                "Keep the tip away from the target, and turned from it, as it was when this "
+                "was turned on"
+            ),
+            default=False,
+        )
+        offset_location: _fixed(
+            FloatVectorProperty,
+            "Offset Location",
+            "Where the tip is kept, in the space of the target",
+            size=3,
+            subtype="TRANSLATION",
+        )
+        offset_rotation: _fixed(
+            FloatVectorProperty,
+            "Offset Rotation",
+            "How the tip bone is kept turned, in the space of the target",
+            size=4,
+            default=(1.0, 0.0, 0.0, 0.0),
+            subtype="QUATERNION",
+        )
+        weight: _animated(
+            FloatProperty,
+            "Weight",
+            (
+                "How strongly the constraint pulls at bones that it shares with others, "
+                "against their weights, where not all can have what they want"
+            ),
+            default=1.0,
+            min=0.0,
+            max=1000.0,
+            soft_max=10.0,
+        )
+        pole_target: _fixed(
+            PointerProperty,
+            "Pole",
+            "Object that the bend of the chain faces",
+            type=bpy.types.Object,
+        )
+        pole_subtarget: _fixed(
+            StringProperty,
+            "Pole Bone",
+            "Bone of the pole's armature whose head the bend of the chain faces",
+        )
+        pole_angle: _animated(
+            FloatProperty,
+            "Pole Angle",
+            "Turn of the bend away from the pole, about the line from root to target",
+            default=0.0,
+            subtype="ANGLE",
+            soft_min=-3.141592653589793,
+            soft_max=3.141592653589793,
+        )
+        pole_weight: _animated(
+            FloatProperty,
+            "Pole Weight",
+            "How far the bend turns to the pole: 0 leaves it as it is, 1 lets it face the pole",
+            default=1.0,
+            min=0.0,
+            max=1.0,
+            subtype="FACTOR",
+        )
+        softness: _animated(
+            FloatProperty,
+            "Softness",
+            (
                 "How early the chain eases into its full reach, as a share of it, so that the knee "
                 "does not snap straight; the tip falls back from the target there"
             ),
@@ -210,24 +278,71 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             max=0.9,
             soft_max=0.3,
             subtype="FACTOR",
-            options=KEYABLE,
-            override=OVERRIDABLE,
-            update=_value_changed,
         )
-        iterations: IntProperty(
-            name="Iterations",
-            description="The most sweeps over the chain; it stops before when the tip has arrived",
+        use_stretch: _fixed(
+            BoolProperty,
+            "Stretch",
+            "Let the bones grow longer where the target is beyond their reach",
+            default=False,
+        )
+        stretch_max: _animated(
+            FloatProperty,
+            "Stretch Max",
+            "The most that the chain grows to, in lengths of its own",
+            default=1.5,
+            min=1.0,
+            max=100.0,
+            soft_max=3.0,
+        )
+        use_volume: _animated(
+            BoolProperty,
+            "Keep Volume",
+            "Let bones grow thinner as they stretch",
+            default=False,
+        )
+        chain_bias: _animated(
+            FloatProperty,
+            "Bias",
+            (
+                "Which bones turn more than the others: below 0 those near the root, above "
+                "0 those near the tip"
+            ),
+            default=0.0,
+            min=-1.0,
+            max=1.0,
+            subtype="FACTOR",
+        )
+        use_free_root: _fixed(
+            BoolProperty,
+            "Free Root",
+            "Let the first bone of the chain leave its place, so that the body comes along",
+            default=False,
+        )
+        root_weight: _animated(
+            FloatProperty,
+            "Root Weight",
+            (
+                "How readily the root leaves its place, compared with bones that turn: 0 "
+                "stays where it is"
+            ),
+            default=1.0,
+            min=0.0,
+            max=1.0,
+            subtype="FACTOR",
+        )
+        iterations: _animated(
+            IntProperty,
+            "Iterations",
+            "The most sweeps over the chain; it stops before when the tip has arrived",
             default=20,
             min=1,
             max=10000,
             soft_max=500,
-            options=KEYABLE,
-            override=OVERRIDABLE,
-            update=_value_changed,
         )
-        tolerance: FloatProperty(
-            name="Tolerance",
-            description=(
+        tolerance: _animated(
+            FloatProperty,
+            "Tolerance",
+            (
                 "Distance of tip to target at which the solver stops, as a fraction of the "
                 "length of the chain"
             ),
@@ -236,9 +351,6 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             max=1.0,
             soft_max=0.01,
             precision=6,
-            options=KEYABLE,
-            override=OVERRIDABLE,
-            update=_value_changed,
         )
         key: IntProperty(
             name="Key",

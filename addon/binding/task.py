@@ -92,11 +92,10 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
 
 
 def _check(chain: ChainPlan, settings: Settings) -> None:
-    pole = settings.pole_angle + settings.pole_weight
-    if not isfinite(settings.influence + settings.tolerance + settings.softness + pole):
+    if not all([isfinite(number) for number in settings]):
         raise ProblemError(
-            "A setting is not a number: type Influence, Tolerance, Softness, Pole Angle and Pole "
-            "Weight in"
+            "A setting is not a number: type Influence, Tolerance, Bias, Stretch Max, Softness, "
+            "Pole Angle and the weights in"
         )
     if len(chain.bones) != 2 and SOLVER_NAMES[settings.solver] == "TWO_BONE":
         raise ProblemError(

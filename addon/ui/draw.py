@@ -79,12 +79,31 @@ def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstrai
     layout.prop_search(item, "bone", armature.pose, "bones")
     layout.prop(item, "chain_count")
     layout.prop(item, "use_tail")
+    layout.prop(item, "chain_bias")
+    root = layout.column(heading="Free Root")
+    root.prop(item, "use_free_root", text="")
+    _draw_if(root, item, "use_free_root", "root_weight")
 
 
 def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(item, "target")
     _draw_bone_of(layout, item, "subtarget", item.target)
+    layout.prop(item, "weight")
+    offset = layout.row(heading="Offset")
+    offset.prop(item, "use_offset", text="")
+    if item.use_offset:
+        offset.operator("fabrik.offset_set", text="Set")
+
+
+def _draw_rotation(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item, "use_rotation", text="Match Target")
+    _draw_if(layout, item, "use_rotation", "rotation_weight", "twist_spread")
+
+
+def _draw_reach(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(item, "softness")
+    layout.prop(item, "use_stretch")
+    _draw_if(layout, item, "use_stretch", "stretch_max", "use_volume")
 
 
 def _draw_pole(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -108,9 +127,19 @@ def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
 GROUPS = (
     ("Chain", _draw_chain),
     ("Target", _draw_target),
+    ("Rotation", _draw_rotation),
+    ("Reach", _draw_reach),
     ("Pole", _draw_pole),
     ("Solver", _draw_solver),
 )
+
+
+def _draw_if(layout: Layout, item: FabrikConstraint, switch: str, *names: str) -> None:
+    """Draw settings that only matter while another one is on."""
+    column = layout.column()
+    column.active = getattr(item, switch)
+    for name in names:
+        column.prop(item, name)
 
 
 def _draw_bone_of(

@@ -19,6 +19,13 @@ KEYABLE = (
     "pole_angle",
     "pole_weight",
     "softness",
+    "rotation_weight",
+    "twist_spread",
+    "stretch_max",
+    "use_volume",
+    "chain_bias",
+    "weight",
+    "root_weight",
     "iterations",
     "tolerance",
 )

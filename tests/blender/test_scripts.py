@@ -83,7 +83,20 @@ def test_a_chain_under_another_one_that_poses_its_bones_says_so():
 
 
 @pytest.mark.parametrize(
-    "field", ["influence", "tolerance", "pole_angle", "pole_weight", "softness"]
+    "field",
+    [
+        "influence",
+        "tolerance",
+        "pole_angle",
+        "pole_weight",
+        "softness",
+        "rotation_weight",
+        "twist_spread",
+        "stretch_max",
+        "chain_bias",
+        "weight",
+        "root_weight",
+    ],
 )
 def test_a_setting_that_is_not_a_number_costs_nothing(field):
     rig = make_chain(3)
