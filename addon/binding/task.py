@@ -10,6 +10,7 @@ from ..core import (
     WHOLE,
     ChainInput,
     Frame,
+    Goal,
     Posture,
     head_in_parent,
     point_in,
@@ -126,16 +127,11 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> tuple[Posture, float]:
         return pose_in_world(
             input_of(chain, pose, task),
             (task.world, undone),
-            task.target,
-            task.pole,
-            settings.pole_angle,
+            _goal(task, settings),
             SOLVER_NAMES[settings.solver],
             settings.iterations,
             settings.tolerance,
             settings.influence,
-            # Scripts get past the properties' limits.
-            min(max(settings.pole_weight, 0.0), 1.0),
-            min(max(settings.softness, 0.0), 0.9),
         )
     except (ValueError, ArithmeticError):
         for place, source in ((task.target, chain.target), (task.pole, chain.pole)):
@@ -145,6 +141,18 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> tuple[Posture, float]:
             "A bone of the chain, or above it, has no finite place: "
             "clear its location, rotation and scale"
         ) from None
+
+
+def _goal(task: Task, settings: Settings) -> Goal:
+    """Return the goal in world space."""
+    return Goal(
+        task.target,
+        task.pole,
+        settings.pole_angle,
+        # Scripts get past the properties' limits.
+        min(max(settings.pole_weight, 0.0), 1.0),
+        min(max(settings.softness, 0.0), 0.9),
+    )
 
 
 def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:

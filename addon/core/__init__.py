@@ -13,7 +13,8 @@ from .chain import Chain, Goal, Solution, State
 from .compiled import COMPILED
 from .frames import WHOLE, Frame, frame_in, inverse, point_in
 from .limits import Cone, Hinge, Limit
-from .pose import ChainInput, Posture, chain_frames, pose_chain, pose_in_world
+from .pose import pose_chain, pose_in_world
+from .posture import ChainInput, Posture, chain_frames
 from .solve import SOLVERS, solve
 
 if COMPILED and not TYPE_CHECKING:  # it is the same, so its types are those from above
@@ -21,7 +22,8 @@ if COMPILED and not TYPE_CHECKING:  # it is the same, so its types are those fro
     from fabrik_ik_core.chain import Chain, Goal, Solution, State
     from fabrik_ik_core.frames import WHOLE, Frame, frame_in, inverse, point_in
     from fabrik_ik_core.limits import Cone, Hinge, Limit
-    from fabrik_ik_core.pose import ChainInput, Posture, chain_frames, pose_chain, pose_in_world
+    from fabrik_ik_core.pose import pose_chain, pose_in_world
+    from fabrik_ik_core.posture import ChainInput, Posture, chain_frames
     from fabrik_ik_core.solve import SOLVERS, solve
 
 __all__ = [

@@ -1,0 +1,196 @@
+"""A chain of bones, and how it stands when it is solved."""
+
+from collections.abc import Sequence
+from typing import final
+
+from .bones import Bone, Local, head_in_parent, inherited_axes, turned_axes
+from .chain import Chain, Goal, Solution, State
+from .frames import Frame, point_in
+from .limits import Limit
+from .settling import Held
+from .vectors import (
+    Mat3,
+    Quat,
+    Vec,
+    mat_apply,
+    mat_product,
+    mat_stretched,
+    quat_matrix,
+    times,
+)
+
+Z_AXIS: Vec = (0.0, 0.0, 1.0)
+
+
+@final
+class Posture:
+    """A solved chain.
+
+    Attributes:
+        numbers: The local rotations of the bones, root first, four numbers a bone.
+        tip: The position of the tip under these rotations, in armature space.
+        state: Whether the tip is on the target; with a partial influence, whether it would be.
+        goal: Target and pole in armature space.
+        solution: The joints that were aimed at.
+    """
+
+    __slots__ = ("goal", "numbers", "solution", "state", "tip")
+    numbers: list[float]
+    tip: Vec
+    state: State
+    goal: Goal
+    solution: Solution
+
+    def __init__(
+        self, numbers: list[float], tip: Vec, state: State, goal: Goal, solution: Solution
+    ) -> None:
+        self.numbers = numbers
+        self.tip = tip
+        self.state = state
+        self.goal = goal
+        self.solution = solution
+
+    @property
+    def rotations(self) -> tuple[Quat, ...]:
+        """The local rotation of each bone, root first."""
+        return tuple(rotations_of(self.numbers))
+
+
+@final
+class Link:
+    """A bone of a chain, and what follows from its FK input alone.
+
+    Attributes:
+        bone: What Edit Mode fixes of it.
+        rotation: The FK input's rotation.
+        scale: The FK input's scale.
+        arm: The next bone's head, or the tip, in the space of the posed bone.
+        aim: The same before the rotation, but with the scale.
+        is_plain: Whether it inherits its parent's axes as they are, like nearly every bone.
+        turn: What takes the inherited axes to the unscaled ones under the FK input: the rotation,
+            and before it the rest axes if the bone is plain (else `inherited_axes` knows them).
+    """
+
+    __slots__ = ("aim", "arm", "bone", "is_plain", "rotation", "scale", "turn")
+    bone: Bone
+    rotation: Quat
+    scale: Vec
+    arm: Vec
+    aim: Vec
+    is_plain: bool
+    turn: Mat3
+
+    def __init__(self, bone: Bone, local: Local, arm: Vec) -> None:
+        self.bone = bone
+        self.rotation = local.rotation
+        self.scale = local.scale
+        self.arm = arm
+        self.aim = times(arm, local.scale)
+        self.is_plain = bone.inherit_scale == "FULL" and bone.inherit_rotation
+        turn = quat_matrix(local.rotation)
+        self.turn = mat_product(bone.rest, turn) if self.is_plain else turn
+
+    def unscaled(self, parent: Mat3) -> tuple[Mat3, Vec]:
+        """Return the axes under the FK input without scale, and the scale that goes on them."""
+        if self.is_plain:
+            return mat_product(parent, self.turn), self.scale
+        axes, post_scale = inherited_axes(self.bone, parent)
+        return mat_product(axes, self.turn), times(self.scale, post_scale)
+
+
+@final
+class ChainInput:
+    """Everything about a chain that stays the same while only its goal changes.
+
+    Attributes:
+        links: The bones, root first.
+        parent: Frame of the root bone's parent.
+        root: Where the root bone's head stands, in armature space.
+        rotations: The FK input's rotation of each bone.
+        joints: The heads and the tip under the FK input, in armature space.
+        chain: The same as the solver takes it.
+        held: The bones as their limits are kept; none if no bone has a limit or is stiff.
+    """
+
+    __slots__ = ("chain", "held", "joints", "links", "parent", "root", "rotations")
+    links: list[Link]
+    parent: Frame
+    root: Vec
+    rotations: tuple[Quat, ...]
+    joints: tuple[Vec, ...]
+    chain: Chain
+    held: list[Held]
+
+    def __init__(
+        self,
+        bones: Sequence[Bone],
+        locals_: Sequence[Local],
+        tip_in_bone: Vec,
+        parent: Frame,
+        rest_bend: Vec | None = None,
+        limits: Sequence[Limit | None] = (),
+        stiffness: Sequence[float] = (),
+    ) -> None:
+        """Reckon the FK input.
+
+        Args:
+            bones: The chain, root first, each the parent of the next.
+            locals_: The FK input of each bone.
+            tip_in_bone: Position of the tip in the space of the last bone's posed axes.
+            parent: Frame of the root bone's parent, `WHOLE` if it has none.
+            rest_bend: Side to which a straight chain bends, in the root bone's own axes; its Z
+                axis if None, which is a turn about its X axis.
+            limits: What each bone allows; none is limited if empty.
+            stiffness: How much each bone resists leaving its FK input, from 0 to 1; not at all if
+                empty.
+
+        Raises:
+            ValueError: If there is no bone, or a number is not finite.
+        """
+        if not bones or len(bones) != len(locals_):
+            raise ValueError("a chain needs at least one bone, and the channels of each")
+        links: list[Link] = []
+        for i in range(len(bones)):
+            is_last = i + 1 == len(bones)
+            arm = tip_in_bone if is_last else head_in_parent(bones[i + 1], locals_[i + 1])
+            links.append(Link(bones[i], locals_[i], arm))
+        self.links = links
+        self.parent = parent
+        self.root = point_in(parent, head_in_parent(bones[0], locals_[0]))
+        self.rotations = tuple([local.rotation for local in locals_])
+        axes, head = parent[0], self.root
+        bend = Z_AXIS
+        joints = [head]
+        for link in links:
+            axes, scale = link.unscaled(axes)
+            axes = mat_stretched(axes, scale)
+            if link is links[0]:
+                bend = mat_apply(axes, rest_bend or Z_AXIS)
+            head = point_in((axes, head), link.arm)
+            joints.append(head)
+        self.joints = tuple(joints)
+        self.chain = Chain(self.joints, bend)
+        self.held = []
+        if any(limits) or any(stiffness):
+            for i, link in enumerate(links):
+                limit = limits[i] if limits else None
+                ease = 1.0 - stiffness[i] if stiffness else 1.0
+                self.held.append(Held(link.bone, link.rotation, link.scale, link.arm, limit, ease))
+
+
+def chain_frames(chain: ChainInput, rotations: Sequence[Quat]) -> list[Frame]:
+    """Return the frames of a chain's bones under the given rotations, in armature space."""
+    axes, head = chain.parent[0], chain.root
+    frames: list[Frame] = []
+    for i, link in enumerate(chain.links):
+        inherited, post_scale = inherited_axes(link.bone, axes)
+        axes = turned_axes(inherited, rotations[i], link.scale, post_scale)
+        frames.append((axes, head))
+        head = point_in((axes, head), link.arm)
+    return frames
+
+
+def rotations_of(numbers: list[float]) -> list[Quat]:
+    """Return the rotations that stand in a row of numbers."""
+    n = numbers
+    return [(n[i], n[i + 1], n[i + 2], n[i + 3]) for i in range(0, len(n), 4)]

@@ -1,0 +1,153 @@
+"""A chain reaches for a point: its positions are solved, and its bones follow them."""
+
+from .chain import Chain, Goal, Point, Solution, State, in_space
+from .frames import point_in
+from .landing import EXACT
+from .posture import ChainInput, Posture, chain_frames, rotations_of
+from .settling import hold
+from .solve import solve
+from .vectors import (
+    ORIGIN,
+    Quat,
+    Vec,
+    add,
+    length,
+    mat_apply,
+    mat_direction_before,
+    mat_product,
+    mat_stretched,
+    quat_between,
+    quat_matrix,
+    quat_product,
+    sub,
+    times,
+)
+
+SOLVED = 0.99
+"""The share of the tolerance for the positions; the rest is for the bones to follow them."""
+
+UNEVEN_ROUNDS = 60
+"""The most solves for one chain whose lengths change as it turns (see `pose_chain`)."""
+
+WHOLE_ROUNDS = 8
+"""The solves in which the new lengths are taken as they are; later ones take part of the change."""
+
+
+def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance: float) -> Posture:
+    """Solve the positions, let the bones follow, and bring them into their limits.
+
+    See `pose_chain`, which says what the arguments are.
+    """
+    aimed = chain.chain
+    rounds = 0
+    while True:
+        solution = solve(aimed, goal, solver, iterations, SOLVED * tolerance)
+        numbers, size, tip, missed = _swung(chain, solution)
+        rounds += 1
+        if missed <= (1.0 - SOLVED) * tolerance * size or rounds == UNEVEN_ROUNDS:
+            break
+        share = min(1.0, WHOLE_ROUNDS / rounds)
+        changes = zip(aimed.bone_lengths(), _lengths(chain, numbers), strict=True)
+        mixed = tuple([old + share * (new - old) for old, new in changes])
+        aimed = Chain(chain.joints, chain.chain.bend, mixed)
+    reached = distance_to(tip, goal.target) <= (1.0 + 1e-9) * tolerance * size
+    state: State = "REACHED" if reached else "OUT_OF_REACH"
+    posture = Posture(numbers, tip, state, goal, solution)
+    if chain.held:
+        posture = _limited(posture, chain, tolerance)
+    return posture
+
+
+def _limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
+    """Return the pose with all joints in their limits, the tip as near as these allow."""
+    solved = rotations_of(posture.numbers)
+    held = chain.held
+    if all([bone.keeps(solved[i]) for i, bone in enumerate(held)]):
+        return posture
+    solution, target = posture.solution, posture.solution.aimed_at()
+    joints = [in_space(joint) for joint in solution.joints]
+    size = chain.chain.scale
+    near_enough = min(tolerance, EXACT) * size
+    missed, steps = hold(
+        held, solved, joints, chain.parent[0], target, near_enough, tolerance * size
+    )
+    rotations = [_beside(bone.rotation, bone.given) for bone in held]
+    tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
+    state: State = posture.state  # By softness it may be none the less out of reach.
+    if missed > tolerance * size:
+        state = "LIMITED" if solution.in_reach else "OUT_OF_REACH"
+    missed = distance_to(tip, posture.goal.target)
+    if missed <= tolerance * size:
+        state = "REACHED"
+    numbers = [number for rotation in rotations for number in rotation]
+    settled = Solution(
+        solution.chain,
+        solution.moved,
+        state,
+        solution.in_reach,
+        missed,
+        solution.sweeps + steps,
+        solution.aim,
+    )
+    return Posture(numbers, tip, state, posture.goal, settled)
+
+
+def _beside(rotation: Quat, other: Quat) -> Quat:
+    """Return the rotation by the one of its two quaternions that is nearer to another one."""
+    w, x, y, z = rotation
+    if w * other[0] + x * other[1] + y * other[2] + z * other[3] < 0.0:
+        return (-w, -x, -y, -z)
+    return rotation
+
+
+def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, Vec, float]:
+    """Point each bone, from the root on, at its solved next joint.
+
+    Returns:
+        The local rotations, four numbers a bone; the length of the chain, where its tip is, and
+        how far that is from the solved one.
+    """
+    parent, head = chain.parent[0], chain.root
+    joints = solution.moved
+    root, scale = solution.chain.root, solution.chain.scale
+    rx, ry, rz = root
+    numbers: list[float] = []
+    size = 0.0
+    gap = ORIGIN
+    for i, link in enumerate(chain.links):
+        stretch, aim = link.scale, link.aim
+        if link.is_plain:
+            axes = mat_product(parent, link.turn)
+        else:
+            axes, stretch = link.unscaled(parent)
+            aim = times(link.arm, stretch)
+        joint = joints[i + 1]
+        x, y, z = head
+        to_joint = (
+            rx + joint.x * scale - x,
+            ry + joint.y * scale - y,
+            rz + joint.z * scale - z,
+        )
+        swing = quat_between(aim, mat_direction_before(axes, to_joint), (1.0, 0.0, 0.0))
+        w, x, y, z = quat_product(link.rotation, swing)
+        numbers.append(w)
+        numbers.append(x)
+        numbers.append(y)
+        numbers.append(z)
+        parent = mat_stretched(mat_product(axes, quat_matrix(swing)), stretch)
+        along = mat_apply(parent, link.arm)
+        size += length(along)
+        head = add(head, along)
+        gap = sub(along, to_joint)
+    return numbers, size, head, length(gap)
+
+
+def _lengths(chain: ChainInput, numbers: list[float]) -> list[float]:
+    """Return the lengths that the bones have under the given rotations."""
+    frames = chain_frames(chain, rotations_of(numbers))
+    return [length(mat_apply(frames[i][0], link.arm)) for i, link in enumerate(chain.links)]
+
+
+def distance_to(a: Vec, b: Point) -> float:
+    """Return the distance between two points in three dimensions."""
+    return length((a[0] - b[0], a[1] - b[1], a[2] - b[2]))
