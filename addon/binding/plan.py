@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import bpy
 
 from .access import pose_bones, settings
+from .body_plan import Unit
 from .chain_plan import ChainPlan, resolved
 from .native import active_constraints
 from .order import Order
@@ -27,7 +28,8 @@ class Plan:
     """All constraints of the file.
 
     Attributes:
-        chains: In the order of solving.
+        units: Chains, and bodies of chains that are solved together, in the order of solving.
+        chains: All constraints.
         rigs: The armatures with constraints, or with bones that still hold a solved pose.
         posed: For each armature the bones that chains pose, or posed.
         moved: For each armature the bones that are posed, or hang on a posed bone.
@@ -40,6 +42,7 @@ class Plan:
         remembered: How many bones' solutions the chains remember.
     """
 
+    units: list[Unit] = field(default_factory=list)
     chains: list[ChainPlan] = field(default_factory=list)
     rigs: dict[int, Skeleton] = field(default_factory=dict)
     posed: dict[int, set[int]] = field(default_factory=dict)
@@ -121,7 +124,8 @@ def _make() -> Plan:
         if recorded.difference(*[chain.bones for chain in own]):
             plan.freed.add(rig.uid)
     order = Order(chains, plan.posed, plan.moved)
-    plan.chains = order.ordered()
+    plan.chains = chains
+    plan.units = order.ordered()
     plan.carried = order.carried
     plan.groups = order.groups()
     return plan
