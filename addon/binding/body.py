@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import dist, isfinite
 from typing import NamedTuple, cast
 
 from ..core import (
@@ -20,7 +20,6 @@ from ..core import (
     pose_body,
     seen_from,
 )
-from ..core.reach import distance_to
 from .body_plan import BodyPlan
 from .chain_plan import OFF, Answer, ChainPlan, ProblemError, Report, rest_bend
 from .explain import LIMITED, explanation, reported
@@ -136,7 +135,7 @@ def _report(body: BodyPlan, i: int, task: BodyTask, posture: BodyPosture) -> Rep
     chain, own, outcome = body.chains[i], task.tasks[i], posture.outcomes[i]
     if isinstance(own, Report) or outcome is None:
         return cast(Report, own)
-    error = distance_to(point_in(own.world, outcome.tip), own.target)
+    error = dist(point_in(own.world, outcome.tip), own.target)
     return reported(
         outcome.state, error, outcome.sweeps, chain.note or _why(body, i, task, outcome)
     )
