@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import bpy
 
 from .access import pose_bones, settings
-from .body_plan import Unit
+from .body_plan import Unit, chains_of
 from .chain_plan import ChainPlan, resolved
 from .native import active_constraints
 from .order import Order
@@ -89,6 +89,17 @@ def is_outdated() -> bool:
 def is_empty() -> bool:
     """Return whether it is known that there are no constraints."""
     return _plan is not None and not _plan.rigs
+
+
+def partners(armature: bpy.types.Object, index: int) -> list[str]:
+    """Return the names of the constraints that one is solved together with, as far as is known.
+
+    It makes no plan, which would write to the file: Blender's drawing may ask.
+    """
+    for unit in _plan.units if _plan else ():
+        if unit.rig.uid == armature.session_uid and index in unit.items:
+            return [chain.name for chain in chains_of(unit) if chain.item != index]
+    return []
 
 
 def current() -> Plan:
