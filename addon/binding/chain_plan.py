@@ -15,7 +15,7 @@ from . import animation
 from .access import pose_bones, rest_bone, settings
 from .joints import Joints, joint_problem, joints_of
 from .native import active_constraints
-from .rotation import Run, runs_of
+from .rotation import KINDS, LOCATION, SCALE, Run, channel_of, runs_of
 from .skeleton import Point, Skeleton, skeleton_of, vector
 
 if TYPE_CHECKING:
@@ -46,11 +46,13 @@ class Answer(NamedTuple):
     Attributes:
         task: What went in.
         rotations: The local rotations of the chain's bones, four numbers a bone.
+        scales: Their local scales; none if they keep those of their FK input.
         report: How it did.
     """
 
     task: Task
     rotations: Sequence[float]
+    scales: Sequence[Vec]
     report: Report
 
 
@@ -72,6 +74,8 @@ class ChainPlan:
         rest_bend: Side to which the rest pose bends, in the root bone's axes; None if straight.
         problem: Why the constraint cannot work; empty if it can.
         note: What the user should know although it works.
+        stretches: Whether its bones may grow.
+        more: The slots (see `KINDS`) that it needs besides the rotations of its bones.
         is_shared: Whether other chains pose bones of this one.
         runs: The bones as runs of neighbours.
         root_parent: The bone that carries the chain, -1 if none does.
@@ -93,6 +97,8 @@ class ChainPlan:
     rest_bend: Vec | None = None
     problem: str = ""
     note: str = ""
+    stretches: bool = False
+    more: list[int] = field(default_factory=list)
     is_shared: bool = False
     runs: list[Run] = field(default_factory=list)
     root_parent: int = -1
@@ -147,6 +153,12 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
     chain.runs = runs_of(chain.bones)
     chain.root_parent = rig.parents[chain.bones[0]]
     chain.rest_bend = _rest_bend(chain)
+    count = len(rig.names)
+    if item.use_free_root:
+        chain.more.append(KINDS.index(LOCATION) * count + chain.bones[0])
+    chain.stretches = item.use_stretch
+    if chain.stretches:
+        chain.more += [KINDS.index(SCALE) * count + bone for bone in chain.bones]
     chain.note = _disturbance(chain)
 
 
@@ -162,12 +174,16 @@ def _resolve_joints(chain: ChainPlan) -> None:
 def _disturbance(chain: ChainPlan) -> str:
     """Name what moves a bone of the chain after it was solved, if there is anything."""
     bones = pose_bones(chain.rig.object)
-    for bone in (bones[chain.rig.names[i]] for i in chain.bones):
-        if animation.has_driven_rotation(chain.rig.object, bone):
-            return (
-                f"The rotation of “{bone.name}” has a driver, which acts after the chain is solved "
-                "and may take the tip away: remove it, or drive a parent of the chain"
-            )
+    count = len(chain.rig.names)
+    for i in chain.bones:
+        bone = bones[chain.rig.names[i]]
+        others = [channel_of(KINDS[slot // count])[0] for slot in chain.more if slot % count == i]
+        for channel in ("rotation", *others):
+            if animation.has_driver(chain.rig.object, bone, channel):
+                return (
+                    f"The {channel} of “{bone.name}” has a driver, which acts after the chain is "
+                    "solved and may take the tip away: remove it, or drive a parent of the chain"
+                )
         for con in active_constraints(bone):
             return (
                 f"“{bone.name}” has its own constraint “{con.name}”, which acts after the chain "

@@ -15,7 +15,7 @@ from .plan import Plan, current, discard, is_empty
 from .pose import Pose
 from .read import Snapshot
 from .task import Task, input_of, read, solve
-from .write import write_pose, write_reports, write_rotations
+from .write import write_channels, write_pose, write_reports
 
 MOST_REMEMBERED = 250_000
 """Bones whose solutions are remembered at most, over all chains and frames: 50 to 80 MB."""
@@ -56,16 +56,16 @@ def _posed(moment: Snapshot, chain: ChainPlan, frame: float | None) -> Report:
         return Report("INVALID", message=str(problem))
     if pose.is_animated and frame is not None:
         _remember(plan, chain, frame, answer)
-    moment.turn(chain, answer.rotations)
+    moment.turn(chain, answer.rotations, answer.scales)
     return answer.report
 
 
 def _answer(chain: ChainPlan, pose: Pose, task: Task) -> Answer:
     posture, error = solve(chain, pose, task)
-    message = chain.note or ("" if posture.state == "REACHED" else _explanation(posture))
+    message = chain.note or ("" if posture.state == "REACHED" else _explanation(chain, posture))
     # To a micrometre: what is below that differs from frame to frame, and means nothing.
     report = Report(posture.state, round(error, 6), posture.solution.sweeps, message)
-    return Answer(task, posture.numbers, report)
+    return Answer(task, posture.numbers, posture.scales, report)
 
 
 def _remember(plan: Plan, chain: ChainPlan, frame: float, answer: Answer) -> None:
@@ -104,8 +104,9 @@ def anticipate(frame: float) -> None:
             continue
         pose.start()
         for chain in chains:
-            pose.turn(chain.bones, chain.answers[frame].rotations)
-        if write_rotations(pose, fk_input):
+            answer = chain.answers[frame]
+            pose.turn(chain.bones, answer.rotations, answer.scales)
+        if write_channels(pose, fk_input):
             pose.rig.object.update_tag(refresh={"OBJECT"})
 
 
@@ -136,18 +137,25 @@ def present(
     raise ProblemError(f"“{armature.name}” has no such constraint")
 
 
-def _explanation(posture: Posture) -> str:
+def _explanation(chain: ChainPlan, posture: Posture) -> str:
     solution = posture.solution
     if posture.state == "LIMITED":
         return (
             "The limits of the joints keep the tip from the target: widen them, or move the target"
         )
-    if dist(solution.aimed_at(), posture.goal.target) > solution.residual * 0.5:
+    joints, target = solution.joints, posture.goal.target
+    is_beyond = dist(target, joints[0]) > dist(joints[-1], joints[0])
+    is_held_back = dist(solution.aimed_at(), target) > solution.residual * 0.5
+    if chain.stretches and is_beyond and (is_held_back or not solution.in_reach):
+        return (
+            "The target is farther away than Stretch Max allows: raise it, "
+            "or bring the target nearer"
+        )
+    if is_held_back:
         return "Softness keeps the tip back near full reach: lower it to arrive"
     if solution.in_reach:
         return f"Not there yet after {solution.sweeps} sweeps: raise Iterations or Tolerance"
-    joints = solution.joints
-    if dist(posture.goal.target, joints[0]) > dist(joints[-1], joints[0]):
+    if is_beyond:
         return "The target is farther away than the chain is long"
     return "The target is nearer to the root than the chain can fold"
 

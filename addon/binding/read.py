@@ -82,7 +82,7 @@ class Snapshot:
         """Return where a bone stands, in armature space."""
         pose = self.poses.get(rig.uid)
         if pose is None:
-            pose = self.poses[rig.uid] = Pose(rig, set())
+            pose = self.poses[rig.uid] = Pose(rig, set(), set())
             evaluated = rig.object.evaluated_get(self.depsgraph)
             pose.look(evaluated, is_fresh=False, is_touched=True)
         if rig.uid not in self.rigs or pose.now.is_at_rest:  # What chains do is not shown at rest.
@@ -130,9 +130,14 @@ class Snapshot:
             inverse((world, ORIGIN))[0], mat_stretched(turn, (x * sign, y * sign, z * sign))
         )
 
-    def turn(self, chain: ChainPlan, rotations: Sequence[float]) -> None:
-        """Set the solved local rotations of a chain; what hangs on it is placed anew."""
-        self.poses[chain.rig.uid].turn(chain.bones, rotations)
+    def turn(
+        self, chain: ChainPlan, rotations: Sequence[float], scales: Sequence[Vec] = ()
+    ) -> None:
+        """Set the solved local rotations, and scales, of a chain; what hangs on it is placed anew.
+
+        See `Pose.turn`.
+        """
+        self.poses[chain.rig.uid].turn(chain.bones, rotations, scales)
         for uid in self.plan.carried:
             self._worlds.pop(uid, None)
 

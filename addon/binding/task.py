@@ -12,6 +12,7 @@ from ..core import (
     Frame,
     Goal,
     Posture,
+    Stretch,
     head_in_parent,
     point_in,
     pose_in_world,
@@ -32,13 +33,13 @@ class Given(NamedTuple):
     Attributes:
         channels: What `Pose.bits_of` tells of its bones.
         parent: The frame of the root bone's parent, in armature space.
-        turned: What other chains made of its bones' rotations, if it shares any.
+        turned: What other chains made of its bones, if it shares any (see `Pose.solved`).
         joints: The settings for Blender's own IK of the bones that keep them.
     """
 
     channels: tuple[object, ...]
     parent: Frame
-    turned: list[Quat | None] | None
+    turned: list[tuple[Quat | None, Vec | None, Vec | None]] | None
     joints: tuple[IkSettings, ...]
 
 
@@ -81,7 +82,7 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
     stamp = (pose.stamp, parent)
     if given is None or chain.is_shared or stamp != chain.stamp:
         chain.stamp = stamp
-        turned = [pose.turned.get(bone) for bone in chain.bones] if chain.is_shared else None
+        turned = [pose.solved(bone) for bone in chain.bones] if chain.is_shared else None
         joints = tuple([pose.joints[bone] for _, bone in chain.joints.asked])
         now = Given(pose.bits_of(chain.runs, chain.tip_bone), parent, turned, joints)
         if given is None or now != given:
@@ -124,14 +125,22 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> tuple[Posture, float]:
             f"“{chain.rig.object.name}” is scaled to zero or has no finite place: give it a scale"
         ) from None
     try:
+        chain_input = input_of(chain, pose, task)
+        if chain.stretches and chain_input.chain.scale == 0.0:
+            name = chain.rig.names[chain.bones[0]]
+            raise ProblemError(
+                f"The chain from “{name}” on has no length, so it cannot stretch: "
+                "give its bones a scale, or turn Stretch off"
+            )
         return pose_in_world(
-            input_of(chain, pose, task),
+            chain_input,
             (task.world, undone),
             _goal(task, settings),
             SOLVER_NAMES[settings.solver],
             settings.iterations,
             settings.tolerance,
             settings.influence,
+            _stretch(settings) if chain.stretches else None,
         )
     except (ValueError, ArithmeticError):
         for place, source in ((task.target, chain.target), (task.pole, chain.pole)):
@@ -153,6 +162,10 @@ def _goal(task: Task, settings: Settings) -> Goal:
         min(max(settings.pole_weight, 0.0), 1.0),
         min(max(settings.softness, 0.0), 0.9),
     )
+
+
+def _stretch(settings: Settings) -> Stretch:
+    return Stretch(max(settings.stretch_max, 1.0), settings.use_volume)
 
 
 def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
