@@ -119,8 +119,8 @@ def stretched(
     for _ in range(ROUNDS):
         aimed = Chain(chain.joints, chain.chain.bend, tuple(lengths))
         share = expected / wanted
-        if chain.held:  # Of these it is not known how they are bent until their limits are kept.
-            share = 1.0 if goal.softness == 0.0 else min(1.0, share)
+        if chain.held:  # Limits may need more than that, and are kept for this very target.
+            share = min(1.0, share)
         aim = _moved(goal, chain.root, share)
         solution = solve(aimed, aim, solver, iterations, SOLVED * tolerance)
         posture, lengths, missed = _grown(chain, solution, goal, frames, factor, stretch)
