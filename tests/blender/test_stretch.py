@@ -246,6 +246,42 @@ def test_saved_file_keeps_the_fk_scale(tmp_path: Path) -> None:
     assert same == solved[0]
 
 
+def test_a_library_override_keeps_pose_and_fk_scale(tmp_path: Path) -> None:
+    rig, target, _ = stretched_rig()
+    scene = bpy.context.scene
+    made = bpy.data.collections.new("Character")
+    scene.collection.children.link(made)
+    for ob in (rig, target):
+        scene.collection.objects.unlink(ob)
+        made.objects.link(ob)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, wanted):
+        wanted.collections = ["Character"]
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    character = wanted.collections[0]
+    scene.collection.children.link(character)
+    made = character.override_hierarchy_create(scene, layer, do_fully_editable=True)
+    scene.collection.children.unlink(character)
+    if made.name not in scene.collection.children:
+        scene.collection.children.link(made)
+    update()
+    rig = next(ob for ob in made.all_objects if ob.type == "ARMATURE")
+    assert state_of(rig) == "REACHED"
+    rig.pose.bones["B1"].scale = (1.0, 1.25, 1.0)
+    update()
+    pose = pose_bits(rig)
+    blend = tmp_path / "shot.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+
+    find = "rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)"
+    assert elsewhere(blend, find, "pose_bits(rig)")[0] == pose
+    off = find + "\nrig.fabrik.constraints[0].enabled = False\nupdate()"
+    found, _ = elsewhere(blend, off, "[tuple(bone.scale) for bone in rig.pose.bones]")
+    assert found[0] == pytest.approx((1.1, 0.9, 1.0))
+    assert found[1] == pytest.approx((1.0, 1.25, 1.0))
+
+
 # The record
 
 
