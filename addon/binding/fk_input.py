@@ -29,6 +29,7 @@ from .rotation import (
     quaternion,
     runs_of,
     taken,
+    transfer,
 )
 from .skeleton import Skeleton
 
@@ -117,10 +118,13 @@ class FkInput:
         self.stamp = 0
         is_wide = self.posed[-1] >= self.count
         self.record = Record(rig.object, len(KINDS) if is_wide else 1)
-        self._others = [slot for slot in self.posed if slot >= self.count]
         self._other_modes = array("i")
+        self._others: dict[int, list[Run]] = {}
         for kind in KINDS[1:] if is_wide else ():
             self._other_modes.extend([kind] * self.count)
+            first = self.first_slot(kind)
+            slots = range(first, first + self.count)
+            self._others[kind] = runs_of([slot - first for slot in self.posed if slot in slots])
         self.original = PoseChannels(self.bones)
         self.modes_now = self.original.modes + self._other_modes
         self.has_only_quaternions = False
@@ -203,16 +207,15 @@ class FkInput:
         _, size = channel_of(self.modes_now[bone])
         return self.inputs[bone * 4 : bone * 4 + size].tolist()
 
-    def slot(self, kind: int, bone: int) -> int:
-        """Return the slot of a bone for one of `KINDS`."""
-        return KINDS.index(kind) * self.count + bone
+    def first_slot(self, kind: int) -> int:
+        """Return the slot of the armature's first bone for one of `KINDS`."""
+        return KINDS.index(kind) * self.count
 
     def put_into(self, buffer: array[float], kind: int) -> None:
         """Replace what is solved of a channel of three numbers, of all bones, by the FK input."""
-        for slot in self._others:
-            if self.modes_now[slot] == kind:
-                bone = slot % self.count
-                buffer[bone * 3 : bone * 3 + 3] = self.inputs[slot * 4 : slot * 4 + 3]
+        first = self.first_slot(kind)
+        for run in self._others.get(kind, ()):
+            transfer(self.inputs, 4, first + run[0], buffer, 3, run)
 
     def _input(
         self, bone: int, group: Group, evaluated: PoseChannels, is_fresh: bool

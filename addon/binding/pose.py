@@ -27,6 +27,7 @@ from .rotation import (
     quaternion,
     runs_of,
     taken,
+    transfer,
 )
 from .skeleton import Skeleton
 
@@ -297,9 +298,10 @@ class Pose:
             self.runs = runs_of([*chained.from_iterable(self._turning)])
         results = fk_input.inputs[:]
         for kind, solved in ((LOCATION, self.placed), (SCALE, self.grown)):
-            for bone, numbers in solved.items():
-                place = fk_input.slot(kind, bone) * 4
-                results[place : place + 3] = array("f", numbers)
+            first = fk_input.first_slot(kind)
+            numbers = array("f", [*chained.from_iterable(solved.values())])
+            for run in runs_of([first + bone for bone in solved]):
+                transfer(numbers, 3, run[2], results, 4, run)
         if fk_input.has_only_quaternions:
             # They are on the side of the FK input already: a swing is the short way.
             numbers = array("f", [*chained.from_iterable(self._turns)])

@@ -77,6 +77,27 @@ def taken(buffer: array[float], runs: Sequence[Run], size: int) -> bytes:
     return b"".join([view[first * size : last * size] for first, last, _ in runs])
 
 
+def transfer(
+    source: array[float], stride: int, first: int, to: array[float], size: int, run: Run
+) -> None:
+    """Copy the numbers of neighbouring bones to where each has another room for them.
+
+    Args:
+        source: Where they are.
+        stride: The numbers that a bone has there.
+        first: The place of the run's first bone there.
+        to: Where they are copied to.
+        size: The numbers that a bone has there.
+        run: The bones there.
+    """
+    start, end, _ = run
+    last = first + end - start
+    for i in range(min(size, stride)):
+        to[start * size + i : end * size : size] = source[
+            first * stride + i : last * stride : stride
+        ]
+
+
 class PoseChannels:
     """The channels of all bones of a pose, each read when a bone first needs it."""
 

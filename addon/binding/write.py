@@ -10,7 +10,7 @@ from .access import settings
 from .chain_plan import Report
 from .fk_input import FkInput, Group
 from .pose import Pose
-from .rotation import PoseChannels, taken
+from .rotation import PoseChannels, taken, transfer
 
 if TYPE_CHECKING:
     from .properties import FabrikConstraint
@@ -58,9 +58,8 @@ def _patched(present: array[float], group: Group, results: array[float]) -> arra
         for first, last, _ in group.runs:
             buffer[first * 4 : last * 4] = results[first * 4 : last * 4]
     else:
-        for bone in group.bones:
-            place = (group.first + bone) * 4
-            buffer[bone * size : bone * size + size] = results[place : place + size]
+        for run in group.runs:
+            transfer(results, 4, group.first + run[0], buffer, size, run)
     return buffer
 
 

@@ -138,9 +138,13 @@ def stretched(
             before, factor = (factor, size), following
         expected = size_then
         lengths = [part * expected / size for part in lengths]
-    near_enough = (1.0 + 1e-9) * tolerance * sum(lengths)
+    return _judged(posture, goal, tolerance * sum(lengths), scales)
+
+
+def _judged(posture: Posture, goal: Goal, near_enough: float, scales: tuple[Vec, ...]) -> Posture:
+    """Return a grown chain with its state, which is about the goal and not what was aimed at."""
     state: State = "REACHED"
-    if distance_to(posture.tip, goal.target) > near_enough:
+    if distance_to(posture.tip, goal.target) > (1.0 + 1e-9) * near_enough:
         state = "OUT_OF_REACH" if posture.state == "REACHED" else posture.state
     return Posture(posture.numbers, posture.tip, state, goal, posture.solution, scales)
 
