@@ -281,11 +281,8 @@ class Pose:
             self._run_together = self._turning[:]
             self.runs = runs_of([*chained.from_iterable(self._turning)])
         results = fk_input.inputs[:]
-        for kind, solved in ((LOCATION, self.placed), (SCALE, self.grown)):
-            first = fk_input.first_slot(kind)
-            numbers = array("f", [*chained.from_iterable(solved.values())])
-            for run in runs_of([first + bone for bone in solved]):
-                transfer(numbers, 3, run[2], results, 4, run)
+        if self.placed or self.grown:
+            self._put_others(fk_input, results)
         if fk_input.has_only_quaternions:
             # They are on the side of the FK input already: a swing is the short way.
             numbers = array("f", [*chained.from_iterable(self._turns)])
@@ -300,3 +297,11 @@ class Pose:
                 values = channel_values(fk_input.modes_now[bone], rotation, given)
             results[bone * 4 : bone * 4 + len(values)] = array("f", values)
         return results
+
+    def _put_others(self, fk_input: FkInput, results: array[float]) -> None:
+        """Put the solved locations and scales among the results."""
+        for kind, solved in ((LOCATION, self.placed), (SCALE, self.grown)):
+            first = fk_input.first_slot(kind)
+            numbers = array("f", [*chained.from_iterable(solved.values())])
+            for run in runs_of([first + bone for bone in solved]):
+                transfer(numbers, 3, run[2], results, 4, run)
