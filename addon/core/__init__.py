@@ -16,6 +16,7 @@ from .limits import Cone, Hinge, Limit
 from .pose import pose_chain, pose_in_world
 from .posture import ChainInput, Posture, chain_frames
 from .solve import SOLVERS, solve
+from .tip import Tip
 
 if COMPILED and not TYPE_CHECKING:  # it is the same, so its types are those from above
     from fabrik_ik_core.bones import Bone, Local, bone_frame, head_in_parent
@@ -25,6 +26,7 @@ if COMPILED and not TYPE_CHECKING:  # it is the same, so its types are those fro
     from fabrik_ik_core.pose import pose_chain, pose_in_world
     from fabrik_ik_core.posture import ChainInput, Posture, chain_frames
     from fabrik_ik_core.solve import SOLVERS, solve
+    from fabrik_ik_core.tip import Tip
 
 __all__ = [
     "COMPILED",
@@ -42,6 +44,7 @@ __all__ = [
     "Posture",
     "Solution",
     "State",
+    "Tip",
     "bone_frame",
     "chain_frames",
     "frame_in",

@@ -8,6 +8,7 @@ from .chain import Goal, in_space
 from .frames import Frame, point_in
 from .posture import ChainInput, Posture, chain_frames
 from .reach import distance_to, reach
+from .tip import Tip, reach_oriented
 from .vectors import quat_mix
 
 
@@ -18,6 +19,7 @@ def pose_chain(
     iterations: int = 20,
     tolerance: float = 1e-4,
     influence: float = 1.0,
+    tip: Tip | None = None,
 ) -> Posture:
     """Turn the bones of a chain so that its tip is on the target.
 
@@ -37,11 +39,16 @@ def pose_chain(
         tolerance: See `solve`.
         influence: 0 gives the FK input, 1 the solution, between them each bone turns part of the
             way.
+        tip: The orientation of the chain's hand in armature space, if it is to take one. The
+            bones before it then reach with its head, to where its tip is on the target.
 
     Raises:
-        ValueError: If the solver does not fit the chain.
+        ValueError: If the solver does not fit the chain, or there is no hand to orient.
     """
-    posture = reach(chain, goal, solver, iterations, tolerance)
+    if tip is None:
+        posture = reach(chain, goal, solver, iterations, tolerance)
+    else:
+        posture = reach_oriented(chain, goal, solver, iterations, tolerance, tip)
     return posture if influence == 1.0 else _weakened(posture, chain, influence)
 
 
@@ -53,6 +60,7 @@ def pose_in_world(
     iterations: int,
     tolerance: float,
     influence: float,
+    tip: Tip | None = None,
 ) -> tuple[Posture, float]:
     """Do as `pose_chain`, with a goal in world space.
 
@@ -64,6 +72,7 @@ def pose_in_world(
         iterations: See `solve`.
         tolerance: See `solve`.
         influence: See `pose_chain`.
+        tip: The orientation in world space; see `pose_chain`.
 
     Returns:
         How the chain stands, and the distance from its tip to the target in world space.
@@ -73,7 +82,8 @@ def pose_in_world(
     """
     world, to_armature = place
     goal_there = _seen_from(to_armature, goal)
-    posture = pose_chain(chain, goal_there, solver, iterations, tolerance, influence)
+    tip_there = None if tip is None else tip.seen_from(to_armature[0])
+    posture = pose_chain(chain, goal_there, solver, iterations, tolerance, influence, tip_there)
     return posture, distance_to(point_in(world, posture.tip), goal.target)
 
 
@@ -86,8 +96,11 @@ def _seen_from(to_there: Frame, goal: Goal) -> Goal:
 
 def _weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:
     """Return the pose that is part of the way from the FK input to the solved one."""
-    pairs = zip(chain.rotations, posture.rotations, strict=True)
+    inputs = [*chain.rotations]
+    if chain.hand is not None and len(inputs) < len(posture.rotations):
+        inputs.append(chain.hand.given)
+    pairs = zip(inputs, posture.rotations, strict=True)
     rotations = [quat_mix(given, solved, influence) for given, solved in pairs]
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
     numbers = [number for rotation in rotations for number in rotation]
-    return Posture(numbers, tip, posture.state, posture.goal, posture.solution)
+    return Posture(numbers, tip, posture.state, posture.goal, posture.solution, posture.askew)

@@ -9,6 +9,7 @@ from .frames import Frame, point_in
 from .limits import Limit
 from .settling import Held
 from .vectors import (
+    ORIGIN,
     Mat3,
     Quat,
     Vec,
@@ -31,24 +32,35 @@ class Posture:
         tip: The position of the tip under these rotations, in armature space.
         state: Whether the tip is on the target; with a partial influence, whether it would be.
         goal: Target and pole in armature space.
-        solution: The joints that were aimed at.
+        solution: The joints that were aimed at; with an oriented tip bone those before it, and
+            the goal is theirs.
+        askew: By how much the limits of an oriented tip bone keep it from its orientation, in
+            radians.
     """
 
-    __slots__ = ("goal", "numbers", "solution", "state", "tip")
+    __slots__ = ("askew", "goal", "numbers", "solution", "state", "tip")
     numbers: list[float]
     tip: Vec
     state: State
     goal: Goal
     solution: Solution
+    askew: float
 
     def __init__(
-        self, numbers: list[float], tip: Vec, state: State, goal: Goal, solution: Solution
+        self,
+        numbers: list[float],
+        tip: Vec,
+        state: State,
+        goal: Goal,
+        solution: Solution,
+        askew: float = 0.0,
     ) -> None:
         self.numbers = numbers
         self.tip = tip
         self.state = state
         self.goal = goal
         self.solution = solution
+        self.askew = askew
 
     @property
     def rotations(self) -> tuple[Quat, ...]:
@@ -110,9 +122,27 @@ class ChainInput:
         joints: The heads and the tip under the FK input, in armature space.
         chain: The same as the solver takes it.
         held: The bones as their limits are kept; none if no bone has a limit or is stiff.
+        channels: The FK input of each bone.
+        rest_bend: Side to which a straight chain bends, in the root bone's own axes.
+        hand: The tip bone, if it can be oriented. It is the last one of the chain, or hangs on
+            that with its head where the tip of the chain is.
+        limb: The bones before the hand if that is one of the chain: with the hand oriented, its
+            head is all that they reach with.
     """
 
-    __slots__ = ("chain", "held", "joints", "links", "parent", "root", "rotations")
+    __slots__ = (
+        "chain",
+        "channels",
+        "hand",
+        "held",
+        "joints",
+        "limb",
+        "links",
+        "parent",
+        "rest_bend",
+        "root",
+        "rotations",
+    )
     links: list[Link]
     parent: Frame
     root: Vec
@@ -120,6 +150,10 @@ class ChainInput:
     joints: tuple[Vec, ...]
     chain: Chain
     held: list[Held]
+    channels: Sequence[Local]
+    rest_bend: Vec | None
+    hand: Held | None
+    limb: "ChainInput | None"
 
     def __init__(
         self,
@@ -130,6 +164,8 @@ class ChainInput:
         rest_bend: Vec | None = None,
         limits: Sequence[Limit | None] = (),
         stiffness: Sequence[float] = (),
+        has_hand: bool = False,
+        limb_bend: Vec | None = None,
     ) -> None:
         """Reckon the FK input.
 
@@ -143,10 +179,25 @@ class ChainInput:
             limits: What each bone allows; none is limited if empty.
             stiffness: How much each bone resists leaving its FK input, from 0 to 1; not at all if
                 empty.
+            has_hand: Whether the last bone can be oriented. If the tip is its head, (0, 0, 0), it
+                is none of the bones that reach.
+            limb_bend: As ``rest_bend``, of the bones before a hand whose tail is the tip.
 
         Raises:
             ValueError: If there is no bone, or a number is not finite.
         """
+        self.hand = self.limb = None
+        if has_hand and bones and len(bones) == len(locals_):
+            head = head_in_parent(bones[-1], locals_[-1])
+            self.hand = _held(bones, locals_, tip_in_bone, limits, stiffness, len(bones) - 1)
+            before = bones[:-1], locals_[:-1], limits[:-1], stiffness[:-1]
+            if tip_in_bone == ORIGIN:
+                bones, locals_, limits, stiffness = before
+                tip_in_bone = head
+            else:
+                self.limb = ChainInput(
+                    before[0], before[1], head, parent, limb_bend, before[2], before[3]
+                )
         if not bones or len(bones) != len(locals_):
             raise ValueError("a chain needs at least one bone, and the channels of each")
         links: list[Link] = []
@@ -158,6 +209,8 @@ class ChainInput:
         self.parent = parent
         self.root = point_in(parent, head_in_parent(bones[0], locals_[0]))
         self.rotations = tuple([local.rotation for local in locals_])
+        self.channels = locals_
+        self.rest_bend = rest_bend
         axes, head = parent[0], self.root
         bend = Z_AXIS
         joints = [head]
@@ -173,9 +226,31 @@ class ChainInput:
         self.held = []
         if any(limits) or any(stiffness):
             for i, link in enumerate(links):
-                limit = limits[i] if limits else None
-                ease = 1.0 - stiffness[i] if stiffness else 1.0
-                self.held.append(Held(link.bone, link.rotation, link.scale, link.arm, limit, ease))
+                self.held.append(_held(bones, locals_, link.arm, limits, stiffness, i))
+
+    def turned(self, rotations: Sequence[Quat]) -> "ChainInput":
+        """Return the same bones, without a hand, under another FK input."""
+        pairs = zip(self.channels, rotations, strict=True)
+        locals_ = [Local(local.location, rotation, local.scale) for local, rotation in pairs]
+        bones = [link.bone for link in self.links]
+        limits = [bone.limit for bone in self.held]
+        stiffness = [1.0 - bone.ease for bone in self.held]
+        tip = self.links[-1].arm
+        return ChainInput(bones, locals_, tip, self.parent, self.rest_bend, limits, stiffness)
+
+
+def _held(
+    bones: Sequence[Bone],
+    locals_: Sequence[Local],
+    arm: Vec,
+    limits: Sequence[Limit | None],
+    stiffness: Sequence[float],
+    i: int,
+) -> Held:
+    """Return one of the bones with what its limit and stiffness allow."""
+    limit = limits[i] if limits else None
+    ease = 1.0 - stiffness[i] if stiffness else 1.0
+    return Held(bones[i], locals_[i].rotation, locals_[i].scale, arm, limit, ease)
 
 
 def chain_frames(chain: ChainInput, rotations: Sequence[Quat]) -> list[Frame]:

@@ -8,7 +8,6 @@ from .settling import hold
 from .solve import solve
 from .vectors import (
     ORIGIN,
-    Quat,
     Vec,
     add,
     length,
@@ -16,6 +15,7 @@ from .vectors import (
     mat_direction_before,
     mat_product,
     mat_stretched,
+    quat_beside,
     quat_between,
     quat_matrix,
     quat_product,
@@ -71,7 +71,7 @@ def _limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     missed, steps = hold(
         held, solved, joints, chain.parent[0], target, near_enough, tolerance * size
     )
-    rotations = [_beside(bone.rotation, bone.given) for bone in held]
+    rotations = [quat_beside(bone.rotation, bone.given) for bone in held]
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
     state: State = posture.state  # By softness it may be none the less out of reach.
     if missed > tolerance * size:
@@ -90,14 +90,6 @@ def _limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
         solution.aim,
     )
     return Posture(numbers, tip, state, posture.goal, settled)
-
-
-def _beside(rotation: Quat, other: Quat) -> Quat:
-    """Return the rotation by the one of its two quaternions that is nearer to another one."""
-    w, x, y, z = rotation
-    if w * other[0] + x * other[1] + y * other[2] + z * other[3] < 0.0:
-        return (-w, -x, -y, -z)
-    return rotation
 
 
 def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, Vec, float]:

@@ -1,0 +1,316 @@
+"""The orientation of a tip bone, and how the bones before it reach with it.
+
+The tip bone is called hand, and the bones before it limb. The limb is solved for the place that
+the oriented hand's head has to have for its tip to be on the target.
+"""
+
+from collections.abc import Sequence
+from math import radians
+from typing import Final, final
+
+from .bones import facing, inherited_axes, turned_axes
+from .chain import Goal, Point, State, in_space
+from .frames import point_in
+from .landing import EXACT
+from .posture import ChainInput, Posture, chain_frames
+from .reach import distance_to, reach
+from .settling import Held, hold
+from .twist import with_shared_twist
+from .vectors import (
+    ORIGIN,
+    Mat3,
+    Quat,
+    Vec,
+    across,
+    add,
+    cross,
+    length,
+    mat_apply,
+    mat_columns,
+    mat_from_columns,
+    mat_product,
+    mix,
+    quat_apart,
+    quat_beside,
+    quat_matrix,
+    quat_mix,
+    sub,
+    unit,
+)
+
+FORWARD: Final[tuple[Vec, Vec]] = ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+"""The axis along which a bone points, and the one that tells its roll."""
+
+ROUNDS: Final = 40
+"""The most solves until the hand's head is where its tip is on the target. One is enough, unless
+its limit or uneven scale change its way to the tip as the limb turns."""
+
+WHOLE_ROUNDS: Final = 6
+"""Those in which the change is taken as it is; later ones take an ever smaller share of it."""
+
+NEAR: Final = 1e-10
+"""The change, as a share of the chain's length, from which on it is settled where the head goes."""
+
+NOTICED: Final = radians(0.1)
+"""An orientation that limits keep from what is wanted by more is said to be not reached."""
+
+
+@final
+class Tip:
+    """The orientation that a tip bone is to take.
+
+    Attributes:
+        ahead: Where its Y axis is to point, as a unit vector.
+        up: Where its Z axis is to point, at right angles to that.
+        weight: How far it turns there: from 0, which leaves it to the chain, to 1.
+        spread: The share of its twist that the bones before it take part in, from 0 to 1.
+    """
+
+    __slots__ = ("ahead", "spread", "up", "weight")
+    ahead: Vec
+    up: Vec
+    weight: float
+    spread: float
+
+    def __init__(self, axes: Mat3, weight: float = 1.0, spread: float = 0.0) -> None:
+        """Take the orientation, and refuse what has no meaning.
+
+        Args:
+            axes: The wanted axes, in the space of the goal. Y counts, and of Z what is at right
+                angles to it; sizes, shear and mirroring do not.
+            weight: See above.
+            spread: See above.
+
+        Raises:
+            ValueError: If the axes have no orientation, or a number is not from 0 to 1.
+        """
+        upright = upright_axes(axes)
+        if upright is None:
+            raise ValueError("the tip has no orientation: give axes Y and Z that differ")
+        if not 0.0 <= weight <= 1.0 or not 0.0 <= spread <= 1.0:
+            raise ValueError("the weight and the spread of the tip must be from 0 to 1")
+        _, self.ahead, self.up = mat_columns(upright)
+        self.weight = weight
+        self.spread = spread
+
+    def seen_from(self, to_there: Mat3) -> "Tip":
+        """Return the same in another space, given what takes directions there."""
+        axes = mat_from_columns(ORIGIN, self.ahead, self.up)
+        return Tip(mat_product(to_there, axes), self.weight, self.spread)
+
+
+def upright_axes(axes: Mat3) -> Mat3 | None:
+    """Return unit axes at right angles: Y as it is, Z as near as it can be, X to their right.
+
+    None if Y and Z are not two finite directions.
+    """
+    _, y, z = mat_columns(axes)
+    ahead, up = unit(y), unit(z)
+    if ahead is None or up is None:
+        return None
+    up = across(up, ahead)
+    # So small a part is what rounding leaves; and no number is not larger than it either.
+    if not length(up) > 1e-6:
+        return None
+    up = unit(across(unit(up) or up, ahead)) or up
+    return mat_from_columns(cross(ahead, up), ahead, up)
+
+
+def reach_oriented(
+    chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance: float, tip: Tip
+) -> Posture:
+    """Solve a chain whose hand takes an orientation; see `pose_chain` for the arguments.
+
+    Between the weights 0 and 1 the two answers are mixed bone by bone, and the limb reaches once
+    more from there, with the hand as it is mixed.
+
+    Raises:
+        ValueError: If the chain has no hand, or the solver does not fit its number of bones.
+    """
+    hand, limb = chain.hand, chain.limb or chain
+    if hand is None:
+        raise ValueError("the chain has no bone that can be oriented: make it with a hand")
+    if solver == "TWO_BONE" and 2 not in (len(limb.links), len(chain.links)):
+        raise ValueError("TWO_BONE solves limbs of two bones: choose FABRIK or CCD")
+    if tip.weight == 0.0:
+        return _plain(chain, hand, goal, solver, iterations, tolerance)
+    full = _oriented(limb, hand, goal, solver, iterations, tolerance, tip)
+    if tip.weight == 1.0:
+        return full
+    plain = _plain(chain, hand, goal, solver, iterations, tolerance)
+    pairs = zip(plain.rotations, full.rotations, strict=True)
+    mixed = [quat_mix(a, b, tip.weight) for a, b in pairs]
+    start = limb.turned(mixed[:-1])
+    held = Held(hand.bone, mixed[-1], hand.scale, hand.arm, hand.limit, hand.ease)
+    posture = _oriented(
+        start, held, goal, solver, iterations, tolerance, Tip(_axes_of(start, held))
+    )
+    # It is the whole orientation that a limit keeps it from, also where only a part is asked for.
+    return _posture(posture, limb, hand, posture.rotations, max(full.askew, posture.askew))
+
+
+def _plain(
+    chain: ChainInput, hand: Held, goal: Goal, solver: str, iterations: int, tolerance: float
+) -> Posture:
+    """Return the chain as it reaches while the hand is not oriented."""
+    posture = reach(chain, goal, _fitting(solver, chain), iterations, tolerance)
+    if chain.limb is None:
+        posture.numbers.extend(hand.given)
+    return posture
+
+
+def _fitting(solver: str, chain: ChainInput) -> str:
+    """Return the solver; for other bones than the two that it can solve, the one for any."""
+    return "FABRIK" if solver == "TWO_BONE" and len(chain.links) != 2 else solver
+
+
+def _axes_of(limb: ChainInput, hand: Held) -> Mat3:
+    """Return the axes of the hand, without their sizes, under the FK input of both."""
+    carrying = chain_frames(limb, limb.rotations)[-1][0]
+    inherited, post_scale = inherited_axes(hand.bone, carrying)
+    ahead, up = _own_axes(hand, post_scale)
+    turned = mat_product(inherited, quat_matrix(hand.given))
+    return mat_from_columns(ORIGIN, mat_apply(turned, ahead), mat_apply(turned, up))
+
+
+def _own_axes(hand: Held, post_scale: Vec) -> tuple[Vec, Vec]:
+    """Return what of the hand, before it turns, comes to lie on its Y and Z axes as scaled."""
+    y, z = hand.scale[1] * post_scale[1], hand.scale[2] * post_scale[2]
+    return (0.0, -1.0 if y < 0.0 else 1.0, 0.0), (0.0, 0.0, -1.0 if z < 0.0 else 1.0)
+
+
+def _oriented(
+    limb: ChainInput,
+    hand: Held,
+    goal: Goal,
+    solver: str,
+    iterations: int,
+    tolerance: float,
+    tip: Tip,
+) -> Posture:
+    """Return the pose with the hand at its whole orientation, or as near as its limit allows.
+
+    Args:
+        limb: The bones before the hand.
+        hand: The hand under its FK input.
+        goal: Of the tip.
+        solver: See `solve`.
+        iterations: See `solve`.
+        tolerance: See `solve`.
+        tip: The orientation; its weight does not count.
+    """
+    solver = _fitting(solver, limb)
+    # Nearly always this is the way from the hand's head to the tip, however the limb will turn.
+    lever = sub(_handed(limb, hand, [*limb.rotations], tip, 0.0)[1], limb.joints[-1])
+    size = limb.chain.scale + length(lever)
+    rounds = 0
+    while True:
+        posture = reach(limb, _moved(goal, lever), solver, iterations, tolerance)
+        rotations, place, askew = _handed(limb, hand, [*posture.rotations], tip, tip.spread)
+        found = sub(place, posture.tip)
+        change = length(sub(found, lever))
+        rounds += 1
+        if change <= NEAR * size or rounds == ROUNDS:
+            break
+        lever = mix(lever, found, min(1.0, WHOLE_ROUNDS / rounds))
+    missed = distance_to(place, goal.target)
+    if change > tolerance * size:
+        held, settled = _settled(limb, hand, rotations, place, goal.target, tolerance * size)
+        if held < missed:
+            rotations, missed = settled, held
+            place, askew = _stand(limb, hand, rotations, tip)
+    reached = missed <= (1.0 + 1e-9) * tolerance * size
+    state: State = "REACHED" if reached else posture.state
+    if not reached and state == "REACHED":
+        state = "OUT_OF_REACH" if hand.limit is None and hand.ease == 1.0 else "LIMITED"
+    answer = Posture([], place, state, posture.goal, posture.solution)
+    return _posture(answer, limb, hand, rotations, askew)
+
+
+def _moved(goal: Goal, lever: Vec) -> Goal:
+    """Return the goal of the hand's head, given the way from there to the tip."""
+    target = sub(in_space(goal.target), lever)
+    return Goal(target, goal.pole, goal.pole_angle, goal.pole_weight, goal.softness)
+
+
+def _posture(
+    posture: Posture, limb: ChainInput, hand: Held, rotations: Sequence[Quat], askew: float
+) -> Posture:
+    """Return a posture with other rotations, and what their distance from the wanted one means."""
+    given = [*limb.rotations, hand.given]
+    numbers: list[float] = []
+    for i, rotation in enumerate(rotations):
+        numbers.extend(quat_beside(rotation, given[i]))
+    state: State = posture.state
+    if state == "REACHED" and askew > NOTICED:
+        state = "LIMITED"
+    return Posture(numbers, posture.tip, state, posture.goal, posture.solution, askew)
+
+
+def _handed(
+    limb: ChainInput, hand: Held, rotations: list[Quat], tip: Tip, spread: float
+) -> tuple[list[Quat], Vec, float]:
+    """Turn the hand of a limb to its orientation, as far as it may.
+
+    Returns:
+        The rotations of the limb and the hand; where the tip is, and the angle that is left to
+        the orientation.
+    """
+    if spread > 0.0:
+        wanted = _wanted(limb, hand, rotations, tip)
+        rotations = with_shared_twist(limb, rotations, hand, wanted, spread)
+    wanted = _wanted(limb, hand, rotations, tip)
+    rotation = wanted
+    if hand.ease < 1.0:
+        rotation = quat_mix(hand.given, wanted, hand.ease)
+    turned = [*rotations, hand.allowed(rotation)]
+    place, askew = _stand(limb, hand, turned, tip)
+    return turned, place, askew
+
+
+def _wanted(limb: ChainInput, hand: Held, rotations: Sequence[Quat], tip: Tip) -> Quat:
+    """Return the local rotation that the orientation asks of the hand, on a limb's rotations.
+
+    It is its FK input where the bones before it are scaled to nothing.
+    """
+    inherited, post_scale = inherited_axes(hand.bone, chain_frames(limb, rotations)[-1][0])
+    own = _own_axes(hand, post_scale)
+    return facing(inherited, own, (tip.ahead, tip.up)) or hand.given
+
+
+def _stand(limb: ChainInput, hand: Held, rotations: Sequence[Quat], tip: Tip) -> tuple[Vec, float]:
+    """Return where the tip is, and the angle that is left to the orientation."""
+    last = chain_frames(limb, rotations)[-1]
+    inherited, post_scale = inherited_axes(hand.bone, last[0])
+    axes = turned_axes(inherited, rotations[-1], hand.scale, post_scale)
+    head = point_in(last, limb.links[-1].arm)
+    wanted = facing(inherited, _own_axes(hand, post_scale), (tip.ahead, tip.up))
+    askew = 0.0 if wanted is None else quat_apart(rotations[-1], wanted)
+    return add(head, mat_apply(axes, hand.arm)), askew
+
+
+def _settled(
+    limb: ChainInput, hand: Held, rotations: list[Quat], place: Vec, target: Point, near: float
+) -> tuple[float, list[Quat]]:
+    """Bring the tip to the target with the hand fixed on the bone before it.
+
+    It is for a hand at its limit, or under uneven scale, whose way from head to tip will not come
+    to rest: position goes before orientation.
+
+    Returns:
+        The distance that is left, and the rotations of limb and hand.
+    """
+    bones: list[Held] = []
+    for i, link in enumerate(limb.links):
+        limit = limb.held[i].limit if limb.held else None
+        ease = limb.held[i].ease if limb.held else 1.0
+        bones.append(Held(link.bone, rotations[i], link.scale, link.arm, limit, ease))
+    bones.append(Held(hand.bone, rotations[-1], hand.scale, hand.arm, hand.limit, 0.0))
+    frames = chain_frames(limb, rotations)
+    joints = [head for _, head in frames]
+    joints.append(point_in(frames[-1], limb.links[-1].arm))
+    joints.append(place)
+    missed, _ = hold(
+        bones, rotations, joints, limb.parent[0], in_space(target), min(near, EXACT), near
+    )
+    return missed, [bone.rotation for bone in bones]
