@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from math import dist
+from math import degrees, dist
 from typing import cast
 
 import bpy
 
 from ..core import ChainInput, Frame, Posture
+from ..core.tip import NOTICED
 from . import animation
 from .access import session_uid
 from .chain_plan import Answer, ChainPlan, ProblemError, Report
@@ -138,6 +139,11 @@ def present(
 
 def _explanation(posture: Posture) -> str:
     solution = posture.solution
+    if posture.state == "LIMITED" and posture.askew > NOTICED:
+        return (
+            f"The limits of the tip bone keep it {degrees(posture.askew):.1f}° from the target's "
+            "orientation: widen them, or turn the target"
+        )
     if posture.state == "LIMITED":
         return (
             "The limits of the joints keep the tip from the target: widen them, or move the target"

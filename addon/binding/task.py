@@ -12,11 +12,13 @@ from ..core import (
     Frame,
     Goal,
     Posture,
+    Tip,
     head_in_parent,
     point_in,
     pose_in_world,
 )
-from ..core.vectors import Quat, Vec
+from ..core.tip import upright_axes
+from ..core.vectors import ORIGIN, Mat3, Quat, Vec, mat_product
 from .chain_plan import ChainPlan, ProblemError
 from .joints import IkSettings
 from .pose import Pose, Settings
@@ -51,6 +53,7 @@ class Task(NamedTuple):
         world: Where the armature stands in world space.
         target: The target in world space.
         pole: The pole in world space, if there is one.
+        axes: The orientation for the tip bone in world space, if it is to take one.
     """
 
     given: Given
@@ -58,6 +61,7 @@ class Task(NamedTuple):
     world: Frame
     target: Vec
     pole: Vec | None
+    axes: Mat3 | None
 
 
 def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
@@ -89,7 +93,30 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
             chain.input = None
     world = moment.world(rig.object, rig.uid)
     pole = None if chain.pole is None else moment.point(chain.pole)
-    return Task(given, settings, world, moment.point(chain.target), pole)
+    target, axes = _aim(moment, chain, chain.target)
+    return Task(given, settings, world, target, pole, axes)
+
+
+def _aim(moment: Snapshot, chain: ChainPlan, target: Point) -> tuple[Vec, Mat3 | None]:
+    """Return where the tip is wanted in world space, and the orientation that its bone takes.
+
+    Raises:
+        ProblemError: If the target has no orientation to take.
+    """
+    if not chain.has_hand and chain.offset is None:
+        return moment.point(target), None
+    frame = moment.place(target)
+    place = frame[1] if chain.offset is None else point_in(frame, chain.offset[1])
+    if not chain.has_hand:
+        return place, None
+    axes = upright_axes(frame[0])
+    if axes is None:
+        name = target.object.name if target.skeleton is None else target.skeleton.names[target.bone]
+        raise ProblemError(
+            f"“{name}” is scaled to nothing and so has no orientation: give it a scale, "
+            "or turn off Match Target"
+        )
+    return place, axes if chain.offset is None else mat_product(axes, chain.offset[0])
 
 
 def _check(chain: ChainPlan, settings: Settings) -> None:
@@ -98,10 +125,18 @@ def _check(chain: ChainPlan, settings: Settings) -> None:
             "A setting is not a number: type Influence, Tolerance, Bias, Stretch Max, Softness, "
             "Pole Angle and the weights in"
         )
-    if len(chain.bones) != 2 and SOLVER_NAMES[settings.solver] == "TWO_BONE":
+    if SOLVER_NAMES[settings.solver] != "TWO_BONE":
+        return
+    # A hand whose tail is the tip is the third bone of a limb, or the second if it is let go of.
+    count, wanted = len(chain.bones), 2
+    if chain.has_hand and chain.tip_bone >= 0:
+        count -= 1
+    elif chain.has_hand and count != 2:
+        wanted = 3
+    if count != wanted:
         raise ProblemError(
-            f"Two Bone needs a chain of 2 bones, and this one has {len(chain.bones)}: "
-            "set Chain Length to 2 or choose another solver"
+            f"Two Bone needs a chain of {wanted} bones, and this one has {count}: "
+            f"set Chain Length to {wanted} or choose another solver"
         )
 
 
@@ -132,6 +167,7 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> tuple[Posture, float]:
             settings.iterations,
             settings.tolerance,
             settings.influence,
+            _tip(task, settings),
         )
     except (ValueError, ArithmeticError):
         for place, source in ((task.target, chain.target), (task.pole, chain.pole)):
@@ -155,6 +191,14 @@ def _goal(task: Task, settings: Settings) -> Goal:
     )
 
 
+def _tip(task: Task, settings: Settings) -> Tip | None:
+    """Return the orientation in world space, if there is one to take."""
+    if task.axes is None:
+        return None
+    weight, spread = settings.rotation_weight, settings.twist_spread
+    return Tip(task.axes, min(max(weight, 0.0), 1.0), min(max(spread, 0.0), 1.0))
+
+
 def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
     """Return a chain under its FK input.
 
@@ -169,12 +213,24 @@ def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
     if chain.input is None:
         bones = [chain.rig.bone(bone) for bone in chain.bones]
         tip = (0.0, bones[-1].length, 0.0)
-        if chain.tip_bone >= 0:
+        if chain.tip_bone >= 0 and chain.has_hand:
+            tip = ORIGIN
+        elif chain.tip_bone >= 0:
             tip = head_in_parent(chain.rig.bone(chain.tip_bone), pose.local(chain.tip_bone))
         locals_ = [pose.posed_local(bone) for bone in chain.bones]
         limits, stiffness = chain.joints.now(task.given.joints)
         parent = task.given.parent
-        chain.input = ChainInput(bones, locals_, tip, parent, chain.rest_bend, limits, stiffness)
+        chain.input = ChainInput(
+            bones,
+            locals_,
+            tip,
+            parent,
+            chain.rest_bend,
+            limits,
+            stiffness,
+            chain.has_hand,
+            chain.limb_bend,
+        )
     return chain.input
 
 
