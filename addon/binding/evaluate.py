@@ -8,7 +8,6 @@ from typing import cast
 import bpy
 
 from ..core import ChainInput, Frame, Posture
-from ..core.tip import NOTICED
 from . import animation
 from .access import session_uid
 from .chain_plan import Answer, ChainPlan, ProblemError, Report
@@ -139,7 +138,7 @@ def present(
 
 def _explanation(posture: Posture) -> str:
     solution = posture.solution
-    if posture.state == "LIMITED" and posture.askew > NOTICED:
+    if posture.state == "LIMITED" and posture.is_askew:
         return (
             f"The limits of the tip bone keep it {degrees(posture.askew):.1f}° from the target's "
             "orientation: widen them, or turn the target"

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, cast
 import bpy
 
 from ..core import Frame, frame_in, inverse, point_in
-from ..core.tip import upright_axes
-from ..core.vectors import NO_TURN, ORIGIN, Mat3, Quat, Vec, mat_columns, mat_product, quat_of
+from ..core.vectors import (
+    NO_TURN,
+    ORIGIN,
+    Mat3,
+    Quat,
+    Vec,
+    mat_columns,
+    mat_product,
+    mat_upright,
+    quat_of,
+)
 from . import plan
 from .access import pose_bones, session_uid
 from .chain_plan import ProblemError
@@ -118,7 +127,7 @@ def _world(ob: bpy.types.Object) -> Frame:
 
 def _turn(target: Mat3, hand: Mat3) -> Quat:
     """Return how the hand is turned in the axes of the target, none where one has no axes."""
-    outer, inner = upright_axes(target), upright_axes(hand)
+    outer, inner = mat_upright(target), mat_upright(hand)
     if outer is None or inner is None:
         return NO_TURN
     x, y, z = mat_columns(outer)

@@ -17,8 +17,7 @@ from ..core import (
     point_in,
     pose_in_world,
 )
-from ..core.tip import upright_axes
-from ..core.vectors import ORIGIN, Mat3, Quat, Vec, mat_product
+from ..core.vectors import ORIGIN, Mat3, Quat, Vec, mat_product, mat_upright
 from .chain_plan import ChainPlan, ProblemError
 from .joints import IkSettings
 from .pose import Pose, Settings
@@ -109,7 +108,7 @@ def _aim(moment: Snapshot, chain: ChainPlan, target: Point) -> tuple[Vec, Mat3 |
     place = frame[1] if chain.offset is None else point_in(frame, chain.offset[1])
     if not chain.has_hand:
         return place, None
-    axes = upright_axes(frame[0])
+    axes = mat_upright(frame[0])
     if axes is None:
         name = target.object.name if target.skeleton is None else target.skeleton.names[target.bone]
         raise ProblemError(

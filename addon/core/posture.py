@@ -1,7 +1,8 @@
 """A chain of bones, and how it stands when it is solved."""
 
 from collections.abc import Sequence
-from typing import final
+from math import radians
+from typing import Final, final
 
 from .bones import Bone, Local, head_in_parent, inherited_axes, turned_axes
 from .chain import Chain, Goal, Solution, State
@@ -21,6 +22,9 @@ from .vectors import (
 )
 
 Z_AXIS: Vec = (0.0, 0.0, 1.0)
+
+NOTICED: Final = radians(0.1)
+"""An orientation that is off by more is not reached."""
 
 
 @final
@@ -61,6 +65,11 @@ class Posture:
         self.goal = goal
         self.solution = solution
         self.askew = askew
+
+    @property
+    def is_askew(self) -> bool:
+        """Whether limits keep the tip bone noticeably from its orientation."""
+        return self.askew > NOTICED
 
     @property
     def rotations(self) -> tuple[Quat, ...]:

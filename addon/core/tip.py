@@ -5,7 +5,6 @@ the oriented hand's head has to have for its tip to be on the target.
 """
 
 from collections.abc import Sequence
-from math import radians
 from typing import Final, final
 
 from .bones import facing, inherited_axes, turned_axes
@@ -17,42 +16,34 @@ from .reach import distance_to, reach
 from .settling import Held, hold
 from .twist import with_shared_twist
 from .vectors import (
+    IDENTITY,
     ORIGIN,
     Mat3,
     Quat,
     Vec,
-    across,
     add,
-    cross,
+    dot,
     length,
     mat_apply,
     mat_columns,
     mat_from_columns,
     mat_product,
-    mix,
+    mat_stretched,
+    mat_upright,
     quat_apart,
     quat_beside,
     quat_matrix,
     quat_mix,
+    scaled,
     sub,
-    unit,
 )
 
 FORWARD: Final[tuple[Vec, Vec]] = ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 """The axis along which a bone points, and the one that tells its roll."""
 
-ROUNDS: Final = 40
+ROUNDS: Final = 30
 """The most solves until the hand's head is where its tip is on the target. One is enough, unless
 its limit or uneven scale change its way to the tip as the limb turns."""
-
-WHOLE_ROUNDS: Final = 6
-"""Those in which the change is taken as it is; later ones take an ever smaller share of it."""
-
-NEAR: Final = 1e-10
-"""The change, as a share of the chain's length, from which on it is settled where the head goes."""
-
-NOTICED: Final = radians(0.1)
-"""An orientation that limits keep from what is wanted by more is said to be not reached."""
 
 
 @final
@@ -84,7 +75,7 @@ class Tip:
         Raises:
             ValueError: If the axes have no orientation, or a number is not from 0 to 1.
         """
-        upright = upright_axes(axes)
+        upright = mat_upright(axes)
         if upright is None:
             raise ValueError("the tip has no orientation: give axes Y and Z that differ")
         if not 0.0 <= weight <= 1.0 or not 0.0 <= spread <= 1.0:
@@ -97,23 +88,6 @@ class Tip:
         """Return the same in another space, given what takes directions there."""
         axes = mat_from_columns(ORIGIN, self.ahead, self.up)
         return Tip(mat_product(to_there, axes), self.weight, self.spread)
-
-
-def upright_axes(axes: Mat3) -> Mat3 | None:
-    """Return unit axes at right angles: Y as it is, Z as near as it can be, X to their right.
-
-    None if Y and Z are not two finite directions.
-    """
-    _, y, z = mat_columns(axes)
-    ahead, up = unit(y), unit(z)
-    if ahead is None or up is None:
-        return None
-    up = across(up, ahead)
-    # So small a part is what rounding leaves; and no number is not larger than it either.
-    if not length(up) > 1e-6:
-        return None
-    up = unit(across(unit(up) or up, ahead)) or up
-    return mat_from_columns(cross(ahead, up), ahead, up)
 
 
 def reach_oriented(
@@ -203,18 +177,21 @@ def _oriented(
     # Nearly always this is the way from the hand's head to the tip, however the limb will turn.
     lever = sub(_handed(limb, hand, [*limb.rotations], tip, 0.0)[1], limb.joints[-1])
     size = limb.chain.scale + length(lever)
+    secant, step, change = Secant(), ORIGIN, ORIGIN
     rounds = 0
     while True:
         posture = reach(limb, _moved(goal, lever), solver, iterations, tolerance)
         rotations, place, askew = _handed(limb, hand, [*posture.rotations], tip, tip.spread)
-        found = sub(place, posture.tip)
-        change = length(sub(found, lever))
+        before, change = change, sub(sub(place, posture.tip), lever)
         rounds += 1
-        if change <= NEAR * size or rounds == ROUNDS:
+        if length(change) <= EXACT * size or rounds == ROUNDS:
             break
-        lever = mix(lever, found, min(1.0, WHOLE_ROUNDS / rounds))
+        if rounds > 1:
+            secant.learn(step, sub(change, before))
+        step = secant.step(change, size)
+        lever = add(lever, step)
     missed = distance_to(place, goal.target)
-    if change > tolerance * size:
+    if length(change) > tolerance * size:
         held, settled = _settled(limb, hand, rotations, place, goal.target, tolerance * size)
         if held < missed:
             rotations, missed = settled, held
@@ -225,6 +202,42 @@ def _oriented(
         state = "OUT_OF_REACH" if hand.limit is None and hand.ease == 1.0 else "LIMITED"
     answer = Posture([], place, state, posture.goal, posture.solution)
     return _posture(answer, limb, hand, rotations, askew)
+
+
+@final
+class Secant:
+    """Steps towards where a change vanishes, by Broyden's method in three dimensions.
+
+    Attributes:
+        undone: What takes a change of the change to the step that made it, as far as is known.
+    """
+
+    __slots__ = ("undone",)
+    undone: Mat3
+
+    def __init__(self) -> None:
+        """Begin as if the change would be made good by itself."""
+        self.undone = mat_stretched(IDENTITY, (-1.0, -1.0, -1.0))
+
+    def step(self, change: Vec, most: float) -> Vec:
+        """Return the step that should undo a change, not longer than the most."""
+        step = scaled(mat_apply(self.undone, change), -1.0)
+        return scaled(step, min(1.0, most / max(length(step), 1e-300)))
+
+    def learn(self, step: Vec, difference: Vec) -> None:
+        """Take in by how much the change became another one in a step."""
+        found = mat_apply(self.undone, difference)
+        size = dot(step, found)
+        if abs(size) < 1e-9 * dot(step, step):
+            return
+        x, y, z = mat_columns(self.undone)
+        row = (dot(step, x) / size, dot(step, y) / size, dot(step, z) / size)
+        error = sub(step, found)
+        self.undone = mat_from_columns(
+            add(x, scaled(error, row[0])),
+            add(y, scaled(error, row[1])),
+            add(z, scaled(error, row[2])),
+        )
 
 
 def _moved(goal: Goal, lever: Vec) -> Goal:
@@ -241,10 +254,10 @@ def _posture(
     numbers: list[float] = []
     for i, rotation in enumerate(rotations):
         numbers.extend(quat_beside(rotation, given[i]))
-    state: State = posture.state
-    if state == "REACHED" and askew > NOTICED:
-        state = "LIMITED"
-    return Posture(numbers, posture.tip, state, posture.goal, posture.solution, askew)
+    answer = Posture(numbers, posture.tip, posture.state, posture.goal, posture.solution, askew)
+    if answer.state == "REACHED" and answer.is_askew:
+        answer.state = "LIMITED"
+    return answer
 
 
 def _handed(

@@ -301,6 +301,23 @@ def mat_stretched(m: Mat3, factors: Vec) -> Mat3:
     )
 
 
+def mat_upright(m: Mat3) -> Mat3 | None:
+    """Return unit axes at right angles: Y as it is, Z as near as it can be, X to their right.
+
+    None if Y and Z are not two finite directions.
+    """
+    _, y, z = mat_columns(m)
+    ahead, up = unit(y), unit(z)
+    if ahead is None or up is None:
+        return None
+    up = across(up, ahead)
+    # So small a part is what rounding leaves; and no number is not larger than it either.
+    if not length(up) > 1e-6:
+        return None
+    up = unit(across(unit(up) or up, ahead)) or up
+    return mat_from_columns(cross(ahead, up), ahead, up)
+
+
 def mat_determinant(m: Mat3) -> float:
     """Return the determinant."""
     return (
