@@ -9,7 +9,7 @@ from typing import Final, final
 
 from .bones import facing, inherited_axes, turned_axes
 from .chain import Goal, Point, State, in_space
-from .frames import point_in
+from .frames import Frame, point_in
 from .landing import EXACT
 from .posture import ChainInput, Posture, chain_frames
 from .reach import distance_to, reach
@@ -195,7 +195,9 @@ def _oriented(
         held, settled = _settled(limb, hand, rotations, place, goal.target, tolerance * size)
         if held < missed:
             rotations, missed = settled, held
-            place, askew = _stand(limb, hand, rotations, tip)
+            last = chain_frames(limb, rotations)[-1]
+            place = _place(limb, hand, last, rotations[-1])
+            askew = quat_apart(rotations[-1], _wanted(hand, last[0], tip))
     reached = missed <= (1.0 + 1e-9) * tolerance * size
     state: State = "REACHED" if reached else posture.state
     if not reached and state == "REACHED":
@@ -269,37 +271,35 @@ def _handed(
         The rotations of the limb and the hand; where the tip is, and the angle that is left to
         the orientation.
     """
+    last = chain_frames(limb, rotations)[-1]
+    wanted = _wanted(hand, last[0], tip)
     if spread > 0.0:
-        wanted = _wanted(limb, hand, rotations, tip)
         rotations = with_shared_twist(limb, rotations, hand, wanted, spread)
-    wanted = _wanted(limb, hand, rotations, tip)
+        last = chain_frames(limb, rotations)[-1]
+        wanted = _wanted(hand, last[0], tip)
     rotation = wanted
     if hand.ease < 1.0:
         rotation = quat_mix(hand.given, wanted, hand.ease)
-    turned = [*rotations, hand.allowed(rotation)]
-    place, askew = _stand(limb, hand, turned, tip)
-    return turned, place, askew
+    rotation = hand.allowed(rotation)
+    place = _place(limb, hand, last, rotation)
+    return [*rotations, rotation], place, quat_apart(rotation, wanted)
 
 
-def _wanted(limb: ChainInput, hand: Held, rotations: Sequence[Quat], tip: Tip) -> Quat:
-    """Return the local rotation that the orientation asks of the hand, on a limb's rotations.
+def _wanted(hand: Held, carrying: Mat3, tip: Tip) -> Quat:
+    """Return the local rotation that the orientation asks of the hand, on the bone before it.
 
-    It is its FK input where the bones before it are scaled to nothing.
+    It is its FK input where that bone is scaled to nothing.
     """
-    inherited, post_scale = inherited_axes(hand.bone, chain_frames(limb, rotations)[-1][0])
+    inherited, post_scale = inherited_axes(hand.bone, carrying)
     own = _own_axes(hand, post_scale)
     return facing(inherited, own, (tip.ahead, tip.up)) or hand.given
 
 
-def _stand(limb: ChainInput, hand: Held, rotations: Sequence[Quat], tip: Tip) -> tuple[Vec, float]:
-    """Return where the tip is, and the angle that is left to the orientation."""
-    last = chain_frames(limb, rotations)[-1]
+def _place(limb: ChainInput, hand: Held, last: Frame, rotation: Quat) -> Vec:
+    """Return where the tip is, given where the limb's last bone stands."""
     inherited, post_scale = inherited_axes(hand.bone, last[0])
-    axes = turned_axes(inherited, rotations[-1], hand.scale, post_scale)
-    head = point_in(last, limb.links[-1].arm)
-    wanted = facing(inherited, _own_axes(hand, post_scale), (tip.ahead, tip.up))
-    askew = 0.0 if wanted is None else quat_apart(rotations[-1], wanted)
-    return add(head, mat_apply(axes, hand.arm)), askew
+    axes = turned_axes(inherited, rotation, hand.scale, post_scale)
+    return add(point_in(last, limb.links[-1].arm), mat_apply(axes, hand.arm))
 
 
 def _settled(
