@@ -518,3 +518,52 @@ def test_a_target_on_the_tip_bone_is_a_cycle(rig, target):
     target.parent, target.parent_type, target.parent_bone = rig, "BONE", "B3"
     item = oriented(rig, target, use_tail=False)
     assert "depends on the chain itself" in problem(item)
+
+
+# With the rest
+
+
+def test_a_pole_for_an_oriented_limb_moves_nothing(rig, target):
+    target.location = (0.4, 0.3, 1.5)
+    oriented(rig, target, use_tail=False)
+    before = positions(rig)
+    activate(rig)
+    assert bpy.ops.fabrik.pole_add() == {"FINISHED"}
+    update()
+    assert rig.fabrik.constraints[0].pole_target is not None
+    assert_still(before, rig)
+    assert_taken(rig, target, use_tail=False)
+
+
+def test_a_typed_offset_outlives_what_is_set_after_it(rig, target):
+    item = rig.fabrik.constraints.add()
+    item.use_offset = True
+    item.offset_location = (0.1, 0.2, 0.3)
+    item.bone, item.target = "B3", target
+    update()
+    assert tuple(item.offset_location) == pytest.approx((0.1, 0.2, 0.3))
+    wanted = evaluated(target).matrix_world @ Vector((0.1, 0.2, 0.3))
+    assert (tip_world(rig, "B3") - wanted).length <= 2e-5
+
+
+def test_renaming_the_tip_bone_leaves_the_offset_alone(rig, target):
+    item = oriented(rig, target, use_offset=True)
+    stored = (*item.offset_location, *item.offset_rotation)
+    target.location.z -= 0.2
+    rig.data.bones["B3"].name = "Hand"
+    update()
+    assert item.bone == "Hand"
+    assert (*item.offset_location, *item.offset_rotation) == stored
+    assert item.state == "REACHED"
+
+
+def test_the_chain_follows_a_hidden_target_that_only_turns(rig, target):
+    oriented(rig, target)
+    target.hide_viewport = True
+    for frame, turn in ((1, (0.4, -0.7, 0.9)), (10, (0.1, -0.2, 0.3))):
+        target.rotation_euler = turn
+        target.keyframe_insert("rotation_euler", frame=frame)
+    for frame in (1, 10):
+        go(frame)
+        assert turn_error(rig, target) <= 2e-5
+        assert (tip_world(rig, "B3") - target.location).length <= 2e-5
