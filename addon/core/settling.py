@@ -155,8 +155,10 @@ class Held:
 
     def keeps(self, rotation: Quat) -> bool:
         """Return whether the rotation is within the limit, and stiffness has no say in it."""
-        if self.ease < 1.0:
-            return False
+        return self.ease == 1.0 and self.is_within(rotation)
+
+    def is_within(self, rotation: Quat) -> bool:
+        """Return whether the rotation is within the limit."""
         return abs(_cosine(rotation, self.allowed(rotation))) > 1.0 - KEPT
 
 

@@ -95,15 +95,24 @@ def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
     layout.prop(item, "target")
     _draw_bone_of(layout, item, "subtarget", item.target)
     layout.prop(item, "weight")
-    offset = layout.row(heading="Offset")
+    offset = layout.row(heading="Keep Offset")
     offset.prop(item, "use_offset", text="")
     if item.use_offset:
-        offset.operator("fabrik.offset_set", text="Set")
+        offset.operator("fabrik.offset_set", text="Set to Present")
+    values = layout.column()
+    values.active = item.use_offset
+    values.prop(item, "offset_location", text="Location")
+    turn = values.column()
+    turn.active = item.use_rotation
+    turn.prop(item, "offset_rotation", text="Rotation")
 
 
 def _draw_rotation(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(item, "use_rotation", text="Match Target")
-    _draw_if(layout, item, "use_rotation", "rotation_weight", "twist_spread")
+    turn = layout.column()
+    turn.active = item.use_rotation
+    turn.prop(item, "rotation_weight", text="Weight")
+    turn.prop(item, "twist_spread")
 
 
 def _draw_reach(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:

@@ -172,6 +172,16 @@ def limited(rig: bpy.types.Object) -> None:
     update()
 
 
+def oriented(rig: bpy.types.Object) -> None:
+    """Let the hand, which is not animated, take the turning target's orientation in part."""
+    constraint, target = rig.fabrik.constraints[0], bpy.data.objects["Target"]
+    constraint.bone, constraint.use_tail = "Hand", False
+    constraint.use_rotation, constraint.twist_spread = True, 0.5
+    key(target, "rotation_euler", {1: (0, 0, 0), 10: (0.5, -0.8, 1.2)})
+    key(constraint, "rotation_weight", {1: 0.2, 10: 1.0})
+    update()
+
+
 @pytest.mark.parametrize("animation", [plain, in_nla, limited])
 def test_a_render_sees_what_the_viewport_shows_and_every_curve_at_its_value(
     rig: bpy.types.Object, recorder: type[Recorder], animation
@@ -186,7 +196,7 @@ def test_a_render_sees_what_the_viewport_shows_and_every_curve_at_its_value(
     assert recorder.records[(6, "ViewLayer")] == expected
 
 
-@pytest.mark.parametrize("animation", [plain, limited])
+@pytest.mark.parametrize("animation", [plain, limited, oriented])
 def test_a_rendered_range_does_not_depend_on_where_the_viewport_stands(
     rig: bpy.types.Object, recorder: type[Recorder], animation
 ) -> None:
