@@ -29,6 +29,7 @@ from .read import Snapshot
 from .task import (
     SOLVER_NAMES,
     Task,
+    bias_of,
     goal_of,
     infinite,
     input_of,
@@ -134,6 +135,7 @@ def _pull(body: BodyPlan, chain: ChainPlan, pose: Pose, task: Task) -> Pull:
         settings.influence,
         settings.weight,
         min(max(settings.root_weight, 0.0), 1.0) if is_free else 0.0,
+        bias_of(settings),
         None if tip is None else tip.seen_from(undone[0]),
         stretch_of(settings) if chain.stretches else None,
     )

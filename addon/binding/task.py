@@ -35,11 +35,13 @@ class Given(NamedTuple):
         channels: What `Pose.bits_of` tells of its bones.
         parent: The frame of the root bone's parent, in armature space.
         joints: The settings for Blender's own IK of the bones that keep them.
+        bias: Which bones turn more than the others.
     """
 
     channels: tuple[object, ...]
     parent: Frame
     joints: tuple[IkSettings, ...]
+    bias: float
 
 
 class Task(NamedTuple):
@@ -80,11 +82,12 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
         chain.checked = settings
     parent = WHOLE if chain.root_parent < 0 else moment.frame(rig, chain.root_parent)
     given = chain.given
-    stamp = (pose.stamp, parent)
+    bias = settings.chain_bias
+    stamp = (pose.stamp, parent, bias)
     if given is None or stamp != chain.stamp:
         chain.stamp = stamp
         joints = tuple([pose.joints[bone] for _, bone in chain.joints.asked])
-        now = Given(pose.bits_of(chain.runs, chain.tip_bone), parent, joints)
+        now = Given(pose.bits_of(chain.runs, chain.tip_bone), parent, joints, bias)
         if given is None or now != given:
             given = chain.given = now
             chain.input = None
@@ -209,6 +212,11 @@ def goal_of(task: Task) -> Goal:
     )
 
 
+def bias_of(settings: Settings) -> float:
+    """Return the bias; scripts get past the properties' limits."""
+    return min(max(settings.chain_bias, -1.0), 1.0)
+
+
 def stretch_of(settings: Settings) -> Stretch:
     """Return how far the bones may grow; scripts get past the properties' limits."""
     return Stretch(max(settings.stretch_max, 1.0), settings.use_volume)
@@ -248,6 +256,7 @@ def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
             stiffness,
             chain.has_hand,
             chain.limb_bend,
+            bias_of(task.settings),
         )
         if chain.stretches and chain.input.chain.scale == 0.0:
             name, chain.input = chain.rig.names[chain.bones[0]], None

@@ -84,6 +84,7 @@ class Pull:
         solver: See `solve`; for the bones that are the chain's own.
         iterations: See `solve`.
         tolerance: See `solve`.
+        bias: See `ChainInput`; for the bones that are the chain's own.
         tip: See `pose_chain`; only with a hand.
         stretch: See `pose_chain`; for the bones that are the chain's own.
         influence: See `pose_body`; more than 0.
@@ -93,6 +94,7 @@ class Pull:
     """
 
     __slots__ = (
+        "bias",
         "goal",
         "influence",
         "iterations",
@@ -110,6 +112,7 @@ class Pull:
     influence: float
     weight: float
     root_weight: float
+    bias: float
     tip: Tip | None
     stretch: Stretch | None
 
@@ -122,6 +125,7 @@ class Pull:
         influence: float = 1.0,
         weight: float = 1.0,
         root_weight: float = 0.0,
+        bias: float = 0.0,
         tip: Tip | None = None,
         stretch: Stretch | None = None,
     ) -> None:
@@ -141,6 +145,7 @@ class Pull:
         self.influence = influence
         self.weight = weight
         self.root_weight = root_weight
+        self.bias = bias
         self.tip = tip
         self.stretch = stretch
 
@@ -270,7 +275,9 @@ class BodyInput:
             frames.append((axes, point_in(parent, head)))
         return frames
 
-    def chain(self, member: Member, start: int, frame: Frame, location: Vec) -> ChainInput:
+    def chain(
+        self, member: Member, start: int, frame: Frame, location: Vec, bias: float
+    ) -> ChainInput:
         """Return the bones of a chain from one of them on, carried by the given frame."""
         own = member.bones[start:]
         return ChainInput(
@@ -283,6 +290,7 @@ class BodyInput:
             [self.stiffness[i] for i in own],
             member.has_hand,
             member.limb_bends[start],
+            bias,
         )
 
     def _local(self, i: int, location: Vec) -> Local:
@@ -401,7 +409,7 @@ def _solve_own(
     """Solve the bones that only one chain poses, from one of its bones on."""
     parent = body.parents[member.bones[start]]
     frame = body.frame if parent < 0 else frames[parent]
-    given = body.chain(member, start, frame, posture.location)
+    given = body.chain(member, start, frame, posture.location, pull.bias)
     is_cut = pull.solver == "TWO_BONE" and len(given.links) != 2
     solver = "FABRIK" if is_cut and start > 0 else pull.solver
     own = pose_chain(
@@ -482,8 +490,8 @@ def _held(body: BodyInput, members: Sequence[Member]) -> list[Held]:
     for i, bone in enumerate(body.bones):
         local = body.locals[i]
         at = head_in_parent(bone, local)
-        ease = 1.0 - body.stiffness[i]
-        held.append(Held(bone, local, body.parents[i], at, arms[i], body.limits[i], ease))
+        stiffness = body.stiffness[i]
+        held.append(Held(bone, local, body.parents[i], at, arms[i], body.limits[i], stiffness))
     return held
 
 

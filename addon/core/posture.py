@@ -134,7 +134,9 @@ class ChainInput:
         rotations: The FK input's rotation of each bone.
         joints: The heads and the tip under the FK input, in armature space.
         chain: The same as the solver takes it.
-        held: The bones as their limits are kept; none if no bone has a limit or is stiff.
+        held: The bones as their limits are kept; none if no bone has a limit, is stiff or biased.
+        bias: Which bones turn more, from -1 for those near the root to 1 for those near the tip.
+        is_only_biased: Whether bones are held by their bias alone.
         channels: The FK input of each bone.
         rest_bend: Side to which a straight chain bends, in the root bone's own axes.
         hand: The tip bone, if it can be oriented. It is the last one of the chain, or hangs on
@@ -146,10 +148,12 @@ class ChainInput:
     __slots__ = (
         "_limits",
         "_stiffness",
+        "bias",
         "chain",
         "channels",
         "hand",
         "held",
+        "is_only_biased",
         "joints",
         "limb",
         "links",
@@ -165,6 +169,8 @@ class ChainInput:
     joints: tuple[Vec, ...]
     chain: Chain
     held: list[Held]
+    bias: float
+    is_only_biased: bool
     channels: Sequence[Local]
     rest_bend: Vec | None
     hand: Held | None
@@ -183,6 +189,7 @@ class ChainInput:
         stiffness: Sequence[float] = (),
         has_hand: bool = False,
         limb_bend: Vec | None = None,
+        bias: float = 0.0,
     ) -> None:
         """Reckon the FK input.
 
@@ -199,6 +206,8 @@ class ChainInput:
             has_hand: Whether the last bone can be oriented. If the tip is its head, (0, 0, 0), it
                 is none of the bones that reach.
             limb_bend: As ``rest_bend``, of the bones before a hand whose tail is the tip.
+            bias: Which bones turn more than the others: from -1 for those near the root to 1 for
+                those near the tip.
 
         Raises:
             ValueError: If there is no bone, or a number is not finite.
@@ -214,7 +223,7 @@ class ChainInput:
                 tip_in_bone = head
             else:
                 self.limb = ChainInput(
-                    before[0], before[1], head, parent, limb_bend, before[2], before[3]
+                    before[0], before[1], head, parent, limb_bend, before[2], before[3], bias=bias
                 )
         if not bones or len(bones) != len(locals_):
             raise ValueError("a chain needs at least one bone, and the channels of each")
@@ -226,6 +235,7 @@ class ChainInput:
         self.links = links
         self._limits = limits
         self._stiffness = stiffness
+        self.bias = bias
         self.parent = parent
         self.root = point_in(parent, head_in_parent(bones[0], locals_[0]))
         self.rotations = tuple([local.rotation for local in locals_])
@@ -244,7 +254,8 @@ class ChainInput:
         self.joints = tuple(joints)
         self.chain = Chain(self.joints, bend)
         self.held = []
-        if any(limits) or any(stiffness):
+        self.is_only_biased = bias != 0.0 and not any(limits) and not any(stiffness)
+        if bias != 0.0 or any(limits) or any(stiffness):
             for i, link in enumerate(links):
                 at = links[i - 1].arm if i else ORIGIN
                 self.held.append(_held(bones, locals_, at, link.arm, limits, stiffness, i))
@@ -259,6 +270,7 @@ class ChainInput:
             self.rest_bend,
             self._limits,
             self._stiffness,
+            bias=self.bias,
         )
 
     def turned(self, rotations: Sequence[Quat]) -> "ChainInput":
@@ -283,8 +295,8 @@ def _held(
 ) -> Held:
     """Return one of the bones with what its limit and stiffness allow."""
     limit = limits[i] if limits else None
-    ease = 1.0 - stiffness[i] if stiffness else 1.0
-    return Held(bones[i], locals_[i], i - 1, at, arm, limit, ease)
+    stiff = stiffness[i] if stiffness else 0.0
+    return Held(bones[i], locals_[i], i - 1, at, arm, limit, stiff)
 
 
 def chain_frames(chain: ChainInput, rotations: Sequence[Quat]) -> list[Frame]:

@@ -124,7 +124,7 @@ def reach_oriented(
     mixed = [quat_mix(a, b, tip.weight) for a, b in pairs]
     start = limb.turned(mixed[:-1])
     scale = mix(plain.scales[-1], hand.scale, tip.weight) if plain.scales else hand.scale
-    held = _other(hand, mixed[-1], scale, hand.ease)
+    held = _other(hand, mixed[-1], scale, hand.stiffness)
     posture = _oriented(
         start, held, goal, solver, iterations, tolerance, Tip(_axes_of(start, held)), stretch
     )
@@ -155,10 +155,10 @@ def _with_hand(scales: tuple[Vec, ...], hand: Held) -> tuple[Vec, ...]:
     return (*scales, hand.scale) if scales else ()
 
 
-def _other(hand: Held, rotation: Quat, scale: Vec, ease: float) -> Held:
+def _other(hand: Held, rotation: Quat, scale: Vec, stiffness: float) -> Held:
     """Return the hand under another FK input."""
     local = Local(ORIGIN, rotation, scale)
-    return Held(hand.bone, local, hand.parent, hand.at, hand.arm, hand.limit, ease)
+    return Held(hand.bone, local, hand.parent, hand.at, hand.arm, hand.limit, stiffness)
 
 
 def _fitting(solver: str, chain: ChainInput) -> str:
@@ -369,11 +369,11 @@ def _settled(
     bones: list[Held] = []
     for i, link in enumerate(limb.links):
         limit = limb.held[i].limit if limb.held else None
-        ease = limb.held[i].ease if limb.held else 1.0
+        stiffness = limb.held[i].stiffness if limb.held else 0.0
         at = limb.links[i - 1].arm if i else ORIGIN
         local = Local(ORIGIN, rotations[i], link.scale)
-        bones.append(Held(link.bone, local, i - 1, at, link.arm, limit, ease))
-    bones.append(_other(hand, rotations[-1], hand.scale, 0.0))
+        bones.append(Held(link.bone, local, i - 1, at, link.arm, limit, stiffness))
+    bones.append(_other(hand, rotations[-1], hand.scale, 1.0))
     effector = Effector(len(bones) - 1, hand.arm, in_space(target))
     figure = Figure(bones, [effector], limb.parent[0], limb.root)
     missed, _ = hold(figure, [rotations], min(near, EXACT), near)
