@@ -22,7 +22,7 @@ from ..core import (
 )
 from ..core.vectors import Vec
 from .body_plan import BodyPlan
-from .chain_plan import OFF, Answer, ChainPlan, ProblemError, Report, rest_bend
+from .chain_plan import OFF, Answer, ChainPlan, ProblemError, Report, listed, rest_bend
 from .explain import LIMITED, explanation, reported
 from .pose import Pose
 from .read import Snapshot
@@ -194,7 +194,7 @@ def _why(body: BodyPlan, i: int, task: BodyTask, outcome: Outcome) -> str:
     if outcome.state == "REACHED":
         return ""
     others = [
-        f"“{chain.name}”"
+        chain.name
         for chain, own in zip(body.chains, task.tasks, strict=True)
         if isinstance(own, Task) and chain is not body.chains[i]
     ]
@@ -203,7 +203,7 @@ def _why(body: BodyPlan, i: int, task: BodyTask, outcome: Outcome) -> str:
     if outcome.state == "LIMITED":
         return LIMITED
     return (
-        f"It shares bones with {' and '.join(others)}, and not all can arrive: raise its Weight, "
+        f"It shares bones with {listed(others)}, and not all can arrive: raise its Weight, "
         "or move a target"
     )
 

@@ -64,6 +64,12 @@ class Answer(NamedTuple):
 OFF = "The constraint is off: turn it on, and its Influence up"
 
 
+def listed(names: Sequence[str]) -> str:
+    """Return names as they stand in a sentence: “A”, “B” and “C”."""
+    *others, last = [f"“{name}”" for name in names]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 class ProblemError(Exception):
     """Why a constraint cannot work, in a sentence that says what to do."""
 
