@@ -8,7 +8,7 @@ chain is, with its own solver, pole and tip.
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import sqrt
+from math import inf, sqrt
 from typing import final
 
 from .bones import Bone, Local, head_in_parent, inherited_axes, turned_axes
@@ -103,9 +103,10 @@ class Pull:
         """Take what is wanted.
 
         Raises:
-            ValueError: If influence or weight are not above 0, or the weight of the root below.
+            ValueError: If influence or weight are not above 0, or the weight of the root below, or
+                one of them is too large.
         """
-        if not (0.0 < influence <= 1.0 and weight > 0.0):
+        if not (0.0 < influence <= 1.0 and 0.0 < weight < inf):
             raise ValueError("influence and weight must be above 0: leave the chain out instead")
         if not 0.0 <= root_weight <= 1.0:
             raise ValueError("the weight of the root must be from 0 to 1")
@@ -219,15 +220,16 @@ class BodyInput:
             parent = self.frame if self.parents[i] < 0 else frames[self.parents[i]]
             inherited, post_scale = inherited_axes(bone, parent[0])
             axes = turned_axes(inherited, rotations[i], self.locals[i].scale, post_scale)
-            frames.append((axes, point_in(parent, head_in_parent(bone, self._local(i, location)))))
+            local = self.local(i, location, rotations[i])
+            frames.append((axes, point_in(parent, head_in_parent(bone, local))))
         return frames
 
-    def chain(self, member: Member, start: int, frame: Frame, location: Vec) -> ChainInput:
+    def chain(self, member: Member, start: int, frame: Frame, locals_: list[Local]) -> ChainInput:
         """Return the bones of a chain from one of them on, carried by the given frame."""
         own = member.bones[start:]
         return ChainInput(
             [self.bones[i] for i in own],
-            [self._local(i, location) for i in own],
+            [locals_[i] for i in own],
             member.tip,
             frame,
             member.rest_bends[start],
@@ -235,10 +237,27 @@ class BodyInput:
             [self.stiffness[i] for i in own],
         )
 
-    def _local(self, i: int, location: Vec) -> Local:
-        """Return the channels of a bone, the first one with another location."""
+    def part(self, places: list[int], numbers: list[int], frame: Frame) -> "BodyInput":
+        """Return some of the chains, whose bones these are and hang on the given frame."""
+        new = {i: place for place, i in enumerate(places)}
+        members: list[Member] = []
+        for number in numbers:
+            member = self.members[number]
+            members.append(Member([new[i] for i in member.bones], member.tip, member.rest_bends))
+        return BodyInput(
+            [self.bones[i] for i in places],
+            [self.locals[i] for i in places],
+            [new.get(self.parents[i], -1) for i in places],
+            frame,
+            members,
+            [self.limits[i] for i in places],
+            [self.stiffness[i] for i in places],
+        )
+
+    def local(self, i: int, location: Vec, rotation: Quat) -> Local:
+        """Return the channels of a bone with another rotation, the first with another location."""
         local = self.locals[i]
-        return local if i else Local(location, local.rotation, local.scale)
+        return Local(local.location if i else location, rotation, local.scale)
 
 
 def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
@@ -288,65 +307,106 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
 
 
 def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) -> BodyPosture:
-    """Pose the body by some of its chains, wholly."""
+    """Pose the body by some of its chains, wholly.
+
+    Without the others they need not hang together: those that share bones, directly or through one
+    another, are solved together, each such group after what carries it.
+    """
     rotations = [local.rotation for local in body.locals]
     location = body.locals[0].location
     outcomes: list[Outcome | None] = [None] * len(pulls)
-    wanted = [(number, pull) for number in active if (pull := pulls[number]) is not None]
-    root_weight = max([pull.root_weight for _, pull in wanted])
+    for group in _groups(body, active):
+        places = sorted({i for number in group for i in body.members[number].bones})
+        parent = body.parents[places[0]]
+        frame = body.frame if parent < 0 else body.frames(rotations, location)[parent]
+        wanted = [pull for number in group if (pull := pulls[number]) is not None]
+        root_weight = max([pull.root_weight for pull in wanted]) if places[0] == 0 else 0.0
+        solved = _together(body.part(places, group, frame), wanted, root_weight)
+        for i, rotation in zip(places, solved.rotations, strict=True):
+            rotations[i] = rotation
+        if places[0] == 0:
+            location = solved.location
+        for number, outcome in zip(group, solved.outcomes, strict=True):
+            outcomes[number] = outcome
+    return BodyPosture(rotations, location, outcomes)
+
+
+def _groups(body: BodyInput, active: list[int]) -> list[list[int]]:
+    """Return which chains hang together by shared bones, what carries others before these."""
+    groups: list[list[int]] = []
+    for number in active:
+        bones = set(body.members[number].bones)
+        mine = [number]
+        others: list[list[int]] = []
+        for group in groups:
+            if any([i in bones for other in group for i in body.members[other].bones]):
+                mine = group + mine
+            else:
+                others.append(group)
+        groups = [*others, mine]
+    # Parents come before their children, and so do the first bones of what carries others.
+    groups.sort(key=lambda group: min([body.members[number].bones[0] for number in group]))
+    return [sorted(group) for group in groups]
+
+
+def _together(body: BodyInput, wanted: Sequence[Pull], root_weight: float) -> BodyPosture:
+    """Pose chains that all hang together by shared bones, wholly."""
+    rotations = [local.rotation for local in body.locals]
+    location = body.locals[0].location
+    outcomes: list[Outcome | None] = []
     shared: set[int] = set()
     steps = 0
     if len(wanted) > 1 or root_weight > 0.0:
         figure, steps = _landed(body, wanted, root_weight)
-        rotations = [
-            quat_beside(bone.rotation, bone.given) if bone.moves else bone.given
-            for bone in figure.bones
-        ]
+        rotations = [quat_beside(bone.rotation, bone.given) for bone in figure.bones]
         location = _moved(body, figure.root)
-        shared = _shared(body, [body.members[number] for number, _ in wanted])
+        shared = _shared(body)
     frames = body.frames(rotations, location)
-    for number, pull in wanted:
-        member = body.members[number]
+    locals_ = [body.local(i, location, local.rotation) for i, local in enumerate(body.locals)]
+    landed = [body.local(i, location, rotation) for i, rotation in enumerate(rotations)]
+    for member, pull in zip(body.members, wanted, strict=True):
         start = sum([i in shared for i in member.bones])
         if start == len(member.bones):
-            outcomes[number] = _shared_outcome(body, member, pull, frames, steps)
+            outcomes.append(_shared_outcome(body, member, pull, frames, steps))
             continue
         parent = body.parents[member.bones[start]]
         frame = body.frame if parent < 0 else frames[parent]
-        given = body.chain(member, start, frame, location)
+        given = body.chain(member, start, frame, locals_)
         is_cut = pull.solver == "TWO_BONE" and len(given.links) != 2
         solver = "FABRIK" if is_cut and start > 0 else pull.solver
         posture = pose_chain(given, pull.goal, solver, pull.iterations, pull.tolerance)
+        if posture.state != "REACHED" and start > 0 and _is_there(member, pull, frames):
+            # It arrives as it has landed: twisted as uneven scale may ask for, or within limits.
+            there = body.chain(member, start, frame, landed)
+            as_landed = pose_chain(there, pull.goal, solver, pull.iterations, pull.tolerance)
+            if as_landed.state == "REACHED":
+                posture = as_landed
         for i, rotation in zip(member.bones[start:], posture.rotations, strict=True):
             rotations[i] = rotation
         sweeps = steps + posture.solution.sweeps
         state = _judged(posture.state, body, member, pull, frames)
-        outcomes[number] = Outcome(state, sweeps, given, posture)
+        outcomes.append(Outcome(state, sweeps, given, posture))
     return BodyPosture(rotations, location, outcomes)
 
 
-def _landed(
-    body: BodyInput, wanted: Sequence[tuple[int, Pull]], root_weight: float
-) -> tuple[Figure, int]:
+def _landed(body: BodyInput, wanted: Sequence[Pull], root_weight: float) -> tuple[Figure, int]:
     """Bring the whole tree to its targets; return it, and the steps that it took."""
-    heaviest = max([pull.weight for _, pull in wanted])
+    heaviest = max([pull.weight for pull in wanted])
     effectors: list[Effector] = []
-    for number, pull in wanted:
-        member = body.members[number]
+    for member, pull in zip(body.members, wanted, strict=True):
         weight = sqrt(pull.weight / heaviest)
         target = in_space(pull.goal.target)
         effectors.append(Effector(member.bones[-1], member.tip, target, weight))
     root = point_in(body.frame, head_in_parent(body.bones[0], body.locals[0]))
-    held = _held(body, [body.members[number] for number, _ in wanted])
+    held = _held(body)
     figure = Figure(held, effectors, body.frame[0], root, root_weight)
-    figure.place()
-    tolerance = min([pull.tolerance for _, pull in wanted])
+    tolerance = min([pull.tolerance for pull in wanted])
     lightest = min([effector.pull for effector in effectors])
     starts: list[list[Quat]] = []
     if figure.reach > 0.0:
-        iterations = max([pull.iterations for _, pull in wanted])
-        members = [body.members[number] for number, _ in wanted]
-        bends = [_bend(body, member, _shared(body, members)) for member in members]
+        iterations = max([pull.iterations for pull in wanted])
+        shared = _shared(body)
+        bends = [_bend(body, member, shared) for member in body.members]
         starts.append(shape(figure, bends, iterations, tolerance))
     if not starts or any([limit is not None for limit in body.limits]):
         # Without limits there is but one valley, and another start only makes jumps.
@@ -356,10 +416,10 @@ def _landed(
     return figure, steps
 
 
-def _held(body: BodyInput, members: Sequence[Member]) -> list[Held]:
+def _held(body: BodyInput) -> list[Held]:
     """Return the bones, each with the arm that it points at the next joint of a chain with."""
     arms = [ORIGIN] * len(body.bones)
-    for member in members:
+    for member in body.members:
         for i, after in zip(member.bones, member.bones[1:], strict=False):
             arms[i] = head_in_parent(body.bones[after], body.locals[after])
         arms[member.bones[-1]] = member.tip
@@ -380,18 +440,18 @@ def _bend(body: BodyInput, member: Member, shared: set[int]) -> Vec:
     return mat_apply(axes, member.rest_bends[start] or Z_AXIS)
 
 
-def _shared(body: BodyInput, members: Sequence[Member]) -> set[int]:
+def _shared(body: BodyInput) -> set[int]:
     """Return the bones that several chains pose, and those of any chain that carry such a one."""
     count = [0] * len(body.bones)
-    for member in members:
+    for member in body.members:
         for i in member.bones:
             count[i] += 1
     shared: set[int] = set()
     for i in range(len(count) - 1, -1, -1):
-        if count[i] > 1 or (count[i] == 1 and i in shared):
+        if count[i] > 1 or i in shared:
             shared.add(i)
             shared.add(body.parents[i])
-    return {i for i in shared if i >= 0 and count[i] > 0}
+    return shared
 
 
 def _moved(body: BodyInput, root: Vec) -> Vec:
@@ -408,11 +468,13 @@ def _shared_outcome(
     body: BodyInput, member: Member, pull: Pull, frames: list[Frame], steps: int
 ) -> Outcome:
     """Return how a chain did of which other chains share all bones."""
-    tip = point_in(frames[member.bones[-1]], member.tip)
-    missed = distance_to(tip, pull.goal.target)
-    is_there = missed <= pull.tolerance * _length(member, frames)
-    state: State = "REACHED" if is_there else "OUT_OF_REACH"
+    state: State = "REACHED" if _is_there(member, pull, frames) else "OUT_OF_REACH"
     return Outcome(_judged(state, body, member, pull, frames), steps, None, None)
+
+
+def _is_there(member: Member, pull: Pull, frames: list[Frame]) -> bool:
+    tip = point_in(frames[member.bones[-1]], member.tip)
+    return distance_to(tip, pull.goal.target) <= pull.tolerance * _length(member, frames)
 
 
 def _judged(
