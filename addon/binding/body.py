@@ -67,13 +67,18 @@ def _member_task(moment: Snapshot, chain: ChainPlan) -> Task | Report:
 def body_answer(body: BodyPlan, pose: Pose, task: BodyTask) -> Answer:
     """Return the solution of a body.
 
-    Raises:
-        ProblemError: If a number that went in is not finite, or too large to reckon with.
+    If a number that went in is not finite, or too large to reckon with, it has no bones, and all
+    chains that are at work report why.
     """
     solved = [i for i, own in enumerate(task.tasks) if isinstance(own, Task)]
     if not solved:
         return Answer(task, (), (), tuple(own for own in task.tasks if isinstance(own, Report)))
-    posture = _solve(body, pose, task)
+    try:
+        posture = _solve(body, pose, task)
+    except ProblemError as problem:
+        broken = Report("INVALID", message=str(problem))
+        reports = tuple(own if isinstance(own, Report) else broken for own in task.tasks)
+        return Answer(task, (), (), reports)
     bones = {bone for i in solved for bone in body.chains[i].bones}
     places = [place for place, bone in enumerate(body.bones) if bone in bones]
     rotations = [number for place in places for number in posture.rotations[place]]
@@ -82,6 +87,11 @@ def body_answer(body: BodyPlan, pose: Pose, task: BodyTask) -> Answer:
 
 
 def _solve(body: BodyPlan, pose: Pose, task: BodyTask) -> BodyPosture:
+    """Return how a body stands when it is solved.
+
+    Raises:
+        ProblemError: If a number that went in is not finite, or too large to reckon with.
+    """
     pulls: list[Pull | None] = []
     try:
         for chain, own in zip(body.chains, task.tasks, strict=True):
@@ -145,15 +155,16 @@ def _why(body: BodyPlan, i: int, task: BodyTask, outcome: Outcome) -> str:
     """Return why a chain of a body is not on its target; empty if it is."""
     if outcome.state == "REACHED":
         return ""
+    if outcome.state == "LIMITED":
+        return LIMITED
+    bones = set(body.chains[i].bones)
     others = [
         f"“{chain.name}”"
         for chain, own in zip(body.chains, task.tasks, strict=True)
-        if isinstance(own, Task) and chain is not body.chains[i]
+        if isinstance(own, Task) and chain is not body.chains[i] and bones & set(chain.bones)
     ]
-    if outcome.posture is not None and (outcome.state == "LIMITED" or not others):
+    if not others and outcome.posture is not None:
         return explanation(outcome.posture)
-    if outcome.state == "LIMITED":
-        return LIMITED
     return (
         f"It shares bones with {' and '.join(others)}, and not all can arrive: raise its Weight, "
         "or move a target"
