@@ -89,7 +89,12 @@ def body_answer(body: BodyPlan, pose: Pose, task: BodyTask) -> Answer:
     if not solved:
         reports = tuple(own for own in task.tasks if isinstance(own, Report))
         return Answer(task, (), (), reports, {}, {})
-    posture = _solve(body, pose, task)
+    try:
+        posture = _solve(body, pose, task)
+    except ProblemError as problem:
+        broken = Report("INVALID", message=str(problem))
+        reports = tuple(own if isinstance(own, Report) else broken for own in task.tasks)
+        return Answer(task, (), (), reports, {}, {})
     bones = {bone for i in solved for bone in body.chains[i].bones}
     places = [place for place, bone in enumerate(body.bones) if bone in bones]
     rotations = [number for place in places for number in posture.rotations[place]]
@@ -193,15 +198,16 @@ def _why(body: BodyPlan, i: int, task: BodyTask, outcome: Outcome) -> str:
     """Return why a chain of a body is not on its target; empty if it is."""
     if outcome.state == "REACHED":
         return ""
+    posture, bones = outcome.posture, set(body.chains[i].bones)
+    if outcome.state == "LIMITED":
+        return explanation(posture, False) if posture and posture.is_askew else LIMITED
     others = [
         chain.name
         for chain, own in zip(body.chains, task.tasks, strict=True)
-        if isinstance(own, Task) and chain is not body.chains[i]
+        if isinstance(own, Task) and chain is not body.chains[i] and bones & set(chain.bones)
     ]
-    if outcome.posture is not None and (outcome.state == "LIMITED" or not others):
-        return explanation(outcome.posture, body.chains[i].stretches)
-    if outcome.state == "LIMITED":
-        return LIMITED
+    if not others and posture is not None:
+        return explanation(posture, body.chains[i].stretches)
     return (
         f"It shares bones with {listed(others)}, and not all can arrive: raise its Weight, "
         "or move a target"

@@ -8,7 +8,7 @@ chain is, with its own solver, pole and tip.
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import sqrt
+from math import inf, sqrt
 from typing import final
 
 from .bones import Bone, Local, head_in_parent, inherited_axes, turned_axes
@@ -132,9 +132,10 @@ class Pull:
         """Take what is wanted.
 
         Raises:
-            ValueError: If influence or weight are not above 0, or the weight of the root below.
+            ValueError: If influence or weight are not above 0, or the weight of the root below, or
+                one of them is too large.
         """
-        if not (0.0 < influence <= 1.0 and weight > 0.0):
+        if not (0.0 < influence <= 1.0 and 0.0 < weight < inf):
             raise ValueError("influence and weight must be above 0: leave the chain out instead")
         if not 0.0 <= root_weight <= 1.0:
             raise ValueError("the weight of the root must be from 0 to 1")
@@ -148,10 +149,6 @@ class Pull:
         self.bias = bias
         self.tip = tip
         self.stretch = stretch
-
-
-Wanted = tuple[int, Pull]
-"""The number of a chain that is to do something, and what."""
 
 
 @final
@@ -271,18 +268,20 @@ class BodyInput:
             parent = self.frame if self.parents[i] < 0 else frames[self.parents[i]]
             inherited, post_scale = inherited_axes(bone, parent[0])
             axes = turned_axes(inherited, posture.rotations[i], posture.scales[i], post_scale)
-            head = head_in_parent(bone, self._local(i, posture.location))
+            local = self.locals[i]
+            location = local.location if i else posture.location
+            head = head_in_parent(bone, Local(location, local.rotation, local.scale))
             frames.append((axes, point_in(parent, head)))
         return frames
 
     def chain(
-        self, member: Member, start: int, frame: Frame, location: Vec, bias: float
+        self, member: Member, start: int, frame: Frame, channels: list[Local], bias: float
     ) -> ChainInput:
-        """Return the bones of a chain from one of them on, carried by the given frame."""
+        """Return the bones of a chain from one of them on, as channels and a frame have them."""
         own = member.bones[start:]
         return ChainInput(
             [self.bones[i] for i in own],
-            [self._local(i, location) for i in own],
+            [channels[i] for i in own],
             member.tip,
             frame,
             member.rest_bends[start],
@@ -293,19 +292,40 @@ class BodyInput:
             bias,
         )
 
-    def _local(self, i: int, location: Vec) -> Local:
-        """Return the channels of a bone, the first one with another location."""
-        local = self.locals[i]
-        return local if i else Local(location, local.rotation, local.scale)
+    def part(self, places: list[int], numbers: list[int], frame: Frame) -> "BodyInput":
+        """Return some of the chains, whose bones these are and hang on the given frame."""
+        new = {i: place for place, i in enumerate(places)}
+        members: list[Member] = []
+        for number in numbers:
+            own = self.members[number]
+            bones = [new[i] for i in own.bones]
+            members.append(Member(bones, own.tip, own.rest_bends, own.limb_bends, own.has_hand))
+        return BodyInput(
+            [self.bones[i] for i in places],
+            [self.locals[i] for i in places],
+            [new.get(self.parents[i], -1) for i in places],
+            frame,
+            members,
+            [self.limits[i] for i in places],
+            [self.stiffness[i] for i in places],
+        )
+
+    def channels(self, location: Vec, rotations: Sequence[Quat]) -> list[Local]:
+        """Return the FK input with other rotations, and another location of the first bone."""
+        channels: list[Local] = []
+        for i, local in enumerate(self.locals):
+            channels.append(Local(local.location if i else location, rotations[i], local.scale))
+        return channels
 
 
 def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
     """Pose all chains of a body.
 
-    Influence mixes poses: a body in which a chain has an influence of 0.3 stands for three tenths
-    as it does with the chain, and for the rest as without it, so that nothing jumps where the
-    influence becomes 0 or 1. In all it is solved once for each influence that differs from the
-    others.
+    Influence mixes poses: of the bones that chains share, a body in which a chain has an influence
+    of 0.3 stands for three tenths as it does with the chain, and for the rest as without it, so
+    that nothing jumps where the influence becomes 0 or 1. In all it is solved once for each
+    influence that differs from the others. What a chain has for itself reaches once more from the
+    mixture, and then turns as far as its own influence goes.
 
     Args:
         body: The bones and their FK input.
@@ -315,18 +335,21 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
         ValueError: If a number is not finite, or a solver does not fit its chain.
     """
     mixed = body.fk()
+    own: list[BodyPosture] = [mixed for _ in pulls]
+    above = [0.0 for _ in pulls]
+    layers = _layers([pull.influence for pull in pulls if pull is not None])
     # From the FK input, which counts for what no influence reaches, to the layer of all chains.
-    for level, share in _layers([pull.influence for pull in pulls if pull is not None]):
-        wanted: list[Wanted] = []
-        for number, pull in enumerate(pulls):
-            if pull is not None and pull.influence >= level:
-                wanted.append((number, pull))
-        solved = _solved(body, wanted)
-        outcomes = mixed.outcomes
-        mixed = _mixed(mixed, solved, share)
-        for number, _ in wanted:
-            outcomes[number] = outcomes[number] or solved.outcomes[number]
-        mixed.outcomes = outcomes
+    done = 1.0 - layers[0][0] if layers else 1.0
+    for level, thickness in layers:
+        active = [i for i, pull in enumerate(pulls) if pull is not None and pull.influence >= level]
+        solved = _solved(body, pulls, active)
+        done += thickness
+        mixed = _mixed(mixed, solved, thickness / done)
+        for i in active:
+            above[i] += thickness
+            own[i] = _mixed(own[i], solved, thickness / above[i])
+    if layers and layers[-1][0] < 1.0 and len(pulls) - pulls.count(None) > 1:
+        _pose_own_again(mixed, own, body, pulls)
     frames = body.frames(mixed)
     for member, outcome in zip(body.members, mixed.outcomes, strict=True):
         if outcome is not None:
@@ -335,117 +358,193 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
 
 
 def _layers(values: list[float]) -> list[tuple[float, float]]:
-    """Return the levels from the highest value down, and what share of the mixture each takes.
-
-    The mixture so far is what lies above a level; for each layer it is what remains at the values
-    that reach its level, as thick as the layer is.
-    """
+    """Return the levels from the highest value down, and how far it is to the next one or 0."""
     levels = sorted(set(values))
-    layers: list[tuple[float, float]] = []
-    done = 1.0 - levels[-1] if levels else 1.0
-    for i in range(len(levels) - 1, -1, -1):
-        thickness = levels[i] - (levels[i - 1] if i else 0.0)
-        done += thickness
-        layers.append((levels[i], 1.0 if thickness == done else thickness / done))
-    return layers
+    return [
+        (levels[i], levels[i] - (levels[i - 1] if i else 0.0))
+        for i in range(len(levels) - 1, -1, -1)
+    ]
 
 
 def _mixed(a: BodyPosture, b: BodyPosture, share: float) -> BodyPosture:
-    """Return the posture that is part of the way from one to another."""
+    """Return the posture that is part of the way from one to another, with its outcomes or both."""
+    outcomes: list[Outcome | None] = []
+    for before, now in zip(a.outcomes, b.outcomes, strict=True):
+        outcomes.append(before or now)
     if share == 1.0:
-        return b
+        return BodyPosture([*b.rotations], [*b.scales], b.location, outcomes)
     turns = zip(a.rotations, b.rotations, strict=True)
     scales = zip(a.scales, b.scales, strict=True)
     return BodyPosture(
         [quat_mix(before, now, share) for before, now in turns],
         [mix(before, now, share) for before, now in scales],
         mix(a.location, b.location, share),
-        a.outcomes,
+        outcomes,
     )
 
 
-def _solved(body: BodyInput, wanted: list[Wanted]) -> BodyPosture:
-    """Pose the body by some of its chains, wholly."""
+def _pose_own_again(
+    mixed: BodyPosture, own: list[BodyPosture], body: BodyInput, pulls: Sequence[Pull | None]
+) -> None:
+    """Let each chain reach once more with its own bones, and turn as far as its influence goes.
+
+    It starts from what was mixed of the layers in which it takes part. With full influence these
+    are all, so that its tip is on the target whatever the others do; with a single layer it has
+    arrived already.
+    """
+    for group in _groups(body, [i for i, pull in enumerate(pulls) if pull is not None]):
+        shared = _shared(body, [body.members[i] for i in group]) if len(group) > 1 else set[int]()
+        for i in group:
+            member, pull, posture = body.members[i], pulls[i], own[i]
+            if pull is None:
+                continue
+            start = sum([bone in shared for bone in member.bones])
+            frames = body.frames(posture)
+            outcome = _pose_own(posture, body, member, pull, start, frames, posture.rotations)
+            earlier = mixed.outcomes[i]
+            if earlier is not None:
+                outcome.sweeps += earlier.sweeps
+            mixed.outcomes[i] = outcome
+            for place in member.bones[start:]:
+                given, share = body.locals[place], pull.influence
+                mixed.rotations[place] = quat_mix(given.rotation, posture.rotations[place], share)
+                mixed.scales[place] = mix(given.scale, posture.scales[place], share)
+
+
+def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) -> BodyPosture:
+    """Pose the body by some of its chains, wholly.
+
+    Without the others they need not hang together: those that share bones, directly or through one
+    another, are solved together, each such group after what carries it.
+    """
     posture = body.fk()
-    root_weight = max([pull.root_weight for _, pull in wanted])
-    shared: set[int] = set()
-    steps = 0
-    if len(wanted) > 1 or root_weight > 0.0:
-        # The chains' own bones are solved again from what they share, with their orientations.
-        turns = [0.0 if pull.tip is None else pull.tip.weight for _, pull in wanted]
-        for level, share in _layers([*turns, 1.0]):
-            if level > 0.0:
-                landed, made = _landed(body, wanted, root_weight, level)
-                posture = _mixed(posture, landed, share)
-                steps += made
-        shared = _shared(body, [body.members[number] for number, _ in wanted])
-    frames = body.frames(posture)
-    for number, pull in wanted:
-        member = body.members[number]
-        start = sum([i in shared for i in member.bones])
-        if start == len(member.bones):
-            posture.outcomes[number] = _shared_outcome(body, member, pull, frames, steps)
-        elif start + 1 == len(member.bones) and member.has_hand:
-            _turn_hand(posture, body, member, pull, frames)
-            posture.outcomes[number] = _shared_outcome(
-                body, member, pull, body.frames(posture), steps
-            )
-        else:
-            own = _solve_own(posture, body, member, start, pull, frames)
-            sweeps = steps + own[1].solution.sweeps
-            state = _judged(own[1].state, body, member, pull, frames)
-            posture.outcomes[number] = Outcome(state, sweeps, own[0], own[1])
+    for group in _groups(body, active):
+        places = sorted({i for number in group for i in body.members[number].bones})
+        parent = body.parents[places[0]]
+        frame = body.frame if parent < 0 else body.frames(posture)[parent]
+        wanted = [pull for number in group if (pull := pulls[number]) is not None]
+        root_weight = max([pull.root_weight for pull in wanted]) if places[0] == 0 else 0.0
+        solved = _together(body.part(places, group, frame), wanted, root_weight)
+        for place, i in enumerate(places):
+            posture.rotations[i] = solved.rotations[place]
+            posture.scales[i] = solved.scales[place]
+        if places[0] == 0:
+            posture.location = solved.location
+        for number, outcome in zip(group, solved.outcomes, strict=True):
+            posture.outcomes[number] = outcome
     return posture
 
 
-def _solve_own(
+def _groups(body: BodyInput, active: list[int]) -> list[list[int]]:
+    """Return which chains hang together by shared bones, what carries others before these."""
+    groups: list[list[int]] = []
+    for number in active:
+        bones = set(body.members[number].bones)
+        mine = [number]
+        others: list[list[int]] = []
+        for group in groups:
+            if any([i in bones for other in group for i in body.members[other].bones]):
+                mine = group + mine
+            else:
+                others.append(group)
+        groups = [*others, mine]
+    # Parents come before their children, and so do the first bones of what carries others.
+    groups.sort(key=lambda group: min([body.members[number].bones[0] for number in group]))
+    return [sorted(group) for group in groups]
+
+
+def _together(body: BodyInput, wanted: Sequence[Pull], root_weight: float) -> BodyPosture:
+    """Pose chains that all hang together by shared bones, wholly."""
+    posture = body.fk()
+    shared: set[int] = set()
+    steps = 0
+    if len(wanted) > 1 or root_weight > 0.0:
+        # With orientations of a part of the weight, what is shared is mixed of both ways.
+        turns = [0.0 if pull.tip is None else pull.tip.weight for pull in wanted]
+        done = 0.0
+        for level, thickness in _layers([*turns, 1.0]):
+            if thickness > 0.0:
+                landed, made = _landed(body, wanted, root_weight, level)
+                done += thickness
+                posture = _mixed(posture, landed, thickness / done)
+                steps += made
+        if len(wanted) > 1:
+            shared = _shared(body, body.members)
+    given = [local.rotation for local in body.locals]
+    landed_rotations = [*posture.rotations]
+    frames = body.frames(posture)
+    for number, (member, pull) in enumerate(zip(body.members, wanted, strict=True)):
+        start = sum([i in shared for i in member.bones])
+        outcome = _pose_own(posture, body, member, pull, start, frames, given)
+        has_missed = outcome.posture is not None and outcome.posture.state != "REACHED"
+        if has_missed and start > 0 and _is_there(member, pull, frames):
+            # It arrives as it has landed: twisted as uneven scale may ask for, or within limits.
+            again = _pose_own(posture, body, member, pull, start, frames, landed_rotations)
+            if again.state == "REACHED":
+                outcome = again
+            else:
+                outcome = _pose_own(posture, body, member, pull, start, frames, given)
+        outcome.sweeps += steps
+        posture.outcomes[number] = outcome
+    return posture
+
+
+def _pose_own(
     posture: BodyPosture,
     body: BodyInput,
     member: Member,
-    start: int,
     pull: Pull,
+    start: int,
     frames: list[Frame],
-) -> tuple[ChainInput, Posture]:
-    """Solve the bones that only one chain poses, from one of its bones on."""
-    parent = body.parents[member.bones[start]]
+    rotations: Sequence[Quat],
+) -> Outcome:
+    """Solve the bones that only one chain poses, from one of its bones on.
+
+    Args:
+        posture: How the body stands; the bones are set in it.
+        body: The body.
+        member: The chain.
+        pull: What it is to do.
+        start: The place of the first of the bones in the chain.
+        frames: Where the bones stand that carry them.
+        rotations: The bones' rotations to start from.
+    """
+    own = member.bones[start:]
+    if not own:
+        return _shared_outcome(body, member, pull, frames)
+    parent = body.parents[own[0]]
     frame = body.frame if parent < 0 else frames[parent]
-    given = body.chain(member, start, frame, posture.location, pull.bias)
+    if len(own) == 1 and member.has_hand:
+        if pull.tip is not None:
+            held = _held(body, [member])[own[0]]
+            rotation, _ = oriented(held, frame[0], pull.tip)
+            turned = quat_mix(rotations[own[0]], rotation, pull.tip.weight)
+            posture.rotations[own[0]] = turned
+        return _shared_outcome(body, member, pull, body.frames(posture))
+    channels = body.channels(posture.location, rotations)
+    given = body.chain(member, start, frame, channels, pull.bias)
     is_cut = pull.solver == "TWO_BONE" and len(given.links) != 2
     solver = "FABRIK" if is_cut and start > 0 else pull.solver
-    own = pose_chain(
+    solved = pose_chain(
         given, pull.goal, solver, pull.iterations, pull.tolerance, 1.0, pull.tip, pull.stretch
     )
-    for place, i in enumerate(member.bones[start:]):
-        posture.rotations[i] = own.rotations[place]
-        posture.scales[i] = own.scales[place] if own.scales else posture.scales[i]
-    return given, own
-
-
-def _turn_hand(
-    posture: BodyPosture, body: BodyInput, member: Member, pull: Pull, frames: list[Frame]
-) -> None:
-    """Orient a hand that is all which only one chain poses."""
-    if pull.tip is None:
-        return
-    i = member.bones[-1]
-    held = _held(body, [member])[i]
-    parent = body.parents[i]
-    axes = body.frame[0] if parent < 0 else frames[parent][0]
-    rotation, _ = oriented(held, axes, pull.tip)
-    posture.rotations[i] = quat_mix(posture.rotations[i], rotation, pull.tip.weight)
+    for place, i in enumerate(own):
+        posture.rotations[i] = solved.rotations[place]
+        posture.scales[i] = solved.scales[place] if solved.scales else body.locals[i].scale
+    state = _judged(solved.state, body, member, pull, frames)
+    return Outcome(state, solved.solution.sweeps, given, solved)
 
 
 def _landed(
-    body: BodyInput, wanted: list[Wanted], root_weight: float, level: float
+    body: BodyInput, wanted: Sequence[Pull], root_weight: float, level: float
 ) -> tuple[BodyPosture, int]:
     """Bring the whole tree to its targets; return how it stands, and the steps that it took.
 
     Hands whose orientation has at least the weight of the level reach with their heads.
     """
-    heaviest = max([pull.weight for _, pull in wanted])
+    heaviest = max([pull.weight for pull in wanted])
     effectors: list[Effector] = []
-    for number, pull in wanted:
-        member = body.members[number]
+    for member, pull in zip(body.members, wanted, strict=True):
         weight = sqrt(pull.weight / heaviest)
         point, target = member.tip, in_space(pull.goal.target)
         if pull.tip is not None and pull.tip.weight >= level and point != ORIGIN:
@@ -454,17 +553,15 @@ def _landed(
             point, target = ORIGIN, sub(target, scaled(pull.tip.ahead, way))
         effectors.append(Effector(member.bones[-1], point, target, weight))
     root = point_in(body.frame, head_in_parent(body.bones[0], body.locals[0]))
-    members = [body.members[number] for number, _ in wanted]
-    held = _held(body, members)
+    held = _held(body, body.members)
     figure = Figure(held, effectors, body.frame[0], root, root_weight)
-    figure.place()
-    tolerance = min([pull.tolerance for _, pull in wanted])
+    tolerance = min([pull.tolerance for pull in wanted])
     lightest = min([effector.pull for effector in effectors])
     starts: list[list[Quat]] = []
     if figure.reach > 0.0:
-        iterations = max([pull.iterations for _, pull in wanted])
-        shared = _shared(body, members)
-        bends = [_bend(body, member, shared) for member in members]
+        iterations = max([pull.iterations for pull in wanted])
+        shared = _shared(body, body.members)
+        bends = [_bend(body, member, shared) for member in body.members]
         starts.append(shape(figure, bends, iterations, tolerance))
     if not starts or any([limit is not None for limit in body.limits]):
         # Without limits there is but one valley, and another start only makes jumps.
@@ -472,9 +569,7 @@ def _landed(
     size = lightest * figure.reach
     _, steps = hold(figure, starts, min(tolerance, EXACT) * size, tolerance * size)
     posture = body.fk()
-    for i, bone in enumerate(held):
-        if bone.moves:
-            posture.rotations[i] = quat_beside(bone.rotation, bone.given)
+    posture.rotations = [quat_beside(bone.rotation, bone.given) for bone in held]
     posture.location = _moved(body, figure.root)
     return posture, steps
 
@@ -526,15 +621,15 @@ def _moved(body: BodyInput, root: Vec) -> Vec:
     return add(local.location, mat_solved(axes, shift))
 
 
-def _shared_outcome(
-    body: BodyInput, member: Member, pull: Pull, frames: list[Frame], steps: int
-) -> Outcome:
-    """Return how a chain did of which other chains share all bones."""
+def _shared_outcome(body: BodyInput, member: Member, pull: Pull, frames: list[Frame]) -> Outcome:
+    """Return how a chain did that is not solved for itself."""
+    state: State = "REACHED" if _is_there(member, pull, frames) else "OUT_OF_REACH"
+    return Outcome(_judged(state, body, member, pull, frames), 0, None, None)
+
+
+def _is_there(member: Member, pull: Pull, frames: list[Frame]) -> bool:
     tip = point_in(frames[member.bones[-1]], member.tip)
-    missed = distance_to(tip, pull.goal.target)
-    is_there = missed <= pull.tolerance * _length(member, frames)
-    state: State = "REACHED" if is_there else "OUT_OF_REACH"
-    return Outcome(_judged(state, body, member, pull, frames), steps, None, None)
+    return distance_to(tip, pull.goal.target) <= pull.tolerance * _length(member, frames)
 
 
 def _judged(

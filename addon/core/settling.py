@@ -229,7 +229,7 @@ class Figure:
         root: Vec,
         root_weight: float = 0.0,
     ) -> None:
-        """Find out which bones carry which effector."""
+        """Find out which bones carry which effector, and stand in the FK input."""
         self.bones = bones
         self.effectors = effectors
         self.parent = parent
@@ -237,19 +237,24 @@ class Figure:
         self.tried_root = root
         for bone in bones:
             bone.moves = []
-        self.reach = 0.0
+            bone.rotation = bone.given
         for number, effector in enumerate(effectors):
             i = effector.bone
-            reach = length(times(effector.point, bones[i].scale))
             while i >= 0:
-                bone = bones[i]
-                bone.moves.append(number)
-                i = bone.parent
-                if i >= 0:
-                    reach += length(times(bone.at, bones[i].scale))
-            self.reach = max(self.reach, reach)
+                bones[i].moves.append(number)
+                i = bones[i].parent
         for bone in bones:
             bone.levers = [ORIGIN] * len(bone.moves)
+        self.place()
+        # Where everything stands now, so that the parent's scale counts, and that of each bone.
+        self.reach = 0.0
+        for effector in effectors:
+            i = effector.bone
+            reach = length(sub(effector.place, bones[i].head))
+            while bones[i].parent >= 0:
+                reach += length(sub(bones[i].head, bones[bones[i].parent].head))
+                i = bones[i].parent
+            self.reach = max(self.reach, reach)
         self.root_ease = root_weight * self.reach
 
     def place(self) -> float:

@@ -52,7 +52,7 @@ def test_a_root_without_weight_stays() -> None:
 
 
 def test_where_not_all_can_be_reached_the_heavier_one_is_nearer_and_the_message_names_it() -> None:
-    rig, hand, foot = figure()
+    rig, hand, _ = figure()
     hand.location.x += 5.0
     update()
     lighter, heavier = rig.fabrik.constraints
@@ -123,7 +123,7 @@ def test_a_target_on_the_moved_root_has_no_lag() -> None:
     grip = make_empty("Grip", (0.0, 0.2, 0.3))
     grip.parent, grip.parent_type, grip.parent_bone = rig, "BONE", "Hips"
     arm = make_armature(
-        {"A": ((-0.5, 0, 1), (-0.4, 0, 1.4), ""), "B": ((-0.4, 0, 1.4), (0, 0, 1.6), "A")}
+        {"A": ((0.3, 0.5, 1), (0.4, 0.6, 1.5), ""), "B": ((0.4, 0.6, 1.5), (0, 0.3, 2), "A")}
     )
     add_constraint(arm, "B", grip)
     hand.location.x += 0.7
@@ -148,9 +148,9 @@ def test_a_connected_root_is_refused_in_place() -> None:
 
 def test_a_free_root_inside_another_chain_says_that_it_does_nothing() -> None:
     rig = make_armature(BONES)
-    add_constraint(rig, "Lower", make_empty("Hand", HAND))
+    add_constraint(rig, "Upper", make_empty("Hand", HAND))
     item = add_constraint(
-        rig, "Upper", make_empty("Elbow", (0.4, 0.2, 1.7)), chain_count=2, use_free_root=True
+        rig, "Lower", make_empty("Elbow", (0.4, 0.2, 1.7)), chain_count=2, use_free_root=True
     )
     update()
     assert "begins at “Hips”" in item.message

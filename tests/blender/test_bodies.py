@@ -1,0 +1,598 @@
+"""Constraints that share bones are solved together, and keep all that is promised of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import degrees
+from pathlib import Path
+
+import bpy
+import pytest
+from mathutils import Vector
+from rigs import (
+    activate,
+    add_constraint,
+    channels_bits,
+    elsewhere,
+    evaluated,
+    everything_bits,
+    go,
+    make_armature,
+    make_chain,
+    make_empty,
+    pose_bits,
+    tip_error,
+    tip_world,
+    update,
+    world_location,
+)
+
+Rig = bpy.types.Object
+
+Y_BONES = {
+    "A": ((0, 0, 0), (0, 0.05, 1), ""),
+    "B": ((0, 0.05, 1), (0, 0, 2), "A"),
+    "C.L": ((0, 0, 2), (0.7, 0, 2.7), "B"),
+    "D.L": ((0.7, 0, 2.7), (0.7, 0.1, 3.7), "C.L"),
+    "C.R": ((0, 0, 2), (-0.7, 0, 2.7), "B"),
+    "D.R": ((-0.7, 0, 2.7), (-0.7, 0.1, 3.7), "C.R"),
+}
+HUMANOID = {
+    "Pelvis": ((0, 0, 1), (0, 0, 1.15), ""),
+    "Spine": ((0, 0, 1.15), (0, 0, 1.35), "Pelvis"),
+    "Chest": ((0, 0, 1.35), (0, 0, 1.55), "Spine"),
+    "Head": ((0, 0, 1.55), (0, 0, 1.8), "Chest"),
+    **{
+        f"{name}.{side}": (
+            (sign * head[0], *head[1:]),
+            (sign * tail[0], *tail[1:]),
+            f"{parent}.{side}" if parent in ("Upper", "Thigh") else parent,
+        )
+        for side, sign in (("L", 1), ("R", -1))
+        for name, head, tail, parent in (
+            ("Upper", (0.2, 0, 1.5), (0.5, 0.02, 1.5), "Chest"),
+            ("Lower", (0.5, 0.02, 1.5), (0.78, 0, 1.5), "Upper"),
+            ("Thigh", (0.1, 0, 1), (0.1, -0.02, 0.55), "Pelvis"),
+            ("Shin", (0.1, -0.02, 0.55), (0.1, 0, 0.1), "Thigh"),
+        )
+    },
+}
+TIPS = {"Y": ("D.L", "D.R"), "humanoid": ("Head", "Lower.L", "Lower.R", "Shin.L", "Shin.R")}
+MOVES = ((0.1, -0.1, -0.05), (-0.2, -0.15, 0.1), (0.1, 0.2, -0.2), (0, -0.05, 0.1), (0.05, 0, 0.05))
+
+
+def make(kind: str, **settings: object) -> Rig:
+    """An armature with a constraint for each tip, its target near the tip; turned by hand."""
+    rig = make_armature(Y_BONES if kind == "Y" else HUMANOID)
+    modes = ("QUATERNION", "XYZ", "AXIS_ANGLE")
+    for i, bone in enumerate(rig.pose.bones):
+        bone.rotation_mode = modes[i % 3]
+    rig.pose.bones[1].rotation_euler = (0.05, 0.02, -0.1)
+    rig.pose.bones[3].rotation_quaternion = (0.97, 0.1, 0.2, 0)
+    update()
+    for tip, move in zip(TIPS[kind], MOVES, strict=False):
+        at = Vector(rig.data.bones[tip].tail_local)
+        target = make_empty(f"To {tip}", at + Vector(move))
+        add_constraint(rig, tip, target, name=tip, **settings)
+    return rig
+
+
+def target_of(rig: Rig, tip: str) -> bpy.types.Object:
+    return bpy.data.objects[f"To {tip}"]
+
+
+def item_of(rig: Rig, tip: str):
+    return next(item for item in rig.fabrik.constraints if item.name == tip)
+
+
+def worst(rig: Rig, tips=None) -> float:
+    return max(tip_error(rig, tip, target_of(rig, tip)) for tip in tips or names(rig))
+
+
+def names(rig: Rig) -> list[str]:
+    return [item.name for item in rig.fabrik.constraints]
+
+
+def states(rig: Rig) -> list[str]:
+    return [item.state for item in rig.fabrik.constraints]
+
+
+def look(rig: Rig) -> tuple[bytes, bytes]:
+    return pose_bits(rig), channels_bits(rig)
+
+
+@pytest.fixture(autouse=True)
+def silent(empty_file: None, capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
+    """Whatever happens, no handler breaks."""
+    yield
+    printed = "".join(capfd.readouterr())
+    assert "Traceback" not in printed
+    assert "could not pose" not in printed
+
+
+@pytest.fixture(params=["Y", "humanoid"])
+def rig(empty_file: None, request: pytest.FixtureRequest) -> Rig:
+    return make(request.param)
+
+
+# Arriving
+
+
+def test_all_tips_are_on_their_targets(rig: Rig) -> None:
+    update()
+    assert states(rig) == ["REACHED"] * len(states(rig))
+    assert worst(rig) < 1e-4
+    for item in rig.fabrik.constraints:
+        assert item.message == ""
+        assert item.error == pytest.approx(tip_error(rig, item.bone, item.target), abs=2e-6)
+
+
+def test_under_a_turned_and_unevenly_scaled_armature(rig: Rig) -> None:
+    rig.rotation_euler, rig.location, rig.scale = (0.3, 1, 2), (5, -3, 1), (1.5, 0.7, -1.1)
+    for item in rig.fabrik.constraints:
+        item.target.parent = rig
+    update()
+    assert states(rig) == ["REACHED"] * len(states(rig))
+    assert worst(rig) < 2e-4
+
+
+def test_limits_hold_on_shared_bones_and_on_others(rig: Rig) -> None:
+    first, last = rig.pose.bones[1], rig.pose.bones[-1]
+    first.fabrik_joint.limit_type = "CONE"
+    first.fabrik_joint.swing_x = first.fabrik_joint.swing_z = 0.1
+    first.fabrik_joint.twist_min, first.fabrik_joint.twist_max = -0.05, 0.05
+    last.fabrik_joint.limit_type = "HINGE"
+    last.fabrik_joint.hinge_min, last.fabrik_joint.hinge_max = 0.0, 0.3
+    for place in ((0.5, -0.5, 0.3), (4, 1, 1), (-3, 0, -3)):
+        target_of(rig, rig.fabrik.constraints[-1].name).location = place
+        update()
+        turn = first.matrix_basis.to_quaternion()
+        assert degrees(turn.angle) <= degrees(0.15) + 0.01
+        bend = last.matrix_basis.to_euler("XYZ")
+        assert -1e-4 <= bend.x <= 0.3 + 1e-4
+        assert abs(bend.y) < 1e-4
+        assert abs(bend.z) < 1e-4
+        for item in rig.fabrik.constraints:
+            assert (item.message == "") == (item.state == "REACHED")
+            assert item.error == pytest.approx(tip_error(rig, item.bone, item.target), abs=2e-5)
+
+
+def test_poles_and_two_bone_solvers_on_branches() -> None:
+    rig = make("humanoid")
+    for tip, pole in (("Lower.L", (0.5, 1, 0.5)), ("Shin.R", (0, -2, 0.5))):
+        item = item_of(rig, tip)
+        item.pole_target = make_empty(f"Pole {tip}", pole)
+    for tip in TIPS["humanoid"][1:]:
+        item_of(rig, tip).solver = "FABRIK"
+    limb = add_constraint(rig, "Lower.R", target_of(rig, "Lower.R"), name="limb", chain_count=2)
+    limb.solver = "TWO_BONE"
+    limb.pole_target = make_empty("Pole", (-0.5, 1, 0.5))
+    target_of(rig, "Lower.L").location = (0.5, -0.1, 1.4)
+    target_of(rig, "Shin.R").location = (-0.15, 0, 0.3)
+    update()
+    assert states(rig) == ["REACHED"] * 6
+    for upper, lower, pole in (
+        ("Upper.L", "Lower.L", "Pole Lower.L"),
+        ("Thigh.R", "Shin.R", "Pole Shin.R"),
+    ):
+        root, middle, tip = (
+            tip_world(rig, upper, False),
+            tip_world(rig, lower, False),
+            tip_world(rig, lower),
+        )
+        axis = (tip - root).normalized()
+        bend, wanted = (
+            (p - root) - axis * (p - root).dot(axis)
+            for p in (middle, world_location(bpy.data.objects[pole]))
+        )
+        assert degrees(bend.angle(wanted)) < 1.0
+
+
+# The FK input
+
+
+def off_by_enabled(rig: Rig) -> None:
+    for item in rig.fabrik.constraints:
+        item.enabled = False
+
+
+def off_by_influence(rig: Rig) -> None:
+    for item in rig.fabrik.constraints:
+        item.influence = 0.0
+
+
+def off_by_removing(rig: Rig) -> None:
+    rig.fabrik.constraints.clear()
+    rig.update_tag()
+
+
+def off_one_by_one(rig: Rig) -> None:
+    while rig.fabrik.constraints:
+        rig.fabrik.constraints.remove(0)
+        rig.update_tag()
+        update()
+
+
+def off_by_targets(rig: Rig) -> None:
+    for item in rig.fabrik.constraints:
+        item.target = None
+
+
+@pytest.mark.parametrize(
+    "off", [off_by_enabled, off_by_influence, off_by_removing, off_one_by_one, off_by_targets]
+)
+def test_off_gives_the_fk_pose_back(rig: Rig, off) -> None:
+    for item in rig.fabrik.constraints:
+        item.enabled = False
+    update()
+    fk = look(rig)
+    for item in rig.fabrik.constraints:
+        item.enabled = True
+    for frame in (2, 9, 1):
+        go(frame)
+    assert worst(rig) < 1e-4
+    off(rig)
+    update()
+    assert look(rig) == fk
+
+
+def test_keyed_fk_is_read_fresh_and_given_back(rig: Rig) -> None:
+    bones = rig.pose.bones
+    for frame, angle in ((1, 0.1), (20, -0.3)):
+        bones[1].rotation_euler = (angle, 0, 0.1)
+        bones[1].keyframe_insert("rotation_euler", frame=frame)
+    off_by_enabled(rig)
+    fk = {}
+    for frame in (1, 7, 20):
+        go(frame)
+        fk[frame] = look(rig)
+    for item in rig.fabrik.constraints:
+        item.enabled = True
+    shown = {}
+    for frame in (20, 1, 7):
+        go(frame)
+        shown[frame] = pose_bits(rig)
+        assert worst(rig) < 1e-4
+    assert len(set(shown.values())) == 3, "the FK input has its say"
+    off_by_enabled(rig)
+    for frame in (7, 20, 1):
+        go(frame)
+        assert look(rig) == fk[frame]
+
+
+@pytest.mark.parametrize("influence", [1.0, 0.4])
+@pytest.mark.parametrize("off", ["enabled", "influence", "target", "weight", "removed"])
+def test_the_last_one_at_work_is_a_plain_chain_to_the_last_bit(
+    rig: Rig, off: str, influence: float
+) -> None:
+    *others, mine = list(rig.fabrik.constraints)
+    mine.influence = influence
+    name, count = mine.name, len(others)
+    for item in others:
+        if off == "enabled":
+            item.enabled = False
+        elif off == "influence":
+            item.influence = 0.0
+        elif off == "target":
+            item.target = None
+        elif off == "weight":
+            item.weight = 0.0
+    for _ in range(count if off == "removed" else 0):
+        rig.fabrik.constraints.remove(0)
+    rig.update_tag()
+    update()
+    together = pose_bits(rig)
+    state, error, sweeps = (
+        getattr(item_of(rig, name), k) for k in ("state", "error", "iterations_used")
+    )
+    while len(rig.fabrik.constraints) > 1:
+        rig.fabrik.constraints.remove(0)
+    rig.update_tag()
+    update()
+    assert pose_bits(rig) == together
+    alone = item_of(rig, name)
+    assert (alone.state, alone.error, alone.iterations_used) == (state, error, sweeps)
+
+
+def test_chains_that_only_an_absent_one_joined_are_solved_in_their_order() -> None:
+    rig = make_chain(6)
+    for tip, count, place in (("B5", 2, (1, 0.5, 4)), ("B3", 3, (0, 1, 3)), ("B1", 2, (0.3, 1, 1))):
+        add_constraint(rig, tip, make_empty(f"To {tip}", place), name=tip, chain_count=count)
+    rig.fabrik.constraints[1].enabled = False
+    update()
+    apart = pose_bits(rig)
+    for tip in ("B5", "B1"):
+        item = item_of(rig, tip)
+        assert item.error == pytest.approx(tip_error(rig, tip, item.target), abs=2e-6)
+    rig.fabrik.constraints.remove(1)
+    rig.update_tag()
+    update()
+    assert pose_bits(rig) == apart
+
+
+# The same everywhere
+
+
+def animate(rig: Rig) -> None:
+    for i, item in enumerate(rig.fabrik.constraints):
+        for frame, sign in ((1, 0.0), (10, 1.0), (20, -1.0)):
+            item.target.location += Vector(MOVES[-1 - i]) * sign
+            item.target.keyframe_insert("location", frame=frame)
+    item = rig.fabrik.constraints[0]
+    for frame, value in ((1, 1.0), (10, 0.5), (20, 1.0)):
+        item.influence = item.weight = value
+        item.keyframe_insert("influence", frame=frame)
+        item.keyframe_insert("weight", frame=frame)
+    rig.pose.bones[0].rotation_quaternion = (0.99, 0.1, 0, 0)
+    rig.pose.bones[0].keyframe_insert("rotation_quaternion", frame=1)
+
+
+def test_played_jumped_and_scrubbed_backwards_are_the_same(rig: Rig) -> None:
+    animate(rig)
+    played = {}
+    for frame in range(1, 21):
+        go(frame)
+        played[frame] = everything_bits()
+    assert len(set(played.values())) > 10
+    for frame in (20, 3, 12, 11, 3, 1):
+        go(frame)
+        assert everything_bits() == played[frame]
+
+
+def test_a_render_shows_what_the_viewport_shows(rig: Rig, tmp_path: Path) -> None:
+    animate(rig)
+    shown: dict[int, bytes] = {}
+
+    def seen(depsgraph: bpy.types.Depsgraph) -> bytes:
+        bones = rig.evaluated_get(depsgraph).pose.bones
+        return repr([list(row) for bone in bones for row in bone.matrix]).encode()
+
+    class Engine(bpy.types.RenderEngine):
+        bl_idname = "TEST_BODIES"
+        bl_label = "Bodies"
+
+        def render(self, depsgraph: bpy.types.Depsgraph) -> None:
+            scene = depsgraph.scene
+            shown[scene.frame_current] = seen(depsgraph)
+            self.end_result(self.begin_result(0, 0, 4, 4))
+
+    expected = {}
+    for frame in (5, 9, 13):
+        go(frame)
+        expected[frame] = seen(bpy.context.view_layer.depsgraph)
+    bpy.utils.register_class(Engine)
+    try:
+        scene = bpy.context.scene
+        scene.render.engine = Engine.bl_idname
+        scene.render.resolution_x = scene.render.resolution_y = 4
+        scene.render.filepath = str(tmp_path / "frame")
+        scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+        scene.collection.objects.link(scene.camera)
+        scene.frame_start, scene.frame_end, scene.frame_step = 5, 13, 4
+        go(2)
+        bpy.ops.render.render(animation=True)
+    finally:
+        scene.render.engine = "CYCLES"
+        bpy.utils.unregister_class(Engine)
+    assert shown == expected
+
+
+def test_undo_and_redo(rig: Rig) -> None:
+    update()
+    tip = rig.fabrik.constraints[0].name
+    bpy.ops.ed.undo_push(message="start")
+    before = pose_bits(rig)
+    target_of(rig, tip).location += Vector((0.05, 0.05, -0.05))
+    update()
+    after = pose_bits(rig)
+    assert after != before
+    bpy.ops.ed.undo_push(message="move")
+    bpy.ops.ed.undo()
+    update()
+    assert pose_bits(bpy.data.objects["Rig"]) == before
+    bpy.ops.ed.redo()
+    update()
+    rig = bpy.data.objects["Rig"]
+    assert pose_bits(rig) == after
+    assert worst(rig) < 1e-4
+
+
+def test_saved_and_loaded_elsewhere(tmp_path: Path) -> None:
+    rig = make("humanoid")
+    off_by_enabled(rig)
+    update()
+    fk = pose_bits(rig)
+    for item in rig.fabrik.constraints:
+        item.enabled = True
+    update()
+    bits = pose_bits(rig)
+    blend = tmp_path / "body.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+    preparation = """
+        rig = bpy.data.objects["Rig"]
+        first = pose_bits(rig)
+        for item in rig.fabrik.constraints:
+            item.enabled = False
+        update()
+    """
+    answer, _ = elsewhere(blend, preparation, "(first, pose_bits(rig))")
+    assert answer == (bits, fk)
+
+
+def test_the_order_of_the_list_moves_nothing_but_last_bits(rig: Rig) -> None:
+    update()
+    before = [tuple(row) for bone in evaluated(rig).pose.bones for row in bone.matrix]
+    activate(rig)
+    rig.fabrik.active_index = len(rig.fabrik.constraints) - 1
+    for _ in range(len(rig.fabrik.constraints) - 1):
+        bpy.ops.fabrik.constraint_move(direction="UP")
+    assert names(rig)[0] == TIPS["Y" if len(names(rig)) == 2 else "humanoid"][-1]
+    update()
+    after = [tuple(row) for bone in evaluated(rig).pose.bones for row in bone.matrix]
+    for a, b in zip(before, after, strict=True):
+        assert a == pytest.approx(b, abs=1e-4)
+    assert states(rig) == ["REACHED"] * len(states(rig))
+
+
+# No lag
+
+
+def test_what_hangs_on_a_body_and_what_a_body_hangs_on(rig: Rig) -> None:
+    lead = make_chain(4, "Lead")
+    moved = make_empty("Moved", (1, 0, 3))
+    add_constraint(lead, "B3", moved)
+    tip = rig.fabrik.constraints[0].name
+    held = target_of(rig, tip)
+    held.parent, held.parent_type, held.parent_bone = lead, "BONE", "B1"
+    held.location = (0, 0, 0)
+    held.matrix_parent_inverse.identity()
+    grip = make_empty("Grip", (0.1, 0.1, 0))
+    grip.parent, grip.parent_type, grip.parent_bone = rig, "BONE", names(rig)[-1]
+    follower = make_chain(4, "Follower")
+    add_constraint(follower, "B3", grip, iterations=200)
+    for k in range(4):
+        moved.location = (0.5 + 0.2 * k, 0.3 - 0.2 * k, 2.5)
+        update()
+        for item in rig.fabrik.constraints:
+            error = tip_error(rig, item.bone, item.target)
+            assert item.error == pytest.approx(error, abs=5e-6)
+        assert tip_error(follower, "B3", grip) < 1e-3
+        before = everything_bits()
+        for ob in (lead, rig, follower):
+            ob.update_tag()
+        update()
+        assert everything_bits() == before
+
+
+# What is said
+
+
+def test_contradicting_targets_are_said_with_the_names_of_the_others(rig: Rig) -> None:
+    a, b, *_ = rig.fabrik.constraints
+    a.target.location, b.target.location = (5, 0, 1), (-5, 0, 1)
+    update()
+    for item, other in ((a, b), (b, a)):
+        assert item.state == "OUT_OF_REACH"
+        assert f"“{other.name}”" in item.message
+        assert f"“{item.name}”" not in item.message
+        assert "Weight" in item.message
+        assert item.error == pytest.approx(tip_error(rig, item.bone, item.target), abs=5e-6)
+    left = a.error
+    a.weight = 10.0
+    update()
+    assert a.error < left
+
+
+def test_only_those_that_share_bones_with_it_are_named() -> None:
+    rig = make_chain(6)
+    for tip, count, place in (("B5", 2, (5, 0.5, 4)), ("B4", 3, (0, 1, 3)), ("B2", 2, (0.3, 1, 1))):
+        add_constraint(rig, tip, make_empty(f"To {tip}", place), name=tip, chain_count=count)
+    update()
+    item = item_of(rig, "B5")
+    assert item.state == "OUT_OF_REACH"
+    assert "“B4”" in item.message
+    assert "“B2”" not in item.message
+
+
+def test_weight_0_is_said_and_the_others_go_on(rig: Rig) -> None:
+    first, *others = rig.fabrik.constraints
+    first.weight = 0.0
+    update()
+    assert first.state == "INVALID"
+    assert "Weight is 0" in first.message
+    assert worst(rig, [item.name for item in others]) < 1e-4
+    first.weight = 1.0
+    update()
+    assert worst(rig) < 1e-4
+
+
+def test_a_target_on_a_bone_of_the_same_body_is_said_and_the_others_go_on(rig: Rig) -> None:
+    first, *others = rig.fabrik.constraints
+    first.target, first.subtarget = rig, others[-1].bone
+    update()
+    assert first.state == "INVALID"
+    assert "depends on the chain itself" in first.message
+    for item in others:
+        assert item.state == "REACHED"
+    assert worst(rig, [item.name for item in others]) < 1e-4
+    first.target = target_of(rig, first.name)
+    update()
+    assert worst(rig) < 1e-4
+
+
+def test_one_without_target_is_said_and_the_others_go_on(rig: Rig) -> None:
+    first, *others = rig.fabrik.constraints
+    bpy.data.objects.remove(first.target)
+    update()
+    assert first.state == "INVALID"
+    assert "There is no target" in first.message
+    assert worst(rig, [item.name for item in others]) < 1e-4
+
+
+def test_one_whose_target_is_nowhere_is_said_and_the_others_go_on(rig: Rig) -> None:
+    first, *others = rig.fabrik.constraints
+    first.target.location.x = float("nan")
+    update()
+    assert first.state == "INVALID"
+    assert "no finite place" in first.message
+    assert worst(rig, [item.name for item in others]) < 1e-4
+
+
+def test_far_targets_and_none_between_leave_the_rig_finite(rig: Rig) -> None:
+    for far in (1e6, 1e18, 3e38):
+        rig.fabrik.constraints[0].target.location = (far, -far, far)
+        update()
+        assert all(abs(x) < 10.0 for bone in rig.pose.bones for x in bone.tail)
+
+
+def test_one_that_is_off_says_so_while_a_bone_of_the_body_is_nowhere(rig: Rig) -> None:
+    rig.fabrik.constraints[0].enabled = False
+    rig.pose.bones[0].scale = (float("nan"), 1, 1)
+    update()
+    assert states(rig)[0] == "DISABLED"
+    assert set(states(rig)[1:]) == {"INVALID"}
+    rig.pose.bones[0].scale = (1, 1, 1)
+    rig.fabrik.constraints[0].enabled = True
+    update()
+    assert worst(rig) < 1e-4
+
+
+# Editing
+
+
+def test_a_pole_is_added_where_the_chain_of_a_body_bends_already(rig: Rig) -> None:
+    update()
+    before = [tuple(row) for bone in evaluated(rig).pose.bones for row in bone.matrix]
+    activate(rig)
+    rig.fabrik.active_index = len(rig.fabrik.constraints) - 1
+    assert bpy.ops.fabrik.pole_add() == {"FINISHED"}
+    update()
+    after = [tuple(row) for bone in evaluated(rig).pose.bones for row in bone.matrix]
+    for a, b in zip(before, after, strict=True):
+        assert a == pytest.approx(b, abs=1e-3)
+    assert rig.fabrik.constraints[-1].pole_target is not None
+    assert worst(rig) < 1e-4
+
+
+def test_adding_and_removing_constraints_makes_and_parts_bodies() -> None:
+    rig = make("Y")
+    rig.fabrik.constraints.remove(1)
+    update()
+    one = pose_bits(rig)
+    add_constraint(rig, "D.R", target_of(rig, "D.R"), name="D.R")
+    update()
+    both = pose_bits(rig)
+    assert both != one
+    assert worst(rig) < 1e-4
+    rig.fabrik.constraints.remove(1)
+    rig.update_tag()
+    update()
+    assert pose_bits(rig) == one
+    item_of(rig, "D.L").chain_count = 2
+    add_constraint(rig, "D.R", target_of(rig, "D.R"), name="D.R", chain_count=2)
+    update()
+    assert worst(rig) > 0.0, "they share nothing now"
+    for item in rig.fabrik.constraints:
+        item.chain_count = 0
+    update()
+    assert pose_bits(rig) == both
