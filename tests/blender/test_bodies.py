@@ -296,7 +296,7 @@ def test_the_last_one_at_work_is_a_plain_chain_to_the_last_bit(
 
 def test_chains_that_only_an_absent_one_joined_are_solved_in_their_order() -> None:
     rig = make_chain(6)
-    for tip, count, place in (("B5", 2, (1, 0.5, 4)), ("B3", 3, (0, 1, 3)), ("B1", 2, (0.3, 1, 1))):
+    for tip, count, place in (("B5", 3, (1, 0.5, 4)), ("B3", 3, (0, 1, 3)), ("B1", 2, (0.3, 1, 1))):
         add_constraint(rig, tip, make_empty(f"To {tip}", place), name=tip, chain_count=count)
     rig.fabrik.constraints[1].enabled = False
     update()
