@@ -75,7 +75,8 @@ def _bones() -> tuple[Bones, dict[str, Point]]:
         # The thumb bends across the palm.
         side: Point = (-0.75, -0.5, 0.65) if finger == "Thumb" else TO_PALM
         along = Vector(direction).normalized()
-        curve = Quaternion(along.cross(Vector(side)), radians(CURVE))
+        axis: Any = along.cross(Vector(side))
+        curve = Quaternion(axis, radians(CURVE))
         start, parent = Vector(knuckle), "Palm"
         for i, size in enumerate(sizes):
             name = f"{finger} {i + 1}"
