@@ -49,7 +49,7 @@ def build() -> None:
     _figure(rig)
     _garden()
     _effectors(rig)
-    camera((1.4, -5.4, 1.6), (0.04, -0.15, 1.09), lens=46.0)
+    camera((1.4, -5.4, 1.6), (0.04, -0.15, 1.15), lens=46.0)
 
 
 def _bones() -> tuple[Bones, dict[str, Point]]:
