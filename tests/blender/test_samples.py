@@ -40,8 +40,8 @@ SETTINGS = (
     ),
 )
 JOINT_SETTINGS = (
-    *("limit_type", "hinge_axis", "hinge_vector", "hinge_min", "hinge_max"),
-    *("swing_x", "swing_z", "center", "twist_min", "twist_max", "stiffness"),
+    *("limit_type", "hinge_axis", "hinge_min", "hinge_max"),
+    *("swing_x", "swing_z", "twist_min", "twist_max", "stiffness"),
 )
 
 
@@ -169,10 +169,11 @@ def contents() -> dict[str, object]:
             for rig in rigs()
         },
         "joints": {
-            (rig.name, bone.name): [
-                field[:] if isinstance(field, bpy.types.bpy_prop_array) else field
-                for field in (getattr(bone.fabrik_joint, name) for name in JOINT_SETTINGS)
-            ]
+            (rig.name, bone.name): (
+                *(getattr(bone.fabrik_joint, field) for field in JOINT_SETTINGS),
+                *bone.fabrik_joint.hinge_vector,
+                *bone.fabrik_joint.center,
+            )
             for rig in rigs()
             for bone in rig.pose.bones
         },
