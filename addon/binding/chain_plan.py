@@ -21,7 +21,7 @@ from .skeleton import Point, Skeleton, skeleton_of, vector
 if TYPE_CHECKING:
     from .pose import Settings
     from .properties import FabrikConstraint
-    from .task import Given, Task
+    from .task import Given
 
 
 class Report(NamedTuple):
@@ -45,13 +45,18 @@ class Answer(NamedTuple):
 
     Attributes:
         task: What went in.
-        rotations: The local rotations of the chain's bones, four numbers a bone.
-        report: How it did.
+        bones: The bones that were solved.
+        rotations: The local rotations of the bones, four numbers a bone.
+        reports: How the constraints that were solved did.
     """
 
-    task: Task
+    task: object
+    bones: Sequence[int]
     rotations: Sequence[float]
-    report: Report
+    reports: tuple[Report, ...]
+
+
+OFF = "The constraint is off: turn it on, and its Influence up"
 
 
 class ProblemError(Exception):
@@ -72,9 +77,9 @@ class ChainPlan:
         rest_bend: Side to which the rest pose bends, in the root bone's axes; None if straight.
         problem: Why the constraint cannot work; empty if it can.
         note: What the user should know although it works.
-        is_shared: Whether other chains pose bones of this one.
         runs: The bones as runs of neighbours.
         root_parent: The bone that carries the chain, -1 if none does.
+        is_root_free: Whether its first bone may leave its place.
         joints: What its bones allow.
         checked: The settings that were found to be fit for the chain.
         given: What its FK input was last.
@@ -93,9 +98,9 @@ class ChainPlan:
     rest_bend: Vec | None = None
     problem: str = ""
     note: str = ""
-    is_shared: bool = False
     runs: list[Run] = field(default_factory=list)
     root_parent: int = -1
+    is_root_free: bool = False
     joints: Joints = field(default_factory=Joints)
     checked: Settings | None = None
     given: Given | None = None
@@ -108,6 +113,11 @@ class ChainPlan:
     def name(self) -> str:
         """The constraint's name."""
         return settings(self.rig.object).constraints[self.item].name
+
+    @property
+    def items(self) -> tuple[int, ...]:
+        """The constraints that are solved together: this one."""
+        return (self.item,)
 
 
 def resolved(rig: Skeleton, index: int) -> ChainPlan:
@@ -146,8 +156,14 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
     chain.bones = up[-item.chain_count :]
     chain.runs = runs_of(chain.bones)
     chain.root_parent = rig.parents[chain.bones[0]]
-    chain.rest_bend = _rest_bend(chain)
+    chain.rest_bend = rest_bend(chain)
     chain.note = _disturbance(chain)
+    chain.is_root_free = item.use_free_root
+    if item.use_free_root and chain.bones[0] in rig.connected and chain.root_parent >= 0:
+        raise ProblemError(
+            f"“{rig.names[chain.bones[0]]}” is connected to its parent and cannot leave its place: "
+            "turn off Free Root, or the bone's Connected in Edit Mode"
+        )
 
 
 def _resolve_joints(chain: ChainPlan) -> None:
@@ -176,9 +192,13 @@ def _disturbance(chain: ChainPlan) -> str:
     return ""
 
 
-def _rest_bend(chain: ChainPlan) -> Vec | None:
+def rest_bend(chain: ChainPlan, start: int = 0) -> Vec | None:
+    """Return to which side the rest pose of a chain bends from one of its bones on.
+
+    In that bone's own axes; None if it is straight.
+    """
     rig = chain.rig
-    bones = [rest_bone(rig.object, rig.names[i]) for i in chain.bones]
+    bones = [rest_bone(rig.object, rig.names[i]) for i in chain.bones[start:]]
     tip = bones[-1].tail_local
     if chain.tip_bone >= 0:
         tip = rest_bone(rig.object, rig.names[chain.tip_bone]).head_local

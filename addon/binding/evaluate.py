@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import dist
 from typing import cast
 
 import bpy
@@ -10,7 +9,10 @@ import bpy
 from ..core import ChainInput, Frame, Posture
 from . import animation
 from .access import session_uid
-from .chain_plan import Answer, ChainPlan, ProblemError, Report
+from .body import BodyTask, body_answer, present_member, read_body
+from .body_plan import Unit
+from .chain_plan import OFF, Answer, ChainPlan, ProblemError, Report
+from .explain import explanation, reported
 from .plan import Plan, current, discard, is_empty
 from .pose import Pose
 from .read import Snapshot
@@ -27,9 +29,9 @@ def evaluate(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     if moment is None:
         return
     frame = cast(bpy.types.Scene, depsgraph.scene).frame_current_final if is_frame_change else None
-    for chain in moment.plan.chains:
-        if chain.rig.uid in moment.rigs:
-            moment.poses[chain.rig.uid].reports[chain.item] = _posed(moment, chain, frame)
+    for unit in moment.plan.units:
+        if unit.rig.uid in moment.rigs:
+            _pose(moment, unit, frame)
     for uid in moment.rigs:
         write_pose(moment.poses[uid], moment.is_foreign)
         write_reports(moment.poses[uid])
@@ -37,51 +39,61 @@ def evaluate(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         discard()  # Their bones are the animator's again, and Blender's to place.
 
 
-def _posed(moment: Snapshot, chain: ChainPlan, frame: float | None) -> Report:
-    """Read and solve one chain, and pose it for those that come after it."""
-    plan = moment.plan
+def _pose(moment: Snapshot, unit: Unit, frame: float | None) -> None:
+    """Read and solve what is solved together, and pose it for those that come after it."""
+    pose = moment.poses[unit.rig.uid]
     try:
-        task = read(moment, chain)
-        if task is None:
-            _forget(plan, chain)
-            return Report("DISABLED")
-        pose = moment.poses[chain.rig.uid]
-        answer = chain.last
-        if answer is None or answer.task != task:
-            known = chain.answers.get(frame) if frame is not None else None
-            answer = known if known and known.task == task else _answer(chain, pose, task)
-            chain.last = answer
+        task = read(moment, unit) if isinstance(unit, ChainPlan) else read_body(moment, unit)
+        answer = None if task is None else _answer(unit, pose, task, frame)
+        reports = (Report("DISABLED"),) if answer is None else answer.reports
     except ProblemError as problem:
-        _forget(plan, chain)
-        return Report("INVALID", message=str(problem))
+        answer, reports = None, (Report("INVALID", message=str(problem)),) * len(unit.items)
+    for item, report in zip(unit.items, reports, strict=True):
+        pose.reports[item] = report
+    if answer is None or not answer.bones:
+        _forget(moment.plan, unit)
+        return
     if pose.is_animated and frame is not None:
-        _remember(plan, chain, frame, answer)
-    moment.turn(chain, answer.rotations)
-    return answer.report
+        _remember(moment.plan, unit, frame, answer)
+    moment.turn(unit.rig.uid, answer)
 
 
-def _answer(chain: ChainPlan, pose: Pose, task: Task) -> Answer:
+def _answer(unit: Unit, pose: Pose, task: Task | BodyTask, frame: float | None) -> Answer:
+    """Return the solution of a task, which may be known."""
+    answer = unit.last
+    if answer is None or answer.task != task:
+        known = unit.answers.get(frame) if frame is not None else None
+        if known is not None and known.task == task:
+            answer = known
+        elif isinstance(unit, ChainPlan):
+            answer = _chain_answer(unit, pose, cast(Task, task))
+        else:
+            answer = body_answer(unit, pose, cast(BodyTask, task))
+        unit.last = answer
+    return answer
+
+
+def _chain_answer(chain: ChainPlan, pose: Pose, task: Task) -> Answer:
     posture, error = solve(chain, pose, task)
-    message = chain.note or ("" if posture.state == "REACHED" else _explanation(posture))
-    # To a micrometre: what is below that differs from frame to frame, and means nothing.
-    report = Report(posture.state, round(error, 6), posture.solution.sweeps, message)
-    return Answer(task, posture.numbers, report)
+    message = chain.note or explanation(posture)
+    report = reported(posture.state, error, posture.solution.sweeps, message)
+    return Answer(task, chain.bones, posture.numbers, (report,))
 
 
-def _remember(plan: Plan, chain: ChainPlan, frame: float, answer: Answer) -> None:
-    """Remember what a chain of an animated armature does at a frame."""
-    if frame not in chain.answers:
+def _remember(plan: Plan, unit: Unit, frame: float, answer: Answer) -> None:
+    """Remember what a chain or body of an animated armature does at a frame."""
+    if frame not in unit.answers:
         if plan.remembered >= MOST_REMEMBERED:
             return
-        plan.remembered += len(chain.bones)
-    chain.answers[frame] = answer
+        plan.remembered += len(unit.bones)
+    unit.answers[frame] = answer
 
 
-def _forget(plan: Plan, chain: ChainPlan) -> None:
-    """Forget the solutions of a chain that is not solved now: nothing of it is to be written."""
-    chain.last = None
-    plan.remembered -= len(chain.bones) * len(chain.answers)
-    chain.answers.clear()
+def _forget(plan: Plan, unit: Unit) -> None:
+    """Forget the solutions of what is not solved now: nothing of it is to be written."""
+    unit.last = None
+    plan.remembered -= len(unit.bones) * len(unit.answers)
+    unit.answers.clear()
 
 
 def anticipate(frame: float) -> None:
@@ -99,12 +111,12 @@ def anticipate(frame: float) -> None:
         fk_input = pose.fk_input
         if not pose.is_animated or fk_input is None or not fk_input.is_as_left():
             continue
-        chains = [chain for chain in plan.chains if chain.rig.uid == uid]
-        if not all(frame in chain.answers for chain in chains):
+        units = [unit for unit in plan.units if unit.rig.uid == uid]
+        if not all(frame in unit.answers for unit in units):
             continue
         pose.start()
-        for chain in chains:
-            pose.turn(chain.bones, chain.answers[frame].rotations)
+        for unit in units:
+            pose.turn(unit.answers[frame])
         if write_rotations(pose, fk_input):
             pose.rig.object.update_tag(refresh={"OBJECT"})
 
@@ -123,33 +135,19 @@ def present(
     plan = current()
     rigs = _held(plan, depsgraph, plan.groups[session_uid(armature)])
     moment = Snapshot(plan, depsgraph, rigs, set(), set(rigs), _is_foreign(depsgraph))
-    for chain in plan.chains:
-        if chain.rig.object == armature and chain.item == index:
-            task = read(moment, chain)
+    for unit in plan.units:
+        if unit.rig.object == armature and index in unit.items:
+            pose = moment.poses[unit.rig.uid]
+            if not isinstance(unit, ChainPlan):
+                return present_member(moment, unit, pose, index)
+            task = read(moment, unit)
             if task is None:
-                raise ProblemError("The constraint is off: turn it on, and its Influence up")
-            pose = moment.poses[chain.rig.uid]
-            posture, _ = solve(chain, pose, task)
-            return input_of(chain, pose, task), posture, task.world
-        if chain.rig.uid in rigs:
-            _posed(moment, chain, None)
+                raise ProblemError(OFF)
+            posture, _ = solve(unit, pose, task)
+            return input_of(unit, pose, task), posture, task.world
+        if unit.rig.uid in rigs:
+            _pose(moment, unit, None)
     raise ProblemError(f"“{armature.name}” has no such constraint")
-
-
-def _explanation(posture: Posture) -> str:
-    solution = posture.solution
-    if posture.state == "LIMITED":
-        return (
-            "The limits of the joints keep the tip from the target: widen them, or move the target"
-        )
-    if dist(solution.aimed_at(), posture.goal.target) > solution.residual * 0.5:
-        return "Softness keeps the tip back near full reach: lower it to arrive"
-    if solution.in_reach:
-        return f"Not there yet after {solution.sweeps} sweeps: raise Iterations or Tolerance"
-    joints = solution.joints
-    if dist(posture.goal.target, joints[0]) > dist(joints[-1], joints[0]):
-        return "The target is farther away than the chain is long"
-    return "The target is nearer to the root than the chain can fold"
 
 
 _seen: dict[tuple[int, str], set[int]] = {}
@@ -171,7 +169,7 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> Snapshot | N
     updates = depsgraph.updates
     changed = [False] * len(updates)
     updates.foreach_get("is_updated_geometry", changed)
-    if is_frame_change and len(changed) > len(plan.chains) and not plan.is_animated():
+    if is_frame_change and len(changed) > len(plan.units) and not plan.is_animated():
         # It is cheaper to look at all armatures than to ask which of them Blender evaluated. Of
         # animated ones that has to be known: their channels hold the animation only if it did.
         updated = set(plan.rigs)

@@ -10,6 +10,7 @@ import bpy
 
 from . import dependencies
 from .access import pose_bones
+from .body_plan import BodyPlan, Unit, chains_of
 from .chain_plan import ChainPlan
 from .native import active_constraints, acts_plainly, constraint_point
 from .skeleton import skeleton_of
@@ -20,6 +21,10 @@ Node = tuple[bpy.types.Object, int]
 BONE_PATH = re.compile(r'pose\.bones\["([^"]+)"\]')
 
 
+class CycleError(Exception):
+    """A chain waits for itself."""
+
+
 class Order:
     """What hangs on what, found by walking upwards from what the chains are given."""
 
@@ -27,6 +32,8 @@ class Order:
         self, chains: list[ChainPlan], posed: dict[int, set[int]], moved: dict[int, set[int]]
     ) -> None:
         """Walk.
+
+        A chain that waits for itself is told so, and left out of another attempt.
 
         Args:
             chains: All constraints, in the order of the lists.
@@ -36,25 +43,69 @@ class Order:
         self.chains = chains
         self.posed = posed
         self.moved = moved
-        self.carried: set[int] = set()
-        self.posing: dict[tuple[int, int], list[ChainPlan]] = {}
-        for chain in chains:
-            for bone in chain.bones:
-                self.posing.setdefault((chain.rig.uid, bone), []).append(chain)
-        self.needs = {chain: self._needs(chain) for chain in chains if not chain.problem}
-        self._share_in_order()
+        while True:
+            try:
+                self._walk()
+                break
+            except CycleError:
+                continue
 
-    def ordered(self) -> list[ChainPlan]:
-        """Return the chains so that each comes after all it needs, else in the list's order."""
-        done: dict[ChainPlan, None] = {}
-        waiting = list(self.needs)
+    def _walk(self) -> None:
+        """Find the units and their order.
+
+        Raises:
+            CycleError: If a chain waits for itself, which it knows now.
+        """
+        self.carried: set[int] = set()
+        self.posing: dict[tuple[int, int], ChainPlan] = {}
+        self.units = self._together([chain for chain in self.chains if not chain.problem])
+        self.unit_of = {chain: unit for unit in self.units for chain in chains_of(unit)}
+        # What each chain itself waits for, and what its unit does.
+        self.own = {
+            chain: {self.unit_of[other] for other in self._needs(chain, unit)}
+            for chain, unit in self.unit_of.items()
+        }
+        self.needs = {
+            unit: {other for chain in chains_of(unit) for other in self.own[chain]}
+            for unit in self.units
+        }
+        self.sequence: list[Unit] = []
+        waiting = self.units[:]
         while waiting:
-            ready = next((c for c in waiting if self.needs[c] <= done.keys()), None)
+            ready = next((u for u in waiting if self.needs[u] <= set(self.sequence)), None)
             if ready is None:
-                ready = self._broken_cycle(waiting)
+                self._say_cycle(waiting)
+                raise CycleError
             waiting.remove(ready)
-            done[ready] = None
-        return [*done, *(chain for chain in self.chains if chain not in done)]
+            self.sequence.append(ready)
+
+    def _together(self, chains: list[ChainPlan]) -> list[Unit]:
+        """Return the units: chains that share bones are one, others stand alone."""
+        groups: list[list[ChainPlan]] = []
+        for chain in chains:
+            bones = set(chain.bones)
+            mine = [chain]
+            others: list[list[ChainPlan]] = []
+            for group in groups:
+                shares = any(chain.rig is o.rig and bones & set(o.bones) for o in group)
+                if shares:
+                    mine = [*group, *mine]
+                else:
+                    others.append(group)
+            groups = [*others, mine]
+        for group in groups:
+            for chain in group:
+                for bone in chain.bones:
+                    self.posing[chain.rig.uid, bone] = chain
+        groups.sort(key=lambda group: chains.index(group[0]))
+        return [
+            group[0] if len(group) == 1 and not group[0].is_root_free else BodyPlan(group)
+            for group in groups
+        ]
+
+    def ordered(self) -> list[Unit]:
+        """Return the units so that each comes after all it needs, else in the list's order."""
+        return [*self.sequence, *(chain for chain in self.chains if chain not in self.unit_of)]
 
     def groups(self) -> dict[int, set[int]]:
         """Return for each armature those that are evaluated with it, because one needs the other.
@@ -63,41 +114,51 @@ class Order:
         our own arithmetic and once from Blender's, and their last bits differ.
         """
         groups = {uid: {uid} for uid in self.posed}
-        for chain, needs in self.needs.items():
+        for unit, needs in self.needs.items():
             for other in needs:
-                merged = groups[chain.rig.uid] | groups[other.rig.uid]
+                merged = groups[unit.rig.uid] | groups[other.rig.uid]
                 for uid in merged:
                     groups[uid] = merged
         return groups
 
-    def _broken_cycle(self, waiting: list[ChainPlan]) -> ChainPlan:
-        """Take a chain that waits for itself out of the order, and say so."""
-        for chain in waiting:
-            others = self._waiting_for(chain)
-            if chain in others:
-                names = " and ".join(f"“{other.name}”" for other in waiting if other in others)
-                chain.problem = (
-                    f"The target, pole or root depends on the chain itself (through {names}): "
-                    "choose one that does not hang on the chain"
-                )
-                return chain
+    def _say_cycle(self, waiting: list[Unit]) -> None:
+        """Tell one of the chains that wait for themselves."""
+        for unit in waiting:
+            cycle = self._waiting_for(unit)
+            if unit not in cycle:
+                continue
+            cycle = {other for other in cycle if unit in self._waiting_for(other)}
+            guilty = [
+                chain
+                for other in waiting
+                if other in cycle
+                for chain in chains_of(other)
+                if self.own[chain] & cycle
+            ]
+            names = " and ".join(f"“{chain.name}”" for chain in guilty)
+            first = next(chain for chain in chains_of(unit) if chain in guilty)
+            first.problem = (
+                f"The target, pole or root depends on the chain itself (through {names}): "
+                "choose one that does not hang on the chain"
+            )
+            return
         raise AssertionError("chains that all wait, but none for itself")
 
-    def _waiting_for(self, chain: ChainPlan) -> set[ChainPlan]:
-        found: set[ChainPlan] = set()
-        fringe = [chain]
+    def _waiting_for(self, unit: Unit) -> set[Unit]:
+        found: set[Unit] = set()
+        fringe = [unit]
         while fringe:
-            for other in self.needs.get(fringe.pop(), ()):
-                if other not in found and not other.problem:
+            for other in self.needs[fringe.pop()]:
+                if other not in found:
                     found.add(other)
                     fringe.append(other)
         return found
 
-    def _needs(self, chain: ChainPlan) -> set[ChainPlan]:
+    def _needs(self, chain: ChainPlan, unit: Unit) -> set[ChainPlan]:
         """Return the chains that must be solved before this one."""
         starts: list[Node] = [(chain.rig.object, -1)]
-        if chain.root_parent >= 0:
-            starts.append((chain.rig.object, chain.root_parent))
+        if unit.root_parent >= 0:
+            starts.append((chain.rig.object, unit.root_parent))
         for point in (chain.target, chain.pole):
             if point is not None:
                 starts += [(point.object, -1), (point.object, point.bone)]
@@ -106,20 +167,6 @@ class Order:
         for start in starts:
             self._visit(start, seen, needs, chain)
         return needs
-
-    def _share_in_order(self) -> None:
-        """Let chains that share a bone wait in the list's order, unless they wait the other way."""
-        for sharing in self.posing.values():
-            valid = [chain for chain in sharing if chain in self.needs]
-            for i, chain in enumerate(valid):
-                chain.is_shared |= len(valid) > 1
-                for earlier in valid[:i]:
-                    if chain not in self._waiting_for(earlier):
-                        self.needs[chain].add(earlier)
-                        earlier.note = (
-                            f"“{chain.name}” poses bones of this chain after it, and may take its "
-                            "tip away: let them have bones of their own"
-                        )
 
     def _visit(
         self,
@@ -138,12 +185,13 @@ class Order:
                 if (ob.session_uid, above) not in seen:
                     self._visit((ob, above), seen, needs, chain)
         seen[key] = False  # What leads back to itself adds nothing.
-        posing = self.posing.get(key, ()) if bone >= 0 else ()
-        needs.update(posing)
-        moves = bool(posing) or bone in self.posed.get(ob.session_uid, ())
+        posing = self.posing.get(key) if bone >= 0 else None
+        if posing is not None:
+            needs.add(posing)
+        moves = posing is not None or bone in self.posed.get(ob.session_uid, ())
         for parent in _parents(ob, bone):
             moves |= self._visit(parent, seen, needs, chain)
-        if not posing:
+        if posing is None:
             moves = self._visit_constraints(node, moves, seen, needs, chain)
         self._note_unseen(node, chain)
         if moves and bone < 0:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import bpy
 
 from .access import pose_bones, settings
+from .body_plan import Unit, chains_of
 from .chain_plan import ChainPlan, resolved
 from .native import active_constraints
 from .order import Order
@@ -27,7 +28,8 @@ class Plan:
     """All constraints of the file.
 
     Attributes:
-        chains: In the order of solving.
+        units: Chains, and bodies of chains that are solved together, in the order of solving.
+        chains: All constraints.
         rigs: The armatures with constraints, or with bones that still hold a solved pose.
         posed: For each armature the bones that chains pose, or posed.
         moved: For each armature the bones that are posed, or hang on a posed bone.
@@ -40,6 +42,7 @@ class Plan:
         remembered: How many bones' solutions the chains remember.
     """
 
+    units: list[Unit] = field(default_factory=list)
     chains: list[ChainPlan] = field(default_factory=list)
     rigs: dict[int, Skeleton] = field(default_factory=dict)
     posed: dict[int, set[int]] = field(default_factory=dict)
@@ -88,6 +91,17 @@ def is_empty() -> bool:
     return _plan is not None and not _plan.rigs
 
 
+def partners(armature: bpy.types.Object, index: int) -> list[str]:
+    """Return the names of the constraints that one is solved together with, as far as is known.
+
+    It makes no plan, which would write to the file: Blender's drawing may ask.
+    """
+    for unit in _plan.units if _plan else ():
+        if unit.rig.uid == armature.session_uid and index in unit.items:
+            return [chain.name for chain in chains_of(unit) if chain.item != index]
+    return []
+
+
 def current() -> Plan:
     """Return the plan, made anew if it was thrown away."""
     global _plan
@@ -121,7 +135,8 @@ def _make() -> Plan:
         if recorded.difference(*[chain.bones for chain in own]):
             plan.freed.add(rig.uid)
     order = Order(chains, plan.posed, plan.moved)
-    plan.chains = order.ordered()
+    plan.chains = chains
+    plan.units = order.ordered()
     plan.carried = order.carried
     plan.groups = order.groups()
     return plan

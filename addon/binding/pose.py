@@ -14,7 +14,7 @@ from ..core import WHOLE, Frame, Local, inverse
 from ..core.vectors import ORIGIN, Quat
 from .access import pose_bones, settings
 from .animation import is_animated
-from .chain_plan import Report
+from .chain_plan import Answer, Report
 from .fk_input import FkInput
 from .joints import IkSettings, ik_settings
 from .rotation import RotationChannels, Run, channel_values, floats, quaternion, runs_of, taken
@@ -229,15 +229,10 @@ class Pose:
             taken(self.scales, runs, 3),
         )
 
-    def turn(self, bones: Sequence[int], rotations: Sequence[float]) -> None:
-        """Set the solved local rotations of a chain.
-
-        Args:
-            bones: The chain, root first.
-            rotations: A quaternion, four numbers, for each bone.
-        """
-        self._turning.append(bones)
-        self._turns.append(rotations)
+    def turn(self, answer: Answer) -> None:
+        """Set what was solved of some bones."""
+        self._turning.append(answer.bones)
+        self._turns.append(answer.rotations)
         self.frames.clear()
 
     def results(self, fk_input: FkInput) -> array[float]:

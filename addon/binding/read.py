@@ -8,7 +8,7 @@ also makes it independent of the pose that was there before, to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import cast
 
 import bpy
@@ -29,7 +29,7 @@ from ..core.vectors import (
     unit,
 )
 from .access import rest_bone
-from .chain_plan import ChainPlan
+from .chain_plan import Answer
 from .native import TURNED_ONLY, active_constraints, acts_plainly, constraint_point
 from .plan import Plan
 from .pose import Pose
@@ -130,9 +130,9 @@ class Snapshot:
             inverse((world, ORIGIN))[0], mat_stretched(turn, (x * sign, y * sign, z * sign))
         )
 
-    def turn(self, chain: ChainPlan, rotations: Sequence[float]) -> None:
-        """Set the solved local rotations of a chain; what hangs on it is placed anew."""
-        self.poses[chain.rig.uid].turn(chain.bones, rotations)
+    def turn(self, uid: int, answer: Answer) -> None:
+        """Set what was solved of an armature; what hangs on it is placed anew."""
+        self.poses[uid].turn(answer)
         for uid in self.plan.carried:
             self._worlds.pop(uid, None)
 

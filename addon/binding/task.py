@@ -16,12 +16,11 @@ from ..core import (
     point_in,
     pose_in_world,
 )
-from ..core.vectors import Quat, Vec
+from ..core.vectors import Vec
 from .chain_plan import ChainPlan, ProblemError
 from .joints import IkSettings
 from .pose import Pose, Settings
 from .read import Snapshot
-from .skeleton import Point
 
 SOLVER_NAMES = tuple(SOLVERS)
 
@@ -32,13 +31,11 @@ class Given(NamedTuple):
     Attributes:
         channels: What `Pose.bits_of` tells of its bones.
         parent: The frame of the root bone's parent, in armature space.
-        turned: What other chains made of its bones' rotations, if it shares any.
         joints: The settings for Blender's own IK of the bones that keep them.
     """
 
     channels: tuple[object, ...]
     parent: Frame
-    turned: list[Quat | None] | None
     joints: tuple[IkSettings, ...]
 
 
@@ -79,11 +76,10 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
     parent = WHOLE if chain.root_parent < 0 else moment.frame(rig, chain.root_parent)
     given = chain.given
     stamp = (pose.stamp, parent)
-    if given is None or chain.is_shared or stamp != chain.stamp:
+    if given is None or stamp != chain.stamp:
         chain.stamp = stamp
-        turned = [pose.turned.get(bone) for bone in chain.bones] if chain.is_shared else None
         joints = tuple([pose.joints[bone] for _, bone in chain.joints.asked])
-        now = Given(pose.bits_of(chain.runs, chain.tip_bone), parent, turned, joints)
+        now = Given(pose.bits_of(chain.runs, chain.tip_bone), parent, joints)
         if given is None or now != given:
             given = chain.given = now
             chain.input = None
@@ -98,6 +94,8 @@ def _check(chain: ChainPlan, settings: Settings) -> None:
             "A setting is not a number: type Influence, Tolerance, Bias, Stretch Max, Softness, "
             "Pole Angle and the weights in"
         )
+    if settings.weight <= 0.0:
+        raise ProblemError("Weight is 0, so nothing pulls: raise it, or turn the constraint off")
     if len(chain.bones) != 2 and SOLVER_NAMES[settings.solver] == "TWO_BONE":
         raise ProblemError(
             f"Two Bone needs a chain of 2 bones, and this one has {len(chain.bones)}: "
@@ -117,34 +115,52 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> tuple[Posture, float]:
         ProblemError: If a number that went in is not finite, or too large to reckon with.
     """
     settings = task.settings
-    try:
-        undone = pose.in_armature(task.world)
-    except ValueError:
-        raise ProblemError(
-            f"“{chain.rig.object.name}” is scaled to zero or has no finite place: give it a scale"
-        ) from None
+    undone = undone_world(pose, task.world)
     try:
         return pose_in_world(
             input_of(chain, pose, task),
             (task.world, undone),
-            _goal(task, settings),
+            goal_of(task),
             SOLVER_NAMES[settings.solver],
             settings.iterations,
             settings.tolerance,
             settings.influence,
         )
     except (ValueError, ArithmeticError):
-        for place, source in ((task.target, chain.target), (task.pole, chain.pole)):
-            if place is not None and source is not None:
-                _refuse_infinite(point_in(undone, place), source)
+        raise infinite(chain, task, undone) from None
+
+
+def infinite(chain: ChainPlan, task: Task, undone: Frame) -> ProblemError:
+    """Return what of a task is not finite, in a sentence."""
+    for place, source in ((task.target, chain.target), (task.pole, chain.pole)):
+        if place is not None and source is not None:
+            x, y, z = point_in(undone, place)
+            if not isfinite(x + y + z):
+                name = source.object.name
+                return ProblemError(f"“{name}” has no finite place: check its transform")
+    return ProblemError(
+        "A bone of the chain, or above it, has no finite place: "
+        "clear its location, rotation and scale"
+    )
+
+
+def undone_world(pose: Pose, world: Frame) -> Frame:
+    """Return the frame of world space in the armature's.
+
+    Raises:
+        ProblemError: If there is none.
+    """
+    try:
+        return pose.in_armature(world)
+    except ValueError:
         raise ProblemError(
-            "A bone of the chain, or above it, has no finite place: "
-            "clear its location, rotation and scale"
+            f"“{pose.rig.object.name}” is scaled to zero or has no finite place: give it a scale"
         ) from None
 
 
-def _goal(task: Task, settings: Settings) -> Goal:
+def goal_of(task: Task) -> Goal:
     """Return the goal in world space."""
+    settings = task.settings
     return Goal(
         task.target,
         task.pole,
@@ -168,9 +184,7 @@ def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
     """
     if chain.input is None:
         bones = [chain.rig.bone(bone) for bone in chain.bones]
-        tip = (0.0, bones[-1].length, 0.0)
-        if chain.tip_bone >= 0:
-            tip = head_in_parent(chain.rig.bone(chain.tip_bone), pose.local(chain.tip_bone))
+        tip = tip_of(chain, pose)
         locals_ = [pose.posed_local(bone) for bone in chain.bones]
         limits, stiffness = chain.joints.now(task.given.joints)
         parent = task.given.parent
@@ -178,6 +192,8 @@ def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
     return chain.input
 
 
-def _refuse_infinite(place: Vec, source: Point) -> None:
-    if not isfinite(place[0] + place[1] + place[2]):
-        raise ProblemError(f"“{source.object.name}” has no finite place: check its transform")
+def tip_of(chain: ChainPlan, pose: Pose) -> Vec:
+    """Return where the tip is in the space of the chain's last bone."""
+    if chain.tip_bone >= 0:
+        return head_in_parent(chain.rig.bone(chain.tip_bone), pose.local(chain.tip_bone))
+    return (0.0, chain.rig.bone(chain.bones[-1]).length, 0.0)

@@ -8,21 +8,30 @@ are given them, from here only.
 
 from typing import TYPE_CHECKING
 
+from .body import BodyInput, BodyPosture, Member, Outcome, Pull, pose_body
 from .bones import Bone, Local, bone_frame, head_in_parent
 from .chain import Chain, Goal, Solution, State
 from .compiled import COMPILED
 from .frames import WHOLE, Frame, frame_in, inverse, point_in
 from .limits import Cone, Hinge, Limit
-from .pose import pose_chain, pose_in_world
+from .pose import pose_chain, pose_in_world, seen_from
 from .posture import ChainInput, Posture, chain_frames
 from .solve import SOLVERS, solve
 
 if COMPILED and not TYPE_CHECKING:  # it is the same, so its types are those from above
+    from fabrik_ik_core.body import (
+        BodyInput,
+        BodyPosture,
+        Member,
+        Outcome,
+        Pull,
+        pose_body,
+    )
     from fabrik_ik_core.bones import Bone, Local, bone_frame, head_in_parent
     from fabrik_ik_core.chain import Chain, Goal, Solution, State
     from fabrik_ik_core.frames import WHOLE, Frame, frame_in, inverse, point_in
     from fabrik_ik_core.limits import Cone, Hinge, Limit
-    from fabrik_ik_core.pose import pose_chain, pose_in_world
+    from fabrik_ik_core.pose import pose_chain, pose_in_world, seen_from
     from fabrik_ik_core.posture import ChainInput, Posture, chain_frames
     from fabrik_ik_core.solve import SOLVERS, solve
 
@@ -30,6 +39,8 @@ __all__ = [
     "COMPILED",
     "SOLVERS",
     "WHOLE",
+    "BodyInput",
+    "BodyPosture",
     "Bone",
     "Chain",
     "ChainInput",
@@ -39,7 +50,10 @@ __all__ = [
     "Hinge",
     "Limit",
     "Local",
+    "Member",
+    "Outcome",
     "Posture",
+    "Pull",
     "Solution",
     "State",
     "bone_frame",
@@ -48,7 +62,9 @@ __all__ = [
     "head_in_parent",
     "inverse",
     "point_in",
+    "pose_body",
     "pose_chain",
     "pose_in_world",
+    "seen_from",
     "solve",
 ]

@@ -72,12 +72,12 @@ def pose_in_world(
         ValueError: If a number is not finite, or the solver does not fit the chain.
     """
     world, to_armature = place
-    goal_there = _seen_from(to_armature, goal)
+    goal_there = seen_from(to_armature, goal)
     posture = pose_chain(chain, goal_there, solver, iterations, tolerance, influence)
     return posture, distance_to(point_in(world, posture.tip), goal.target)
 
 
-def _seen_from(to_there: Frame, goal: Goal) -> Goal:
+def seen_from(to_there: Frame, goal: Goal) -> Goal:
     """Return the goal in another space, given what takes points there."""
     pole = None if goal.pole is None else point_in(to_there, in_space(goal.pole))
     target = point_in(to_there, in_space(goal.target))

@@ -9,6 +9,7 @@ from .frames import Frame, point_in
 from .limits import Limit
 from .settling import Held
 from .vectors import (
+    ORIGIN,
     Mat3,
     Quat,
     Vec,
@@ -175,7 +176,8 @@ class ChainInput:
             for i, link in enumerate(links):
                 limit = limits[i] if limits else None
                 ease = 1.0 - stiffness[i] if stiffness else 1.0
-                self.held.append(Held(link.bone, link.rotation, link.scale, link.arm, limit, ease))
+                at = links[i - 1].arm if i else ORIGIN
+                self.held.append(Held(link.bone, locals_[i], i - 1, at, link.arm, limit, ease))
 
 
 def chain_frames(chain: ChainInput, rotations: Sequence[Quat]) -> list[Frame]:

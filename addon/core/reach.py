@@ -4,11 +4,11 @@ from .chain import Chain, Goal, Point, Solution, State, in_space
 from .frames import point_in
 from .landing import EXACT
 from .posture import ChainInput, Posture, chain_frames, rotations_of
-from .settling import hold
+from .settling import Effector, Figure, follow, hold
 from .solve import solve
 from .vectors import (
+    NO_TURN,
     ORIGIN,
-    Quat,
     Vec,
     add,
     length,
@@ -16,6 +16,7 @@ from .vectors import (
     mat_direction_before,
     mat_product,
     mat_stretched,
+    quat_beside,
     quat_between,
     quat_matrix,
     quat_product,
@@ -68,10 +69,12 @@ def _limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     joints = [in_space(joint) for joint in solution.joints]
     size = chain.chain.scale
     near_enough = min(tolerance, EXACT) * size
-    missed, steps = hold(
-        held, solved, joints, chain.parent[0], target, near_enough, tolerance * size
-    )
-    rotations = [_beside(bone.rotation, bone.given) for bone in held]
+    effector = Effector(len(held) - 1, chain.links[-1].arm, target)
+    figure = Figure(held, [effector], chain.parent[0], joints[0])
+    starts = [follow(held, joints, chain.parent[0]), solved, list(chain.rotations)]
+    starts.append([NO_TURN] * len(held))
+    missed, steps = hold(figure, starts, near_enough, tolerance * size)
+    rotations = [quat_beside(bone.rotation, bone.given) for bone in held]
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
     state: State = posture.state  # By softness it may be none the less out of reach.
     if missed > tolerance * size:
@@ -90,14 +93,6 @@ def _limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
         solution.aim,
     )
     return Posture(numbers, tip, state, posture.goal, settled)
-
-
-def _beside(rotation: Quat, other: Quat) -> Quat:
-    """Return the rotation by the one of its two quaternions that is nearer to another one."""
-    w, x, y, z = rotation
-    if w * other[0] + x * other[1] + y * other[2] + z * other[3] < 0.0:
-        return (-w, -x, -y, -z)
-    return rotation
 
 
 def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, Vec, float]:

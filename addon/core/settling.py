@@ -3,8 +3,9 @@
 from math import acos, atan2, sqrt
 from typing import Final, final
 
-from .bones import Bone, inherited_axes, turned_axes
+from .bones import Bone, Local, inherited_axes, turned_axes
 from .limits import Hinge, Limit
+from .system import System
 from .vectors import (
     NO_TURN,
     ORIGIN,
@@ -19,7 +20,6 @@ from .vectors import (
     mat_apply,
     mat_direction_before,
     mat_solved,
-    mat_symmetric_solved,
     quat_about,
     quat_between,
     quat_mix,
@@ -54,20 +54,24 @@ where the target is out of the limits, and the nearest pose is wanted."""
 
 @final
 class Held:
-    """A bone of a chain with limits, and where it is while they are kept.
+    """A bone whose limits are kept, and where it is while they are.
 
     Attributes:
         bone: What Edit Mode fixes of it.
         given: The FK input's rotation.
         scale: The FK input's scale.
-        arm: The next bone's head, or the tip, in the space of the posed bone.
+        parent: The place of its parent among the bones, before its own; -1 of the first one.
+        at: Its head in the space of the posed parent.
+        arm: What a bone with one joint to carry points at it with, in the space of the posed bone.
         limit: What it allows, if it is limited.
         ease: How readily it leaves the FK input: 1 without stiffness, 0 if it never does.
+        moves: The effectors that it carries, directly or not.
         rotation: Its local rotation.
         tried: The same after the step that is being made.
         head: Where its head stands.
         axes: The inherited axes, in which the rotation acts.
-        lever: The way from the head to the tip, in these axes.
+        posed: Its axes as they stand, with the scale.
+        levers: The way from the head to each effector that it moves, in the inherited axes.
         turn: What it turns by in the step that is being made, as a rotation vector.
         edges: The normals of its limit where it is (see `Limit.normals`).
         held: Which of these it is held at, a bit for each.
@@ -76,6 +80,7 @@ class Held:
 
     __slots__ = (
         "arm",
+        "at",
         "axes",
         "bone",
         "ease",
@@ -83,8 +88,11 @@ class Held:
         "given",
         "head",
         "held",
-        "lever",
+        "levers",
         "limit",
+        "moves",
+        "parent",
+        "posed",
         "rotation",
         "scale",
         "tried",
@@ -94,33 +102,48 @@ class Held:
     bone: Bone
     given: Quat
     scale: Vec
+    parent: int
+    at: Vec
     arm: Vec
     limit: Limit | None
     ease: float
+    moves: list[int]
     rotation: Quat
     tried: Quat
     head: Vec
     axes: Mat3
-    lever: Vec
+    posed: Mat3
+    levers: list[Vec]
     turn: Vec
     edges: list[Vec]
     held: int
     walls: list[Vec]
 
     def __init__(
-        self, bone: Bone, given: Quat, scale: Vec, arm: Vec, limit: Limit | None, ease: float
+        self,
+        bone: Bone,
+        local: Local,
+        parent: int,
+        at: Vec,
+        arm: Vec,
+        limit: Limit | None,
+        ease: float,
     ) -> None:
         self.bone = bone
-        self.given = given
-        self.scale = scale
+        self.given = local.rotation
+        self.scale = local.scale
+        self.parent = parent
+        self.at = at
         self.arm = arm
         self.limit = limit
         self.ease = ease
-        self.rotation = given
-        self.tried = given
+        self.moves = []
+        self.rotation = local.rotation
+        self.tried = local.rotation
         self.head = ORIGIN
         self.axes = bone.rest
-        self.lever = ORIGIN
+        self.posed = bone.rest
+        self.levers = []
         self.turn = ORIGIN
         self.edges = []
         self.held = 0
@@ -137,100 +160,242 @@ class Held:
         return abs(_cosine(rotation, self.allowed(rotation))) > 1.0 - KEPT
 
 
+@final
+class Effector:
+    """A point of a bone, and where it is wanted, in armature space.
+
+    Attributes:
+        bone: The place of the bone among the others.
+        point: The point in the space of the posed bone.
+        target: Where it is wanted.
+        pull: How much a gap counts: the square root of the weight.
+        place: Where it is.
+        gap: The way from there to the target, times the pull.
+        force: What the step that is being made pulls it with.
+    """
+
+    __slots__ = ("bone", "force", "gap", "place", "point", "pull", "target")
+    bone: int
+    point: Vec
+    target: Vec
+    pull: float
+    place: Vec
+    gap: Vec
+    force: Vec
+
+    def __init__(self, bone: int, point: Vec, target: Vec, pull: float = 1.0) -> None:
+        self.bone = bone
+        self.point = point
+        self.target = target
+        self.pull = pull
+        self.place = ORIGIN
+        self.gap = ORIGIN
+        self.force = ORIGIN
+
+
+@final
+class Figure:
+    """Bones that hang together, and the effectors that they bring to their targets.
+
+    Attributes:
+        bones: Each after its parent.
+        effectors: At least one.
+        parent: The axes of the first bone's parent.
+        root: Where the head of the first bone stands.
+        root_ease: How readily the root moves: by so much where a bone turns by a radian.
+        reach: The length of the longest way to an effector.
+    """
+
+    __slots__ = ("bones", "effectors", "parent", "reach", "root", "root_ease", "tried_root")
+    bones: list[Held]
+    effectors: list[Effector]
+    parent: Mat3
+    root: Vec
+    root_ease: float
+    reach: float
+    tried_root: Vec
+
+    def __init__(
+        self,
+        bones: list[Held],
+        effectors: list[Effector],
+        parent: Mat3,
+        root: Vec,
+        root_weight: float = 0.0,
+    ) -> None:
+        """Find out which bones carry which effector."""
+        self.bones = bones
+        self.effectors = effectors
+        self.parent = parent
+        self.root = root
+        self.tried_root = root
+        for bone in bones:
+            bone.moves = []
+        self.reach = 0.0
+        for number, effector in enumerate(effectors):
+            i = effector.bone
+            reach = length(times(effector.point, bones[i].scale))
+            while i >= 0:
+                bone = bones[i]
+                bone.moves.append(number)
+                i = bone.parent
+                if i >= 0:
+                    reach += length(times(bone.at, bones[i].scale))
+            self.reach = max(self.reach, reach)
+        for bone in bones:
+            bone.levers = [ORIGIN] * len(bone.moves)
+        self.root_ease = root_weight * self.reach
+
+    def place(self) -> float:
+        """Set where everything stands under the bones' rotations; return what is missed.
+
+        That is the root of the sum of the squared gaps, each times the effector's weight.
+        """
+        for bone in self.bones:
+            axes, head = self.parent, self.root
+            if bone.parent >= 0:
+                parent = self.bones[bone.parent]
+                axes, head = parent.posed, add(parent.head, mat_apply(parent.posed, bone.at))
+            inherited, post_scale = inherited_axes(bone.bone, axes)
+            bone.axes = inherited
+            bone.head = head
+            bone.posed = turned_axes(inherited, bone.rotation, bone.scale, post_scale)
+        missed = 0.0
+        for effector in self.effectors:
+            bone = self.bones[effector.bone]
+            effector.place = add(bone.head, mat_apply(bone.posed, effector.point))
+            gap = scaled(sub(effector.target, effector.place), effector.pull)
+            effector.gap = gap
+            missed += dot(gap, gap)
+        for bone in self.bones:
+            for i, number in enumerate(bone.moves):
+                # As the inherited axes see it, even if they are sheared.
+                way = sub(self.effectors[number].place, bone.head)
+                bone.levers[i] = mat_solved(bone.axes, way)
+        return sqrt(missed)
+
+    def rotations(self) -> list[Quat]:
+        """Return the rotations of the bones."""
+        return [bone.rotation for bone in self.bones]
+
+
 def hold(
-    bones: list[Held],
-    solved: list[Quat],
-    joints: list[Vec],
-    parent: Mat3,
-    target: Vec,
-    near_enough: float,
-    tolerance: float,
+    figure: Figure, starts: list[list[Quat]], near_enough: float, tolerance: float
 ) -> tuple[float, int]:
-    """Bring a solved chain into its limits, with the tip as near to the target as they allow.
+    """Bring bones into their limits, with the effectors as near to their targets as these allow.
 
     The positions that were solved are a good place to start from, but may lie in another valley
-    than the answer. If it is not found from there, the pose of the FK input, the rest pose, and
-    then poses spread over what the limits allow are tried as well, always the same ones.
+    than the answer. If it is not found from any of the given starts, poses spread over what the
+    limits allow are tried as well, always the same ones.
 
     Args:
-        bones: From the root on; their ``rotation`` is set.
-        solved: The local rotations that bring the joints to their solved positions.
-        joints: These positions, from the root to the tip.
-        parent: The axes of the root bone's parent.
-        target: In the same space as the joints.
-        near_enough: The distance from tip to target at which it stops.
-        tolerance: The distance from which on no other start is tried.
+        figure: Its rotations, and its root if that is free, are set.
+        starts: Local rotations of all bones, the most promising ones first.
+        near_enough: What may be missed where it stops.
+        tolerance: What may be missed without another start being tried.
 
     Returns:
-        The distance that is left, and the steps that were made.
+        What is missed, and the steps that were made.
     """
-    root = joints[0]
+    bones, root = figure.bones, figure.root
+    is_limited = any([bone.limit is not None for bone in bones])
     best: list[Quat] = []
+    best_root = root
     least = 0.0
     start = steps = 0
     while start == 0 or (least > tolerance and steps < ALL_STEPS):
-        if start == 0:
-            _follow(bones, joints, parent)
-        else:
-            for i, bone in enumerate(bones):
-                bone.rotation = _start(bone, solved[i], start, i)
-        missed, made = _settle(bones, parent, root, target, near_enough, STEPS, GAIN)
+        if start >= len(starts) and not is_limited:
+            break
+        figure.root = root
+        for i, bone in enumerate(bones):
+            if start < len(starts):
+                rotation = starts[start][i]
+            elif bone.limit is None:
+                rotation = starts[0][i]
+            else:
+                rotation = bone.limit.inside(_spread(start, i))
+            bone.rotation = bone.allowed(quat_mix(bone.given, rotation, bone.ease))
+        missed, made = _settle(figure, near_enough, STEPS, GAIN)
         steps += made
         if not best or missed < least:
             least = missed
-            best = [bone.rotation for bone in bones]
+            best, best_root = figure.rotations(), figure.root
         start += 1
+    figure.root = best_root
     for i, bone in enumerate(bones):
         bone.rotation = best[i]
     if least > tolerance:
-        least, made = _settle(bones, parent, root, target, near_enough, ALL_STEPS, LEAST_GAIN)
+        least, made = _settle(figure, near_enough, ALL_STEPS, LEAST_GAIN)
         steps += made
     return least, steps
 
 
-def _start(bone: Held, solved: Quat, start: int, index: int) -> Quat:
-    if start == 1:
-        rotation = solved
-    elif start == 2:
-        rotation = bone.given
-    elif start == 3:
-        rotation = NO_TURN
-    elif bone.limit is None:
-        rotation = solved
-    else:
-        # Places that are spread evenly: M. Roberts, “The unreasonable effectiveness of
-        # quasirandom sequences”, 2018, in three dimensions.
-        n = float(start + 7 * index)
-        rotation = bone.limit.inside(
-            ((n * 0.8191725134) % 1.0, (n * 0.6710436067) % 1.0, (n * 0.5497004779) % 1.0)
-        )
-    return bone.allowed(quat_mix(bone.given, rotation, bone.ease))
+def _spread(start: int, index: int) -> Vec:
+    """Return numbers from 0 to 1 that are spread evenly over the starts and the bones.
+
+    M. Roberts, “The unreasonable effectiveness of quasirandom sequences”, 2018, in three
+    dimensions.
+    """
+    n = float(start + 7 * index)
+    return (n * 0.8191725134) % 1.0, (n * 0.6710436067) % 1.0, (n * 0.5497004779) % 1.0
 
 
-def _follow(bones: list[Held], joints: list[Vec], parent: Mat3) -> None:
-    """Point the bones at the solved joints as far as they may, each from where it really is.
+def follow(bones: list[Held], joints: list[Vec], parent: Mat3) -> list[Quat]:
+    """Return the rotations that point a chain at solved joints as far as its limits allow.
+
+    Args:
+        bones: The chain, from the root on.
+        joints: The heads of the bones, and the tip.
+        parent: The axes of the root bone's parent.
+    """
+    axes = parent
+    rotations: list[Quat] = []
+    for i, bone in enumerate(bones):
+        inherited, post_scale = inherited_axes(bone.bone, axes)
+        way = sub(joints[i + 1], joints[i])
+        if i + 1 < len(bones):
+            beyond = sub(joints[i + 2], joints[i + 1])
+            rotation = pointed(bones, i, inherited, way, bones[i + 1], beyond)
+        else:
+            rotation = pointed(bones, i, inherited, way, None, ORIGIN)
+        rotations.append(rotation)
+        axes = turned_axes(inherited, rotation, bone.scale, post_scale)
+    return rotations
+
+
+def pointed(
+    bones: list[Held], index: int, inherited: Mat3, way: Vec, child: Held | None, beyond: Vec
+) -> Quat:
+    """Return the rotation that points a bone the way, as far as its limit allows.
 
     A bone that carries a hinge is twisted first, so that the hinge can bend to the side to which
     the solved joints do. A hinge that nothing can twist has no use for the solved positions, which
-    know nothing of its axis: it starts from the FK input.
+    know nothing of its axis: it keeps the FK input.
+
+    Args:
+        bones: All bones.
+        index: The place of the bone among them.
+        inherited: The axes in which its rotation acts.
+        way: From its head to where its arm should end.
+        child: The bone that begins there, if there is just one.
+        beyond: The way that this one goes on.
     """
-    axes = parent
-    for i, bone in enumerate(bones):
-        inherited, post_scale = inherited_axes(bone.bone, axes)
-        to_joint = sub(joints[i + 1], joints[i])
-        start = quat_turn(bone.given, times(bone.arm, bone.scale))
-        aim = mat_direction_before(inherited, to_joint)
-        rotation = quat_product(quat_between(start, aim, (1.0, 0.0, 0.0)), bone.given)
-        limit = None if i + 1 == len(bones) else bones[i + 1].limit
-        if isinstance(bone.limit, Hinge):
-            if i == 0 or isinstance(bones[i - 1].limit, Hinge):
-                rotation = bone.given
-        elif isinstance(limit, Hinge):
-            beyond = sub(joints[i + 2], joints[i + 1])
-            way = mat_direction_before(inherited, beyond)
-            rotation = _twisted(rotation, way, bone, bones[i + 1], limit)
-        bone.rotation = bone.allowed(quat_mix(bone.given, rotation, bone.ease))
-        axes = turned_axes(inherited, bone.rotation, bone.scale, post_scale)
+    bone = bones[index]
+    rotation = swung(bone, inherited, way)
+    if isinstance(bone.limit, Hinge):
+        if bone.parent < 0 or isinstance(bones[bone.parent].limit, Hinge):
+            rotation = bone.given
+    elif child is not None and isinstance(child.limit, Hinge):
+        onward = mat_direction_before(inherited, beyond)
+        rotation = _twisted(rotation, onward, bone, child, child.limit)
+    return bone.allowed(quat_mix(bone.given, rotation, bone.ease))
+
+
+def swung(bone: Held, inherited: Mat3, way: Vec) -> Quat:
+    """Return the FK input's rotation, swung by the least turn so that the arm points the way."""
+    start = quat_turn(bone.given, times(bone.arm, bone.scale))
+    aim = mat_direction_before(inherited, way)
+    return quat_product(quat_between(start, aim, (1.0, 0.0, 0.0)), bone.given)
 
 
 def _twisted(rotation: Quat, way: Vec, bone: Held, child: Held, hinge: Hinge) -> Quat:
@@ -269,100 +434,78 @@ def _twisted(rotation: Quat, way: Vec, bone: Held, child: Held, hinge: Hinge) ->
     return quat_product(rotation, quat_about(along, twist))
 
 
-def _settle(
-    bones: list[Held],
-    parent: Mat3,
-    root: Vec,
-    target: Vec,
-    near_enough: float,
-    most: int,
-    least_gain: float,
-) -> tuple[float, int]:
-    """Turn bones that are within their limits until the tip is as near as it gets from there.
+def _settle(figure: Figure, near_enough: float, most: int, least_gain: float) -> tuple[float, int]:
+    """Turn bones that are within their limits until the effectors are as near as they get.
 
-    Levenberg–Marquardt on the local rotations: each step is the least turn, damped, that closes
-    the gap to first order. A joint that runs into its limit is held back in that direction, and
-    the others make up for it in the same step.
+    Levenberg–Marquardt on the local rotations, and on the root's place if it is free: each step is
+    the least motion, damped, that closes the gaps to first order. A joint that runs into its limit
+    is held back in that direction, and the others make up for it in the same step.
 
     Returns:
-        The distance that is left, and the steps that were made.
+        What is missed then, and the steps that were made.
     """
-    tip = _placed(bones, parent, root)
-    gap = sub(target, tip)
-    missed = length(gap)
-    reach = 0.0
-    for bone in bones:
-        reach += length(times(bone.arm, bone.scale))
-    unit_damping = reach * reach
+    missed = figure.place()
+    unit_damping = figure.reach * figure.reach
     damping = 1e-3
     steps = 0
     while steps < most and missed > near_enough:
         steps += 1
-        expected = missed - _step(bones, gap, damping * unit_damping)
+        expected = missed - _step(figure, damping * unit_damping)
         if expected < least_gain * missed:
             break
-        for bone in bones:
-            bone.rotation, bone.tried = bone.tried, bone.rotation
-        tip = _placed(bones, parent, root)
-        now = length(sub(target, tip))
+        _swap(figure)
+        now = figure.place()
         is_good = missed - now > 0.25 * expected
         if now < missed:
-            gap, missed = sub(target, tip), now
+            missed = now
         else:
-            for bone in bones:
-                bone.rotation = bone.tried
-            _placed(bones, parent, root)
+            _swap(figure)
+            figure.place()
         damping = max(damping * 0.2, 1e-9) if is_good else damping * 6.0
     return missed, steps
 
 
-def _placed(bones: list[Held], parent: Mat3, root: Vec) -> Vec:
-    """Set where the bones stand under their rotations, and return where the tip is."""
-    axes, head = parent, root
-    for bone in bones:
-        inherited, post_scale = inherited_axes(bone.bone, axes)
-        bone.axes = inherited
-        bone.head = head
-        axes = turned_axes(inherited, bone.rotation, bone.scale, post_scale)
-        head = add(head, mat_apply(axes, bone.arm))
-    for bone in bones:
-        # As the inherited axes see it, even if they are sheared.
-        bone.lever = mat_solved(bone.axes, sub(head, bone.head))
-    return head
+def _swap(figure: Figure) -> None:
+    """Let what a step has found, and what there is, change places."""
+    figure.root, figure.tried_root = figure.tried_root, figure.root
+    for bone in figure.bones:
+        bone.rotation, bone.tried = bone.tried, bone.rotation
 
 
-def _step(bones: list[Held], gap: Vec, damping: float) -> float:
-    """Find the damped least turns that close the gap, none of them out of a limit.
+def _step(figure: Figure, damping: float) -> float:
+    """Find the damped least motion that closes the gaps, no bone of it out of its limit.
 
-    With the motions of the tip that unit turns cause as the columns of J, the turns are
-    Jᵀ p with the pull p = (J Jᵀ + damping)⁻¹ gap. A bone that is at the end of its limit and is
-    pulled out of it has no turn in that direction. Which these are follows from the pull, which
-    follows from them: they are looked for in turns.
+    With the motions of the effectors that unit turns cause as the columns of J, the turns are
+    Jᵀ f with the forces f = (J Jᵀ + damping)⁻¹ gaps. A bone that is at the end of its limit and is
+    pulled out of it has no turn in that direction. Which these are follows from the forces, which
+    follow from them: they are looked for in turns.
 
     Returns:
-        What is left of the gap then, to first order: damping · p.
+        What is missed then, to first order: damping · |f|.
     """
+    bones, effectors = figure.bones, figure.effectors
     for bone in bones:
         bone.walls = []
         bone.edges = [] if bone.limit is None else bone.limit.normals(bone.rotation)
         bone.held = 0
-    pull = ORIGIN
+    left = 0.0
     for _ in range(ROUNDS):
-        xx = yy = zz = damping
-        xy = xz = yz = 0.0
+        system = System(len(effectors), damping)
         for bone in bones:
             for axis in _free_axes(bone):
-                x, y, z = mat_apply(bone.axes, cross(axis, bone.lever))
-                xx += x * x
-                yy += y * y
-                zz += z * z
-                xy += x * y
-                xz += x * z
-                yz += y * z
-        pull = mat_symmetric_solved((xx, yy, zz), (xy, xz, yz), gap)
+                for i, number in enumerate(bone.moves):
+                    motion = mat_apply(bone.axes, cross(axis, bone.levers[i]))
+                    system.motions[number] = scaled(motion, effectors[number].pull)
+                system.add(bone.moves)
+        _add_root(figure, system)
+        forces = system.solved([effector.gap for effector in effectors])
+        left = 0.0
+        for effector, force in zip(effectors, forces, strict=True):
+            left += dot(force, force)
+            effector.force = scaled(force, effector.pull)
         has_changed = False
         for bone in bones:
-            has_changed = _pulled(bone, pull) or has_changed
+            has_changed = _pulled(bone, effectors) or has_changed
         if not has_changed:
             break
     for bone in bones:
@@ -371,7 +514,25 @@ def _step(bones: list[Held], gap: Vec, damping: float) -> float:
         turn = scaled(bone.turn, 1.0 / angle) if angle > 1.0 else bone.turn
         turned = quat_unit(quat_product(quat_turned_by(turn), bone.rotation))
         bone.tried = bone.allowed(turned)
-    return damping * length(pull)
+    figure.tried_root = add(figure.root, _root_motion(figure))
+    return damping * sqrt(left)
+
+
+def _add_root(figure: Figure, system: System) -> None:
+    """Add what the three motions of a free root do, which carries everything with it."""
+    if figure.root_ease == 0.0:
+        return
+    for axis in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)):
+        for number, effector in enumerate(figure.effectors):
+            system.motions[number] = scaled(axis, figure.root_ease * effector.pull)
+        system.add(list(range(len(figure.effectors))))
+
+
+def _root_motion(figure: Figure) -> Vec:
+    pull = ORIGIN
+    for effector in figure.effectors:
+        pull = add(pull, effector.force)
+    return scaled(pull, figure.root_ease * figure.root_ease)
 
 
 def _free_axes(bone: Held) -> list[Vec]:
@@ -389,16 +550,20 @@ def _free_axes(bone: Held) -> list[Vec]:
     return []
 
 
-def _pulled(bone: Held, pull: Vec) -> bool:
-    """Set by what a bone turns under a pull; return whether other ends of its limit hold it."""
-    # Jᵀ p: the bone's axes, transposed, take the pull to where the lever is.
-    m, (px, py, pz) = bone.axes, pull
-    local = (
-        m[0] * px + m[3] * py + m[6] * pz,
-        m[1] * px + m[4] * py + m[7] * pz,
-        m[2] * px + m[5] * py + m[8] * pz,
-    )
-    turn = scaled(cross(bone.lever, local), bone.ease * bone.ease)
+def _pulled(bone: Held, effectors: list[Effector]) -> bool:
+    """Set by what the forces turn a bone; return whether other ends of its limit hold it."""
+    m = bone.axes
+    turn = ORIGIN
+    for i, number in enumerate(bone.moves):
+        # Jᵀ f: the bone's axes, transposed, take the force to where the lever is.
+        px, py, pz = effectors[number].force
+        local = (
+            m[0] * px + m[3] * py + m[6] * pz,
+            m[1] * px + m[4] * py + m[7] * pz,
+            m[2] * px + m[5] * py + m[8] * pz,
+        )
+        turn = add(turn, cross(bone.levers[i], local))
+    turn = scaled(turn, bone.ease * bone.ease)
     if isinstance(bone.limit, Hinge):
         turn = scaled(bone.limit.axis, dot(bone.limit.axis, turn))
     walls: list[Vec] = []

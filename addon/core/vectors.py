@@ -165,6 +165,14 @@ def quat_between(a: Vec, b: Vec, half_turn_axis: Vec) -> Quat:
     return (0.0, axis[0], axis[1], axis[2])
 
 
+def quat_beside(rotation: Quat, other: Quat) -> Quat:
+    """Return the rotation by the one of its two quaternions that is nearer to another one."""
+    w, x, y, z = rotation
+    if w * other[0] + x * other[1] + y * other[2] + z * other[3] < 0.0:
+        return (-w, -x, -y, -z)
+    return rotation
+
+
 def quat_mix(a: Quat, b: Quat, share: float) -> Quat:
     """Return the rotation ``share`` of the way from a to b, the short way (slerp)."""
     cosine = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]

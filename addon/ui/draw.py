@@ -9,6 +9,7 @@ import bpy
 
 from ..binding.access import settings
 from ..binding.editing import active_constraint
+from ..binding.plan import partners
 from ..binding.properties import FabrikConstraint
 
 Layout = Any
@@ -26,6 +27,7 @@ HOW_TO = (
     "Select a target and then, in Pose Mode, the tip bone of a chain, and press +. "
     "With no target selected, one is made at the tip."
 )
+SHARED = "Shares bones with {}: they are solved together, by their weights."
 LOCK = "To render safely, turn on:"
 
 
@@ -37,7 +39,11 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
     if item is None:
         draw_sentence(layout, context, HOW_TO)
         return
-    _draw_report(layout.box().column(), context, item)
+    report = layout.box().column()
+    _draw_report(report, context, item)
+    names = partners(armature, settings(armature).active_index)
+    if names:
+        draw_sentence(report, context, SHARED.format(" and ".join(f"“{name}”" for name in names)))
     layout.use_property_split = True
     layout.prop(item, "influence")
     for title, draw in GROUPS:

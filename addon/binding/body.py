@@ -1,0 +1,179 @@
+"""Chains that share bones, or whose root is free: read from Blender and solved together."""
+
+from __future__ import annotations
+
+from math import dist, isfinite
+from typing import NamedTuple, cast
+
+from ..core import (
+    WHOLE,
+    BodyInput,
+    BodyPosture,
+    ChainInput,
+    Frame,
+    Limit,
+    Member,
+    Outcome,
+    Posture,
+    Pull,
+    point_in,
+    pose_body,
+    seen_from,
+)
+from .body_plan import BodyPlan
+from .chain_plan import OFF, Answer, ChainPlan, ProblemError, Report, rest_bend
+from .explain import LIMITED, explanation, reported
+from .pose import Pose
+from .read import Snapshot
+from .task import SOLVER_NAMES, Task, goal_of, infinite, read, tip_of, undone_world
+
+
+class BodyTask(NamedTuple):
+    """All that the solution of a body depends on, to the last bit.
+
+    Attributes:
+        parent: The frame of the first bone's parent, in armature space.
+        channels: What `Pose.bits_of` tells of the bones.
+        tasks: What each chain is to do, or what it reports instead.
+    """
+
+    parent: Frame
+    channels: tuple[object, ...]
+    tasks: tuple[Task | Report, ...]
+
+
+def read_body(moment: Snapshot, body: BodyPlan) -> BodyTask:
+    """Return what is to be solved for the chains of a body."""
+    pose = moment.poses[body.rig.uid]
+    parent = WHOLE if body.root_parent < 0 else moment.frame(body.rig, body.root_parent)
+    tasks = tuple(_member_task(moment, chain) for chain in body.chains)
+    return BodyTask(parent, pose.bits_of(body.runs, -1), tasks)
+
+
+def _member_task(moment: Snapshot, chain: ChainPlan) -> Task | Report:
+    try:
+        task = read(moment, chain)
+        if task is None:
+            return Report("DISABLED")
+        places = (*task.target, *(task.pole or ()))
+        if not all(isfinite(number) for number in places):
+            pose = moment.poses[chain.rig.uid]
+            raise infinite(chain, task, undone_world(pose, task.world))
+    except ProblemError as problem:
+        return Report("INVALID", message=str(problem))
+    return task
+
+
+def body_answer(body: BodyPlan, pose: Pose, task: BodyTask) -> Answer:
+    """Return the solution of a body.
+
+    Raises:
+        ProblemError: If a number that went in is not finite, or too large to reckon with.
+    """
+    solved = [i for i, own in enumerate(task.tasks) if isinstance(own, Task)]
+    if not solved:
+        return Answer(task, (), (), tuple(own for own in task.tasks if isinstance(own, Report)))
+    posture = _solve(body, pose, task)
+    bones = {bone for i in solved for bone in body.chains[i].bones}
+    places = [place for place, bone in enumerate(body.bones) if bone in bones]
+    rotations = [number for place in places for number in posture.rotations[place]]
+    reports = tuple(_report(body, i, task, posture) for i in range(len(body.chains)))
+    return Answer(task, [body.bones[place] for place in places], rotations, reports)
+
+
+def _solve(body: BodyPlan, pose: Pose, task: BodyTask) -> BodyPosture:
+    pulls: list[Pull | None] = []
+    try:
+        for chain, own in zip(body.chains, task.tasks, strict=True):
+            pulls.append(_pull(body, chain, pose, own) if isinstance(own, Task) else None)
+        return pose_body(_input_of(body, pose, task), pulls)
+    except (ValueError, ArithmeticError):
+        own = next(own for own in task.tasks if isinstance(own, Task))
+        raise infinite(body.chains[0], own, undone_world(pose, own.world)) from None
+
+
+def _pull(body: BodyPlan, chain: ChainPlan, pose: Pose, task: Task) -> Pull:
+    settings = task.settings
+    is_free = chain.is_root_free and chain.bones[0] == body.bones[0]
+    return Pull(
+        seen_from(undone_world(pose, task.world), goal_of(task)),
+        SOLVER_NAMES[settings.solver],
+        settings.iterations,
+        settings.tolerance,
+        settings.influence,
+        settings.weight,
+        min(max(settings.root_weight, 0.0), 1.0) if is_free else 0.0,
+    )
+
+
+def _input_of(body: BodyPlan, pose: Pose, task: BodyTask) -> BodyInput:
+    places = {bone: place for place, bone in enumerate(body.bones)}
+    limits: list[Limit | None] = [None] * len(places)
+    stiffness = [0.0] * len(places)
+    members: list[Member] = []
+    for chain, own in zip(body.chains, task.tasks, strict=True):
+        bones = [places[bone] for bone in chain.bones]
+        bends = [rest_bend(chain, start) for start in range(len(bones))]
+        members.append(Member(bones, tip_of(chain, pose), bends))
+        if isinstance(own, Task):
+            for place, limit, stiff in zip(
+                bones, *chain.joints.now(own.given.joints), strict=False
+            ):
+                limits[place], stiffness[place] = limit, stiff
+    return BodyInput(
+        [body.rig.bone(bone) for bone in body.bones],
+        [pose.posed_local(bone) for bone in body.bones],
+        [places.get(body.rig.parents[bone], -1) for bone in body.bones],
+        task.parent,
+        members,
+        limits,
+        stiffness,
+    )
+
+
+def _report(body: BodyPlan, i: int, task: BodyTask, posture: BodyPosture) -> Report:
+    chain, own, outcome = body.chains[i], task.tasks[i], posture.outcomes[i]
+    if isinstance(own, Report) or outcome is None:
+        return cast(Report, own)
+    error = dist(point_in(own.world, outcome.tip), own.target)
+    return reported(
+        outcome.state, error, outcome.sweeps, chain.note or _why(body, i, task, outcome)
+    )
+
+
+def _why(body: BodyPlan, i: int, task: BodyTask, outcome: Outcome) -> str:
+    """Return why a chain of a body is not on its target; empty if it is."""
+    if outcome.state == "REACHED":
+        return ""
+    others = [
+        f"“{chain.name}”"
+        for chain, own in zip(body.chains, task.tasks, strict=True)
+        if isinstance(own, Task) and chain is not body.chains[i]
+    ]
+    if outcome.posture is not None and (outcome.state == "LIMITED" or not others):
+        return explanation(outcome.posture)
+    if outcome.state == "LIMITED":
+        return LIMITED
+    return (
+        f"It shares bones with {' and '.join(others)}, and not all can arrive: raise its Weight, "
+        "or move a target"
+    )
+
+
+def present_member(
+    moment: Snapshot, body: BodyPlan, pose: Pose, item: int
+) -> tuple[ChainInput, Posture, Frame]:
+    """Solve one constraint of a body (see `evaluate.present`).
+
+    Raises:
+        ProblemError: If the constraint is off, cannot work, or has no bones of its own.
+    """
+    task = read_body(moment, body)
+    place = body.items.index(item)
+    own = task.tasks[place]
+    if isinstance(own, Report):
+        raise ProblemError(own.message or OFF)
+    outcome = _solve(body, pose, task).outcomes[place]
+    if outcome is None or outcome.given is None or outcome.posture is None:
+        raise ProblemError("Other constraints share all its bones: none of them bends for it alone")
+    return outcome.given, outcome.posture, own.world

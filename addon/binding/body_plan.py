@@ -1,0 +1,51 @@
+"""What is solved at once: a chain, or a body of chains that share bones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .chain_plan import Answer, ChainPlan
+from .rotation import Run, runs_of
+from .skeleton import Skeleton
+
+
+@dataclass(eq=False, slots=True)
+class BodyPlan:
+    """Chains of an armature that are solved together.
+
+    Attributes:
+        chains: In the list's order.
+        rig: The armature.
+        items: The indices of the constraints.
+        bones: All bones, each after its parent.
+        runs: The same as runs of neighbours.
+        root_parent: The bone that carries the first one, -1 if none does.
+        last: What was solved in the last update.
+        answers: What was solved, by frame.
+    """
+
+    chains: list[ChainPlan]
+    rig: Skeleton = field(init=False)
+    items: tuple[int, ...] = field(init=False)
+    bones: list[int] = field(init=False)
+    runs: list[Run] = field(init=False)
+    root_parent: int = field(init=False)
+    last: Answer | None = None
+    answers: dict[float, Answer] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Put the bones of the chains together."""
+        self.rig = self.chains[0].rig
+        self.items = tuple(chain.item for chain in self.chains)
+        every = {bone for chain in self.chains for bone in chain.bones}
+        self.bones = sorted(every, key=lambda bone: len(self.rig.chain_up(bone)))
+        self.runs = runs_of(self.bones)
+        self.root_parent = self.rig.parents[self.bones[0]]
+
+
+Unit = ChainPlan | BodyPlan
+
+
+def chains_of(unit: Unit) -> list[ChainPlan]:
+    """Return the chains of a unit."""
+    return [unit] if isinstance(unit, ChainPlan) else unit.chains

@@ -1,0 +1,35 @@
+"""What the constraints say of how they did."""
+
+from __future__ import annotations
+
+from math import dist
+
+from ..core import Posture
+from .chain_plan import Report
+
+LIMITED = "The limits of the joints keep the tip from the target: widen them, or move the target"
+
+
+def reported(state: str, error: float, sweeps: int, message: str) -> Report:
+    """Return a report, with the error to a micrometre.
+
+    What is below that differs from frame to frame, and means nothing.
+    """
+    return Report(state, round(error, 6), sweeps, message)
+
+
+def explanation(posture: Posture) -> str:
+    """Return why the tip is not on the target, and what to do; empty if it is."""
+    if posture.state == "REACHED":
+        return ""
+    solution = posture.solution
+    if posture.state == "LIMITED":
+        return LIMITED
+    if dist(solution.aimed_at(), posture.goal.target) > solution.residual * 0.5:
+        return "Softness keeps the tip back near full reach: lower it to arrive"
+    if solution.in_reach:
+        return f"Not there yet after {solution.sweeps} sweeps: raise Iterations or Tolerance"
+    joints = solution.joints
+    if dist(posture.goal.target, joints[0]) > dist(joints[-1], joints[0]):
+        return "The target is farther away than the chain is long"
+    return "The target is nearer to the root than the chain can fold"

@@ -1,0 +1,431 @@
+"""Bodies: chains that share bones, or whose root is free, solved together.
+
+All bones are first brought, as one tree, to where every effector arrives, or to the weighted mean
+of what they want: FABRIK finds the shape, `hold` lands it within the joints' limits. What the
+chains share then stays; the rest of each chain, which is its own, is solved from there as any
+chain is, with its own solver, pole and tip.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import sqrt
+from typing import final
+
+from .bones import Bone, Local, head_in_parent, inherited_axes, turned_axes
+from .chain import Goal, State, in_space
+from .frames import Frame, point_in
+from .landing import EXACT
+from .limits import Limit
+from .pose import pose_chain
+from .posture import Z_AXIS, ChainInput, Posture
+from .reach import distance_to
+from .settling import Effector, Figure, Held, hold
+from .tree import shape
+from .vectors import (
+    NO_TURN,
+    ORIGIN,
+    Quat,
+    Vec,
+    add,
+    mat_apply,
+    mat_product,
+    mat_solved,
+    mix,
+    quat_beside,
+    quat_mix,
+    sub,
+)
+
+
+@final
+class Member:
+    """One chain of a body.
+
+    Attributes:
+        bones: The places of its bones among those of the body, root first.
+        tip: Position of the tip in the space of the last bone's posed axes.
+        rest_bends: For each bone the `ChainInput.rest_bend` of the chain from there on.
+    """
+
+    __slots__ = ("bones", "rest_bends", "tip")
+    bones: list[int]
+    tip: Vec
+    rest_bends: Sequence[Vec | None]
+
+    def __init__(self, bones: list[int], tip: Vec, rest_bends: Sequence[Vec | None]) -> None:
+        self.bones = bones
+        self.tip = tip
+        self.rest_bends = rest_bends
+
+
+@final
+class Pull:
+    """What a chain of a body is to do.
+
+    Attributes:
+        goal: Target and pole, in armature space.
+        solver: See `solve`; for the bones that are the chain's own.
+        iterations: See `solve`.
+        tolerance: See `solve`.
+        influence: See `pose_body`; more than 0.
+        weight: How much the gap to the target counts, against those of the others; more than 0.
+        root_weight: How readily the body's root follows, compared with bones that turn; 0 if it
+            stays where it is.
+    """
+
+    __slots__ = (
+        "goal",
+        "influence",
+        "iterations",
+        "root_weight",
+        "solver",
+        "tolerance",
+        "weight",
+    )
+    goal: Goal
+    solver: str
+    iterations: int
+    tolerance: float
+    influence: float
+    weight: float
+    root_weight: float
+
+    def __init__(
+        self,
+        goal: Goal,
+        solver: str = "FABRIK",
+        iterations: int = 20,
+        tolerance: float = 1e-4,
+        influence: float = 1.0,
+        weight: float = 1.0,
+        root_weight: float = 0.0,
+    ) -> None:
+        """Take what is wanted.
+
+        Raises:
+            ValueError: If influence or weight are not above 0, or the weight of the root below.
+        """
+        if not (0.0 < influence <= 1.0 and weight > 0.0):
+            raise ValueError("influence and weight must be above 0: leave the chain out instead")
+        if not 0.0 <= root_weight <= 1.0:
+            raise ValueError("the weight of the root must be from 0 to 1")
+        self.goal = goal
+        self.solver = solver
+        self.iterations = iterations
+        self.tolerance = tolerance
+        self.influence = influence
+        self.weight = weight
+        self.root_weight = root_weight
+
+
+@final
+class Outcome:
+    """How a chain of a body did.
+
+    Attributes:
+        state: See `Posture`.
+        sweeps: Sweeps and steps for the body, and for the chain's own bones.
+        tip: Position of the tip in armature space, in the end.
+        given: The chain's own bones under their FK input, on the solved body; None if it has none.
+        posture: How they were solved; None if there are none.
+    """
+
+    __slots__ = ("given", "posture", "state", "sweeps", "tip")
+    state: State
+    sweeps: int
+    tip: Vec
+    given: ChainInput | None
+    posture: Posture | None
+
+    def __init__(
+        self, state: State, sweeps: int, given: ChainInput | None, posture: Posture | None
+    ) -> None:
+        self.state = state
+        self.sweeps = sweeps
+        self.tip = ORIGIN
+        self.given = given
+        self.posture = posture
+
+
+@final
+class BodyPosture:
+    """A solved body.
+
+    Attributes:
+        rotations: The local rotation of each bone.
+        location: The location channel of the first bone.
+        outcomes: How each chain did; None where it was left out.
+    """
+
+    __slots__ = ("location", "outcomes", "rotations")
+    rotations: list[Quat]
+    location: Vec
+    outcomes: list[Outcome | None]
+
+    def __init__(
+        self, rotations: list[Quat], location: Vec, outcomes: list[Outcome | None]
+    ) -> None:
+        self.rotations = rotations
+        self.location = location
+        self.outcomes = outcomes
+
+
+@final
+class BodyInput:
+    """Bones that hang together, under their FK input, and the chains that pose them.
+
+    Attributes:
+        bones: Each after its parent.
+        locals: The FK input of each.
+        parents: The place of each bone's parent among them, -1 of the first.
+        frame: The frame of the first bone's parent.
+        members: The chains.
+        limits: What each bone allows.
+        stiffness: How much each bone resists leaving its FK input, from 0 to 1.
+    """
+
+    __slots__ = ("bones", "frame", "limits", "locals", "members", "parents", "stiffness")
+    bones: Sequence[Bone]
+    locals: Sequence[Local]
+    parents: Sequence[int]
+    frame: Frame
+    members: Sequence[Member]
+    limits: Sequence[Limit | None]
+    stiffness: Sequence[float]
+
+    def __init__(
+        self,
+        bones: Sequence[Bone],
+        locals_: Sequence[Local],
+        parents: Sequence[int],
+        frame: Frame,
+        members: Sequence[Member],
+        limits: Sequence[Limit | None] = (),
+        stiffness: Sequence[float] = (),
+    ) -> None:
+        """Take the FK input; limits and stiffness as in `ChainInput`."""
+        self.bones = bones
+        self.locals = locals_
+        self.parents = parents
+        self.frame = frame
+        self.members = members
+        self.limits = limits or [None] * len(bones)
+        self.stiffness = stiffness or [0.0] * len(bones)
+
+    def frames(self, rotations: Sequence[Quat], location: Vec) -> list[Frame]:
+        """Return where the bones stand, in armature space."""
+        frames: list[Frame] = []
+        for i, bone in enumerate(self.bones):
+            parent = self.frame if self.parents[i] < 0 else frames[self.parents[i]]
+            inherited, post_scale = inherited_axes(bone, parent[0])
+            axes = turned_axes(inherited, rotations[i], self.locals[i].scale, post_scale)
+            frames.append((axes, point_in(parent, head_in_parent(bone, self._local(i, location)))))
+        return frames
+
+    def chain(self, member: Member, start: int, frame: Frame, location: Vec) -> ChainInput:
+        """Return the bones of a chain from one of them on, carried by the given frame."""
+        own = member.bones[start:]
+        return ChainInput(
+            [self.bones[i] for i in own],
+            [self._local(i, location) for i in own],
+            member.tip,
+            frame,
+            member.rest_bends[start],
+            [self.limits[i] for i in own],
+            [self.stiffness[i] for i in own],
+        )
+
+    def _local(self, i: int, location: Vec) -> Local:
+        """Return the channels of a bone, the first one with another location."""
+        local = self.locals[i]
+        return local if i else Local(location, local.rotation, local.scale)
+
+
+def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
+    """Pose all chains of a body.
+
+    Influence mixes poses: a body in which a chain has an influence of 0.3 stands for three tenths
+    as it does with the chain, and for the rest as without it, so that nothing jumps where the
+    influence becomes 0 or 1. In all it is solved once for each influence that differs from the
+    others.
+
+    Args:
+        body: The bones and their FK input.
+        pulls: What each of the chains is to do, None for those that do nothing.
+
+    Raises:
+        ValueError: If a number is not finite, or a solver does not fit its chain.
+    """
+    rotations = [local.rotation for local in body.locals]
+    location = body.locals[0].location
+    outcomes: list[Outcome | None] = [None] * len(pulls)
+    steps = sorted({pull.influence for pull in pulls if pull is not None})
+    # From the FK input, which counts for what no influence reaches, to the layer of all chains.
+    done = 1.0 - steps[-1] if steps else 1.0
+    for i in range(len(steps) - 1, -1, -1):
+        share = steps[i] - (steps[i - 1] if i else 0.0)
+        active = [
+            number
+            for number, pull in enumerate(pulls)
+            if pull is not None and pull.influence >= steps[i]
+        ]
+        solved = _solved(body, pulls, active)
+        done += share
+        part = 1.0 if share == done else share / done
+        if part == 1.0:
+            rotations, location = solved.rotations, solved.location
+        else:
+            pairs = zip(rotations, solved.rotations, strict=True)
+            rotations = [quat_mix(before, now, part) for before, now in pairs]
+            location = mix(location, solved.location, part)
+        for number in active:
+            outcomes[number] = outcomes[number] or solved.outcomes[number]
+    frames = body.frames(rotations, location)
+    for member, outcome in zip(body.members, outcomes, strict=True):
+        if outcome is not None:
+            outcome.tip = point_in(frames[member.bones[-1]], member.tip)
+    return BodyPosture(rotations, location, outcomes)
+
+
+def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) -> BodyPosture:
+    """Pose the body by some of its chains, wholly."""
+    rotations = [local.rotation for local in body.locals]
+    location = body.locals[0].location
+    outcomes: list[Outcome | None] = [None] * len(pulls)
+    wanted = [(number, pull) for number in active if (pull := pulls[number]) is not None]
+    root_weight = max([pull.root_weight for _, pull in wanted])
+    shared: set[int] = set()
+    steps = 0
+    if len(wanted) > 1 or root_weight > 0.0:
+        figure, steps = _landed(body, wanted, root_weight)
+        rotations = [
+            quat_beside(bone.rotation, bone.given) if bone.moves else bone.given
+            for bone in figure.bones
+        ]
+        location = _moved(body, figure.root)
+        shared = _shared(body, [body.members[number] for number, _ in wanted])
+    frames = body.frames(rotations, location)
+    for number, pull in wanted:
+        member = body.members[number]
+        start = sum([i in shared for i in member.bones])
+        if start == len(member.bones):
+            outcomes[number] = _shared_outcome(body, member, pull, frames, steps)
+            continue
+        parent = body.parents[member.bones[start]]
+        frame = body.frame if parent < 0 else frames[parent]
+        given = body.chain(member, start, frame, location)
+        is_cut = pull.solver == "TWO_BONE" and len(given.links) != 2
+        solver = "FABRIK" if is_cut and start > 0 else pull.solver
+        posture = pose_chain(given, pull.goal, solver, pull.iterations, pull.tolerance)
+        for i, rotation in zip(member.bones[start:], posture.rotations, strict=True):
+            rotations[i] = rotation
+        sweeps = steps + posture.solution.sweeps
+        state = _judged(posture.state, body, member, pull, frames)
+        outcomes[number] = Outcome(state, sweeps, given, posture)
+    return BodyPosture(rotations, location, outcomes)
+
+
+def _landed(
+    body: BodyInput, wanted: Sequence[tuple[int, Pull]], root_weight: float
+) -> tuple[Figure, int]:
+    """Bring the whole tree to its targets; return it, and the steps that it took."""
+    heaviest = max([pull.weight for _, pull in wanted])
+    effectors: list[Effector] = []
+    for number, pull in wanted:
+        member = body.members[number]
+        weight = sqrt(pull.weight / heaviest)
+        target = in_space(pull.goal.target)
+        effectors.append(Effector(member.bones[-1], member.tip, target, weight))
+    root = point_in(body.frame, head_in_parent(body.bones[0], body.locals[0]))
+    held = _held(body, [body.members[number] for number, _ in wanted])
+    figure = Figure(held, effectors, body.frame[0], root, root_weight)
+    figure.place()
+    tolerance = min([pull.tolerance for _, pull in wanted])
+    lightest = min([effector.pull for effector in effectors])
+    starts: list[list[Quat]] = []
+    if figure.reach > 0.0:
+        iterations = max([pull.iterations for _, pull in wanted])
+        members = [body.members[number] for number, _ in wanted]
+        bends = [_bend(body, member, _shared(body, members)) for member in members]
+        starts.append(shape(figure, bends, iterations, tolerance))
+    if not starts or any([limit is not None for limit in body.limits]):
+        # Without limits there is but one valley, and another start only makes jumps.
+        starts += [[bone.given for bone in held], [NO_TURN] * len(held)]
+    size = lightest * figure.reach
+    _, steps = hold(figure, starts, min(tolerance, EXACT) * size, tolerance * size)
+    return figure, steps
+
+
+def _held(body: BodyInput, members: Sequence[Member]) -> list[Held]:
+    """Return the bones, each with the arm that it points at the next joint of a chain with."""
+    arms = [ORIGIN] * len(body.bones)
+    for member in members:
+        for i, after in zip(member.bones, member.bones[1:], strict=False):
+            arms[i] = head_in_parent(body.bones[after], body.locals[after])
+        arms[member.bones[-1]] = member.tip
+    held: list[Held] = []
+    for i, bone in enumerate(body.bones):
+        local = body.locals[i]
+        at = head_in_parent(bone, local)
+        ease = 1.0 - body.stiffness[i]
+        held.append(Held(bone, local, body.parents[i], at, arms[i], body.limits[i], ease))
+    return held
+
+
+def _bend(body: BodyInput, member: Member, shared: set[int]) -> Vec:
+    """Return the side, in armature space, to which the chain's own bones bend if straight."""
+    start = min(sum([i in shared for i in member.bones]), len(member.bones) - 1)
+    rotations = [local.rotation for local in body.locals]
+    axes = body.frames(rotations, body.locals[0].location)[member.bones[start]][0]
+    return mat_apply(axes, member.rest_bends[start] or Z_AXIS)
+
+
+def _shared(body: BodyInput, members: Sequence[Member]) -> set[int]:
+    """Return the bones that several chains pose, and those of any chain that carry such a one."""
+    count = [0] * len(body.bones)
+    for member in members:
+        for i in member.bones:
+            count[i] += 1
+    shared: set[int] = set()
+    for i in range(len(count) - 1, -1, -1):
+        if count[i] > 1 or (count[i] == 1 and i in shared):
+            shared.add(i)
+            shared.add(body.parents[i])
+    return {i for i in shared if i >= 0 and count[i] > 0}
+
+
+def _moved(body: BodyInput, root: Vec) -> Vec:
+    """Return the location channel of the first bone that puts its head on the root."""
+    bone, local = body.bones[0], body.locals[0]
+    shift = sub(root, point_in(body.frame, head_in_parent(bone, local)))
+    if shift == ORIGIN:
+        return local.location
+    axes = mat_product(body.frame[0], bone.rest) if bone.local_location else body.frame[0]
+    return add(local.location, mat_solved(axes, shift))
+
+
+def _shared_outcome(
+    body: BodyInput, member: Member, pull: Pull, frames: list[Frame], steps: int
+) -> Outcome:
+    """Return how a chain did of which other chains share all bones."""
+    tip = point_in(frames[member.bones[-1]], member.tip)
+    missed = distance_to(tip, pull.goal.target)
+    is_there = missed <= pull.tolerance * _length(member, frames)
+    state: State = "REACHED" if is_there else "OUT_OF_REACH"
+    return Outcome(_judged(state, body, member, pull, frames), steps, None, None)
+
+
+def _judged(
+    state: State, body: BodyInput, member: Member, pull: Pull, frames: list[Frame]
+) -> State:
+    """Return the state, with respect to the limits of all the chain's bones."""
+    if state != "OUT_OF_REACH" or all([body.limits[i] is None for i in member.bones]):
+        return state
+    away = distance_to(frames[member.bones[0]][1], pull.goal.target)
+    return "LIMITED" if away <= _length(member, frames) else state
+
+
+def _length(member: Member, frames: list[Frame]) -> float:
+    joints = [frames[i][1] for i in member.bones]
+    joints.append(point_in(frames[member.bones[-1]], member.tip))
+    return sum([distance_to(a, b) for a, b in pairwise(joints)])

@@ -1,0 +1,281 @@
+"""FABRIK on bones that branch: sweeps that find a shape in which several effectors arrive.
+
+Where branches part, the sub-base takes the mean of what they want, by the weights that pull at
+them (A. Aristidou and J. Lasenby, “FABRIK: A fast, iterative solver for the Inverse Kinematics
+problem”, Graphical Models 73, 2011, section 4.2). A bone that carries several joints is a rigid
+part and moves as one: it takes the place that fits best to where they want to be.
+"""
+
+from typing import Final, final
+
+from .bend import STRAIGHT, bow
+from .bones import inherited_axes, turned_axes
+from .chain import Chain, measured
+from .joint import copied
+from .settling import Effector, Figure, Held, pointed
+from .vectors import (
+    NO_TURN,
+    ORIGIN,
+    Mat3,
+    Quat,
+    Vec,
+    add,
+    cross,
+    dot,
+    length,
+    mat_apply,
+    mat_solved,
+    mix,
+    quat_matrix,
+    quat_product,
+    quat_turn,
+    quat_turned_by,
+    quat_unit,
+    scaled,
+    sub,
+    times,
+    unit,
+)
+
+SWEEPS: Final = 12
+"""The sweeps that find the shape. Their number is always the same, so that nothing jumps where it
+would change; what they leave is closed exactly by `hold`."""
+
+FIT_ROUNDS: Final = 20
+"""The most steps that fit a rigid part to places."""
+
+BENT: Final = 0.99
+"""The share of its length to which a straight branch is shortened when anything has to move."""
+
+
+@final
+class Node:
+    """A bone while the sweeps are made, in armature space.
+
+    Attributes:
+        children: The bones that hang on it and carry effectors.
+        effectors: Those at the bone itself.
+        arms: The ways from its head to these joints and points, under the FK input.
+        is_rigid: Whether they do not all end in one point.
+        head: Where its head stands.
+        ends: Where the arms end.
+        wanted: Where it would have its head.
+        weight: What pulls at it.
+        turn: How a rigid part is turned from the FK input.
+    """
+
+    __slots__ = (
+        "arms",
+        "children",
+        "effectors",
+        "ends",
+        "head",
+        "is_rigid",
+        "turn",
+        "wanted",
+        "weight",
+    )
+    children: list[int]
+    effectors: list[int]
+    arms: list[Vec]
+    is_rigid: bool
+    head: Vec
+    ends: list[Vec]
+    wanted: Vec
+    weight: float
+    turn: Quat
+
+    def __init__(self, head: Vec) -> None:
+        self.children = []
+        self.effectors = []
+        self.arms = []
+        self.is_rigid = False
+        self.head = head
+        self.ends = []
+        self.wanted = head
+        self.weight = 0.0
+        self.turn = NO_TURN
+
+
+def shape(figure: Figure, bends: list[Vec], iterations: int, tolerance: float) -> list[Quat]:
+    """Sweep a figure from its FK input, and return the rotations that follow the joints.
+
+    Args:
+        figure: It stands in its FK input, and is not changed.
+        bends: For each effector the side to which a straight branch that leads to it bends.
+        iterations: The most sweeps.
+        tolerance: The gap, in lengths of the figure's reach, from which on straight branches bend.
+    """
+    nodes = _nodes(figure)
+    missed = max([length(sub(e.target, e.place)) for e in figure.effectors])
+    urge = min(1.0, missed / (tolerance * figure.reach))
+    for number in range(len(figure.effectors)):
+        _bow_branch(nodes, figure, number, bends[number], urge)
+    for _ in range(min(SWEEPS, iterations)):
+        _backward(nodes, figure.effectors)
+        start = nodes[0].head
+        if figure.root_ease > 0.0:
+            start = mix(start, nodes[0].wanted, min(1.0, figure.root_ease / figure.reach))
+        _forward(nodes, figure.effectors, start)
+    return _followed(nodes, figure)
+
+
+def _nodes(figure: Figure) -> list[Node]:
+    bones = figure.bones
+    nodes = [Node(bone.head) for bone in bones]
+    for i, bone in enumerate(bones):
+        if bone.parent >= 0 and bone.moves:
+            nodes[bone.parent].children.append(i)
+    for number, effector in enumerate(figure.effectors):
+        nodes[effector.bone].effectors.append(number)
+    for node in nodes:
+        node.ends = [bones[i].head for i in node.children]
+        node.ends += [figure.effectors[i].place for i in node.effectors]
+        node.arms = [sub(end, node.head) for end in node.ends]
+        apart = [length(sub(arm, node.arms[0])) for arm in node.arms]
+        node.is_rigid = max(apart, default=0.0) > STRAIGHT * figure.reach
+    return nodes
+
+
+def _bow_branch(nodes: list[Node], figure: Figure, number: int, bend: Vec, urge: float) -> None:
+    """Bend the bones that lead to an effector alone, if they are straight (see `bow`).
+
+    They bend as soon as anything has to move, even if their own effector does not: what pushes
+    a straight branch along its axis cannot bend it.
+    """
+    effector = figure.effectors[number]
+    path: list[int] = []
+    i = effector.bone
+    while i >= 0 and len(nodes[i].ends) == 1:
+        path.insert(0, i)
+        i = figure.bones[i].parent
+    if len(path) < 2 or urge == 0.0:
+        return
+    chain = Chain((*[nodes[i].head for i in path], effector.place), bend)
+    if chain.aside >= STRAIGHT or chain.scale == 0.0:
+        return
+    joints = copied(chain.start)
+    tip = joints[-1].at()
+    target = measured(effector.target, chain.root, chain.scale)
+    distance = min(length(target), BENT)
+    bent = scaled(unit(target) or chain.axis, max(distance, chain.inner))
+    bow(joints, chain.axis, chain.aside, mix(tip, bent, urge), [bend], STRAIGHT * STRAIGHT)
+    places = [add(chain.root, scaled(joint.at(), chain.scale)) for joint in joints]
+    for i, place in zip(path, places, strict=False):
+        nodes[i].head = place
+    for before, after in zip(path, places[1:], strict=True):
+        nodes[before].ends = [after]
+
+
+def _pulls(node: Node, nodes: list[Node], effectors: list[Effector]) -> list[tuple[Vec, float]]:
+    """Return where each end of a bone should be, and with which weight."""
+    pulls = [(nodes[i].wanted, nodes[i].weight) for i in node.children]
+    return pulls + [(effectors[i].target, effectors[i].pull ** 2) for i in node.effectors]
+
+
+def _mean(places: list[Vec], weights: list[float], total: float) -> Vec:
+    mean = ORIGIN
+    for place, weight in zip(places, weights, strict=True):
+        mean = add(mean, scaled(place, weight / total))
+    return mean
+
+
+def _backward(nodes: list[Node], effectors: list[Effector]) -> None:
+    """From the effectors on, find where each bone would have its head."""
+    for node in reversed(nodes):
+        if not node.ends:
+            continue
+        pulls = _pulls(node, nodes, effectors)
+        places, weights = [place for place, _ in pulls], [weight for _, weight in pulls]
+        node.weight = sum(weights)
+        place = _mean(places, weights, node.weight)
+        if node.is_rigid:
+            arm = _mean(node.arms, weights, node.weight)
+            arms = [sub(a, arm) for a in node.arms]
+            ways = [sub(p, place) for p in places]
+            node.turn = fitted(node.turn, arms, ways, weights)
+            node.wanted = sub(place, quat_turn(node.turn, arm))
+        else:
+            back = unit(sub(node.head, place)) or scaled(unit(node.arms[0]) or ORIGIN, -1.0)
+            node.wanted = add(place, scaled(back, length(node.arms[0])))
+
+
+def _forward(nodes: list[Node], effectors: list[Effector], start: Vec) -> None:
+    """From the root on, put each bone on its parent's end and turn it to what its ends want."""
+    nodes[0].head = start
+    for node in nodes:
+        if not node.ends:
+            continue
+        pulls = _pulls(node, nodes, effectors)
+        weights = [weight for _, weight in pulls]
+        ways = [sub(place, node.head) for place, _ in pulls]
+        if node.is_rigid:
+            node.turn = fitted(node.turn, node.arms, ways, weights)
+            node.ends = [add(node.head, quat_turn(node.turn, arm)) for arm in node.arms]
+        else:
+            way = unit(_mean(ways, weights, sum(weights))) or unit(sub(node.ends[0], node.head))
+            end = add(node.head, scaled(way or ORIGIN, length(node.arms[0])))
+            node.ends = [end] * len(node.arms)
+        for i, end in zip(node.children, node.ends, strict=False):
+            nodes[i].head = end
+
+
+def fitted(turn: Quat, arms: list[Vec], ways: list[Vec], weights: list[float]) -> Quat:
+    """Return the rotation that takes the arms as near to the ways as it can.
+
+    It starts from a given one and stays near it, so that it has no branch to choose (M. Müller,
+    J. Bender, N. Chentanez and M. Macklin, “A robust method to extract the rotational part of
+    deformations”, Motion in Games 2016).
+    """
+    for _ in range(FIT_ROUNDS):
+        axes = quat_matrix(turn)
+        moment = ORIGIN
+        along = 0.0
+        for arm, way, weight in zip(arms, ways, weights, strict=True):
+            turned = mat_apply(axes, arm)
+            moment = add(moment, scaled(cross(turned, way), weight))
+            along += weight * dot(turned, way)
+        size = length(moment)
+        if size <= 1e-12 * abs(along) or size == 0.0:
+            break
+        angle = min(1.0, size / abs(along)) if along != 0.0 else 1.0
+        turn = quat_unit(quat_product(quat_turned_by(scaled(moment, angle / size)), turn))
+    return turn
+
+
+def _followed(nodes: list[Node], figure: Figure) -> list[Quat]:
+    """Return the rotations that point the bones at the joints as far as their limits allow."""
+    bones = figure.bones
+    axes: list[Mat3] = []
+    rotations: list[Quat] = []
+    for i, bone in enumerate(bones):
+        node = nodes[i]
+        parent = figure.parent if bone.parent < 0 else axes[bone.parent]
+        inherited, post_scale = inherited_axes(bone.bone, parent)
+        if not node.ends:
+            rotation = bone.given
+        elif node.is_rigid:
+            rotation = _fitted_bone(node, nodes, figure, bone, inherited)
+        else:
+            child = node.children[0] if len(node.children) == 1 else -1
+            way = sub(node.ends[0], node.head)
+            if child >= 0 and len(nodes[child].ends) == 1:
+                beyond = sub(nodes[child].ends[0], nodes[child].head)
+                rotation = pointed(bones, i, inherited, way, bones[child], beyond)
+            else:
+                rotation = pointed(bones, i, inherited, way, None, ORIGIN)
+        rotations.append(rotation)
+        axes.append(turned_axes(inherited, rotation, bone.scale, post_scale))
+    return rotations
+
+
+def _fitted_bone(
+    node: Node, nodes: list[Node], figure: Figure, bone: Held, inherited: Mat3
+) -> Quat:
+    """Return the rotation of a rigid part, from the FK input by as much as its ends turn."""
+    points = [figure.bones[i].at for i in node.children]
+    points += [figure.effectors[i].point for i in node.effectors]
+    arms = [quat_turn(bone.given, times(point, bone.scale)) for point in points]
+    ways = [mat_solved(inherited, sub(end, node.head)) for end in node.ends]
+    turn = fitted(NO_TURN, arms, ways, [1.0] * len(arms))
+    return bone.allowed(quat_product(turn, bone.given))
