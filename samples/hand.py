@@ -125,8 +125,9 @@ def _hand(a: float) -> dict[str, Point]:
         "Palm": (-8.0 * leaning - 12.0 * closed[2], 0.0, -14.0 * leaning),
     }
     for i, finger in enumerate(FINGERS):
-        wiggle = leaning * (0.5 - 0.5 * cos(3.0 * a - 1.0 * i))
-        curl = (0.5 if i == 0 else 0.68) * closed[4 - i] + 0.45 * wiggle
+        wiggle = leaning * (0.5 - 0.5 * cos(3.0 * a - i))
+        # Never quite straight: a finger at full stretch is quick to bend.
+        curl = 0.08 + (0.5 if i == 0 else 0.68) * closed[4 - i] + 0.40 * wiggle
         # The thumb is the last to close, and lies over the others.
         bend, side = ((25.0, 40.0, 45.0), 0.0) if i == 0 else ((72.0, 85.0, 55.0), 6.0 * (i - 2.3))
         turns[f"{finger} 1"] = (curl * bend[0], 0.0, side * (1.0 - 1.2 * min(1.0, curl)))

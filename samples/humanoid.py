@@ -19,6 +19,7 @@ from .parts import (
     hinge,
     keyed,
     material,
+    pole,
     stage,
     target,
 )
@@ -35,8 +36,8 @@ with the orange balls. Knees and elbows are hinges, all other joints are cones.
 
 YELLOW = (0.95, 0.75, 0.05)
 
-APPLE = (0.60, -0.30, 1.96)
-BASKET = (-0.56, -0.50, 0.0)
+APPLE = (0.61, -0.31, 2.04)
+BASKET = (-0.53, -0.50, 0.0)
 
 
 def build() -> None:
@@ -49,17 +50,16 @@ def build() -> None:
     _figure(rig)
     _garden()
     _effectors(rig)
-    camera((1.4, -5.4, 1.6), (0.04, -0.15, 1.15), lens=46.0)
+    camera((1.4, -5.4, 1.6), (0.05, -0.15, 1.14), lens=48.0)
 
 
 def _bones() -> tuple[Bones, dict[str, Point]]:
     """Return the bones, and the side to which each bends."""
     bones: Bones = {
         "Pelvis": ((0, 0, 0.98), (0, 0, 1.10), ""),
-        "Spine": ((0, 0, 1.10), (0, 0, 1.28), "Pelvis"),
-        "Chest": ((0, 0, 1.28), (0, 0, 1.52), "Spine"),
-        "Neck": ((0, 0, 1.52), (0, -0.01, 1.61), "Chest"),
-        "Head": ((0, -0.01, 1.61), (0, -0.02, 1.83), "Neck"),
+        "Spine": ((0, 0, 1.10), (0, 0.02, 1.28), "Pelvis"),
+        "Chest": ((0, 0.02, 1.28), (0, 0, 1.54), "Spine"),
+        "Head": ((0, 0, 1.54), (0, -0.04, 1.83), "Chest"),
     }
     bends: dict[str, Point] = dict.fromkeys(bones, (0.0, -1.0, 0.0))
     for side, sign in (("L", 1.0), ("R", -1.0)):
@@ -86,8 +86,7 @@ def _joints(rig: Any) -> None:
     for bone, swing_x, swing_z, twist in (
         ("Spine", 25.0, 18.0, 15.0),
         ("Chest", 25.0, 18.0, 20.0),
-        ("Neck", 25.0, 20.0, 25.0),
-        ("Head", 30.0, 20.0, 30.0),
+        ("Head", 45.0, 30.0, 30.0),
     ):
         cone(rig, bone, swing_x, swing_z, twist)
     for side in "LR":
@@ -102,27 +101,31 @@ def _joints(rig: Any) -> None:
 def _effectors(rig: Any) -> None:
     """Let the feet stand, and hands and head go where the work is."""
     for side, reach in (("L", _left_hand), ("R", _right_hand)):
+        sign = 1.0 if side == "L" else -1.0
         ankle = rig.data.bones[f"Shin.{side}"].tail_local
-        pin = target(f"Foot target.{side}", ankle, size=0.052, color=GREEN)
-        _add(rig, f"Foot.{side}", f"Shin.{side}", pin, weight=10.0)
+        pin = target(f"Foot target.{side}", ankle, size=0.056, color=GREEN)
+        knee = pole(f"Knee pole.{side}", (sign * 0.5, -1.1, 0.6), size=0.03)
+        _add(rig, f"Foot.{side}", f"Shin.{side}", pin, pole_target=knee, weight=10.0)
         goal = target(f"Hand target.{side}", reach(0.0), size=0.05, color=ORANGE)
         keyed(goal, "location", reach)
-        _add(rig, f"Hand.{side}", f"Hand.{side}", goal)
+        elbow = pole(f"Elbow pole.{side}", (sign * 0.75, 0.7, 0.9), size=0.03)
+        _add(rig, f"Hand.{side}", f"Forearm.{side}", goal, pole_target=elbow)
     goal = target("Head target", _head(0.0), size=0.05, color=YELLOW)
     keyed(goal, "location", _head)
     _add(rig, "Head", "Head", goal)
 
 
-def _add(rig: Any, name: str, bone: str, goal: Any, weight: float = 1.0) -> None:
-    add_constraint(rig, name, bone=bone, target=goal, weight=weight, use_free_root=True)
+def _add(rig: Any, name: str, bone: str, goal: Any, **fields: Any) -> None:
+    free = {"use_free_root": True, "root_weight": 0.5}
+    add_constraint(rig, name, bone=bone, target=goal, **free, **fields)
 
 
 def _left_hand(a: float) -> Point:
-    return _blend(a, (0.46, -0.20, 1.02), APPLE, (0.48, 0.02, 0.98))
+    return _blend(a, (0.44, -0.16, 1.07), (0.53, -0.26, 1.86), (0.46, 0.0, 1.06))
 
 
 def _right_hand(a: float) -> Point:
-    return _blend(a, (-0.46, -0.20, 1.02), (-0.50, 0.05, 1.12), (*BASKET[:2], 0.36))
+    return _blend(a, (-0.44, -0.16, 1.07), (-0.47, 0.02, 1.16), (-0.48, -0.44, 0.53))
 
 
 def _head(a: float) -> Point:
@@ -144,7 +147,6 @@ def _swell(a: float, middle: float) -> float:
 
 LIMBS = {
     "Spine": (0.095, 0.10),
-    "Neck": (0.042, 0.042),
     "Upper arm": (0.058, 0.047),
     "Forearm": (0.049, 0.036),
     "Hand": (0.034, 0.042),
@@ -172,6 +174,8 @@ def _figure(rig: Any) -> None:
     shapes.hang(shapes.ball("Waist ball", (0, 0, 1.12), 0.10, dark), rig, "Pelvis")
     chest = ((0.001, 1.24), (0.10, 1.25), (0.15, 1.36), (0.165, 1.45), (0.12, 1.53), (0.001, 1.55))
     shapes.hang(shapes.turned("Chest", (0, 0, 0), (0, 0, 1), chest, wood, 28), rig, "Chest")
+    neck = shapes.capsule("Neck", (0, 0, 1.53), (0, -0.015, 1.63), (0.045, 0.045), dark)
+    shapes.hang(neck, rig, "Head")
     head = shapes.capsule("Head", (0, -0.015, 1.67), (0, -0.02, 1.74), (0.08, 0.10), wood)
     shapes.hang(head, rig, "Head")
 
@@ -183,16 +187,16 @@ def _garden() -> None:
     leaf = material("Leaf", (0.16, 0.45, 0.10), roughness=0.7)
     wicker = material("Wicker", (0.62, 0.38, 0.14), roughness=0.8)
     x, y, z = APPLE
-    shapes.ball("Apple", (x, y, z + 0.11), 0.06, red)
-    shapes.capsule("Stalk", (x, y, z + 0.16), (x + 0.01, y, z + 0.26), (0.008, 0.008), bark)
-    fork, top = (x + 0.01, y, z + 0.26), (x + 1.5, y, z + 0.42)
+    shapes.ball("Apple", APPLE, 0.06, red)
+    shapes.capsule("Stalk", (x, y, z + 0.05), (x + 0.01, y, z + 0.15), (0.008, 0.008), bark)
+    fork, top = (x + 0.01, y, z + 0.15), (x + 1.5, y, z + 0.31)
     shapes.capsule("Branch", fork, top, (0.018, 0.06), bark)
     for i, (along, up) in enumerate(((0.0, 0.06), (0.22, -0.05), (0.42, 0.13), (0.6, -0.02))):
         place = Vector(fork).lerp(Vector(top), along) + Vector((0.0, 0.0, up))
         tip = place + Vector((-0.10, -0.04, 0.4 * up))
         shapes.capsule(f"Leaf {i + 1}", place[:], tip[:], (0.022, 0.032), leaf)
     x, y, _ = BASKET
-    bowl = ((0.001, 0.0), (0.14, 0.0), (0.20, 0.20), (0.18, 0.20), (0.125, 0.03), (0.001, 0.03))
+    bowl = ((0.001, 0.0), (0.15, 0.0), (0.21, 0.28), (0.19, 0.28), (0.16, 0.13), (0.001, 0.13))
     shapes.turned("Basket", (x, y, 0.0), (x, y, 1.0), bowl, wicker, sides=32)
-    for i, (dx, dy, dz) in enumerate(((0.07, 0.0, 0.11), (-0.06, 0.05, 0.12), (-0.01, -0.08, 0.1))):
-        shapes.ball(f"Picked apple {i + 1}", (x + dx, y + dy, dz), 0.06, red)
+    for i, (aside, behind) in enumerate(((0.08, 0.0), (-0.07, 0.05), (-0.01, -0.08))):
+        shapes.ball(f"Picked apple {i + 1}", (x + aside, y + behind, 0.20), 0.06, red)
