@@ -34,8 +34,8 @@ class Channels:
         """Whether the rotation mode of a bone is among them."""
         return any(path.endswith(".rotation_mode") for path, _ in self.keyed | self.driven)
 
-    def rotation(self, bone: str, channel: str) -> tuple[list[int], list[int]]:
-        """Return which numbers of a bone's rotation channel are keyed, and which are driven."""
+    def numbers(self, bone: str, channel: str) -> tuple[list[int], list[int]]:
+        """Return which numbers of a bone's channel are keyed, and which are driven."""
         if not self.keyed and not self.driven:
             return [], []
         path = f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{channel}'
@@ -165,16 +165,19 @@ def driven(ob: bpy.types.Object) -> frozenset[tuple[str, int]]:
     return frozenset((curve.data_path, curve.array_index) for curve in drivers if not curve.mute)
 
 
-def has_driven_rotation(ob: bpy.types.Object, bone: bpy.types.PoseBone) -> bool:
-    """Return whether a driver sets a number of the rotation of one of the object's bones."""
+def has_driver(ob: bpy.types.Object, bone: bpy.types.PoseBone, channel: str) -> bool:
+    """Return whether a driver sets a number of a channel of one of the object's bones.
+
+    The channel ``rotation`` is that of the bone's rotation mode.
+    """
     data = ob.animation_data
     if data is None or not data.drivers:
         return False
-    path = bone.path_from_id(
-        {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(
+    if channel == "rotation":
+        channel = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(
             bone.rotation_mode, "rotation_euler"
         )
-    )
+    path = bone.path_from_id(channel)
     found = [data.drivers.find(path, index=i) for i in range(4)]
     return any(curve is not None and not curve.mute for curve in found)
 

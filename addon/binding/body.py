@@ -25,7 +25,17 @@ from .chain_plan import OFF, Answer, ChainPlan, ProblemError, Report, rest_bend
 from .explain import LIMITED, explanation, reported
 from .pose import Pose
 from .read import Snapshot
-from .task import SOLVER_NAMES, Task, goal_of, infinite, read, tip_of, undone_world
+from .task import (
+    SOLVER_NAMES,
+    Task,
+    goal_of,
+    infinite,
+    input_of,
+    read,
+    stretch_of,
+    tip_of,
+    undone_world,
+)
 
 
 class BodyTask(NamedTuple):
@@ -55,10 +65,12 @@ def _member_task(moment: Snapshot, chain: ChainPlan) -> Task | Report:
         task = read(moment, chain)
         if task is None:
             return Report("DISABLED")
+        pose = moment.poses[chain.rig.uid]
         places = (*task.target, *(task.pole or ()))
         if not all(isfinite(number) for number in places):
-            pose = moment.poses[chain.rig.uid]
             raise infinite(chain, task, undone_world(pose, task.world))
+        if chain.stretches:
+            input_of(chain, pose, task)  # It may have to be refused.
     except ProblemError as problem:
         return Report("INVALID", message=str(problem))
     return task
@@ -72,13 +84,21 @@ def body_answer(body: BodyPlan, pose: Pose, task: BodyTask) -> Answer:
     """
     solved = [i for i, own in enumerate(task.tasks) if isinstance(own, Task)]
     if not solved:
-        return Answer(task, (), (), tuple(own for own in task.tasks if isinstance(own, Report)))
+        reports = tuple(own for own in task.tasks if isinstance(own, Report))
+        return Answer(task, (), (), reports, {}, {})
     posture = _solve(body, pose, task)
     bones = {bone for i in solved for bone in body.chains[i].bones}
     places = [place for place, bone in enumerate(body.bones) if bone in bones]
     rotations = [number for place in places for number in posture.rotations[place]]
     reports = tuple(_report(body, i, task, posture) for i in range(len(body.chains)))
-    return Answer(task, [body.bones[place] for place in places], rotations, reports)
+    grown = {
+        bone: posture.scales[body.bones.index(bone)]
+        for i in solved
+        if body.chains[i].stretches
+        for bone in body.chains[i].bones
+    }
+    placed = {body.bones[0]: posture.location} if _is_root_free(body, task) else {}
+    return Answer(task, [body.bones[place] for place in places], rotations, reports, grown, placed)
 
 
 def _solve(body: BodyPlan, pose: Pose, task: BodyTask) -> BodyPosture:
@@ -92,6 +112,14 @@ def _solve(body: BodyPlan, pose: Pose, task: BodyTask) -> BodyPosture:
         raise infinite(body.chains[0], own, undone_world(pose, own.world)) from None
 
 
+def _is_root_free(body: BodyPlan, task: BodyTask) -> bool:
+    """Return whether a chain that is solved may move the first bone."""
+    return any(
+        isinstance(own, Task) and chain.is_root_free and chain.bones[0] == body.bones[0]
+        for chain, own in zip(body.chains, task.tasks, strict=True)
+    )
+
+
 def _pull(body: BodyPlan, chain: ChainPlan, pose: Pose, task: Task) -> Pull:
     settings = task.settings
     is_free = chain.is_root_free and chain.bones[0] == body.bones[0]
@@ -103,6 +131,7 @@ def _pull(body: BodyPlan, chain: ChainPlan, pose: Pose, task: Task) -> Pull:
         settings.influence,
         settings.weight,
         min(max(settings.root_weight, 0.0), 1.0) if is_free else 0.0,
+        stretch_of(settings) if chain.stretches else None,
     )
 
 
@@ -151,7 +180,7 @@ def _why(body: BodyPlan, i: int, task: BodyTask, outcome: Outcome) -> str:
         if isinstance(own, Task) and chain is not body.chains[i]
     ]
     if outcome.posture is not None and (outcome.state == "LIMITED" or not others):
-        return explanation(outcome.posture)
+        return explanation(outcome.posture, body.chains[i].stretches)
     if outcome.state == "LIMITED":
         return LIMITED
     return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +15,7 @@ from . import animation
 from .access import pose_bones, rest_bone, settings
 from .joints import Joints, joint_problem, joints_of
 from .native import active_constraints
-from .rotation import Run, runs_of
+from .rotation import KINDS, LOCATION, SCALE, Run, channel_of, runs_of
 from .skeleton import Point, Skeleton, skeleton_of, vector
 
 if TYPE_CHECKING:
@@ -48,12 +48,16 @@ class Answer(NamedTuple):
         bones: The bones that were solved.
         rotations: The local rotations of the bones, four numbers a bone.
         reports: How the constraints that were solved did.
+        grown: The local scales that were solved, by bone.
+        placed: The local locations that were solved, by bone.
     """
 
     task: object
     bones: Sequence[int]
     rotations: Sequence[float]
     reports: tuple[Report, ...]
+    grown: Mapping[int, Vec]
+    placed: Mapping[int, Vec]
 
 
 OFF = "The constraint is off: turn it on, and its Influence up"
@@ -77,6 +81,8 @@ class ChainPlan:
         rest_bend: Side to which the rest pose bends, in the root bone's axes; None if straight.
         problem: Why the constraint cannot work; empty if it can.
         note: What the user should know although it works.
+        stretches: Whether its bones may grow.
+        more: The slots (see `KINDS`) that it needs besides the rotations of its bones.
         runs: The bones as runs of neighbours.
         root_parent: The bone that carries the chain, -1 if none does.
         is_root_free: Whether its first bone may leave its place.
@@ -98,6 +104,8 @@ class ChainPlan:
     rest_bend: Vec | None = None
     problem: str = ""
     note: str = ""
+    stretches: bool = False
+    more: list[int] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     root_parent: int = -1
     is_root_free: bool = False
@@ -157,6 +165,12 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
     chain.runs = runs_of(chain.bones)
     chain.root_parent = rig.parents[chain.bones[0]]
     chain.rest_bend = rest_bend(chain)
+    count = len(rig.names)
+    if item.use_free_root:
+        chain.more.append(KINDS.index(LOCATION) * count + chain.bones[0])
+    chain.stretches = item.use_stretch
+    if chain.stretches:
+        chain.more += [KINDS.index(SCALE) * count + bone for bone in chain.bones]
     chain.note = _disturbance(chain)
     chain.is_root_free = item.use_free_root
     if item.use_free_root and chain.bones[0] in rig.connected and chain.root_parent >= 0:
@@ -178,12 +192,16 @@ def _resolve_joints(chain: ChainPlan) -> None:
 def _disturbance(chain: ChainPlan) -> str:
     """Name what moves a bone of the chain after it was solved, if there is anything."""
     bones = pose_bones(chain.rig.object)
-    for bone in (bones[chain.rig.names[i]] for i in chain.bones):
-        if animation.has_driven_rotation(chain.rig.object, bone):
-            return (
-                f"The rotation of “{bone.name}” has a driver, which acts after the chain is solved "
-                "and may take the tip away: remove it, or drive a parent of the chain"
-            )
+    count = len(chain.rig.names)
+    for i in chain.bones:
+        bone = bones[chain.rig.names[i]]
+        others = [channel_of(KINDS[slot // count])[0] for slot in chain.more if slot % count == i]
+        for channel in ("rotation", *others):
+            if animation.has_driver(chain.rig.object, bone, channel):
+                return (
+                    f"The {channel} of “{bone.name}” has a driver, which acts after the chain is "
+                    "solved and may take the tip away: remove it, or drive a parent of the chain"
+                )
         for con in active_constraints(bone):
             return (
                 f"“{bone.name}” has its own constraint “{con.name}”, which acts after the chain "

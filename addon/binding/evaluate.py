@@ -17,7 +17,7 @@ from .plan import Plan, current, discard, is_empty
 from .pose import Pose
 from .read import Snapshot
 from .task import Task, input_of, read, solve
-from .write import write_pose, write_reports, write_rotations
+from .write import write_channels, write_pose, write_reports
 
 MOST_REMEMBERED = 250_000
 """Bones whose solutions are remembered at most, over all chains and frames: 50 to 80 MB."""
@@ -75,9 +75,10 @@ def _answer(unit: Unit, pose: Pose, task: Task | BodyTask, frame: float | None) 
 
 def _chain_answer(chain: ChainPlan, pose: Pose, task: Task) -> Answer:
     posture, error = solve(chain, pose, task)
-    message = chain.note or explanation(posture)
+    message = chain.note or explanation(posture, chain.stretches)
     report = reported(posture.state, error, posture.solution.sweeps, message)
-    return Answer(task, chain.bones, posture.numbers, (report,))
+    grown = dict(zip(chain.bones, posture.scales, strict=False))
+    return Answer(task, chain.bones, posture.numbers, (report,), grown, {})
 
 
 def _remember(plan: Plan, unit: Unit, frame: float, answer: Answer) -> None:
@@ -117,7 +118,7 @@ def anticipate(frame: float) -> None:
         pose.start()
         for unit in units:
             pose.turn(unit.answers[frame])
-        if write_rotations(pose, fk_input):
+        if write_channels(pose, fk_input):
             pose.rig.object.update_tag(refresh={"OBJECT"})
 
 

@@ -18,18 +18,25 @@ def reported(state: str, error: float, sweeps: int, message: str) -> Report:
     return Report(state, round(error, 6), sweeps, message)
 
 
-def explanation(posture: Posture) -> str:
+def explanation(posture: Posture, stretches: bool) -> str:
     """Return why the tip is not on the target, and what to do; empty if it is."""
     if posture.state == "REACHED":
         return ""
     solution = posture.solution
     if posture.state == "LIMITED":
         return LIMITED
-    if dist(solution.aimed_at(), posture.goal.target) > solution.residual * 0.5:
+    joints, target = solution.joints, posture.goal.target
+    is_beyond = dist(target, joints[0]) > dist(joints[-1], joints[0])
+    is_held_back = dist(solution.aimed_at(), target) > solution.residual * 0.5
+    if stretches and is_beyond and (is_held_back or not solution.in_reach):
+        return (
+            "The target is farther away than Stretch Max allows: raise it, "
+            "or bring the target nearer"
+        )
+    if is_held_back:
         return "Softness keeps the tip back near full reach: lower it to arrive"
     if solution.in_reach:
         return f"Not there yet after {solution.sweeps} sweeps: raise Iterations or Tolerance"
-    joints = solution.joints
-    if dist(posture.goal.target, joints[0]) > dist(joints[-1], joints[0]):
+    if is_beyond:
         return "The target is farther away than the chain is long"
     return "The target is nearer to the root than the chain can fold"

@@ -20,6 +20,7 @@ from .native import active_constraints
 from .order import Order
 from .pose import Pose
 from .record import NO_INPUT, Record
+from .rotation import KINDS
 from .skeleton import Skeleton, forget_skeletons, have_skeletons_changed, skeleton_of
 
 
@@ -126,13 +127,16 @@ def _make() -> Plan:
         own = [resolved(rig, i) for i in range(count)]
         chains += own
         plan.rigs[rig.uid] = rig
-        plan.posed[rig.uid] = recorded.union(*[chain.bones for chain in own])
+        more = {slot for chain in own for slot in chain.more}
+        needed = more.union(*[chain.bones for chain in own])
+        posed = recorded | needed
+        plan.posed[rig.uid] = {slot % len(rig.names) for slot in posed}
         plan.moved[rig.uid] = rig.below(plan.posed[rig.uid])
         plan.keys[rig.uid] = _keyed(ob)
         asked = {bone for chain in own for _, bone in chain.joints.asked}
-        plan.poses[rig.uid] = Pose(rig, plan.posed[rig.uid], asked)
+        plan.poses[rig.uid] = Pose(rig, posed, more, asked)
         plan.active += [(rig, b.name, _active(b)) for b in pose_bones(ob) if b.constraints]
-        if recorded.difference(*[chain.bones for chain in own]):
+        if recorded - needed:
             plan.freed.add(rig.uid)
     order = Order(chains, plan.posed, plan.moved)
     plan.chains = chains
@@ -163,6 +167,7 @@ def _keyed(ob: bpy.types.Object) -> list[int]:
 
 
 def _recorded(ob: bpy.types.Object) -> set[int]:
+    """Return the slots (see `KINDS`) that hold a solved pose."""
     if not settings(ob).record:
         return set()
-    return {i for i, mode in enumerate(Record(ob).modes) if mode != NO_INPUT}
+    return {i for i, mode in enumerate(Record(ob, len(KINDS)).modes) if mode != NO_INPUT}

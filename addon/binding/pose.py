@@ -11,13 +11,24 @@ from typing import Any, NamedTuple, cast
 import bpy
 
 from ..core import WHOLE, Frame, Local, inverse
-from ..core.vectors import ORIGIN, Quat
+from ..core.vectors import ORIGIN, Quat, Vec
 from .access import pose_bones, settings
 from .animation import is_animated
 from .chain_plan import Answer, Report
 from .fk_input import FkInput
 from .joints import IkSettings, ik_settings
-from .rotation import RotationChannels, Run, channel_values, floats, quaternion, runs_of, taken
+from .rotation import (
+    LOCATION,
+    SCALE,
+    PoseChannels,
+    Run,
+    channel_values,
+    floats,
+    quaternion,
+    runs_of,
+    taken,
+    transfer,
+)
 from .skeleton import Skeleton
 
 
@@ -54,9 +65,9 @@ class Evaluated:
         return pose_bones(self.object)
 
     @cached_property
-    def rotations(self) -> RotationChannels:
-        """The evaluated rotation channels."""
-        return RotationChannels(self.bones)
+    def channels(self) -> PoseChannels:
+        """The evaluated channels."""
+        return PoseChannels(self.bones)
 
     @cached_property
     def is_at_rest(self) -> bool:
@@ -87,17 +98,28 @@ class Pose:
         reports: How each constraint did.
         shown: What the constraints show of that.
         joints: The settings for Blender's own IK of the bones that keep them in our chains.
+        locations: The FK input of all bones, or what Blender evaluated; three numbers a bone.
+        scales: The same of their scales.
+        placed: The solved local locations, by bone.
+        grown: The solved local scales, by bone.
         stamp: Other numbers whenever an FK input, a location, a scale or one of these may be
             another.
     """
 
-    def __init__(self, rig: Skeleton, posed: set[int], asked: Iterable[int] = ()) -> None:
+    def __init__(
+        self,
+        rig: Skeleton,
+        posed: set[int],
+        more: set[int],
+        asked: Iterable[int] = (),
+    ) -> None:
         """Take an armature.
 
         Args:
             rig: The armature.
-            posed: The bones that chains pose, or posed.
-            asked: Those of them that keep the settings for Blender's own IK.
+            posed: The slots (see `KINDS`) that chains pose, or posed.
+            more: Those of them that chains need besides rotations.
+            asked: The bones of chains that keep the settings for Blender's own IK.
         """
         self.rig = rig
         self.is_animated = is_animated(rig.object)
@@ -107,13 +129,15 @@ class Pose:
         self._run_together: list[Sequence[int]] = []
         self.runs: list[Run] = []
         self._turned: dict[int, Quat] = {}
+        self.placed: dict[int, Vec] = {}
+        self.grown: dict[int, Vec] = {}
         self._known = 0
         self.frames: dict[int, Frame] = {}
         self._undone: tuple[Frame, Frame] = (WHOLE, WHOLE)
         self.reports: list[Report] = []
         self.shown: list[Report] = []
         self.stamp = (0, 0)
-        self.fk_input = FkInput(rig, posed) if posed else None
+        self.fk_input = FkInput(rig, posed, more) if posed else None
         self.joints: dict[int, IkSettings] = {}
         self._asked = sorted(asked)
         self._columns: list[list[Any]] = []
@@ -140,9 +164,11 @@ class Pose:
         self._read_settings()
         if self.fk_input is None:
             return
-        self.fk_input.look(self.now.rotations, is_fresh)
+        self.fk_input.look(self.now.channels, is_fresh)
         self.locations = floats(self.now.bones, "location", 3)
         self.scales = floats(self.now.bones, "scale", 3)
+        self.fk_input.put_into(self.locations, LOCATION)
+        self.fk_input.put_into(self.scales, SCALE)
         bits = self.locations.tobytes() + self.scales.tobytes()
         is_new = bits != self._bits
         if self._asked:
@@ -157,6 +183,8 @@ class Pose:
         self._turns.clear()
         self._turning.clear()
         self._turned.clear()
+        self.placed.clear()
+        self.grown.clear()
         self._known = 0
         self.frames.clear()
 
@@ -199,14 +227,18 @@ class Pose:
 
     def local(self, bone: int) -> Local:
         """Return the local channels of a bone as evaluated."""
-        rotation = quaternion(self.now.rotations.modes[bone], self.now.rotations.values(bone))
+        rotation = quaternion(self.now.channels.modes[bone], self.now.channels.values(bone))
         return self._local(bone, rotation)
 
     def posed_local(self, bone: int) -> Local:
         """Return the local channels of a bone that a chain poses: its FK input, or as solved."""
-        if bone in self.turned:
-            return self._local(bone, self.turned[bone])
-        return self._local(bone, self.given(bone))
+        turn = self.turned.get(bone)
+        given = self._local(bone, self.given(bone) if turn is None else turn)
+        if bone not in self.placed and bone not in self.grown:
+            return given
+        is_free = bone in self.placed and bone not in self.rig.connected
+        location = self.placed[bone] if is_free else given.location
+        return Local(location, given.rotation, self.grown.get(bone, given.scale))
 
     def given(self, bone: int) -> Quat:
         """Return the FK input of a bone that a chain poses, as a rotation."""
@@ -230,17 +262,27 @@ class Pose:
         )
 
     def turn(self, answer: Answer) -> None:
-        """Set what was solved of some bones."""
+        """Set what was solved of some bones.
+
+        Scales and locations are among the slots that the plan says chains need. Blender ignores
+        the location of a connected bone.
+        """
         self._turning.append(answer.bones)
         self._turns.append(answer.rotations)
+        if answer.grown:
+            self.grown.update(answer.grown)
+        if answer.placed:
+            self.placed.update(answer.placed)
         self.frames.clear()
 
     def results(self, fk_input: FkInput) -> array[float]:
-        """Return what all bones get, four numbers a bone: the FK input, or what was solved."""
+        """Return what all bones get, four numbers a slot: the FK input, or what was solved."""
         if self._turning != self._run_together:
             self._run_together = self._turning[:]
             self.runs = runs_of([*chained.from_iterable(self._turning)])
         results = fk_input.inputs[:]
+        if self.placed or self.grown:
+            self._put_others(fk_input, results)
         if fk_input.has_only_quaternions:
             # They are on the side of the FK input already: a swing is the short way.
             numbers = array("f", [*chained.from_iterable(self._turns)])
@@ -255,3 +297,11 @@ class Pose:
                 values = channel_values(fk_input.modes_now[bone], rotation, given)
             results[bone * 4 : bone * 4 + len(values)] = array("f", values)
         return results
+
+    def _put_others(self, fk_input: FkInput, results: array[float]) -> None:
+        """Put the solved locations and scales among the results."""
+        for kind, solved in ((LOCATION, self.placed), (SCALE, self.grown)):
+            first = fk_input.first_slot(kind)
+            numbers = array("f", [*chained.from_iterable(solved.values())])
+            for run in runs_of([first + bone for bone in solved]):
+                transfer(numbers, 3, run[2], results, 4, run)

@@ -82,7 +82,7 @@ class Snapshot:
         """Return where a bone stands, in armature space."""
         pose = self.poses.get(rig.uid)
         if pose is None:
-            pose = self.poses[rig.uid] = Pose(rig, set())
+            pose = self.poses[rig.uid] = Pose(rig, set(), set())
             evaluated = rig.object.evaluated_get(self.depsgraph)
             pose.look(evaluated, is_fresh=False, is_touched=True)
         if rig.uid not in self.rigs or pose.now.is_at_rest:  # What chains do is not shown at rest.

@@ -1,4 +1,4 @@
-"""Rotation channels of pose bones, in whichever rotation mode each bone has."""
+"""Channels of pose bones: rotations, in whichever rotation mode each bone has, and others."""
 
 from __future__ import annotations
 
@@ -16,11 +16,26 @@ QUATERNION, AXIS_ANGLE = 0, -1
 
 EULER_ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 
-CHANNELS = {QUATERNION: ("rotation_quaternion", 4), AXIS_ANGLE: ("rotation_axis_angle", 4)}
+LOCATION, SCALE = -2, -3
+"""What stands in the place of a rotation mode for the channels that are no rotation."""
+
+CHANNELS = {
+    QUATERNION: ("rotation_quaternion", 4),
+    AXIS_ANGLE: ("rotation_axis_angle", 4),
+    LOCATION: ("location", 3),
+    SCALE: ("scale", 3),
+}
+
+KINDS = (QUATERNION, LOCATION, SCALE)
+"""The channels that a bone can have solved, the first standing for all ways to rotate.
+
+An armature of n bones has a slot for each bone and kind: bone i's are i, n + i and 2n + i. If
+none but rotations are solved it has the first n only.
+"""
 
 
 def channel_of(mode: int) -> tuple[str, int]:
-    """Return the property that counts in a rotation mode, and how many numbers it has."""
+    """Return the property that counts in a mode, and how many numbers it has."""
     return CHANNELS.get(mode, ("rotation_euler", 3))
 
 
@@ -62,8 +77,29 @@ def taken(buffer: array[float], runs: Sequence[Run], size: int) -> bytes:
     return b"".join([view[first * size : last * size] for first, last, _ in runs])
 
 
-class RotationChannels:
-    """The rotation channels of all bones of a pose, each read when a bone first needs it."""
+def transfer(
+    source: array[float], stride: int, first: int, to: array[float], size: int, run: Run
+) -> None:
+    """Copy the numbers of neighbouring bones to where each has another room for them.
+
+    Args:
+        source: Where they are.
+        stride: The numbers that a bone has there.
+        first: The place of the run's first bone there.
+        to: Where they are copied to.
+        size: The numbers that a bone has there.
+        run: The bones there.
+    """
+    start, end, _ = run
+    last = first + end - start
+    for i in range(min(size, stride)):
+        to[start * size + i : end * size : size] = source[
+            first * stride + i : last * stride : stride
+        ]
+
+
+class PoseChannels:
+    """The channels of all bones of a pose, each read when a bone first needs it."""
 
     def __init__(self, bones: bpy.types.bpy_prop_collection) -> None:
         """Take the pose bones of an original or an evaluated armature."""
@@ -82,8 +118,11 @@ class RotationChannels:
         return self.buffers[channel]
 
     def values(self, bone: int) -> list[float]:
-        """Return the numbers of the channel that counts in the bone's mode."""
-        channel, size = channel_of(self.modes[bone])
+        """Return the numbers of the channel that counts in the bone's rotation mode."""
+        return self.numbers(bone, *channel_of(self.modes[bone]))
+
+    def numbers(self, bone: int, channel: str, size: int) -> list[float]:
+        """Return the numbers of one channel of a bone."""
         return self.buffer(channel, size)[bone * size : bone * size + size].tolist()
 
 

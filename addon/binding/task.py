@@ -12,6 +12,7 @@ from ..core import (
     Frame,
     Goal,
     Posture,
+    Stretch,
     head_in_parent,
     point_in,
     pose_in_world,
@@ -125,6 +126,7 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> tuple[Posture, float]:
             settings.iterations,
             settings.tolerance,
             settings.influence,
+            stretch_of(settings) if chain.stretches else None,
         )
     except (ValueError, ArithmeticError):
         raise infinite(chain, task, undone) from None
@@ -171,6 +173,11 @@ def goal_of(task: Task) -> Goal:
     )
 
 
+def stretch_of(settings: Settings) -> Stretch:
+    """Return how far the bones may grow; scripts get past the properties' limits."""
+    return Stretch(max(settings.stretch_max, 1.0), settings.use_volume)
+
+
 def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
     """Return a chain under its FK input.
 
@@ -181,6 +188,7 @@ def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
 
     Raises:
         ValueError: If a number that went in is not finite.
+        ProblemError: If it is to stretch, and has no length.
     """
     if chain.input is None:
         bones = [chain.rig.bone(bone) for bone in chain.bones]
@@ -189,6 +197,12 @@ def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
         limits, stiffness = chain.joints.now(task.given.joints)
         parent = task.given.parent
         chain.input = ChainInput(bones, locals_, tip, parent, chain.rest_bend, limits, stiffness)
+        if chain.stretches and chain.input.chain.scale == 0.0:
+            name, chain.input = chain.rig.names[chain.bones[0]], None
+            raise ProblemError(
+                f"The chain from “{name}” on has no length, so it cannot stretch: "
+                "give its bones a scale, or turn Stretch off"
+            )
     return chain.input
 
 

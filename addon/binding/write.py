@@ -1,4 +1,4 @@
-"""Writing: rotation channels of bones, and what the constraints report; only what changed."""
+"""Writing: channels of bones, and what the constraints report; only what changed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .access import settings
 from .chain_plan import Report
 from .fk_input import FkInput, Group
 from .pose import Pose
-from .rotation import RotationChannels, taken
+from .rotation import PoseChannels, taken, transfer
 
 if TYPE_CHECKING:
     from .properties import FabrikConstraint
@@ -29,14 +29,14 @@ def write_pose(pose: Pose, is_foreign: bool) -> None:
         return
     if is_foreign:
         animation.bring_over(pose.now.object, pose.rig.object)
-        fk_input.original = RotationChannels(fk_input.bones)
-    if write_rotations(pose, fk_input) or not _is_evaluated(pose, fk_input):
+        fk_input.original = PoseChannels(fk_input.bones)
+    if write_channels(pose, fk_input) or not _is_evaluated(pose, fk_input):
         # The object's own data is not tagged: it would be copied and evaluated once more.
         pose.rig.object.update_tag(refresh={"OBJECT"})
 
 
-def write_rotations(pose: Pose, fk_input: FkInput) -> bool:
-    """Write an armature's rotations and keep its FK input; return whether anything changed."""
+def write_channels(pose: Pose, fk_input: FkInput) -> bool:
+    """Write an armature's channels and keep its FK input; return whether anything changed."""
     results = pose.results(fk_input)
     fk_input.keep(pose.runs, results)
     has_changed = False
@@ -58,15 +58,15 @@ def _patched(present: array[float], group: Group, results: array[float]) -> arra
         for first, last, _ in group.runs:
             buffer[first * 4 : last * 4] = results[first * 4 : last * 4]
     else:
-        for bone in group.bones:
-            buffer[bone * size : bone * size + size] = results[bone * 4 : bone * 4 + size]
+        for run in group.runs:
+            transfer(results, 4, group.first + run[0], buffer, size, run)
     return buffer
 
 
 def _is_evaluated(pose: Pose, fk_input: FkInput) -> bool:
-    """Return whether Blender has evaluated the armature with these very rotations."""
+    """Return whether Blender has evaluated the armature with these very numbers."""
     return all(
-        taken(pose.now.rotations.buffer(group.channel, group.size), group.runs, group.size)
+        taken(pose.now.channels.buffer(group.channel, group.size), group.runs, group.size)
         == group.left
         for group in fk_input.groups
     )

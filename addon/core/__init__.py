@@ -17,6 +17,7 @@ from .limits import Cone, Hinge, Limit
 from .pose import pose_chain, pose_in_world, seen_from
 from .posture import ChainInput, Posture, chain_frames
 from .solve import SOLVERS, solve
+from .stretch import Stretch
 
 if COMPILED and not TYPE_CHECKING:  # it is the same, so its types are those from above
     from fabrik_ik_core.body import (
@@ -34,6 +35,7 @@ if COMPILED and not TYPE_CHECKING:  # it is the same, so its types are those fro
     from fabrik_ik_core.pose import pose_chain, pose_in_world, seen_from
     from fabrik_ik_core.posture import ChainInput, Posture, chain_frames
     from fabrik_ik_core.solve import SOLVERS, solve
+    from fabrik_ik_core.stretch import Stretch
 
 __all__ = [
     "COMPILED",
@@ -56,6 +58,7 @@ __all__ = [
     "Pull",
     "Solution",
     "State",
+    "Stretch",
     "bone_frame",
     "chain_frames",
     "frame_in",

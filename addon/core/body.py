@@ -20,6 +20,7 @@ from .pose import pose_chain
 from .posture import Z_AXIS, ChainInput, Posture
 from .reach import distance_to
 from .settling import Effector, Figure, Held, hold
+from .stretch import Stretch
 from .tree import shape
 from .vectors import (
     NO_TURN,
@@ -67,6 +68,7 @@ class Pull:
         solver: See `solve`; for the bones that are the chain's own.
         iterations: See `solve`.
         tolerance: See `solve`.
+        stretch: See `pose_chain`; for the bones that are the chain's own.
         influence: See `pose_body`; more than 0.
         weight: How much the gap to the target counts, against those of the others; more than 0.
         root_weight: How readily the body's root follows, compared with bones that turn; 0 if it
@@ -79,6 +81,7 @@ class Pull:
         "iterations",
         "root_weight",
         "solver",
+        "stretch",
         "tolerance",
         "weight",
     )
@@ -89,6 +92,7 @@ class Pull:
     influence: float
     weight: float
     root_weight: float
+    stretch: Stretch | None
 
     def __init__(
         self,
@@ -99,6 +103,7 @@ class Pull:
         influence: float = 1.0,
         weight: float = 1.0,
         root_weight: float = 0.0,
+        stretch: Stretch | None = None,
     ) -> None:
         """Take what is wanted.
 
@@ -116,6 +121,7 @@ class Pull:
         self.influence = influence
         self.weight = weight
         self.root_weight = root_weight
+        self.stretch = stretch
 
 
 @final
@@ -153,19 +159,26 @@ class BodyPosture:
 
     Attributes:
         rotations: The local rotation of each bone.
+        scales: The local scale of each bone.
         location: The location channel of the first bone.
         outcomes: How each chain did; None where it was left out.
     """
 
-    __slots__ = ("location", "outcomes", "rotations")
+    __slots__ = ("location", "outcomes", "rotations", "scales")
     rotations: list[Quat]
+    scales: list[Vec]
     location: Vec
     outcomes: list[Outcome | None]
 
     def __init__(
-        self, rotations: list[Quat], location: Vec, outcomes: list[Outcome | None]
+        self,
+        rotations: list[Quat],
+        scales: list[Vec],
+        location: Vec,
+        outcomes: list[Outcome | None],
     ) -> None:
         self.rotations = rotations
+        self.scales = scales
         self.location = location
         self.outcomes = outcomes
 
@@ -212,14 +225,24 @@ class BodyInput:
         self.limits = limits or [None] * len(bones)
         self.stiffness = stiffness or [0.0] * len(bones)
 
-    def frames(self, rotations: Sequence[Quat], location: Vec) -> list[Frame]:
+    def fk(self) -> BodyPosture:
+        """Return the body under its FK input."""
+        return BodyPosture(
+            [local.rotation for local in self.locals],
+            [local.scale for local in self.locals],
+            self.locals[0].location,
+            [None] * len(self.members),
+        )
+
+    def frames(self, posture: BodyPosture) -> list[Frame]:
         """Return where the bones stand, in armature space."""
         frames: list[Frame] = []
         for i, bone in enumerate(self.bones):
             parent = self.frame if self.parents[i] < 0 else frames[self.parents[i]]
             inherited, post_scale = inherited_axes(bone, parent[0])
-            axes = turned_axes(inherited, rotations[i], self.locals[i].scale, post_scale)
-            frames.append((axes, point_in(parent, head_in_parent(bone, self._local(i, location)))))
+            axes = turned_axes(inherited, posture.rotations[i], posture.scales[i], post_scale)
+            head = head_in_parent(bone, self._local(i, posture.location))
+            frames.append((axes, point_in(parent, head)))
         return frames
 
     def chain(self, member: Member, start: int, frame: Frame, location: Vec) -> ChainInput:
@@ -256,9 +279,7 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
     Raises:
         ValueError: If a number is not finite, or a solver does not fit its chain.
     """
-    rotations = [local.rotation for local in body.locals]
-    location = body.locals[0].location
-    outcomes: list[Outcome | None] = [None] * len(pulls)
+    mixed = body.fk()
     steps = sorted({pull.influence for pull in pulls if pull is not None})
     # From the FK input, which counts for what no influence reaches, to the layer of all chains.
     done = 1.0 - steps[-1] if steps else 1.0
@@ -271,58 +292,67 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
         ]
         solved = _solved(body, pulls, active)
         done += share
-        part = 1.0 if share == done else share / done
-        if part == 1.0:
-            rotations, location = solved.rotations, solved.location
-        else:
-            pairs = zip(rotations, solved.rotations, strict=True)
-            rotations = [quat_mix(before, now, part) for before, now in pairs]
-            location = mix(location, solved.location, part)
+        outcomes = mixed.outcomes
+        mixed = solved if share == done else _mixed(mixed, solved, share / done)
         for number in active:
             outcomes[number] = outcomes[number] or solved.outcomes[number]
-    frames = body.frames(rotations, location)
-    for member, outcome in zip(body.members, outcomes, strict=True):
+        mixed.outcomes = outcomes
+    frames = body.frames(mixed)
+    for member, outcome in zip(body.members, mixed.outcomes, strict=True):
         if outcome is not None:
             outcome.tip = point_in(frames[member.bones[-1]], member.tip)
-    return BodyPosture(rotations, location, outcomes)
+    return mixed
+
+
+def _mixed(a: BodyPosture, b: BodyPosture, share: float) -> BodyPosture:
+    """Return the posture that is part of the way from one to another."""
+    turns = zip(a.rotations, b.rotations, strict=True)
+    scales = zip(a.scales, b.scales, strict=True)
+    return BodyPosture(
+        [quat_mix(before, now, share) for before, now in turns],
+        [mix(before, now, share) for before, now in scales],
+        mix(a.location, b.location, share),
+        a.outcomes,
+    )
 
 
 def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) -> BodyPosture:
     """Pose the body by some of its chains, wholly."""
-    rotations = [local.rotation for local in body.locals]
-    location = body.locals[0].location
-    outcomes: list[Outcome | None] = [None] * len(pulls)
+    posture = body.fk()
     wanted = [(number, pull) for number in active if (pull := pulls[number]) is not None]
     root_weight = max([pull.root_weight for _, pull in wanted])
     shared: set[int] = set()
     steps = 0
     if len(wanted) > 1 or root_weight > 0.0:
         figure, steps = _landed(body, wanted, root_weight)
-        rotations = [
+        posture.rotations = [
             quat_beside(bone.rotation, bone.given) if bone.moves else bone.given
             for bone in figure.bones
         ]
-        location = _moved(body, figure.root)
+        posture.location = _moved(body, figure.root)
         shared = _shared(body, [body.members[number] for number, _ in wanted])
-    frames = body.frames(rotations, location)
+    frames = body.frames(posture)
     for number, pull in wanted:
         member = body.members[number]
         start = sum([i in shared for i in member.bones])
         if start == len(member.bones):
-            outcomes[number] = _shared_outcome(body, member, pull, frames, steps)
+            posture.outcomes[number] = _shared_outcome(body, member, pull, frames, steps)
             continue
         parent = body.parents[member.bones[start]]
         frame = body.frame if parent < 0 else frames[parent]
-        given = body.chain(member, start, frame, location)
+        given = body.chain(member, start, frame, posture.location)
         is_cut = pull.solver == "TWO_BONE" and len(given.links) != 2
         solver = "FABRIK" if is_cut and start > 0 else pull.solver
-        posture = pose_chain(given, pull.goal, solver, pull.iterations, pull.tolerance)
-        for i, rotation in zip(member.bones[start:], posture.rotations, strict=True):
-            rotations[i] = rotation
-        sweeps = steps + posture.solution.sweeps
-        state = _judged(posture.state, body, member, pull, frames)
-        outcomes[number] = Outcome(state, sweeps, given, posture)
-    return BodyPosture(rotations, location, outcomes)
+        own = pose_chain(
+            given, pull.goal, solver, pull.iterations, pull.tolerance, stretch=pull.stretch
+        )
+        for place, i in enumerate(member.bones[start:]):
+            posture.rotations[i] = own.rotations[place]
+            posture.scales[i] = own.scales[place] if own.scales else posture.scales[i]
+        sweeps = steps + own.solution.sweeps
+        state = _judged(own.state, body, member, pull, frames)
+        posture.outcomes[number] = Outcome(state, sweeps, given, own)
+    return posture
 
 
 def _landed(
@@ -375,8 +405,7 @@ def _held(body: BodyInput, members: Sequence[Member]) -> list[Held]:
 def _bend(body: BodyInput, member: Member, shared: set[int]) -> Vec:
     """Return the side, in armature space, to which the chain's own bones bend if straight."""
     start = min(sum([i in shared for i in member.bones]), len(member.bones) - 1)
-    rotations = [local.rotation for local in body.locals]
-    axes = body.frames(rotations, body.locals[0].location)[member.bones[start]][0]
+    axes = body.frames(body.fk())[member.bones[start]][0]
     return mat_apply(axes, member.rest_bends[start] or Z_AXIS)
 
 

@@ -8,7 +8,8 @@ from .chain import Goal, in_space
 from .frames import Frame, point_in
 from .posture import ChainInput, Posture, chain_frames
 from .reach import distance_to, reach
-from .vectors import quat_mix
+from .stretch import Stretch, stretched
+from .vectors import Vec, mix, quat_mix
 
 
 def pose_chain(
@@ -18,12 +19,13 @@ def pose_chain(
     iterations: int = 20,
     tolerance: float = 1e-4,
     influence: float = 1.0,
+    stretch: Stretch | None = None,
 ) -> Posture:
     """Turn the bones of a chain so that its tip is on the target.
 
     Positions are solved first; then, from the root on, each bone swings by the least turn from
     the direction that its parent carries it to, to the solved one. It keeps its twist, and its
-    location and scale channels are not touched.
+    location; its scale as well, unless the chain has to stretch.
 
     A bone under uneven scale changes its length when it turns. The positions are then solved
     again with the lengths that the bones turned out to have, until the tip is in place. Lengths
@@ -37,11 +39,14 @@ def pose_chain(
         tolerance: See `solve`.
         influence: 0 gives the FK input, 1 the solution, between them each bone turns part of the
             way.
+        stretch: How far the bones may grow where the target is beyond reach; they do not if None.
 
     Raises:
         ValueError: If the solver does not fit the chain.
     """
     posture = reach(chain, goal, solver, iterations, tolerance)
+    if stretch is not None:
+        posture = stretched(posture, chain, goal, solver, iterations, tolerance, stretch)
     return posture if influence == 1.0 else _weakened(posture, chain, influence)
 
 
@@ -53,6 +58,7 @@ def pose_in_world(
     iterations: int,
     tolerance: float,
     influence: float,
+    stretch: Stretch | None = None,
 ) -> tuple[Posture, float]:
     """Do as `pose_chain`, with a goal in world space.
 
@@ -64,6 +70,7 @@ def pose_in_world(
         iterations: See `solve`.
         tolerance: See `solve`.
         influence: See `pose_chain`.
+        stretch: See `pose_chain`.
 
     Returns:
         How the chain stands, and the distance from its tip to the target in world space.
@@ -73,7 +80,7 @@ def pose_in_world(
     """
     world, to_armature = place
     goal_there = seen_from(to_armature, goal)
-    posture = pose_chain(chain, goal_there, solver, iterations, tolerance, influence)
+    posture = pose_chain(chain, goal_there, solver, iterations, tolerance, influence, stretch)
     return posture, distance_to(point_in(world, posture.tip), goal.target)
 
 
@@ -88,6 +95,11 @@ def _weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:
     """Return the pose that is part of the way from the FK input to the solved one."""
     pairs = zip(chain.rotations, posture.rotations, strict=True)
     rotations = [quat_mix(given, solved, influence) for given, solved in pairs]
+    scales: list[Vec] = []
+    for i, solved_scale in enumerate(posture.scales):
+        scales.append(mix(chain.links[i].scale, solved_scale, influence))
+    if scales:
+        chain = chain.with_scales(scales)
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
     numbers = [number for rotation in rotations for number in rotation]
-    return Posture(numbers, tip, posture.state, posture.goal, posture.solution)
+    return Posture(numbers, tip, posture.state, posture.goal, posture.solution, tuple(scales))

@@ -29,27 +29,36 @@ class Posture:
 
     Attributes:
         numbers: The local rotations of the bones, root first, four numbers a bone.
+        scales: Their local scales; none if they keep those of their FK input.
         tip: The position of the tip under these rotations, in armature space.
         state: Whether the tip is on the target; with a partial influence, whether it would be.
         goal: Target and pole in armature space.
         solution: The joints that were aimed at.
     """
 
-    __slots__ = ("goal", "numbers", "solution", "state", "tip")
+    __slots__ = ("goal", "numbers", "scales", "solution", "state", "tip")
     numbers: list[float]
     tip: Vec
     state: State
     goal: Goal
     solution: Solution
+    scales: tuple[Vec, ...]
 
     def __init__(
-        self, numbers: list[float], tip: Vec, state: State, goal: Goal, solution: Solution
+        self,
+        numbers: list[float],
+        tip: Vec,
+        state: State,
+        goal: Goal,
+        solution: Solution,
+        scales: tuple[Vec, ...] = (),
     ) -> None:
         self.numbers = numbers
         self.tip = tip
         self.state = state
         self.goal = goal
         self.solution = solution
+        self.scales = scales
 
     @property
     def rotations(self) -> tuple[Quat, ...]:
@@ -113,7 +122,19 @@ class ChainInput:
         held: The bones as their limits are kept; none if no bone has a limit or is stiff.
     """
 
-    __slots__ = ("chain", "held", "joints", "links", "parent", "root", "rotations")
+    __slots__ = (
+        "_limits",
+        "_locals",
+        "_rest_bend",
+        "_stiffness",
+        "chain",
+        "held",
+        "joints",
+        "links",
+        "parent",
+        "root",
+        "rotations",
+    )
     links: list[Link]
     parent: Frame
     root: Vec
@@ -121,6 +142,10 @@ class ChainInput:
     joints: tuple[Vec, ...]
     chain: Chain
     held: list[Held]
+    _locals: list[Local]
+    _rest_bend: Vec | None
+    _limits: list[Limit | None]
+    _stiffness: list[float]
 
     def __init__(
         self,
@@ -156,6 +181,8 @@ class ChainInput:
             arm = tip_in_bone if is_last else head_in_parent(bones[i + 1], locals_[i + 1])
             links.append(Link(bones[i], locals_[i], arm))
         self.links = links
+        self._locals, self._rest_bend = list(locals_), rest_bend
+        self._limits, self._stiffness = list(limits), list(stiffness)
         self.parent = parent
         self.root = point_in(parent, head_in_parent(bones[0], locals_[0]))
         self.rotations = tuple([local.rotation for local in locals_])
@@ -178,6 +205,21 @@ class ChainInput:
                 ease = 1.0 - stiffness[i] if stiffness else 1.0
                 at = links[i - 1].arm if i else ORIGIN
                 self.held.append(Held(link.bone, locals_[i], i - 1, at, link.arm, limit, ease))
+
+    def with_scales(self, scales: Sequence[Vec]) -> "ChainInput":
+        """Return the chain with other local scales, root first."""
+        return ChainInput(
+            [link.bone for link in self.links],
+            [
+                Local(local.location, local.rotation, scales[i])
+                for i, local in enumerate(self._locals)
+            ],
+            self.links[-1].arm,
+            self.parent,
+            self._rest_bend,
+            self._limits,
+            self._stiffness,
+        )
 
 
 def chain_frames(chain: ChainInput, rotations: Sequence[Quat]) -> list[Frame]:

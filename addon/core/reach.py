@@ -55,12 +55,12 @@ def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance
     state: State = "REACHED" if reached else "OUT_OF_REACH"
     posture = Posture(numbers, tip, state, goal, solution)
     if chain.held:
-        posture = _limited(posture, chain, tolerance)
+        posture = limited(posture, chain, tolerance)
     return posture
 
 
-def _limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
-    """Return the pose with all joints in their limits, the tip as near as these allow."""
+def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
+    """Return a solved pose with all joints in their limits, the tip as near as these allow."""
     solved = rotations_of(posture.numbers)
     held = chain.held
     if all([bone.keeps(solved[i]) for i, bone in enumerate(held)]):

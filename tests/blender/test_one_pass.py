@@ -78,6 +78,24 @@ def test_the_second_time_a_frame_is_evaluated_once(
     assert len(evaluations) == len(FRAMES)
 
 
+def test_stretched_frames_are_evaluated_once_too(
+    rig: bpy.types.Object, evaluations: list[float]
+) -> None:
+    item = rig.fabrik.constraints[0]
+    item.use_stretch, item.stretch_max = True, 1.2
+    target_of(rig).delta_location = (2.0, 0.0, 2.0)  # It comes into reach and leaves it.
+    watch(rig, "B3")
+    update()
+    first = played(rig)
+    assert rig.pose.bones["B0"].scale.y > 1.0
+    evaluations.clear()
+    assert played(rig) == first
+    assert len(evaluations) == len(FRAMES)
+    rig.pose.bones["B0"].scale = (1.0, 1.1, 1.0)
+    other = played(rig)
+    assert all(other[frame] != first[frame] for frame in FRAMES)
+
+
 def test_what_was_edited_between_two_passes_is_seen(rig: bpy.types.Object) -> None:
     first = played(rig)
     target_of(rig).delta_location.z = -0.5

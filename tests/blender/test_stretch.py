@@ -1,0 +1,466 @@
+"""Chains that stretch: they arrive in Blender's own pose, and the FK scale is never lost."""
+
+from __future__ import annotations
+
+from array import array
+from binascii import a2b_base64, b2a_base64
+from pathlib import Path
+
+import bpy
+import pytest
+from rigs import (
+    activate,
+    add_constraint,
+    channels_bits,
+    curves,
+    elsewhere,
+    go,
+    make_chain,
+    make_empty,
+    pose_bits,
+    tip_error,
+    tip_world,
+    update,
+    world_location,
+)
+from test_fk_input import WAYS_OFF
+
+INHERITED = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
+MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "ZYX")
+FAR = (2.0, 1.0, 3.0)
+"""Beyond the three bones of the default chain, which are 3.1 long; the next one is in reach."""
+NEAR = (1.0, 0.5, 1.5)
+
+
+def scales(rig: bpy.types.Object) -> list[tuple[float, ...]]:
+    return [tuple(bone.scale) for bone in rig.pose.bones]
+
+
+def look(rig: bpy.types.Object) -> tuple[bytes, bytes]:
+    return pose_bits(rig), channels_bits(rig)
+
+
+def stretched_rig(
+    inherited: str = "NONE", mode: str = "QUATERNION", **settings: object
+) -> tuple[bpy.types.Object, bpy.types.Object, tuple[bytes, bytes]]:
+    """A chain with an FK scale of its own, its target, and its pose before it was solved."""
+    rig, target = make_chain(mode=mode), make_empty(location=FAR)
+    for bone in rig.data.bones:
+        bone.inherit_scale = inherited
+    rig.pose.bones["B0"].scale = (1.1, 0.9, 1.0)
+    rig.pose.bones["B2"].scale = (0.8, 1.05, 0.9)
+    update()
+    fk = look(rig)
+    shared = {"use_stretch": True, "stretch_max": 3.0, "use_volume": True}
+    add_constraint(rig, "B2", target, **(shared | settings))
+    update()
+    return rig, target, fk
+
+
+def state_of(rig: bpy.types.Object) -> str:
+    return rig.fabrik.constraints[0].state
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("inherited", INHERITED)
+def test_tip_arrives_in_blenders_pose(inherited: str, mode: str) -> None:
+    rig, target, fk = stretched_rig(inherited, mode)
+    assert state_of(rig) == "REACHED"
+    assert tip_error(rig, "B2", target) < 5e-6
+    assert rig.pose.bones["B0"].scale.y > 1.1 * 0.9
+
+    target.location = NEAR
+    update()
+    # Blender takes small turns given as axis and angle less exactly.
+    assert tip_error(rig, "B2", target) < (2e-4 if mode == "AXIS_ANGLE" else 5e-6)
+    assert state_of(rig) == "REACHED"
+    fk_scales = [(1.1, 0.9, 1.0), (1.0, 1.0, 1.0), (0.8, 1.05, 0.9)]
+    assert scales(rig) == [pytest.approx(scale) for scale in fk_scales]
+
+    rig.fabrik.constraints[0].enabled = False
+    update()
+    assert look(rig) == fk
+
+
+@pytest.mark.parametrize("off", WAYS_OFF)
+def test_off_gives_the_fk_scale_back(off) -> None:
+    rig, _, fk = stretched_rig()
+    for frame in (2, 9, 1):
+        go(frame)
+    assert look(rig) != fk
+    off(rig)
+    update()
+    assert look(rig) == fk
+
+
+def test_stretch_turned_off_gives_the_fk_scale_back_and_needs_no_more_room() -> None:
+    rig, target, _ = stretched_rig()
+    item = rig.fabrik.constraints[0]
+    item.use_stretch = False
+    update()
+    plain, plain_scales = look(rig), scales(rig)
+    assert plain_scales[0] == pytest.approx((1.1, 0.9, 1.0))
+    target.location = NEAR
+    update()
+    bytes_per_bone = 4 + 16 + 16
+    assert len(a2b_base64(rig.fabrik.record)) == bytes_per_bone * 3
+    target.location = FAR
+    update()
+    assert look(rig) == plain
+    item.use_stretch = True
+    update()
+    assert state_of(rig) == "REACHED"
+
+
+def test_influence_blends_the_scale() -> None:
+    rig, _, fk = stretched_rig(use_volume=False)
+    item = rig.fabrik.constraints[0]
+    whole = rig.pose.bones["B0"].scale.y
+    item.influence = 0.5
+    update()
+    assert rig.pose.bones["B0"].scale.y == pytest.approx(0.5 * (whole + 0.9))
+    item.influence = 0.0
+    update()
+    assert look(rig) == fk
+
+
+def test_scale_set_by_hand_is_the_new_fk_scale() -> None:
+    rig, target, _ = stretched_rig()
+    rig.pose.bones["B1"].scale = (1.2, 1.3, 1.4)
+    update()
+    assert tip_error(rig, "B2", target) < 5e-6
+    rig.fabrik.constraints[0].enabled = False
+    update()
+    assert scales(rig)[1] == pytest.approx((1.2, 1.3, 1.4))
+    assert scales(rig)[0] == pytest.approx((1.1, 0.9, 1.0))
+
+
+def test_escape_while_scaling_keeps_the_fk_scale() -> None:
+    """Even if the chain was in reach while the bone was larger."""
+    rig, _, fk = stretched_rig()
+    solved = rig.pose.bones["B0"].scale.copy()
+    for factor in (1.5, 3.0, 1.2):
+        rig.pose.bones["B0"].scale = solved * factor
+        update()
+    rig.pose.bones["B0"].scale = solved
+    update()
+    rig.fabrik.constraints[0].enabled = False
+    update()
+    assert look(rig) == fk
+
+
+def test_keyed_scale_is_read_fresh() -> None:
+    rig, target, _ = stretched_rig("ALIGNED")
+    bone = rig.pose.bones["B1"]
+    rig.fabrik.constraints[0].enabled = False
+    update()
+    for frame, scale in ((1, (1.0, 1.0, 1.0)), (11, (1.0, 1.4, 1.0))):
+        bone.scale = scale
+        bone.keyframe_insert("scale", frame=frame)
+    rig.fabrik.constraints[0].enabled = True
+    for frame in (1, 6, 11, 6):
+        go(frame)
+        assert tip_error(rig, "B2", target) < 5e-6
+    rig.fabrik.constraints[0].enabled = False
+    go(6)
+    assert scales(rig)[1] == pytest.approx((1.0, 1.2, 1.0))
+
+
+def test_driven_scale_is_said() -> None:
+    rig, _, _ = stretched_rig()
+    rig.pose.bones["B1"].driver_add("scale", 1).driver.expression = "1.25"
+    update()
+    item = rig.fabrik.constraints[0]
+    assert "scale of “B1” has a driver" in item.message
+    item.use_stretch = False
+    update()
+    assert "driver" not in item.message
+    item.enabled = False
+    update()
+    assert scales(rig)[1] == pytest.approx((1.0, 1.25, 1.0))
+
+
+def test_stretch_max_is_named_where_it_stops_the_chain() -> None:
+    rig, target, _ = stretched_rig(stretch_max=1.1)
+    item = rig.fabrik.constraints[0]
+    assert item.state == "OUT_OF_REACH"
+    assert "Stretch Max" in item.message
+    assert item.error == pytest.approx(tip_error(rig, "B2", target), abs=1e-5)
+    item.softness = 0.2
+    update()
+    assert "Stretch Max" in item.message
+    item.stretch_max = 3.0
+    update()
+    assert (item.state, item.message) == ("REACHED", "")
+    assert tip_error(rig, "B2", target) < 5e-6
+
+
+def test_a_chain_without_length_is_said_and_loses_nothing() -> None:
+    rig, _, _ = stretched_rig("FULL")
+    item = rig.fabrik.constraints[0]
+    item.enabled = False
+    update()
+    rig.pose.bones["B0"].scale = (0.0, 0.0, 0.0)
+    update()
+    fk = look(rig)
+    item.enabled = True
+    update()
+    assert item.state == "INVALID"
+    assert "has no length, so it cannot stretch" in item.message
+    assert look(rig) == fk
+    rig.pose.bones["B0"].scale = (1.0, 1.0, 1.0)
+    update()
+    assert item.state == "REACHED"
+
+
+def test_undo_gives_back_pose_and_fk_scale() -> None:
+    rig, _, fk = stretched_rig()
+    activate(rig)
+    solved = look(rig)
+    bpy.ops.ed.undo_push(message="before")
+    bpy.data.objects["Target"].location = (2.5, 0.0, 3.0)
+    update()
+    bpy.ops.ed.undo_push(message="moved")
+    bpy.ops.ed.undo()
+    update()
+    rig = bpy.data.objects["Rig"]
+    assert look(rig) == solved
+    rig.fabrik.constraints[0].enabled = False
+    update()
+    assert look(rig) == fk
+
+
+def test_saved_file_keeps_the_fk_scale(tmp_path: Path) -> None:
+    rig, _, _ = stretched_rig()
+    blend = tmp_path / "stretch.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+    solved = look(rig)
+    off = 'bpy.data.objects["Rig"].fabrik.constraints[0].enabled = False; update()'
+    expression = '[tuple(b.scale) for b in bpy.data.objects["Rig"].pose.bones]'
+    found, printed = elsewhere(blend, off, expression)
+    assert found[0] == pytest.approx((1.1, 0.9, 1.0))
+    assert found[2] == pytest.approx((0.8, 1.05, 0.9))
+    assert "FABRIK" not in printed
+    same, _ = elsewhere(blend, "pass", 'pose_bits(bpy.data.objects["Rig"])')
+    assert same == solved[0]
+
+
+def test_a_library_override_keeps_pose_and_fk_scale(tmp_path: Path) -> None:
+    rig, target, _ = stretched_rig()
+    scene = bpy.context.scene
+    made = bpy.data.collections.new("Character")
+    scene.collection.children.link(made)
+    for ob in (rig, target):
+        scene.collection.objects.unlink(ob)
+        made.objects.link(ob)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, wanted):
+        wanted.collections = ["Character"]
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    character = wanted.collections[0]
+    scene.collection.children.link(character)
+    made = character.override_hierarchy_create(scene, layer, do_fully_editable=True)
+    scene.collection.children.unlink(character)
+    if made.name not in scene.collection.children:
+        scene.collection.children.link(made)
+    update()
+    rig = next(ob for ob in made.all_objects if ob.type == "ARMATURE")
+    assert state_of(rig) == "REACHED"
+    rig.pose.bones["B1"].scale = (1.0, 1.25, 1.0)
+    update()
+    pose = pose_bits(rig)
+    blend = tmp_path / "shot.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+
+    find = "rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)"
+    assert elsewhere(blend, find, "pose_bits(rig)")[0] == pose
+    off = find + "\nrig.fabrik.constraints[0].enabled = False\nupdate()"
+    found, _ = elsewhere(blend, off, "[tuple(bone.scale) for bone in rig.pose.bones]")
+    assert found[0] == pytest.approx((1.1, 0.9, 1.0))
+    assert found[1] == pytest.approx((1.0, 1.25, 1.0))
+
+
+# The record
+
+
+def test_a_record_of_rotations_alone_still_loads() -> None:
+    """As it was written before there was stretching, in files or by chains without it."""
+    rig, _, _ = stretched_rig(use_stretch=False)
+    rig.pose.bones["B1"].rotation_quaternion = (0.9, 0.1, 0.2, 0.3)
+    update()
+    solved = look(rig)
+    assert len(a2b_base64(rig.fabrik.record)) == 36 * 3
+    item = rig.fabrik.constraints[0]
+    item.use_stretch = True
+    update()
+    assert len(a2b_base64(rig.fabrik.record)) == 36 * 9 + 4
+    item.use_stretch = False
+    update()
+    assert look(rig) == solved
+    item.enabled = False
+    update()
+    turned = tuple(rig.pose.bones["B1"].rotation_quaternion)
+    assert turned == pytest.approx((0.9, 0.1, 0.2, 0.3))
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda b: b[:-4] + b"\xff" * 4, lambda b: b[:-40], lambda b: b[:7], lambda b: b * 2]
+)
+def test_a_damaged_record_does_no_harm(damage, capfd) -> None:
+    rig, target, _ = stretched_rig()
+    rig.fabrik.record = b2a_base64(damage(a2b_base64(rig.fabrik.record)), newline=False)
+    bpy.ops.ed.undo_push(message="damaged")
+    rig.fabrik.constraints[0].chain_count = 3
+    update()
+    target.location = NEAR
+    update()
+    assert tip_error(rig, "B2", target) < 5e-6
+    assert "FABRIK" not in capfd.readouterr().out
+
+
+def test_added_and_removed_bones_leave_the_others_their_fk_scale() -> None:
+    rig, target, _ = stretched_rig()
+    for change in ("add", "remove"):
+        activate(rig)
+        bpy.ops.object.mode_set(mode="EDIT")
+        bones = rig.data.edit_bones
+        if change == "add":
+            first = bones.new("A")  # Sorted before the chain, being without a parent.
+            first.head, first.tail = (5, 0, 0), (5, 0, 1)
+            last = bones.new("Z")
+            last.head, last.tail, last.parent = (6, 0, 0), (6, 0, 1), bones["B1"]
+        else:
+            bones.remove(bones["A"])
+        bpy.ops.object.mode_set(mode="OBJECT")
+        update()
+        assert tip_error(rig, "B2", target) < 5e-6
+    rig.fabrik.constraints[0].enabled = False
+    update()
+    assert tuple(rig.pose.bones["B0"].scale) == pytest.approx((1.1, 0.9, 1.0))
+    assert tuple(rig.pose.bones["B1"].scale) == pytest.approx((1.0, 1.0, 1.0))
+    assert tuple(rig.pose.bones["B2"].scale) == pytest.approx((0.8, 1.05, 0.9))
+    assert tuple(rig.pose.bones["Z"].scale) == (1.0, 1.0, 1.0)
+
+
+# Frames
+
+
+def moving(rig: bpy.types.Object, target: bpy.types.Object) -> None:
+    """Let the target go from within reach to beyond Stretch Max, and the armature move."""
+    rig.fabrik.constraints[0].stretch_max = 1.3
+    for frame, place in ((1, NEAR), (11, (3.0, 1.5, 4.0))):
+        target.location = place
+        target.keyframe_insert("location", frame=frame)
+        rig.location.x = 0.01 * frame
+        rig.keyframe_insert("location", frame=frame)
+
+
+def test_frame_is_the_same_whichever_way_it_was_reached() -> None:
+    rig, target, fk = stretched_rig()
+    moving(rig, target)
+    played = {}
+    for frame in range(1, 12):
+        go(frame)
+        played[frame] = look(rig)
+    for frame in (11, 4, 8, 1, 6, 6, 2):
+        go(frame)
+        assert look(rig) == played[frame]
+    rig.fabrik.constraints[0].enabled = False
+    go(1)
+    assert channels_bits(rig) == fk[1]
+
+
+def test_a_child_of_the_chain_with_a_chain_of_its_own_has_no_lag() -> None:
+    """A chain on the stretched one, and one that reaches for a bone hanging on it."""
+    rig, target = make_chain(5), make_empty(location=FAR)
+    for bone in rig.data.bones:
+        bone.inherit_scale = "ALIGNED"
+    near = make_empty("Near", (3.0, 1.5, 3.5))
+    add_constraint(rig, "B4", near, chain_count=2)
+    add_constraint(rig, "B2", target, use_stretch=True, stretch_max=2.0)
+    other = make_chain(3, "Other")
+    other.location = (3.0, 0.0, 1.0)
+    add_constraint(other, "B2", rig, subtarget="B3")
+    update()
+    for x in (2.0, 2.3, 1.0, 2.5):
+        target.location.x = x
+        update()
+        assert tip_error(rig, "B2", target) < 5e-6
+        assert tip_error(rig, "B4", near) < 5e-6
+        assert (tip_world(other, "B2") - tip_world(rig, "B3", use_tail=False)).length < 1e-5
+
+
+def test_an_object_on_a_stretched_bone_is_followed_at_once() -> None:
+    rig, target, _ = stretched_rig("ALIGNED")
+    weapon = make_empty("Weapon", (0, 0, 0))
+    weapon.parent, weapon.parent_type, weapon.parent_bone = rig, "BONE", "B2"
+    other = make_chain(3, "Other")
+    other.location = (2.5, 0.0, 1.0)
+    add_constraint(other, "B2", weapon)
+    update()
+    for x in (2.4, 1.0, 2.2):
+        target.location.x = x
+        update()
+        assert (tip_world(other, "B2") - world_location(weapon)).length < 1e-5
+
+
+# Renders
+
+
+class Engine(bpy.types.RenderEngine):
+    """Reads the pose that a render would show."""
+
+    bl_idname = "FABRIK_STRETCH_TEST"
+    bl_label = "Test"
+    seen: list[bytes] = []  # noqa: RUF012 - one for all renders of a test
+
+    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
+        bones = bpy.data.objects["Rig"].evaluated_get(depsgraph).pose.bones
+        buffer = array("f", bytes(64 * len(bones)))
+        bones.foreach_get("matrix", buffer)
+        self.seen.append(buffer.tobytes())
+
+
+def test_render_shows_what_the_viewport_shows(tmp_path: Path) -> None:
+    rig, target, _ = stretched_rig()
+    moving(rig, target)
+    for frame, scale in ((1, 1.0), (11, 1.2)):
+        rig.pose.bones["B1"].scale = (1.0, scale, 1.0)
+        rig.pose.bones["B1"].keyframe_insert("scale", frame=frame)
+    assert curves(rig)
+    shown = []
+    for frame in range(1, 12):
+        go(frame)
+        shown.append(pose_bits(rig))
+    scene = bpy.context.scene
+    scene.render.resolution_x = scene.render.resolution_y = 8
+    scene.frame_start, scene.frame_end = 1, 11
+    scene.render.filepath = str(tmp_path / "frame")
+    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    scene.collection.objects.link(scene.camera)
+    bpy.utils.register_class(Engine)
+    try:
+        Engine.seen.clear()
+        scene.render.engine = Engine.bl_idname
+        bpy.ops.render.render(animation=True)
+        assert Engine.seen == shown
+    finally:
+        bpy.utils.unregister_class(Engine)
+    go(6)
+    assert pose_bits(rig) == shown[5]
+
+
+# The location of a free root
+
+
+def test_free_root_keeps_the_fk_location() -> None:
+    rig, _, fk = stretched_rig(use_stretch=False, use_free_root=True)
+    rig.pose.bones["B0"].location = (0.5, 0.0, 0.0)
+    update()
+    go(2)
+    assert len(a2b_base64(rig.fabrik.record)) == 36 * 9 + 4
+    rig.pose.bones["B0"].location = (0.0, 0.0, 0.0)
+    rig.fabrik.constraints[0].enabled = False
+    update()
+    assert look(rig) == fk
