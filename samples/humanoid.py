@@ -31,7 +31,8 @@ the whole body comes along, while the feet stay where they are.
 The chains of all five constraints begin at the Pelvis, which they share, and are solved together. \
 With Free Root the Pelvis may leave its place: nothing else moves it.
 The feet have ten times the Weight of the hands, so that they stay on the ground whatever you do \
-with the orange balls. Knees and elbows are hinges, all other joints are cones.
+with the orange balls.
+Knees and elbows are hinges that face the blue poles; all other joints are cones.
 """
 
 YELLOW = (0.95, 0.75, 0.05)
