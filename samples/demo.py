@@ -29,8 +29,8 @@ STILLS = {
     "robot_arm": 25,
     "weapon_grip": 30,
     "puppet": 31,
-    "hand": 91,
-    "humanoid": 31,
+    "hand": 101,
+    "humanoid": 91,
 }
 """The frame at which each sample shows best what it is about."""
 
