@@ -20,17 +20,20 @@ from ..core import (
     pose_body,
     seen_from,
 )
+from ..core.vectors import Vec
 from .body_plan import BodyPlan
-from .chain_plan import OFF, Answer, ChainPlan, ProblemError, Report, rest_bend
+from .chain_plan import OFF, Answer, ChainPlan, ProblemError, Report, listed, rest_bend
 from .explain import LIMITED, explanation, reported
 from .pose import Pose
 from .read import Snapshot
 from .task import (
     SOLVER_NAMES,
     Task,
+    bias_of,
     goal_of,
     infinite,
     input_of,
+    orientation_of,
     read,
     stretch_of,
     tip_of,
@@ -123,14 +126,17 @@ def _is_root_free(body: BodyPlan, task: BodyTask) -> bool:
 def _pull(body: BodyPlan, chain: ChainPlan, pose: Pose, task: Task) -> Pull:
     settings = task.settings
     is_free = chain.is_root_free and chain.bones[0] == body.bones[0]
+    undone, tip = undone_world(pose, task.world), orientation_of(task)
     return Pull(
-        seen_from(undone_world(pose, task.world), goal_of(task)),
+        seen_from(undone, goal_of(task)),
         SOLVER_NAMES[settings.solver],
         settings.iterations,
         settings.tolerance,
         settings.influence,
         settings.weight,
         min(max(settings.root_weight, 0.0), 1.0) if is_free else 0.0,
+        bias_of(settings),
+        None if tip is None else tip.seen_from(undone[0]),
         stretch_of(settings) if chain.stretches else None,
     )
 
@@ -142,8 +148,7 @@ def _input_of(body: BodyPlan, pose: Pose, task: BodyTask) -> BodyInput:
     members: list[Member] = []
     for chain, own in zip(body.chains, task.tasks, strict=True):
         bones = [places[bone] for bone in chain.bones]
-        bends = [rest_bend(chain, start) for start in range(len(bones))]
-        members.append(Member(bones, tip_of(chain, pose), bends))
+        members.append(Member(bones, tip_of(chain, pose), *_bends(body, chain), chain.has_hand))
         if isinstance(own, Task):
             for place, limit, stiff in zip(
                 bones, *chain.joints.now(own.given.joints), strict=False
@@ -158,6 +163,20 @@ def _input_of(body: BodyPlan, pose: Pose, task: BodyTask) -> BodyInput:
         limits,
         stiffness,
     )
+
+
+def _bends(body: BodyPlan, chain: ChainPlan) -> tuple[list[Vec | None], list[Vec | None]]:
+    """Return to which side the chain bends from each of its bones on, with and without its hand."""
+    rig, bones = body.rig, chain.bones
+    places = range(len(bones))
+    if not chain.has_hand:
+        whole = [rest_bend(rig, bones[start:], chain.tip_bone) for start in places]
+        return whole, whole
+    limb, hand = bones[:-1], bones[-1]
+    before = [rest_bend(rig, limb[start:], hand) if limb[start:] else None for start in places]
+    if chain.tip_bone >= 0:
+        return before, before  # The hand's head is all that reaches.
+    return [rest_bend(rig, bones[start:], -1) for start in places], before
 
 
 def _report(body: BodyPlan, i: int, task: BodyTask, posture: BodyPosture) -> Report:
@@ -175,7 +194,7 @@ def _why(body: BodyPlan, i: int, task: BodyTask, outcome: Outcome) -> str:
     if outcome.state == "REACHED":
         return ""
     others = [
-        f"“{chain.name}”"
+        chain.name
         for chain, own in zip(body.chains, task.tasks, strict=True)
         if isinstance(own, Task) and chain is not body.chains[i]
     ]
@@ -184,7 +203,7 @@ def _why(body: BodyPlan, i: int, task: BodyTask, outcome: Outcome) -> str:
     if outcome.state == "LIMITED":
         return LIMITED
     return (
-        f"It shares bones with {' and '.join(others)}, and not all can arrive: raise its Weight, "
+        f"It shares bones with {listed(others)}, and not all can arrive: raise its Weight, "
         "or move a target"
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .chain_plan import Answer, ChainPlan
+from .chain_plan import Answer, ChainPlan, listed
 from .rotation import Run, runs_of
 from .skeleton import Skeleton
 
@@ -41,6 +41,25 @@ class BodyPlan:
         self.bones = sorted(every, key=lambda bone: len(self.rig.chain_up(bone)))
         self.runs = runs_of(self.bones)
         self.root_parent = self.rig.parents[self.bones[0]]
+        for chain in self.chains:
+            chain.note = chain.note or self._idle_setting(chain)
+
+    def _idle_setting(self, chain: ChainPlan) -> str:
+        """Say which setting of a chain does nothing because it shares bones."""
+        names = self.rig.names
+        if chain.is_root_free and chain.bones[0] != self.bones[0]:
+            return (
+                f"Free Root does nothing here, as other chains carry “{names[chain.bones[0]]}”: "
+                f"turn it on for a chain that begins at “{names[self.bones[0]]}”"
+            )
+        hand = chain.bones[-1]
+        others = [other for other in self.chains if other is not chain and hand in other.bones]
+        if chain.has_hand and others:
+            return (
+                f"“{names[hand]}” takes no orientation, as {listed([o.name for o in others])} "
+                "poses it as well: let that chain begin below it, or turn off Match Target"
+            )
+        return ""
 
 
 Unit = ChainPlan | BodyPlan

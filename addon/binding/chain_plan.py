@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from mathutils import Vector
 
-from ..core import ChainInput
+from ..core import ChainInput, Frame
 from ..core.bend import STRAIGHT, bend_direction, chain_axis
-from ..core.vectors import Vec, across, length
+from ..core.vectors import Vec, across, length, quat_matrix, quat_unit
 from . import animation
 from .access import pose_bones, rest_bone, settings
 from .joints import Joints, joint_problem, joints_of
@@ -63,6 +64,12 @@ class Answer(NamedTuple):
 OFF = "The constraint is off: turn it on, and its Influence up"
 
 
+def listed(names: Sequence[str]) -> str:
+    """Return names as they stand in a sentence: “A”, “B” and “C”."""
+    *others, last = [f"“{name}”" for name in names]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 class ProblemError(Exception):
     """Why a constraint cannot work, in a sentence that says what to do."""
 
@@ -74,8 +81,11 @@ class ChainPlan:
     Attributes:
         rig: The armature.
         item: Index of the constraint in the armature's list.
-        bones: The chain, root first; empty if there is none.
+        bones: The bones that it poses, root first; empty if there are none.
         tip_bone: The bone whose head is the tip; -1 if the last bone's tail is.
+        has_hand: Whether the last of the bones takes the target's orientation.
+        limb_bend: As ``rest_bend``, of the bones before a hand whose tail is the tip.
+        offset: What the target's frame is multiplied by, None if nothing.
         target: What the tip reaches for.
         pole: What the bend faces, if anything.
         rest_bend: Side to which the rest pose bends, in the root bone's axes; None if straight.
@@ -99,6 +109,9 @@ class ChainPlan:
     item: int
     bones: list[int] = field(default_factory=list)
     tip_bone: int = -1
+    has_hand: bool = False
+    limb_bend: Vec | None = None
+    offset: Frame | None = None
     target: Point | None = None
     pole: Point | None = None
     rest_bend: Vec | None = None
@@ -138,6 +151,7 @@ def resolved(rig: Skeleton, index: int) -> ChainPlan:
         if chain.target is None:
             raise ProblemError("There is no target: choose an object, or a bone, to reach for")
         chain.pole = _point(item, "pole_target", "pole_subtarget")
+        chain.offset = _offset(item)
         _resolve_joints(chain)
     except ProblemError as problem:
         chain.problem = str(problem)
@@ -162,9 +176,11 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
             f"set it to {len(up)} or less, or to 0 for all"
         )
     chain.bones = up[-item.chain_count :]
-    chain.runs = runs_of(chain.bones)
     chain.root_parent = rig.parents[chain.bones[0]]
-    chain.rest_bend = rest_bend(chain)
+    chain.rest_bend = rest_bend(rig, chain.bones, chain.tip_bone)
+    if item.use_rotation:
+        _resolve_hand(chain, item)
+    chain.runs = runs_of(chain.bones)
     count = len(rig.names)
     if item.use_free_root:
         chain.more.append(KINDS.index(LOCATION) * count + chain.bones[0])
@@ -178,6 +194,30 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
             f"“{rig.names[chain.bones[0]]}” is connected to its parent and cannot leave its place: "
             "turn off Free Root, or the bone's Connected in Edit Mode"
         )
+
+
+def _resolve_hand(chain: ChainPlan, item: FabrikConstraint) -> None:
+    """Let the tip bone be oriented: as the last bone of the chain, or as one that hangs on it."""
+    chain.has_hand = True
+    if chain.tip_bone >= 0:
+        chain.bones.append(chain.tip_bone)
+    elif len(chain.bones) == 1:
+        raise ProblemError(
+            f"“{item.bone}” is the only bone of the chain, so that none is left to reach while it "
+            "keeps the target's orientation: raise Chain Length, or turn off Match Target"
+        )
+    else:
+        chain.limb_bend = rest_bend(chain.rig, chain.bones[:-1], chain.bones[-1])
+
+
+def _offset(item: FabrikConstraint) -> Frame | None:
+    if not item.use_offset:
+        return None
+    x, y, z = item.offset_location
+    w, a, b, c = item.offset_rotation
+    if not all(isfinite(number) for number in (x, y, z, w, a, b, c)):
+        raise ProblemError("The offset is not a finite number: press Set, or type it in again")
+    return quat_matrix(quat_unit((w, a, b, c))), (x, y, z)
 
 
 def _resolve_joints(chain: ChainPlan) -> None:
@@ -210,16 +250,20 @@ def _disturbance(chain: ChainPlan) -> str:
     return ""
 
 
-def rest_bend(chain: ChainPlan, start: int = 0) -> Vec | None:
-    """Return to which side the rest pose of a chain bends from one of its bones on.
+def rest_bend(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> Vec | None:
+    """Return to which side the rest pose of a chain bends, in its first bone's own axes.
 
-    In that bone's own axes; None if it is straight.
+    None if it is straight.
+
+    Args:
+        rig: The armature.
+        chain: The bones, root first.
+        tip_bone: The bone whose head is the tip; -1 if the last bone's tail is.
     """
-    rig = chain.rig
-    bones = [rest_bone(rig.object, rig.names[i]) for i in chain.bones[start:]]
+    bones = [rest_bone(rig.object, rig.names[i]) for i in chain]
     tip = bones[-1].tail_local
-    if chain.tip_bone >= 0:
-        tip = rest_bone(rig.object, rig.names[chain.tip_bone]).head_local
+    if tip_bone >= 0:
+        tip = rest_bone(rig.object, rig.names[tip_bone]).head_local
     root = bones[0].head_local
     heads = [bone.head_local for bone in bones]
     joints = [vector(point - root) for point in (*heads, tip)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from . import animation, dependencies, plan
+from . import animation, dependencies, offset, plan
 from .access import settings
 from .chain_plan import ProblemError
 from .evaluate import present
@@ -32,6 +32,7 @@ def add(
     subtarget: str = "",
     chain_count: int = 0,
     solver: str = "AUTO",
+    use_offset: bool = False,
 ) -> FabrikConstraint:
     """Add a constraint and make it the active one.
 
@@ -42,6 +43,7 @@ def add(
         subtarget: Bone of the target.
         chain_count: Number of bones, of which no more are taken than there are; 0 takes all.
         solver: As the setting, or ``'AUTO'``: closed form for two bones, FABRIK for more.
+        use_offset: Whether the tip stays where it is, beside the target.
 
     Raises:
         ProblemError: If the constraint could not work, or would break another one; then nothing
@@ -70,6 +72,7 @@ def add(
             _changed(armature)
             raise ProblemError(problem)
     fabrik.active_index = len(fabrik.constraints) - 1
+    item.use_offset = use_offset
     return item
 
 
@@ -117,6 +120,18 @@ def add_pole(
     item.pole_subtarget = ""
     item.pole_target = pole
     return pole
+
+
+def set_offset(armature: bpy.types.Object, index: int) -> None:
+    """Let a constraint keep its tip where it is shown now.
+
+    Raises:
+        ProblemError: If there is no bone or target, or the target is scaled to zero.
+    """
+    item = settings(armature).constraints[index]
+    offset.take(item)
+    if not item.use_offset:
+        item.use_offset = True
 
 
 def _problems() -> dict[tuple[int, int], str]:

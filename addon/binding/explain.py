@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import dist
+from math import degrees, dist
 
 from ..core import Posture
 from .chain_plan import Report
@@ -23,6 +23,11 @@ def explanation(posture: Posture, stretches: bool) -> str:
     if posture.state == "REACHED":
         return ""
     solution = posture.solution
+    if posture.state == "LIMITED" and posture.is_askew:
+        return (
+            f"The limits of the tip bone keep it {degrees(posture.askew):.1f}° from the target's "
+            "orientation: widen them, or turn the target"
+        )
     if posture.state == "LIMITED":
         return LIMITED
     joints, target = solution.joints, posture.goal.target

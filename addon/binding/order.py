@@ -11,7 +11,7 @@ import bpy
 from . import dependencies
 from .access import pose_bones
 from .body_plan import BodyPlan, Unit, chains_of
-from .chain_plan import ChainPlan
+from .chain_plan import ChainPlan, listed
 from .native import active_constraints, acts_plainly, constraint_point
 from .skeleton import skeleton_of
 
@@ -135,7 +135,7 @@ class Order:
                 for chain in chains_of(other)
                 if self.own[chain] & cycle
             ]
-            names = " and ".join(f"“{chain.name}”" for chain in guilty)
+            names = listed([chain.name for chain in guilty])
             first = next(chain for chain in chains_of(unit) if chain in guilty)
             first.problem = (
                 f"The target, pole or root depends on the chain itself (through {names}): "

@@ -56,6 +56,8 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
     solved = [vector(joint) for joint in posture.solution.joints]
     if len(solved) < 3:
         raise ProblemError("A chain of one bone has no bend: only longer ones can face a pole")
+    if given.limb is not None and len(given.joints) > len(solved):
+        given = given.limb  # The tip bone is oriented: only those before it bend.
     root, size = solved[0], _size(solved)
     if size == 0.0:
         raise ProblemError("The chain has no length, and so no bend that could face a pole")

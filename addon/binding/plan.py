@@ -72,6 +72,7 @@ class Plan:
 
 
 _plan: Plan | None = None
+_is_being_made = False
 
 
 def discard(skeletons: bool = False) -> None:
@@ -105,12 +106,21 @@ def partners(armature: bpy.types.Object, index: int) -> list[str]:
 
 def current() -> Plan:
     """Return the plan, made anew if it was thrown away."""
-    global _plan
+    global _plan, _is_being_made
     if _plan is None:
         # Following a renamed bone writes to the constraint, which throws the plan away; not this.
-        plan = _make()
+        _is_being_made = True
+        try:
+            plan = _make()
+        finally:
+            _is_being_made = False
         _plan = plan
     return _plan
+
+
+def is_being_made() -> bool:
+    """Return whether settings that change now are changed by ourselves, to follow new names."""
+    return _is_being_made
 
 
 def _make() -> Plan:

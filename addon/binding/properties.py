@@ -22,7 +22,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from . import dependencies, plan
+from . import dependencies, offset, plan
 from .joint_properties import FabrikJoint
 from .record import NO_PLACE
 
@@ -59,6 +59,19 @@ def _structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Contex
     armature.update_tag()
 
 
+def _ends_changed(item: FabrikConstraint, context: bpy.types.Context) -> None:
+    """Do as for any structure, and take the offset between tip and target if it is wanted."""
+    _structure_changed(item, context)
+    offset.take_if_new(item)
+
+
+def _offset_switched(item: FabrikConstraint, context: bpy.types.Context) -> None:
+    """Take the offset as it is now when the switch for it is turned on."""
+    if item.use_offset:
+        offset.take_if_possible(item)
+    _structure_changed(item, context)
+
+
 def _animated(make: Callable[..., Any], name: str, description: str, **more: object) -> Any:
     """Make a property that Blender may change from frame to frame."""
     shared = {"options": KEYABLE, "override": OVERRIDABLE, "update": _value_changed}
@@ -68,7 +81,7 @@ def _animated(make: Callable[..., Any], name: str, description: str, **more: obj
 def _fixed(make: Callable[..., Any], name: str, description: str, **more: object) -> Any:
     """Make a property on which the plan depends."""
     shared = {"options": FIXED, "override": OVERRIDABLE, "update": _structure_changed}
-    return make(name=name, description=description, **shared, **more)
+    return make(name=name, description=description, **{**shared, **more})
 
 
 class FabrikConstraint(bpy.types.PropertyGroup):
@@ -142,6 +155,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             StringProperty,
             "Tip Bone",
             "Last bone of the chain, whose tail or head reaches for the target",
+            update=_ends_changed,
         )
         chain_count: _fixed(
             IntProperty,
@@ -159,17 +173,20 @@ class FabrikConstraint(bpy.types.PropertyGroup):
                 "chain starts at its parent"
             ),
             default=True,
+            update=_ends_changed,
         )
         target: _fixed(
             PointerProperty,
             "Target",
             "Object that the tip reaches for",
             type=bpy.types.Object,
+            update=_ends_changed,
         )
         subtarget: _fixed(
             StringProperty,
             "Bone",
             "Bone of the target armature whose head the tip reaches for",
+            update=_ends_changed,
         )
         use_rotation: _fixed(
             BoolProperty,
@@ -209,6 +226,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
                 "was turned on"
             ),
             default=False,
+            update=_offset_switched,
         )
         offset_location: _fixed(
             FloatVectorProperty,

@@ -78,6 +78,13 @@ class Snapshot:
             return world[1]
         return point_in(world, self.frame(point.skeleton, point.bone)[1])
 
+    def place(self, point: Point) -> Frame:
+        """Return where a target stands and how it is turned and scaled, in world space."""
+        world = self.world(point.object, point.uid)
+        if point.skeleton is None:
+            return world
+        return frame_in(world, self.frame(point.skeleton, point.bone))
+
     def frame(self, rig: Skeleton, bone: int) -> Frame:
         """Return where a bone stands, in armature space."""
         pose = self.poses.get(rig.uid)
@@ -121,7 +128,7 @@ class Snapshot:
             return None
         world = self.world(rig.object, rig.uid)[0]
         in_world = mat_product(world, axes)
-        turn = _rotation(self._point_frame(source)[0])
+        turn = _rotation(self.place(source)[0])
         if turn is None or mat_determinant(in_world) == 0.0:
             return None
         x, y, z = (length(column) for column in mat_columns(in_world))
@@ -156,7 +163,7 @@ class Snapshot:
             source = constraint_point(con)
             if source is None:
                 continue
-            frame = self._point_frame(source)
+            frame = self.place(source)
             if con.type == "CHILD_OF":
                 world = frame_in(frame, frame_in(_frame(con.inverse_matrix), world))
             elif con.type == "COPY_TRANSFORMS":
@@ -185,12 +192,6 @@ class Snapshot:
         # Children of a bone hang on its tail.
         tail = point_in((axes, head), (0.0, rig.bone(bone).length, 0.0))
         return frame_in(world, (axes, tail))
-
-    def _point_frame(self, point: Point) -> Frame:
-        world = self.world(point.object, point.uid)
-        if point.skeleton is None:
-            return world
-        return frame_in(world, self.frame(point.skeleton, point.bone))
 
 
 def _rotation(axes: Mat3) -> Mat3 | None:

@@ -13,15 +13,17 @@ from ..core import (
     Goal,
     Posture,
     Stretch,
+    Tip,
     head_in_parent,
     point_in,
     pose_in_world,
 )
-from ..core.vectors import Vec
+from ..core.vectors import ORIGIN, Mat3, Vec, mat_product, mat_upright
 from .chain_plan import ChainPlan, ProblemError
 from .joints import IkSettings
 from .pose import Pose, Settings
 from .read import Snapshot
+from .skeleton import Point
 
 SOLVER_NAMES = tuple(SOLVERS)
 
@@ -33,11 +35,13 @@ class Given(NamedTuple):
         channels: What `Pose.bits_of` tells of its bones.
         parent: The frame of the root bone's parent, in armature space.
         joints: The settings for Blender's own IK of the bones that keep them.
+        bias: Which bones turn more than the others.
     """
 
     channels: tuple[object, ...]
     parent: Frame
     joints: tuple[IkSettings, ...]
+    bias: float
 
 
 class Task(NamedTuple):
@@ -49,6 +53,7 @@ class Task(NamedTuple):
         world: Where the armature stands in world space.
         target: The target in world space.
         pole: The pole in world space, if there is one.
+        axes: The orientation for the tip bone in world space, if it is to take one.
     """
 
     given: Given
@@ -56,6 +61,7 @@ class Task(NamedTuple):
     world: Frame
     target: Vec
     pole: Vec | None
+    axes: Mat3 | None
 
 
 def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
@@ -76,17 +82,41 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
         chain.checked = settings
     parent = WHOLE if chain.root_parent < 0 else moment.frame(rig, chain.root_parent)
     given = chain.given
-    stamp = (pose.stamp, parent)
+    bias = settings.chain_bias
+    stamp = (pose.stamp, parent, bias)
     if given is None or stamp != chain.stamp:
         chain.stamp = stamp
         joints = tuple([pose.joints[bone] for _, bone in chain.joints.asked])
-        now = Given(pose.bits_of(chain.runs, chain.tip_bone), parent, joints)
+        now = Given(pose.bits_of(chain.runs, chain.tip_bone), parent, joints, bias)
         if given is None or now != given:
             given = chain.given = now
             chain.input = None
     world = moment.world(rig.object, rig.uid)
     pole = None if chain.pole is None else moment.point(chain.pole)
-    return Task(given, settings, world, moment.point(chain.target), pole)
+    target, axes = _aim(moment, chain, chain.target)
+    return Task(given, settings, world, target, pole, axes)
+
+
+def _aim(moment: Snapshot, chain: ChainPlan, target: Point) -> tuple[Vec, Mat3 | None]:
+    """Return where the tip is wanted in world space, and the orientation that its bone takes.
+
+    Raises:
+        ProblemError: If the target has no orientation to take.
+    """
+    if not chain.has_hand and chain.offset is None:
+        return moment.point(target), None
+    frame = moment.place(target)
+    place = frame[1] if chain.offset is None else point_in(frame, chain.offset[1])
+    if not chain.has_hand:
+        return place, None
+    axes = mat_upright(frame[0])
+    if axes is None:
+        name = target.object.name if target.skeleton is None else target.skeleton.names[target.bone]
+        raise ProblemError(
+            f"“{name}” is scaled to nothing and so has no orientation: give it a scale, "
+            "or turn off Match Target"
+        )
+    return place, axes if chain.offset is None else mat_product(axes, chain.offset[0])
 
 
 def _check(chain: ChainPlan, settings: Settings) -> None:
@@ -97,10 +127,18 @@ def _check(chain: ChainPlan, settings: Settings) -> None:
         )
     if settings.weight <= 0.0:
         raise ProblemError("Weight is 0, so nothing pulls: raise it, or turn the constraint off")
-    if len(chain.bones) != 2 and SOLVER_NAMES[settings.solver] == "TWO_BONE":
+    if SOLVER_NAMES[settings.solver] != "TWO_BONE":
+        return
+    # A hand whose tail is the tip is the third bone of a limb, or the second if it is let go of.
+    count, wanted = len(chain.bones), 2
+    if chain.has_hand and chain.tip_bone >= 0:
+        count -= 1
+    elif chain.has_hand and count != 2:
+        wanted = 3
+    if count != wanted:
         raise ProblemError(
-            f"Two Bone needs a chain of 2 bones, and this one has {len(chain.bones)}: "
-            "set Chain Length to 2 or choose another solver"
+            f"Two Bone needs a chain of {wanted} bones, and this one has {count}: "
+            f"set Chain Length to {wanted} or choose another solver"
         )
 
 
@@ -126,6 +164,7 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> tuple[Posture, float]:
             settings.iterations,
             settings.tolerance,
             settings.influence,
+            orientation_of(task),
             stretch_of(settings) if chain.stretches else None,
         )
     except (ValueError, ArithmeticError):
@@ -173,9 +212,22 @@ def goal_of(task: Task) -> Goal:
     )
 
 
+def bias_of(settings: Settings) -> float:
+    """Return the bias; scripts get past the properties' limits."""
+    return min(max(settings.chain_bias, -1.0), 1.0)
+
+
 def stretch_of(settings: Settings) -> Stretch:
     """Return how far the bones may grow; scripts get past the properties' limits."""
     return Stretch(max(settings.stretch_max, 1.0), settings.use_volume)
+
+
+def orientation_of(task: Task) -> Tip | None:
+    """Return the orientation in world space, if there is one to take."""
+    if task.axes is None:
+        return None
+    weight, spread = task.settings.rotation_weight, task.settings.twist_spread
+    return Tip(task.axes, min(max(weight, 0.0), 1.0), min(max(spread, 0.0), 1.0))
 
 
 def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
@@ -192,11 +244,20 @@ def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
     """
     if chain.input is None:
         bones = [chain.rig.bone(bone) for bone in chain.bones]
-        tip = tip_of(chain, pose)
         locals_ = [pose.posed_local(bone) for bone in chain.bones]
         limits, stiffness = chain.joints.now(task.given.joints)
-        parent = task.given.parent
-        chain.input = ChainInput(bones, locals_, tip, parent, chain.rest_bend, limits, stiffness)
+        chain.input = ChainInput(
+            bones,
+            locals_,
+            tip_of(chain, pose),
+            task.given.parent,
+            chain.rest_bend,
+            limits,
+            stiffness,
+            chain.has_hand,
+            chain.limb_bend,
+            bias_of(task.settings),
+        )
         if chain.stretches and chain.input.chain.scale == 0.0:
             name, chain.input = chain.rig.names[chain.bones[0]], None
             raise ProblemError(
@@ -208,6 +269,8 @@ def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
 
 def tip_of(chain: ChainPlan, pose: Pose) -> Vec:
     """Return where the tip is in the space of the chain's last bone."""
+    if chain.tip_bone >= 0 and chain.has_hand:
+        return ORIGIN
     if chain.tip_bone >= 0:
         return head_in_parent(chain.rig.bone(chain.tip_bone), pose.local(chain.tip_bone))
     return (0.0, chain.rig.bone(chain.bones[-1]).length, 0.0)

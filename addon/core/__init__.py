@@ -18,6 +18,7 @@ from .pose import pose_chain, pose_in_world, seen_from
 from .posture import ChainInput, Posture, chain_frames
 from .solve import SOLVERS, solve
 from .stretch import Stretch
+from .tip import Tip
 
 if COMPILED and not TYPE_CHECKING:  # it is the same, so its types are those from above
     from fabrik_ik_core.body import (
@@ -36,6 +37,7 @@ if COMPILED and not TYPE_CHECKING:  # it is the same, so its types are those fro
     from fabrik_ik_core.posture import ChainInput, Posture, chain_frames
     from fabrik_ik_core.solve import SOLVERS, solve
     from fabrik_ik_core.stretch import Stretch
+    from fabrik_ik_core.tip import Tip
 
 __all__ = [
     "COMPILED",
@@ -59,6 +61,7 @@ __all__ = [
     "Solution",
     "State",
     "Stretch",
+    "Tip",
     "bone_frame",
     "chain_frames",
     "frame_in",

@@ -171,7 +171,7 @@ def face_pole(joints: list[Joint], axis: Vec, pole: Vec, pole_angle: float, weig
     off_pole, off_bend = length(to_pole), length(bend)
     if off_pole <= ON_AXIS or off_bend <= ON_AXIS:
         return
-    clear = _eased(off_pole / NEAR_AXIS) * _eased(off_bend / spread / UNCLEAR)
+    clear = eased(off_pole / NEAR_AXIS) * eased(off_bend / spread / UNCLEAR)
     weight *= clear
     cosine, sine = dot(bend, to_pole), dot(axis, cross(bend, to_pole))
     # By rounding they are not quite those of an angle, and the bones would change their lengths.
@@ -193,6 +193,6 @@ def face_pole(joints: list[Joint], axis: Vec, pole: Vec, pole_angle: float, weig
         joint.move(turned_about(joint.at(), axis, cosine, sine))
 
 
-def _eased(share: float) -> float:
+def eased(share: float) -> float:
     """Return 0 at 0, 1 from 1 on, and what is smooth between them."""
     return share * share * (3.0 - 2.0 * share) if share < 1.0 else 1.0

@@ -21,6 +21,7 @@ from .posture import Z_AXIS, ChainInput, Posture
 from .reach import distance_to
 from .settling import Effector, Figure, Held, hold
 from .stretch import Stretch
+from .tip import Tip, oriented
 from .tree import shape
 from .vectors import (
     NO_TURN,
@@ -28,12 +29,14 @@ from .vectors import (
     Quat,
     Vec,
     add,
+    length,
     mat_apply,
     mat_product,
     mat_solved,
     mix,
     quat_beside,
     quat_mix,
+    scaled,
     sub,
 )
 
@@ -45,18 +48,31 @@ class Member:
     Attributes:
         bones: The places of its bones among those of the body, root first.
         tip: Position of the tip in the space of the last bone's posed axes.
-        rest_bends: For each bone the `ChainInput.rest_bend` of the chain from there on.
+        rest_bends: For each bone the ``rest_bend`` of the chain from there on (see `ChainInput`).
+        has_hand: Whether the last bone can be oriented.
+        limb_bends: For each bone the ``limb_bend`` of the chain from there on.
     """
 
-    __slots__ = ("bones", "rest_bends", "tip")
+    __slots__ = ("bones", "has_hand", "limb_bends", "rest_bends", "tip")
     bones: list[int]
     tip: Vec
     rest_bends: Sequence[Vec | None]
+    has_hand: bool
+    limb_bends: Sequence[Vec | None]
 
-    def __init__(self, bones: list[int], tip: Vec, rest_bends: Sequence[Vec | None]) -> None:
+    def __init__(
+        self,
+        bones: list[int],
+        tip: Vec,
+        rest_bends: Sequence[Vec | None],
+        limb_bends: Sequence[Vec | None] = (),
+        has_hand: bool = False,
+    ) -> None:
         self.bones = bones
         self.tip = tip
         self.rest_bends = rest_bends
+        self.has_hand = has_hand
+        self.limb_bends = limb_bends or [None] * len(bones)
 
 
 @final
@@ -68,6 +84,8 @@ class Pull:
         solver: See `solve`; for the bones that are the chain's own.
         iterations: See `solve`.
         tolerance: See `solve`.
+        bias: See `ChainInput`; for the bones that are the chain's own.
+        tip: See `pose_chain`; only with a hand.
         stretch: See `pose_chain`; for the bones that are the chain's own.
         influence: See `pose_body`; more than 0.
         weight: How much the gap to the target counts, against those of the others; more than 0.
@@ -76,12 +94,14 @@ class Pull:
     """
 
     __slots__ = (
+        "bias",
         "goal",
         "influence",
         "iterations",
         "root_weight",
         "solver",
         "stretch",
+        "tip",
         "tolerance",
         "weight",
     )
@@ -92,6 +112,8 @@ class Pull:
     influence: float
     weight: float
     root_weight: float
+    bias: float
+    tip: Tip | None
     stretch: Stretch | None
 
     def __init__(
@@ -103,6 +125,8 @@ class Pull:
         influence: float = 1.0,
         weight: float = 1.0,
         root_weight: float = 0.0,
+        bias: float = 0.0,
+        tip: Tip | None = None,
         stretch: Stretch | None = None,
     ) -> None:
         """Take what is wanted.
@@ -121,7 +145,13 @@ class Pull:
         self.influence = influence
         self.weight = weight
         self.root_weight = root_weight
+        self.bias = bias
+        self.tip = tip
         self.stretch = stretch
+
+
+Wanted = tuple[int, Pull]
+"""The number of a chain that is to do something, and what."""
 
 
 @final
@@ -245,7 +275,9 @@ class BodyInput:
             frames.append((axes, point_in(parent, head)))
         return frames
 
-    def chain(self, member: Member, start: int, frame: Frame, location: Vec) -> ChainInput:
+    def chain(
+        self, member: Member, start: int, frame: Frame, location: Vec, bias: float
+    ) -> ChainInput:
         """Return the bones of a chain from one of them on, carried by the given frame."""
         own = member.bones[start:]
         return ChainInput(
@@ -256,6 +288,9 @@ class BodyInput:
             member.rest_bends[start],
             [self.limits[i] for i in own],
             [self.stiffness[i] for i in own],
+            member.has_hand,
+            member.limb_bends[start],
+            bias,
         )
 
     def _local(self, i: int, location: Vec) -> Local:
@@ -280,21 +315,16 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
         ValueError: If a number is not finite, or a solver does not fit its chain.
     """
     mixed = body.fk()
-    steps = sorted({pull.influence for pull in pulls if pull is not None})
     # From the FK input, which counts for what no influence reaches, to the layer of all chains.
-    done = 1.0 - steps[-1] if steps else 1.0
-    for i in range(len(steps) - 1, -1, -1):
-        share = steps[i] - (steps[i - 1] if i else 0.0)
-        active = [
-            number
-            for number, pull in enumerate(pulls)
-            if pull is not None and pull.influence >= steps[i]
-        ]
-        solved = _solved(body, pulls, active)
-        done += share
+    for level, share in _layers([pull.influence for pull in pulls if pull is not None]):
+        wanted: list[Wanted] = []
+        for number, pull in enumerate(pulls):
+            if pull is not None and pull.influence >= level:
+                wanted.append((number, pull))
+        solved = _solved(body, wanted)
         outcomes = mixed.outcomes
-        mixed = solved if share == done else _mixed(mixed, solved, share / done)
-        for number in active:
+        mixed = _mixed(mixed, solved, share)
+        for number, _ in wanted:
             outcomes[number] = outcomes[number] or solved.outcomes[number]
         mixed.outcomes = outcomes
     frames = body.frames(mixed)
@@ -304,8 +334,26 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
     return mixed
 
 
+def _layers(values: list[float]) -> list[tuple[float, float]]:
+    """Return the levels from the highest value down, and what share of the mixture each takes.
+
+    The mixture so far is what lies above a level; for each layer it is what remains at the values
+    that reach its level, as thick as the layer is.
+    """
+    levels = sorted(set(values))
+    layers: list[tuple[float, float]] = []
+    done = 1.0 - levels[-1] if levels else 1.0
+    for i in range(len(levels) - 1, -1, -1):
+        thickness = levels[i] - (levels[i - 1] if i else 0.0)
+        done += thickness
+        layers.append((levels[i], 1.0 if thickness == done else thickness / done))
+    return layers
+
+
 def _mixed(a: BodyPosture, b: BodyPosture, share: float) -> BodyPosture:
     """Return the posture that is part of the way from one to another."""
+    if share == 1.0:
+        return b
     turns = zip(a.rotations, b.rotations, strict=True)
     scales = zip(a.scales, b.scales, strict=True)
     return BodyPosture(
@@ -316,20 +364,20 @@ def _mixed(a: BodyPosture, b: BodyPosture, share: float) -> BodyPosture:
     )
 
 
-def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) -> BodyPosture:
+def _solved(body: BodyInput, wanted: list[Wanted]) -> BodyPosture:
     """Pose the body by some of its chains, wholly."""
     posture = body.fk()
-    wanted = [(number, pull) for number in active if (pull := pulls[number]) is not None]
     root_weight = max([pull.root_weight for _, pull in wanted])
     shared: set[int] = set()
     steps = 0
     if len(wanted) > 1 or root_weight > 0.0:
-        figure, steps = _landed(body, wanted, root_weight)
-        posture.rotations = [
-            quat_beside(bone.rotation, bone.given) if bone.moves else bone.given
-            for bone in figure.bones
-        ]
-        posture.location = _moved(body, figure.root)
+        # The chains' own bones are solved again from what they share, with their orientations.
+        turns = [0.0 if pull.tip is None else pull.tip.weight for _, pull in wanted]
+        for level, share in _layers([*turns, 1.0]):
+            if level > 0.0:
+                landed, made = _landed(body, wanted, root_weight, level)
+                posture = _mixed(posture, landed, share)
+                steps += made
         shared = _shared(body, [body.members[number] for number, _ in wanted])
     frames = body.frames(posture)
     for number, pull in wanted:
@@ -337,37 +385,77 @@ def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) ->
         start = sum([i in shared for i in member.bones])
         if start == len(member.bones):
             posture.outcomes[number] = _shared_outcome(body, member, pull, frames, steps)
-            continue
-        parent = body.parents[member.bones[start]]
-        frame = body.frame if parent < 0 else frames[parent]
-        given = body.chain(member, start, frame, posture.location)
-        is_cut = pull.solver == "TWO_BONE" and len(given.links) != 2
-        solver = "FABRIK" if is_cut and start > 0 else pull.solver
-        own = pose_chain(
-            given, pull.goal, solver, pull.iterations, pull.tolerance, stretch=pull.stretch
-        )
-        for place, i in enumerate(member.bones[start:]):
-            posture.rotations[i] = own.rotations[place]
-            posture.scales[i] = own.scales[place] if own.scales else posture.scales[i]
-        sweeps = steps + own.solution.sweeps
-        state = _judged(own.state, body, member, pull, frames)
-        posture.outcomes[number] = Outcome(state, sweeps, given, own)
+        elif start + 1 == len(member.bones) and member.has_hand:
+            _turn_hand(posture, body, member, pull, frames)
+            posture.outcomes[number] = _shared_outcome(
+                body, member, pull, body.frames(posture), steps
+            )
+        else:
+            own = _solve_own(posture, body, member, start, pull, frames)
+            sweeps = steps + own[1].solution.sweeps
+            state = _judged(own[1].state, body, member, pull, frames)
+            posture.outcomes[number] = Outcome(state, sweeps, own[0], own[1])
     return posture
 
 
+def _solve_own(
+    posture: BodyPosture,
+    body: BodyInput,
+    member: Member,
+    start: int,
+    pull: Pull,
+    frames: list[Frame],
+) -> tuple[ChainInput, Posture]:
+    """Solve the bones that only one chain poses, from one of its bones on."""
+    parent = body.parents[member.bones[start]]
+    frame = body.frame if parent < 0 else frames[parent]
+    given = body.chain(member, start, frame, posture.location, pull.bias)
+    is_cut = pull.solver == "TWO_BONE" and len(given.links) != 2
+    solver = "FABRIK" if is_cut and start > 0 else pull.solver
+    own = pose_chain(
+        given, pull.goal, solver, pull.iterations, pull.tolerance, 1.0, pull.tip, pull.stretch
+    )
+    for place, i in enumerate(member.bones[start:]):
+        posture.rotations[i] = own.rotations[place]
+        posture.scales[i] = own.scales[place] if own.scales else posture.scales[i]
+    return given, own
+
+
+def _turn_hand(
+    posture: BodyPosture, body: BodyInput, member: Member, pull: Pull, frames: list[Frame]
+) -> None:
+    """Orient a hand that is all which only one chain poses."""
+    if pull.tip is None:
+        return
+    i = member.bones[-1]
+    held = _held(body, [member])[i]
+    parent = body.parents[i]
+    axes = body.frame[0] if parent < 0 else frames[parent][0]
+    rotation, _ = oriented(held, axes, pull.tip)
+    posture.rotations[i] = quat_mix(posture.rotations[i], rotation, pull.tip.weight)
+
+
 def _landed(
-    body: BodyInput, wanted: Sequence[tuple[int, Pull]], root_weight: float
-) -> tuple[Figure, int]:
-    """Bring the whole tree to its targets; return it, and the steps that it took."""
+    body: BodyInput, wanted: list[Wanted], root_weight: float, level: float
+) -> tuple[BodyPosture, int]:
+    """Bring the whole tree to its targets; return how it stands, and the steps that it took.
+
+    Hands whose orientation has at least the weight of the level reach with their heads.
+    """
     heaviest = max([pull.weight for _, pull in wanted])
     effectors: list[Effector] = []
     for number, pull in wanted:
         member = body.members[number]
         weight = sqrt(pull.weight / heaviest)
-        target = in_space(pull.goal.target)
-        effectors.append(Effector(member.bones[-1], member.tip, target, weight))
+        point, target = member.tip, in_space(pull.goal.target)
+        if pull.tip is not None and pull.tip.weight >= level and point != ORIGIN:
+            axes = body.frames(body.fk())[member.bones[-1]][0]
+            way = length(mat_apply(axes, point))
+            point, target = ORIGIN, sub(target, scaled(pull.tip.ahead, way))
+        effectors.append(Effector(member.bones[-1], point, target, weight))
     root = point_in(body.frame, head_in_parent(body.bones[0], body.locals[0]))
-    held = _held(body, [body.members[number] for number, _ in wanted])
+    members = [body.members[number] for number, _ in wanted]
+    held = _held(body, members)
     figure = Figure(held, effectors, body.frame[0], root, root_weight)
     figure.place()
     tolerance = min([pull.tolerance for _, pull in wanted])
@@ -375,15 +463,20 @@ def _landed(
     starts: list[list[Quat]] = []
     if figure.reach > 0.0:
         iterations = max([pull.iterations for _, pull in wanted])
-        members = [body.members[number] for number, _ in wanted]
-        bends = [_bend(body, member, _shared(body, members)) for member in members]
+        shared = _shared(body, members)
+        bends = [_bend(body, member, shared) for member in members]
         starts.append(shape(figure, bends, iterations, tolerance))
     if not starts or any([limit is not None for limit in body.limits]):
         # Without limits there is but one valley, and another start only makes jumps.
         starts += [[bone.given for bone in held], [NO_TURN] * len(held)]
     size = lightest * figure.reach
     _, steps = hold(figure, starts, min(tolerance, EXACT) * size, tolerance * size)
-    return figure, steps
+    posture = body.fk()
+    for i, bone in enumerate(held):
+        if bone.moves:
+            posture.rotations[i] = quat_beside(bone.rotation, bone.given)
+    posture.location = _moved(body, figure.root)
+    return posture, steps
 
 
 def _held(body: BodyInput, members: Sequence[Member]) -> list[Held]:
@@ -397,8 +490,8 @@ def _held(body: BodyInput, members: Sequence[Member]) -> list[Held]:
     for i, bone in enumerate(body.bones):
         local = body.locals[i]
         at = head_in_parent(bone, local)
-        ease = 1.0 - body.stiffness[i]
-        held.append(Held(bone, local, body.parents[i], at, arms[i], body.limits[i], ease))
+        stiffness = body.stiffness[i]
+        held.append(Held(bone, local, body.parents[i], at, arms[i], body.limits[i], stiffness))
     return held
 
 

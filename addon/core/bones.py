@@ -12,6 +12,7 @@ from .vectors import (
     Mat3,
     Quat,
     Vec,
+    across,
     add,
     cross,
     dot,
@@ -19,10 +20,12 @@ from .vectors import (
     mat_apply,
     mat_columns,
     mat_determinant,
+    mat_direction_before,
     mat_from_columns,
     mat_product,
     mat_stretched,
     quat_matrix,
+    quat_of,
     scaled,
     sub,
     unit,
@@ -102,6 +105,30 @@ def turned_axes(inherited: Mat3, rotation: Quat, scale: Vec, post_scale: Vec) ->
     """Return a posed bone's axes from what `inherited_axes` tells and its channels."""
     turned = mat_product(inherited, quat_matrix(rotation))
     return mat_stretched(mat_stretched(turned, scale), post_scale)
+
+
+def facing(axes: Mat3, own: tuple[Vec, Vec], wanted: tuple[Vec, Vec]) -> Quat | None:
+    """Return the rotation after which axes take one direction to another, and a second near one.
+
+    Under sheared axes a rotation cannot do both: the first direction is met, and the second one as
+    far as a turn about the first can bring it.
+
+    Args:
+        axes: What `inherited_axes` tells.
+        own: Two unit vectors at right angles, in the rotation's own space.
+        wanted: Where the axes should take them after the rotation; their lengths mean nothing.
+
+    Returns:
+        The rotation, or None if the axes flatten the directions away.
+    """
+    ahead = unit(mat_direction_before(axes, wanted[0]))
+    if ahead is None:
+        return None
+    up = unit(across(mat_direction_before(axes, wanted[1]), ahead))
+    if up is None:
+        return None
+    turned = mat_from_columns(ahead, up, cross(ahead, up))
+    return quat_of(mat_product(turned, (*own[0], *own[1], *cross(own[0], own[1]))))
 
 
 def inherited_axes(bone: Bone, parent: Mat3) -> tuple[Mat3, Vec]:

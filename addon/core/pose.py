@@ -7,8 +7,9 @@ armature object is scaled unevenly.
 from .chain import Goal, in_space
 from .frames import Frame, point_in
 from .posture import ChainInput, Posture, chain_frames
-from .reach import distance_to, reach
-from .stretch import Stretch, stretched
+from .reach import distance_to
+from .stretch import Stretch, reach_stretched
+from .tip import Tip, reach_oriented
 from .vectors import Vec, mix, quat_mix
 
 
@@ -19,6 +20,7 @@ def pose_chain(
     iterations: int = 20,
     tolerance: float = 1e-4,
     influence: float = 1.0,
+    tip: Tip | None = None,
     stretch: Stretch | None = None,
 ) -> Posture:
     """Turn the bones of a chain so that its tip is on the target.
@@ -39,14 +41,17 @@ def pose_chain(
         tolerance: See `solve`.
         influence: 0 gives the FK input, 1 the solution, between them each bone turns part of the
             way.
+        tip: The orientation of the chain's hand in armature space, if it is to take one. The
+            bones before it then reach with its head, to where its tip is on the target.
         stretch: How far the bones may grow where the target is beyond reach; they do not if None.
 
     Raises:
-        ValueError: If the solver does not fit the chain.
+        ValueError: If the solver does not fit the chain, or there is no hand to orient.
     """
-    posture = reach(chain, goal, solver, iterations, tolerance)
-    if stretch is not None:
-        posture = stretched(posture, chain, goal, solver, iterations, tolerance, stretch)
+    if tip is None:
+        posture = reach_stretched(chain, goal, solver, iterations, tolerance, stretch)
+    else:
+        posture = reach_oriented(chain, goal, solver, iterations, tolerance, tip, stretch)
     return posture if influence == 1.0 else _weakened(posture, chain, influence)
 
 
@@ -58,6 +63,7 @@ def pose_in_world(
     iterations: int,
     tolerance: float,
     influence: float,
+    tip: Tip | None = None,
     stretch: Stretch | None = None,
 ) -> tuple[Posture, float]:
     """Do as `pose_chain`, with a goal in world space.
@@ -70,6 +76,7 @@ def pose_in_world(
         iterations: See `solve`.
         tolerance: See `solve`.
         influence: See `pose_chain`.
+        tip: The orientation in world space; see `pose_chain`.
         stretch: See `pose_chain`.
 
     Returns:
@@ -80,7 +87,10 @@ def pose_in_world(
     """
     world, to_armature = place
     goal_there = seen_from(to_armature, goal)
-    posture = pose_chain(chain, goal_there, solver, iterations, tolerance, influence, stretch)
+    tip_there = None if tip is None else tip.seen_from(to_armature[0])
+    posture = pose_chain(
+        chain, goal_there, solver, iterations, tolerance, influence, tip_there, stretch
+    )
     return posture, distance_to(point_in(world, posture.tip), goal.target)
 
 
@@ -93,7 +103,10 @@ def seen_from(to_there: Frame, goal: Goal) -> Goal:
 
 def _weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:
     """Return the pose that is part of the way from the FK input to the solved one."""
-    pairs = zip(chain.rotations, posture.rotations, strict=True)
+    inputs = [*chain.rotations]
+    if chain.hand is not None and len(inputs) < len(posture.rotations):
+        inputs.append(chain.hand.given)
+    pairs = zip(inputs, posture.rotations, strict=True)
     rotations = [quat_mix(given, solved, influence) for given, solved in pairs]
     scales: list[Vec] = []
     for i, solved_scale in enumerate(posture.scales):
@@ -102,4 +115,6 @@ def _weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:
         chain = chain.with_scales(scales)
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
     numbers = [number for rotation in rotations for number in rotation]
-    return Posture(numbers, tip, posture.state, posture.goal, posture.solution, tuple(scales))
+    return Posture(
+        numbers, tip, posture.state, posture.goal, posture.solution, tuple(scales), posture.askew
+    )

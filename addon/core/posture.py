@@ -1,7 +1,8 @@
 """A chain of bones, and how it stands when it is solved."""
 
 from collections.abc import Sequence
-from typing import final
+from math import radians
+from typing import Final, final
 
 from .bones import Bone, Local, head_in_parent, inherited_axes, turned_axes
 from .chain import Chain, Goal, Solution, State
@@ -22,6 +23,9 @@ from .vectors import (
 
 Z_AXIS: Vec = (0.0, 0.0, 1.0)
 
+NOTICED: Final = radians(0.1)
+"""An orientation that is off by more is not reached."""
+
 
 @final
 class Posture:
@@ -33,16 +37,20 @@ class Posture:
         tip: The position of the tip under these rotations, in armature space.
         state: Whether the tip is on the target; with a partial influence, whether it would be.
         goal: Target and pole in armature space.
-        solution: The joints that were aimed at.
+        solution: The joints that were aimed at; with an oriented tip bone those before it, and
+            the goal is theirs.
+        askew: By how much the limits of an oriented tip bone keep it from its orientation, in
+            radians.
     """
 
-    __slots__ = ("goal", "numbers", "scales", "solution", "state", "tip")
+    __slots__ = ("askew", "goal", "numbers", "scales", "solution", "state", "tip")
     numbers: list[float]
     tip: Vec
     state: State
     goal: Goal
     solution: Solution
     scales: tuple[Vec, ...]
+    askew: float
 
     def __init__(
         self,
@@ -52,6 +60,7 @@ class Posture:
         goal: Goal,
         solution: Solution,
         scales: tuple[Vec, ...] = (),
+        askew: float = 0.0,
     ) -> None:
         self.numbers = numbers
         self.tip = tip
@@ -59,6 +68,12 @@ class Posture:
         self.goal = goal
         self.solution = solution
         self.scales = scales
+        self.askew = askew
+
+    @property
+    def is_askew(self) -> bool:
+        """Whether limits keep the tip bone noticeably from its orientation."""
+        return self.askew > NOTICED
 
     @property
     def rotations(self) -> tuple[Quat, ...]:
@@ -119,19 +134,31 @@ class ChainInput:
         rotations: The FK input's rotation of each bone.
         joints: The heads and the tip under the FK input, in armature space.
         chain: The same as the solver takes it.
-        held: The bones as their limits are kept; none if no bone has a limit or is stiff.
+        held: The bones as their limits are kept; none if no bone has a limit, is stiff or biased.
+        bias: Which bones turn more, from -1 for those near the root to 1 for those near the tip.
+        is_only_biased: Whether bones are held by their bias alone.
+        channels: The FK input of each bone.
+        rest_bend: Side to which a straight chain bends, in the root bone's own axes.
+        hand: The tip bone, if it can be oriented. It is the last one of the chain, or hangs on
+            that with its head where the tip of the chain is.
+        limb: The bones before the hand if that is one of the chain: with the hand oriented, its
+            head is all that they reach with.
     """
 
     __slots__ = (
         "_limits",
-        "_locals",
-        "_rest_bend",
         "_stiffness",
+        "bias",
         "chain",
+        "channels",
+        "hand",
         "held",
+        "is_only_biased",
         "joints",
+        "limb",
         "links",
         "parent",
+        "rest_bend",
         "root",
         "rotations",
     )
@@ -142,10 +169,14 @@ class ChainInput:
     joints: tuple[Vec, ...]
     chain: Chain
     held: list[Held]
-    _locals: list[Local]
-    _rest_bend: Vec | None
-    _limits: list[Limit | None]
-    _stiffness: list[float]
+    bias: float
+    is_only_biased: bool
+    channels: Sequence[Local]
+    rest_bend: Vec | None
+    hand: Held | None
+    limb: "ChainInput | None"
+    _limits: Sequence[Limit | None]
+    _stiffness: Sequence[float]
 
     def __init__(
         self,
@@ -156,6 +187,9 @@ class ChainInput:
         rest_bend: Vec | None = None,
         limits: Sequence[Limit | None] = (),
         stiffness: Sequence[float] = (),
+        has_hand: bool = False,
+        limb_bend: Vec | None = None,
+        bias: float = 0.0,
     ) -> None:
         """Reckon the FK input.
 
@@ -169,10 +203,28 @@ class ChainInput:
             limits: What each bone allows; none is limited if empty.
             stiffness: How much each bone resists leaving its FK input, from 0 to 1; not at all if
                 empty.
+            has_hand: Whether the last bone can be oriented. If the tip is its head, (0, 0, 0), it
+                is none of the bones that reach.
+            limb_bend: As ``rest_bend``, of the bones before a hand whose tail is the tip.
+            bias: Which bones turn more than the others: from -1 for those near the root to 1 for
+                those near the tip.
 
         Raises:
             ValueError: If there is no bone, or a number is not finite.
         """
+        self.hand = self.limb = None
+        if has_hand and bones and len(bones) == len(locals_):
+            head = head_in_parent(bones[-1], locals_[-1])
+            last = len(bones) - 1
+            self.hand = _held(bones, locals_, head, tip_in_bone, limits, stiffness, last)
+            before = bones[:-1], locals_[:-1], limits[:-1], stiffness[:-1]
+            if tip_in_bone == ORIGIN:
+                bones, locals_, limits, stiffness = before
+                tip_in_bone = head
+            else:
+                self.limb = ChainInput(
+                    before[0], before[1], head, parent, limb_bend, before[2], before[3], bias=bias
+                )
         if not bones or len(bones) != len(locals_):
             raise ValueError("a chain needs at least one bone, and the channels of each")
         links: list[Link] = []
@@ -181,11 +233,14 @@ class ChainInput:
             arm = tip_in_bone if is_last else head_in_parent(bones[i + 1], locals_[i + 1])
             links.append(Link(bones[i], locals_[i], arm))
         self.links = links
-        self._locals, self._rest_bend = list(locals_), rest_bend
-        self._limits, self._stiffness = list(limits), list(stiffness)
+        self._limits = limits
+        self._stiffness = stiffness
+        self.bias = bias
         self.parent = parent
         self.root = point_in(parent, head_in_parent(bones[0], locals_[0]))
         self.rotations = tuple([local.rotation for local in locals_])
+        self.channels = locals_
+        self.rest_bend = rest_bend
         axes, head = parent[0], self.root
         bend = Z_AXIS
         joints = [head]
@@ -199,27 +254,49 @@ class ChainInput:
         self.joints = tuple(joints)
         self.chain = Chain(self.joints, bend)
         self.held = []
-        if any(limits) or any(stiffness):
+        self.is_only_biased = bias != 0.0 and not any(limits) and not any(stiffness)
+        if bias != 0.0 or any(limits) or any(stiffness):
             for i, link in enumerate(links):
-                limit = limits[i] if limits else None
-                ease = 1.0 - stiffness[i] if stiffness else 1.0
                 at = links[i - 1].arm if i else ORIGIN
-                self.held.append(Held(link.bone, locals_[i], i - 1, at, link.arm, limit, ease))
+                self.held.append(_held(bones, locals_, at, link.arm, limits, stiffness, i))
 
-    def with_scales(self, scales: Sequence[Vec]) -> "ChainInput":
-        """Return the chain with other local scales, root first."""
+    def under(self, channels: Sequence[Local]) -> "ChainInput":
+        """Return the same bones, without a hand, under another FK input."""
         return ChainInput(
             [link.bone for link in self.links],
-            [
-                Local(local.location, local.rotation, scales[i])
-                for i, local in enumerate(self._locals)
-            ],
+            channels,
             self.links[-1].arm,
             self.parent,
-            self._rest_bend,
+            self.rest_bend,
             self._limits,
             self._stiffness,
+            bias=self.bias,
         )
+
+    def turned(self, rotations: Sequence[Quat]) -> "ChainInput":
+        """Return the same bones, without a hand, under other rotations."""
+        pairs = zip(self.channels, rotations, strict=True)
+        return self.under([Local(own.location, turn, own.scale) for own, turn in pairs])
+
+    def with_scales(self, scales: Sequence[Vec]) -> "ChainInput":
+        """Return the same bones, without a hand, under other scales."""
+        pairs = zip(self.channels, scales, strict=False)
+        return self.under([Local(own.location, own.rotation, scale) for own, scale in pairs])
+
+
+def _held(
+    bones: Sequence[Bone],
+    locals_: Sequence[Local],
+    at: Vec,
+    arm: Vec,
+    limits: Sequence[Limit | None],
+    stiffness: Sequence[float],
+    i: int,
+) -> Held:
+    """Return one of the bones with what its limit and stiffness allow."""
+    limit = limits[i] if limits else None
+    stiff = stiffness[i] if stiffness else 0.0
+    return Held(bones[i], locals_[i], i - 1, at, arm, limit, stiff)
 
 
 def chain_frames(chain: ChainInput, rotations: Sequence[Quat]) -> list[Frame]:

@@ -1,7 +1,9 @@
 """A chain reaches for a point: its positions are solved, and its bones follow them."""
 
-from .chain import Chain, Goal, Point, Solution, State, in_space
+from .bend import eased, face_pole
+from .chain import Chain, Goal, Point, Solution, State, in_space, measured
 from .frames import point_in
+from .joint import Joint
 from .landing import EXACT
 from .posture import ChainInput, Posture, chain_frames, rotations_of
 from .settling import Effector, Figure, follow, hold
@@ -9,6 +11,7 @@ from .solve import solve
 from .vectors import (
     NO_TURN,
     ORIGIN,
+    Quat,
     Vec,
     add,
     length,
@@ -22,6 +25,7 @@ from .vectors import (
     quat_product,
     sub,
     times,
+    unit,
 )
 
 SOLVED = 0.99
@@ -32,6 +36,13 @@ UNEVEN_ROUNDS = 60
 
 WHOLE_ROUNDS = 8
 """The solves in which the new lengths are taken as they are; later ones take part of the change."""
+
+
+BIAS = 0.9
+"""How much less than others the bones at one end of a chain turn at the most."""
+
+STRAIGHTENING = 0.05
+"""The last share of its reach over which a chain loses its bias: straight it has none."""
 
 
 def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance: float) -> Posture:
@@ -63,6 +74,8 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     """Return a solved pose with all joints in their limits, the tip as near as these allow."""
     solved = rotations_of(posture.numbers)
     held = chain.held
+    if chain.bias != 0.0:
+        _bias(chain, posture.solution)
     if all([bone.keeps(solved[i]) for i, bone in enumerate(held)]):
         return posture
     solution, target = posture.solution, posture.solution.aimed_at()
@@ -75,6 +88,8 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     starts.append([NO_TURN] * len(held))
     missed, steps = hold(figure, starts, near_enough, tolerance * size)
     rotations = [quat_beside(bone.rotation, bone.given) for bone in held]
+    if chain.is_only_biased and posture.goal.pole is not None:
+        rotations = _facing_pole(posture, chain, rotations)
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
     state: State = posture.state  # By softness it may be none the less out of reach.
     if missed > tolerance * size:
@@ -93,6 +108,35 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
         solution.aim,
     )
     return Posture(numbers, tip, state, posture.goal, settled)
+
+
+def _bias(chain: ChainInput, solution: Solution) -> None:
+    """Let the bones at one end of a chain turn less readily, unless it has to be straight."""
+    left = 1.0 - length(solution.aim) / max(solution.chain.outer, 1e-300)
+    bias = BIAS * abs(chain.bias) * eased(max(0.0, left) / STRAIGHTENING)
+    last = max(1, len(chain.held) - 1)
+    for i, bone in enumerate(chain.held):
+        way = i / last
+        bone.ease = (1.0 - bone.stiffness) * (1.0 - bias * (way if chain.bias < 0.0 else 1.0 - way))
+
+
+def _facing_pole(posture: Posture, chain: ChainInput, rotations: list[Quat]) -> list[Quat]:
+    """Return the rotations of a chain that is turned about root → target to face its pole."""
+    solution, goal = posture.solution, posture.goal
+    root, scale = solution.chain.root, solution.chain.scale
+    frames = chain_frames(chain, rotations)
+    places = [head for _, head in frames]
+    places.append(point_in(frames[-1], chain.links[-1].arm))
+    joints = [Joint(*measured(place, root, scale), size=0.0) for place in places]
+    axis = unit(solution.aim)
+    if axis is None or goal.pole is None:
+        return rotations
+    pole = measured(goal.pole, root, scale)
+    face_pole(joints, axis, pole, goal.pole_angle, goal.pole_weight)
+    moved = Solution(
+        solution.chain, joints, solution.state, solution.in_reach, 0.0, 0, solution.aim
+    )
+    return rotations_of(_swung(chain, moved)[0])
 
 
 def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, Vec, float]:

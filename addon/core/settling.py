@@ -64,7 +64,8 @@ class Held:
         at: Its head in the space of the posed parent.
         arm: What a bone with one joint to carry points at it with, in the space of the posed bone.
         limit: What it allows, if it is limited.
-        ease: How readily it leaves the FK input: 1 without stiffness, 0 if it never does.
+        stiffness: How much it resists leaving the FK input, from 0 to 1.
+        ease: How readily it leaves it in this solve: 1 if nothing resists, 0 if it never does.
         moves: The effectors that it carries, directly or not.
         rotation: Its local rotation.
         tried: The same after the step that is being made.
@@ -95,6 +96,7 @@ class Held:
         "posed",
         "rotation",
         "scale",
+        "stiffness",
         "tried",
         "turn",
         "walls",
@@ -106,6 +108,7 @@ class Held:
     at: Vec
     arm: Vec
     limit: Limit | None
+    stiffness: float
     ease: float
     moves: list[int]
     rotation: Quat
@@ -127,7 +130,7 @@ class Held:
         at: Vec,
         arm: Vec,
         limit: Limit | None,
-        ease: float,
+        stiffness: float,
     ) -> None:
         self.bone = bone
         self.given = local.rotation
@@ -136,7 +139,8 @@ class Held:
         self.at = at
         self.arm = arm
         self.limit = limit
-        self.ease = ease
+        self.stiffness = stiffness
+        self.ease = 1.0 - stiffness
         self.moves = []
         self.rotation = local.rotation
         self.tried = local.rotation
@@ -155,8 +159,10 @@ class Held:
 
     def keeps(self, rotation: Quat) -> bool:
         """Return whether the rotation is within the limit, and stiffness has no say in it."""
-        if self.ease < 1.0:
-            return False
+        return self.ease == 1.0 and self.is_within(rotation)
+
+    def is_within(self, rotation: Quat) -> bool:
+        """Return whether the rotation is within the limit."""
         return abs(_cosine(rotation, self.allowed(rotation))) > 1.0 - KEPT
 
 

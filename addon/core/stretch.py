@@ -14,7 +14,7 @@ from .chain import Chain, Goal, Solution, State, measured
 from .frames import Frame
 from .landing import EXACT
 from .posture import ChainInput, Link, Posture, chain_frames, rotations_of
-from .reach import SOLVED, distance_to, limited
+from .reach import SOLVED, distance_to, limited, reach
 from .solve import solve
 from .vectors import (
     ORIGIN,
@@ -78,7 +78,22 @@ class Stretch:
         self.keeps_volume = keeps_volume
 
 
-def stretched(
+def reach_stretched(
+    chain: ChainInput,
+    goal: Goal,
+    solver: str,
+    iterations: int,
+    tolerance: float,
+    stretch: Stretch | None,
+) -> Posture:
+    """Do as `reach`, with bones that may grow if there is a stretch."""
+    posture = reach(chain, goal, solver, iterations, tolerance)
+    if stretch is None:
+        return posture
+    return _stretched(posture, chain, goal, solver, iterations, tolerance, stretch)
+
+
+def _stretched(
     plain: Posture,
     chain: ChainInput,
     goal: Goal,

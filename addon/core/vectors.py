@@ -5,7 +5,7 @@ right to left, and a matrix nine numbers row by row. Plain tuples are the fastes
 interpreter has for so few numbers, and what a compiler of typed Python understands best.
 """
 
-from math import acos, cos, hypot, sin, sqrt
+from math import acos, asin, cos, hypot, sin, sqrt
 from typing import Final
 
 Vec = tuple[float, float, float]
@@ -165,14 +165,6 @@ def quat_between(a: Vec, b: Vec, half_turn_axis: Vec) -> Quat:
     return (0.0, axis[0], axis[1], axis[2])
 
 
-def quat_beside(rotation: Quat, other: Quat) -> Quat:
-    """Return the rotation by the one of its two quaternions that is nearer to another one."""
-    w, x, y, z = rotation
-    if w * other[0] + x * other[1] + y * other[2] + z * other[3] < 0.0:
-        return (-w, -x, -y, -z)
-    return rotation
-
-
 def quat_mix(a: Quat, b: Quat, share: float) -> Quat:
     """Return the rotation ``share`` of the way from a to b, the short way (slerp)."""
     cosine = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
@@ -206,6 +198,36 @@ def quat_turned_by(turn: Vec) -> Quat:
     half = 0.5 * angle
     share = sin(half) / angle if angle > 1e-9 else 0.5
     return (cos(half), turn[0] * share, turn[1] * share, turn[2] * share)
+
+
+def quat_of(m: Mat3) -> Quat:
+    """Return the unit quaternion of a rotation matrix, by the largest of its four numbers."""
+    xx, yy, zz = m[0], m[4], m[8]
+    x, y, z = m[7] - m[5], m[2] - m[6], m[3] - m[1]
+    if xx + yy + zz >= 0.0:
+        return quat_unit((1.0 + xx + yy + zz, x, y, z))
+    if xx >= yy and xx >= zz:
+        return quat_unit((x, 1.0 + xx - yy - zz, m[1] + m[3], m[2] + m[6]))
+    if yy >= zz:
+        return quat_unit((y, m[1] + m[3], 1.0 + yy - xx - zz, m[5] + m[7]))
+    return quat_unit((z, m[2] + m[6], m[5] + m[7], 1.0 + zz - xx - yy))
+
+
+def quat_beside(q: Quat, other: Quat) -> Quat:
+    """Return the one of q and −q, which are the same rotation, that is nearer to another one."""
+    w, x, y, z = q
+    if w * other[0] + x * other[1] + y * other[2] + z * other[3] < 0.0:
+        return (-w, -x, -y, -z)
+    return q
+
+
+def quat_apart(a: Quat, b: Quat) -> float:
+    """Return the angle in radians, from 0 to π, between two rotations."""
+    near = quat_beside(b, a)
+    aw, ax, ay, az = a
+    chord = hypot(aw - near[0], ax - near[1], ay - near[2], az - near[3])
+    # By the chord, as the cosine knows nothing of angles below 1e-8.
+    return 4.0 * asin(min(1.0, 0.5 * chord))
 
 
 def quat_matrix(q: Quat) -> Mat3:
@@ -277,6 +299,23 @@ def mat_stretched(m: Mat3, factors: Vec) -> Mat3:
         m[7] * y,
         m[8] * z,
     )
+
+
+def mat_upright(m: Mat3) -> Mat3 | None:
+    """Return unit axes at right angles: Y as it is, Z as near as it can be, X to their right.
+
+    None if Y and Z are not two finite directions.
+    """
+    _, y, z = mat_columns(m)
+    ahead, up = unit(y), unit(z)
+    if ahead is None or up is None:
+        return None
+    up = across(up, ahead)
+    # So small a part is what rounding leaves; and no number is not larger than it either.
+    if not length(up) > 1e-6:
+        return None
+    up = unit(across(unit(up) or up, ahead)) or up
+    return mat_from_columns(cross(ahead, up), ahead, up)
 
 
 def mat_determinant(m: Mat3) -> float:

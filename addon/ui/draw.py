@@ -8,6 +8,7 @@ import blf
 import bpy
 
 from ..binding.access import settings
+from ..binding.chain_plan import listed
 from ..binding.editing import active_constraint
 from ..binding.plan import partners
 from ..binding.properties import FabrikConstraint
@@ -43,7 +44,7 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
     _draw_report(report, context, item)
     names = partners(armature, settings(armature).active_index)
     if names:
-        draw_sentence(report, context, SHARED.format(" and ".join(f"“{name}”" for name in names)))
+        draw_sentence(report, context, SHARED.format(listed(names)))
     layout.use_property_split = True
     layout.prop(item, "influence")
     for title, draw in GROUPS:
@@ -95,15 +96,23 @@ def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
     layout.prop(item, "target")
     _draw_bone_of(layout, item, "subtarget", item.target)
     layout.prop(item, "weight")
-    offset = layout.row(heading="Offset")
+    offset = layout.row(heading="Keep Offset")
     offset.prop(item, "use_offset", text="")
-    if item.use_offset:
-        offset.operator("fabrik.offset_set", text="Set")
+    if not item.use_offset:
+        return
+    offset.operator("fabrik.offset_set", text="Set to Present")
+    layout.prop(item, "offset_location", text="Location")
+    turn = layout.column()
+    turn.active = item.use_rotation
+    turn.prop(item, "offset_rotation", text="Rotation")
 
 
 def _draw_rotation(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(item, "use_rotation", text="Match Target")
-    _draw_if(layout, item, "use_rotation", "rotation_weight", "twist_spread")
+    turn = layout.column()
+    turn.active = item.use_rotation
+    turn.prop(item, "rotation_weight", text="Weight")
+    turn.prop(item, "twist_spread")
 
 
 def _draw_reach(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:

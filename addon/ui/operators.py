@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import bpy
-from bpy.props import EnumProperty, IntProperty
+from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ..binding import editing
 from ..binding.access import settings
@@ -91,6 +91,7 @@ class FABRIK_OT_constraint_add(Refusing, bpy.types.Operator):
     if TYPE_CHECKING:
         chain_count: int
         solver: str
+        use_offset: bool
     else:
         chain_count: IntProperty(
             name="Chain Length",
@@ -110,6 +111,14 @@ class FABRIK_OT_constraint_add(Refusing, bpy.types.Operator):
                 *SOLVER_ITEMS,
             ),
             default="AUTO",
+        )
+        use_offset: BoolProperty(
+            name="Keep Offset",
+            description=(
+                "Keep the tip where it is beside the target, instead of bringing it there, so that "
+                "nothing moves"
+            ),
+            default=False,
         )
 
     @classmethod
@@ -136,7 +145,15 @@ class FABRIK_OT_constraint_add(Refusing, bpy.types.Operator):
         tip: Any = context.active_pose_bone
         target, subtarget = targets[0] if targets else (None, "")
         try:
-            editing.add(tip.id_data, tip.name, target, subtarget, self.chain_count, self.solver)
+            editing.add(
+                tip.id_data,
+                tip.name,
+                target,
+                subtarget,
+                self.chain_count,
+                self.solver,
+                self.use_offset,
+            )
         except ProblemError as problem:
             self.report({"ERROR"}, str(problem))
             return {"CANCELLED"}
@@ -247,10 +264,48 @@ class FABRIK_OT_pole_add(Refusing, bpy.types.Operator):
         return {"FINISHED"}
 
 
+class FABRIK_OT_offset_set(Refusing, bpy.types.Operator):
+    """Let the active constraint keep its tip where it is now."""
+
+    bl_idname = "fabrik.offset_set"
+    bl_label = "Set Offset"
+    bl_description = (
+        "Keep the tip beside the target where it is now, and its bone turned as it is, so that "
+        "nothing moves"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a constraint with a tip bone and a target."""
+        reason = _active_refusal(context)
+        if reason:
+            return reason
+        item = editing.active_constraint(_armature(context))
+        if item is not None and not item.bone:
+            return "There is no tip bone: choose the last bone of the chain"
+        if item is not None and item.target is None:
+            return "There is no target to keep an offset from: choose one"
+        return ""
+
+    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        """Take the offset, or report why not."""
+        armature = _armature(context)
+        try:
+            editing.set_offset(armature, settings(armature).active_index)
+        except ProblemError as problem:
+            self.report({"ERROR"}, str(problem))
+            return {"CANCELLED"}
+        item = editing.active_constraint(armature)
+        self.report({"INFO"}, f"“{item.name if item else ''}” keeps its tip where it is now")
+        return {"FINISHED"}
+
+
 CLASSES = (
     FABRIK_OT_constraint_add,
     FABRIK_OT_constraint_remove,
     FABRIK_OT_constraint_move,
+    FABRIK_OT_offset_set,
     FABRIK_OT_pole_add,
 )
 

@@ -168,6 +168,30 @@ def two_arms():
     return [rig]
 
 
+def body(is_free):
+    """A spine with two arms that share it, one of them in part, and a root that may be free."""
+    bones = {"Hips": ((0, 0, 1), (0, 0, 1.2), ""), "Spine": ((0, 0, 1.2), (0, 0.1, 1.7), "Hips")}
+    for side, x in (("L", 0.3), ("R", -0.3)):
+        bones[f"Upper.{side}"] = ((x, 0, 1.6), (2 * x, 0.1, 1.5), "Spine")
+        bones[f"Lower.{side}"] = ((2 * x, 0.1, 1.5), (3 * x, 0, 1.4), f"Upper.{side}")
+    rig = make_armature(bones)
+    turned(rig, "Spine", 20)
+    rig.pose.bones["Hips"].location = (0.1, 0.2, 0.0)
+    if is_free:
+        key(
+            rig,
+            'pose.bones["Lower.L"].rotation_quaternion',
+            [(1, 0, 0, 0), (0.8, 0.6, 0, 0), (0, 1, 0, 0)],
+        )
+    left, right = make_empty("Left"), make_empty("Right")
+    key(left, "location", [(1, 0, 1), (0.3, 0.6, 0.8), (1.6, -0.4, 1.8)])
+    key(right, "location", [(-1, 0.5, 1), (-0.5, 0.4, 1.8), (-0.7, 0.6, 0.8)])
+    add_constraint(rig, "Lower.L", left, use_free_root=is_free, use_stretch=True)
+    add_constraint(rig, "Lower.R", right, use_free_root=is_free, root_weight=0.5)
+    key(rig, "fabrik.constraints[1].influence", (0.2, 1.0, 0.6))
+    return [rig]
+
+
 SCENES = {
     "unkeyed": unkeyed,
     "keyed": keyed,
@@ -180,6 +204,8 @@ SCENES = {
     "weapon, unkeyed": lambda: hanging(False),
     "weapon, keyed": lambda: hanging(True),
     "two arms": two_arms,
+    "body": lambda: body(False),
+    "body, free root": lambda: body(True),
 }
 
 

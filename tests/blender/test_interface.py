@@ -252,7 +252,7 @@ def test_an_armature_without_constraints_says_how_to_begin(addon: ModuleType) ->
 
 def test_the_panel_shows_all_settings_of_the_active_constraint(addon: ModuleType) -> None:
     rig = make_chain(2)
-    add_constraint(rig, "B1", rig, subtarget="B0", pole_target=rig)
+    add_constraint(rig, "B1", rig, subtarget="B0", pole_target=rig, use_offset=True)
     shown = drawn(addon)
     hidden = {"rna_type", "key", "name", "enabled", "state", "error", "iterations_used", "message"}
     names = {prop.identifier for prop in rig.fabrik.constraints[0].bl_rna.properties} - hidden

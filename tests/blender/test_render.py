@@ -172,7 +172,27 @@ def limited(rig: bpy.types.Object) -> None:
     update()
 
 
-@pytest.mark.parametrize("animation", [plain, in_nla, limited])
+def oriented(rig: bpy.types.Object) -> None:
+    """Let the hand, which is not animated, take the turning target's orientation in part."""
+    constraint, target = rig.fabrik.constraints[0], bpy.data.objects["Target"]
+    constraint.bone, constraint.use_tail = "Hand", False
+    constraint.use_rotation, constraint.twist_spread = True, 0.5
+    key(target, "rotation_euler", {1: (0, 0, 0), 10: (0.5, -0.8, 1.2)})
+    key(constraint, "rotation_weight", {1: 0.2, 10: 1.0})
+    update()
+
+
+def in_body(rig: bpy.types.Object) -> None:
+    """Let two chains share bones, with a free root whose location is keyed in part."""
+    other = make_empty("Other", (0.4, 0.6, 1.2))
+    add_constraint(rig, "B1", other, use_free_root=True, weight=0.5)
+    rig.fabrik.constraints[0].chain_count = 0
+    rig.fabrik.constraints[0].use_stretch = True
+    key(rig.pose.bones["Root"], "location", {1: (0, 0, 0), 10: (0.3, 0.1, 0)}, index=0)
+    update()
+
+
+@pytest.mark.parametrize("animation", [plain, in_nla, limited, in_body])
 def test_a_render_sees_what_the_viewport_shows_and_every_curve_at_its_value(
     rig: bpy.types.Object, recorder: type[Recorder], animation
 ) -> None:
@@ -186,7 +206,7 @@ def test_a_render_sees_what_the_viewport_shows_and_every_curve_at_its_value(
     assert recorder.records[(6, "ViewLayer")] == expected
 
 
-@pytest.mark.parametrize("animation", [plain, limited])
+@pytest.mark.parametrize("animation", [plain, limited, oriented, in_body])
 def test_a_rendered_range_does_not_depend_on_where_the_viewport_stands(
     rig: bpy.types.Object, recorder: type[Recorder], animation
 ) -> None:

@@ -43,6 +43,16 @@ for i in range(60):
     target = random_target(rng, joints_of(rig, PARENT), high=1.1)
     posture = core.pose_chain(given, core.Goal(target))
     print(posture.rotations, posture.tip, posture.state, fields(posture.solution))
+for i in range(60):
+    rig = random_rig(rng, rng.randint(3, 8), SCALE_MODES[i % 6], i % 5 > 0, i % 7 > 0, 1.2)
+    limits = [rng.choice((None, None, core.Cone((-0.5, 0.9), (-0.4, 0.4), (-0.3, 0.2))))
+        for _ in rig[0]]
+    end = tip_of(rig) if i % 2 else (0.0, 0.0, 0.0)
+    given = core.ChainInput(*rig, end, PARENT, None, limits, has_hand=True)
+    tip = core.Tip(tuple(rng.gauss(0.0, 1.0) for _ in range(9)), rng.choice((1.0, 0.4)), i % 3 / 2)
+    target = random_target(rng, joints_of(rig, PARENT))
+    posture = core.pose_chain(given, core.Goal(target), tip=tip)
+    print(posture.rotations, posture.tip, posture.state, fields(posture.solution), posture.askew)
 """
 
 
@@ -64,7 +74,7 @@ def test_the_compiled_solver_answers_the_same_to_the_last_bit() -> None:
         pytest.skip("this source is not compiled for this Python: `make wheels` does it")
     interpreted, *expected = answers(interpreted=True)
     assert interpreted == "False"
-    assert len(expected) == 660
+    assert len(expected) == 720
     assert not [line for line in expected if " object at " in line], "these say nothing"
     assert solutions == expected
 

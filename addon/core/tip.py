@@ -1,0 +1,380 @@
+"""The orientation of a tip bone, and how the bones before it reach with it.
+
+The tip bone is called hand, and the bones before it limb. The limb is solved for the place that
+the oriented hand's head has to have for its tip to be on the target.
+"""
+
+from collections.abc import Sequence
+from typing import Final, final
+
+from .bones import Local, facing, inherited_axes, turned_axes
+from .chain import Goal, Point, State, in_space
+from .frames import Frame, point_in
+from .landing import EXACT
+from .posture import ChainInput, Posture, chain_frames
+from .reach import distance_to
+from .settling import Effector, Figure, Held, hold
+from .stretch import Stretch, reach_stretched
+from .twist import with_shared_twist
+from .vectors import (
+    IDENTITY,
+    ORIGIN,
+    Mat3,
+    Quat,
+    Vec,
+    add,
+    dot,
+    length,
+    mat_apply,
+    mat_columns,
+    mat_from_columns,
+    mat_product,
+    mat_stretched,
+    mat_upright,
+    mix,
+    quat_apart,
+    quat_beside,
+    quat_matrix,
+    quat_mix,
+    scaled,
+    sub,
+)
+
+FORWARD: Final[tuple[Vec, Vec]] = ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+"""The axis along which a bone points, and the one that tells its roll."""
+
+ROUNDS: Final = 30
+"""The most solves until the hand's head is where its tip is on the target. One is enough, unless
+its limit or uneven scale change its way to the tip as the limb turns."""
+
+
+@final
+class Tip:
+    """The orientation that a tip bone is to take.
+
+    Attributes:
+        ahead: Where its Y axis is to point, as a unit vector.
+        up: Where its Z axis is to point, at right angles to that.
+        weight: How far it turns there: from 0, which leaves it to the chain, to 1.
+        spread: The share of its twist that the bones before it take part in, from 0 to 1.
+    """
+
+    __slots__ = ("ahead", "spread", "up", "weight")
+    ahead: Vec
+    up: Vec
+    weight: float
+    spread: float
+
+    def __init__(self, axes: Mat3, weight: float = 1.0, spread: float = 0.0) -> None:
+        """Take the orientation, and refuse what has no meaning.
+
+        Args:
+            axes: The wanted axes, in the space of the goal. Y counts, and of Z what is at right
+                angles to it; sizes, shear and mirroring do not.
+            weight: See above.
+            spread: See above.
+
+        Raises:
+            ValueError: If the axes have no orientation, or a number is not from 0 to 1.
+        """
+        upright = mat_upright(axes)
+        if upright is None:
+            raise ValueError("the tip has no orientation: give axes Y and Z that differ")
+        if not 0.0 <= weight <= 1.0 or not 0.0 <= spread <= 1.0:
+            raise ValueError("the weight and the spread of the tip must be from 0 to 1")
+        _, self.ahead, self.up = mat_columns(upright)
+        self.weight = weight
+        self.spread = spread
+
+    def seen_from(self, to_there: Mat3) -> "Tip":
+        """Return the same in another space, given what takes directions there."""
+        axes = mat_from_columns(ORIGIN, self.ahead, self.up)
+        return Tip(mat_product(to_there, axes), self.weight, self.spread)
+
+
+def reach_oriented(
+    chain: ChainInput,
+    goal: Goal,
+    solver: str,
+    iterations: int,
+    tolerance: float,
+    tip: Tip,
+    stretch: Stretch | None = None,
+) -> Posture:
+    """Solve a chain whose hand takes an orientation; see `pose_chain` for the arguments.
+
+    Between the weights 0 and 1 the two answers are mixed bone by bone, and the limb reaches once
+    more from there, with the hand as it is mixed. Of an oriented hand only the limb stretches.
+
+    Raises:
+        ValueError: If the chain has no hand, or the solver does not fit its number of bones.
+    """
+    hand, limb = chain.hand, chain.limb or chain
+    if hand is None:
+        raise ValueError("the chain has no bone that can be oriented: make it with a hand")
+    if solver == "TWO_BONE" and 2 not in (len(limb.links), len(chain.links)):
+        raise ValueError("TWO_BONE solves limbs of two bones: choose FABRIK or CCD")
+    if tip.weight == 0.0:
+        return _plain(chain, hand, goal, solver, iterations, tolerance, stretch)
+    full = _oriented(limb, hand, goal, solver, iterations, tolerance, tip, stretch)
+    if tip.weight == 1.0:
+        return full
+    plain = _plain(chain, hand, goal, solver, iterations, tolerance, stretch)
+    pairs = zip(plain.rotations, full.rotations, strict=True)
+    mixed = [quat_mix(a, b, tip.weight) for a, b in pairs]
+    start = limb.turned(mixed[:-1])
+    scale = mix(plain.scales[-1], hand.scale, tip.weight) if plain.scales else hand.scale
+    held = _other(hand, mixed[-1], scale, hand.stiffness)
+    posture = _oriented(
+        start, held, goal, solver, iterations, tolerance, Tip(_axes_of(start, held)), stretch
+    )
+    # It is the whole orientation that a limit keeps it from, also where only a part is asked for.
+    return _posture(posture, limb, hand, posture.rotations, max(full.askew, posture.askew))
+
+
+def _plain(
+    chain: ChainInput,
+    hand: Held,
+    goal: Goal,
+    solver: str,
+    iterations: int,
+    tolerance: float,
+    stretch: Stretch | None,
+) -> Posture:
+    """Return the chain as it reaches while the hand is not oriented."""
+    fitting = _fitting(solver, chain)
+    posture = reach_stretched(chain, goal, fitting, iterations, tolerance, stretch)
+    if chain.limb is None:
+        posture.numbers.extend(hand.given)
+        posture.scales = _with_hand(posture.scales, hand)
+    return posture
+
+
+def _with_hand(scales: tuple[Vec, ...], hand: Held) -> tuple[Vec, ...]:
+    """Return the scales of a limb and its hand; none if the limb has not grown."""
+    return (*scales, hand.scale) if scales else ()
+
+
+def _other(hand: Held, rotation: Quat, scale: Vec, stiffness: float) -> Held:
+    """Return the hand under another FK input."""
+    local = Local(ORIGIN, rotation, scale)
+    return Held(hand.bone, local, hand.parent, hand.at, hand.arm, hand.limit, stiffness)
+
+
+def _fitting(solver: str, chain: ChainInput) -> str:
+    """Return the solver; for other bones than the two that it can solve, the one for any."""
+    return "FABRIK" if solver == "TWO_BONE" and len(chain.links) != 2 else solver
+
+
+def _axes_of(limb: ChainInput, hand: Held) -> Mat3:
+    """Return the axes of the hand, without their sizes, under the FK input of both."""
+    carrying = chain_frames(limb, limb.rotations)[-1][0]
+    inherited, post_scale = inherited_axes(hand.bone, carrying)
+    ahead, up = _own_axes(hand, post_scale)
+    turned = mat_product(inherited, quat_matrix(hand.given))
+    return mat_from_columns(ORIGIN, mat_apply(turned, ahead), mat_apply(turned, up))
+
+
+def _own_axes(hand: Held, post_scale: Vec) -> tuple[Vec, Vec]:
+    """Return what of the hand, before it turns, comes to lie on its Y and Z axes as scaled."""
+    y, z = hand.scale[1] * post_scale[1], hand.scale[2] * post_scale[2]
+    return (0.0, -1.0 if y < 0.0 else 1.0, 0.0), (0.0, 0.0, -1.0 if z < 0.0 else 1.0)
+
+
+def _oriented(
+    limb: ChainInput,
+    hand: Held,
+    goal: Goal,
+    solver: str,
+    iterations: int,
+    tolerance: float,
+    tip: Tip,
+    stretch: Stretch | None,
+) -> Posture:
+    """Return the pose with the hand at its whole orientation, or as near as its limit allows.
+
+    Args:
+        limb: The bones before the hand.
+        hand: The hand under its FK input.
+        goal: Of the tip.
+        solver: See `solve`.
+        iterations: See `solve`.
+        tolerance: See `solve`.
+        tip: The orientation; its weight does not count.
+        stretch: How far the limb may grow.
+    """
+    solver = _fitting(solver, limb)
+    # Nearly always this is the way from the hand's head to the tip, however the limb will turn.
+    lever = sub(_handed(limb, hand, [*limb.rotations], tip, 0.0)[1], limb.joints[-1])
+    size = limb.chain.scale + length(lever)
+    secant, step, change = Secant(), ORIGIN, ORIGIN
+    rounds = 0
+    while True:
+        moved = _moved(goal, lever)
+        posture = reach_stretched(limb, moved, solver, iterations, tolerance, stretch)
+        grown = limb.with_scales(posture.scales) if posture.scales else limb
+        rotations, place, askew = _handed(grown, hand, [*posture.rotations], tip, tip.spread)
+        before, change = change, sub(sub(place, posture.tip), lever)
+        rounds += 1
+        if length(change) <= EXACT * size or rounds == ROUNDS:
+            break
+        if rounds > 1:
+            secant.learn(step, sub(change, before))
+        step = secant.step(change, size)
+        lever = add(lever, step)
+    missed = distance_to(place, goal.target)
+    if length(change) > tolerance * size:
+        held, settled = _settled(grown, hand, rotations, goal.target, tolerance * size)
+        if held < missed:
+            rotations, missed = settled, held
+            last = chain_frames(grown, rotations)[-1]
+            place = _place(grown, hand, last, rotations[-1])
+            askew = quat_apart(rotations[-1], _wanted(hand, last[0], tip))
+    reached = missed <= (1.0 + 1e-9) * tolerance * size
+    state: State = "REACHED" if reached else posture.state
+    if not reached and state == "REACHED":
+        state = "OUT_OF_REACH" if hand.limit is None and hand.ease == 1.0 else "LIMITED"
+    scales = _with_hand(posture.scales, hand)
+    answer = Posture([], place, state, posture.goal, posture.solution, scales)
+    return _posture(answer, limb, hand, rotations, askew)
+
+
+@final
+class Secant:
+    """Steps towards where a change vanishes, by Broyden's method in three dimensions.
+
+    Attributes:
+        undone: What takes a change of the change to the step that made it, as far as is known.
+    """
+
+    __slots__ = ("undone",)
+    undone: Mat3
+
+    def __init__(self) -> None:
+        """Begin as if the change would be made good by itself."""
+        self.undone = mat_stretched(IDENTITY, (-1.0, -1.0, -1.0))
+
+    def step(self, change: Vec, most: float) -> Vec:
+        """Return the step that should undo a change, not longer than the most."""
+        step = scaled(mat_apply(self.undone, change), -1.0)
+        return scaled(step, min(1.0, most / max(length(step), 1e-300)))
+
+    def learn(self, step: Vec, difference: Vec) -> None:
+        """Take in by how much the change became another one in a step."""
+        found = mat_apply(self.undone, difference)
+        size = dot(step, found)
+        if abs(size) < 1e-9 * dot(step, step):
+            return
+        x, y, z = mat_columns(self.undone)
+        row = (dot(step, x) / size, dot(step, y) / size, dot(step, z) / size)
+        error = sub(step, found)
+        self.undone = mat_from_columns(
+            add(x, scaled(error, row[0])),
+            add(y, scaled(error, row[1])),
+            add(z, scaled(error, row[2])),
+        )
+
+
+def _moved(goal: Goal, lever: Vec) -> Goal:
+    """Return the goal of the hand's head, given the way from there to the tip."""
+    target = sub(in_space(goal.target), lever)
+    return Goal(target, goal.pole, goal.pole_angle, goal.pole_weight, goal.softness)
+
+
+def _posture(
+    posture: Posture, limb: ChainInput, hand: Held, rotations: Sequence[Quat], askew: float
+) -> Posture:
+    """Return a posture with other rotations, and what their distance from the wanted one means."""
+    given = [*limb.rotations, hand.given]
+    numbers: list[float] = []
+    for i, rotation in enumerate(rotations):
+        numbers.extend(quat_beside(rotation, given[i]))
+    answer = Posture(
+        numbers,
+        posture.tip,
+        posture.state,
+        posture.goal,
+        posture.solution,
+        posture.scales,
+        askew,
+    )
+    if answer.state == "REACHED" and answer.is_askew:
+        answer.state = "LIMITED"
+    return answer
+
+
+def _handed(
+    limb: ChainInput, hand: Held, rotations: list[Quat], tip: Tip, spread: float
+) -> tuple[list[Quat], Vec, float]:
+    """Turn the hand of a limb to its orientation, as far as it may.
+
+    Returns:
+        The rotations of the limb and the hand; where the tip is, and the angle that is left to
+        the orientation.
+    """
+    last = chain_frames(limb, rotations)[-1]
+    if spread > 0.0:
+        wanted = _wanted(hand, last[0], tip)
+        rotations = with_shared_twist(limb, rotations, hand, wanted, spread)
+        last = chain_frames(limb, rotations)[-1]
+    rotation, askew = oriented(hand, last[0], tip)
+    return [*rotations, rotation], _place(limb, hand, last, rotation), askew
+
+
+def oriented(hand: Held, carrying: Mat3, tip: Tip) -> tuple[Quat, float]:
+    """Return the local rotation that orients a hand as far as it may; the weight does not count.
+
+    Args:
+        hand: The hand.
+        carrying: The axes of the bone that it hangs on.
+        tip: The orientation.
+
+    Returns:
+        The rotation, and the angle that is left to the orientation.
+    """
+    wanted = _wanted(hand, carrying, tip)
+    rotation = quat_mix(hand.given, wanted, hand.ease) if hand.ease < 1.0 else wanted
+    rotation = hand.allowed(rotation)
+    return rotation, quat_apart(rotation, wanted)
+
+
+def _wanted(hand: Held, carrying: Mat3, tip: Tip) -> Quat:
+    """Return the local rotation that the orientation asks of the hand, on the bone before it.
+
+    It is its FK input where that bone is scaled to nothing.
+    """
+    inherited, post_scale = inherited_axes(hand.bone, carrying)
+    own = _own_axes(hand, post_scale)
+    return facing(inherited, own, (tip.ahead, tip.up)) or hand.given
+
+
+def _place(limb: ChainInput, hand: Held, last: Frame, rotation: Quat) -> Vec:
+    """Return where the tip is, given where the limb's last bone stands."""
+    inherited, post_scale = inherited_axes(hand.bone, last[0])
+    axes = turned_axes(inherited, rotation, hand.scale, post_scale)
+    return add(point_in(last, limb.links[-1].arm), mat_apply(axes, hand.arm))
+
+
+def _settled(
+    limb: ChainInput, hand: Held, rotations: list[Quat], target: Point, near: float
+) -> tuple[float, list[Quat]]:
+    """Bring the tip to the target with the hand fixed on the bone before it.
+
+    It is for a hand at its limit, or under uneven scale, whose way from head to tip will not come
+    to rest: position goes before orientation.
+
+    Returns:
+        The distance that is left, and the rotations of limb and hand.
+    """
+    bones: list[Held] = []
+    for i, link in enumerate(limb.links):
+        limit = limb.held[i].limit if limb.held else None
+        stiffness = limb.held[i].stiffness if limb.held else 0.0
+        at = limb.links[i - 1].arm if i else ORIGIN
+        local = Local(ORIGIN, rotations[i], link.scale)
+        bones.append(Held(link.bone, local, i - 1, at, link.arm, limit, stiffness))
+    bones.append(_other(hand, rotations[-1], hand.scale, 1.0))
+    effector = Effector(len(bones) - 1, hand.arm, in_space(target))
+    figure = Figure(bones, [effector], limb.parent[0], limb.root)
+    missed, _ = hold(figure, [rotations], min(near, EXACT), near)
+    return missed, figure.rotations()

@@ -1,0 +1,166 @@
+"""The first bone of a chain leaves its place, so that the body comes along."""
+
+from __future__ import annotations
+
+import bpy
+import pytest
+from rigs import add_constraint, channels_bits, go, make_armature, make_empty, tip_error, update
+
+BONES = {
+    "Hips": ((0, 0, 1), (0, 0, 1.2), ""),
+    "Spine": ((0, 0, 1.2), (0, 0, 1.6), "Hips"),
+    "Upper": ((0.2, 0, 1.6), (0.5, 0.02, 1.6), "Spine"),
+    "Lower": ((0.5, 0.02, 1.6), (0.8, 0, 1.6), "Upper"),
+    "Thigh": ((0.1, 0, 1), (0.1, -0.03, 0.55), "Hips"),
+    "Shin": ((0.1, -0.03, 0.55), (0.1, 0, 0.1), "Thigh"),
+}
+HAND, FOOT = (0.8, 0.0, 1.6), (0.1, 0.0, 0.1)
+
+pytestmark = pytest.mark.usefixtures("empty_file")
+
+
+def figure(**fields: object) -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.Object]:
+    """Return a figure, the target of its hand, and that of its foot, which weighs more."""
+    rig = make_armature(BONES)
+    hand, foot = make_empty("Hand", HAND), make_empty("Foot", FOOT)
+    add_constraint(rig, "Lower", hand, use_free_root=True, **fields)
+    add_constraint(rig, "Shin", foot, use_free_root=True, weight=10.0, **fields)
+    update()
+    return rig, hand, foot
+
+
+def place(rig: bpy.types.Object) -> tuple[float, ...]:
+    return tuple(rig.pose.bones["Hips"].location)
+
+
+def test_the_body_comes_along_and_the_foot_stays() -> None:
+    rig, hand, foot = figure()
+    assert place(rig) == pytest.approx((0, 0, 0), abs=1e-6)
+    hand.location.x += 0.7
+    update()
+    assert tip_error(rig, "Lower", hand) < 1e-5
+    assert tip_error(rig, "Shin", foot) < 1e-5
+    assert max(map(abs, place(rig))) > 0.1
+
+
+def test_a_root_without_weight_stays() -> None:
+    rig, hand, _ = figure(root_weight=0.0)
+    hand.location.x += 0.7
+    update()
+    assert place(rig) == (0, 0, 0)
+    assert rig.fabrik.constraints[0].state == "OUT_OF_REACH"
+
+
+def test_where_not_all_can_be_reached_the_heavier_one_is_nearer_and_the_message_names_it() -> None:
+    rig, hand, foot = figure()
+    hand.location.x += 5.0
+    update()
+    lighter, heavier = rig.fabrik.constraints
+    assert lighter.error > 5.0 * heavier.error > 0.0
+    assert f"“{heavier.name}”" in lighter.message
+
+
+@pytest.mark.parametrize("end", ["off", "influence", "removed", "target"])
+def test_the_fk_location_is_given_back(end: str) -> None:
+    rig = make_armature(BONES)
+    rig.pose.bones["Hips"].location = (0.1, -0.2, 0.3)
+    rig.pose.bones["Spine"].rotation_quaternion = (0.9, 0.3, 0.1, 0.0)
+    update()
+    before = channels_bits(rig)
+    hand = make_empty("Hand", (2.0, 0.5, 1.0))
+    item = add_constraint(rig, "Lower", hand, use_free_root=True)
+    update()
+    assert tip_error(rig, "Lower", hand) < 1e-5
+    assert channels_bits(rig) != before
+    if end == "off":
+        item.enabled = False
+    elif end == "influence":
+        item.influence = 0.0
+    elif end == "target":
+        item.target = None
+    else:
+        bpy.context.view_layer.objects.active = rig
+        bpy.ops.fabrik.constraint_remove()
+    update()
+    assert channels_bits(rig) == before
+
+
+def test_a_keyed_location_is_the_input_and_frames_have_no_history() -> None:
+    rig, hand, _ = figure()
+    hips = rig.pose.bones["Hips"]
+    for frame, x in ((1, 0.0), (20, 0.5)):
+        hips.location = (x, 0.1, 0.0)
+        hips.keyframe_insert("location", frame=frame)
+    hand.location = (1.9, 0.4, 1.2)
+    go(7)
+    first = channels_bits(rig)
+    assert tip_error(rig, "Lower", hand) < 1e-5
+    for frame in (20, 1, 8, 7):
+        go(frame)
+    assert channels_bits(rig) == first
+    for item in rig.fabrik.constraints:
+        item.enabled = False
+    go(20)
+    assert place(rig) == pytest.approx((0.5, 0.1, 0.0))
+
+
+def test_moving_the_solved_root_by_hand_is_the_new_input() -> None:
+    rig, hand, _ = figure()
+    hand.location.x += 0.7
+    update()
+    rig.pose.bones["Hips"].location = (0.25, 0.0, 0.5)
+    update()
+    assert tip_error(rig, "Lower", hand) < 1e-5
+    for item in rig.fabrik.constraints:
+        item.enabled = False
+    update()
+    assert place(rig) == pytest.approx((0.25, 0.0, 0.5))
+
+
+def test_a_target_on_the_moved_root_has_no_lag() -> None:
+    """What hangs on a root that came along is where it is in the same update."""
+    rig, hand, _ = figure()
+    grip = make_empty("Grip", (0.0, 0.2, 0.3))
+    grip.parent, grip.parent_type, grip.parent_bone = rig, "BONE", "Hips"
+    arm = make_armature(
+        {"A": ((-0.5, 0, 1), (-0.4, 0, 1.4), ""), "B": ((-0.4, 0, 1.4), (0, 0, 1.6), "A")}
+    )
+    add_constraint(arm, "B", grip)
+    hand.location.x += 0.7
+    update()
+    assert tip_error(arm, "B", grip) < 1e-5
+
+
+def test_a_connected_root_is_refused_in_place() -> None:
+    rig = make_armature({**BONES, "Tail": ((0, 0, 1.2), (0, 0.3, 1.2), "Hips")})
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones["Spine"].use_connect = True
+    bpy.ops.object.mode_set(mode="OBJECT")
+    item = add_constraint(rig, "Lower", make_empty(), chain_count=3, use_free_root=True)
+    update()
+    assert item.state == "INVALID"
+    assert "“Spine” is connected" in item.message
+    item.use_free_root = False
+    update()
+    assert item.state != "INVALID"
+
+
+def test_a_free_root_inside_another_chain_says_that_it_does_nothing() -> None:
+    rig = make_armature(BONES)
+    add_constraint(rig, "Lower", make_empty("Hand", HAND))
+    item = add_constraint(
+        rig, "Upper", make_empty("Elbow", (0.4, 0.2, 1.7)), chain_count=2, use_free_root=True
+    )
+    update()
+    assert "begins at “Hips”" in item.message
+    assert place(rig) == (0, 0, 0)
+
+
+def test_an_orientation_of_a_shared_bone_says_that_it_does_nothing() -> None:
+    rig = make_armature(BONES)
+    add_constraint(rig, "Lower", make_empty("Hand", HAND))
+    chest = make_empty("Chest", (0.1, 0.1, 1.6))
+    item = add_constraint(rig, "Spine", chest, use_rotation=True)
+    update()
+    assert "“Spine” takes no orientation" in item.message

@@ -1,0 +1,569 @@
+"""The tip bone takes the target's orientation, and keeps an offset to it, in the evaluated pose."""
+
+from __future__ import annotations
+
+from math import nan
+from pathlib import Path
+
+import bpy
+import pytest
+from mathutils import Euler, Matrix, Quaternion, Vector
+from rigs import (
+    activate,
+    add_constraint,
+    channels_bits,
+    elsewhere,
+    evaluated,
+    go,
+    make_armature,
+    make_chain,
+    make_empty,
+    pose_bits,
+    tip_error,
+    tip_world,
+    update,
+)
+
+TURN = Euler((0.4, -0.7, 0.9))
+MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "ZXY")
+
+both_ends = pytest.mark.parametrize("use_tail", [True, False])
+
+
+@pytest.fixture
+def rig(empty_file: None) -> bpy.types.Object:
+    return make_chain(4)
+
+
+@pytest.fixture
+def target(empty_file: None) -> bpy.types.Object:
+    target = make_empty(location=(0.9, 0.4, 2.2))
+    target.rotation_euler = TURN
+    return target
+
+
+def oriented(rig, target, use_tail=True, **settings):
+    item = add_constraint(
+        rig, "B3", target, use_tail=use_tail, use_rotation=True, **{"iterations": 200, **settings}
+    )
+    update()
+    return item
+
+
+def upright(matrix: Matrix) -> Matrix:
+    """The orientation that counts: Y, and what Z has at right angles to it."""
+    y = matrix.to_3x3().col[1].normalized()
+    z = matrix.to_3x3().col[2]
+    z = (z - y * z.dot(y)).normalized()
+    return Matrix((y.cross(z), y, z)).transposed()
+
+
+def bone_world(rig: bpy.types.Object, bone: str) -> Matrix:
+    shown = evaluated(rig)
+    return shown.matrix_world @ shown.pose.bones[bone].matrix
+
+
+def turn_between(a: Matrix, b: Matrix) -> float:
+    """The angle between two orientations, by the longest way that an axis of length 1 is off."""
+    return max((p - q).length for p, q in zip(upright(a).col, upright(b).col, strict=True))
+
+
+def turn_error(rig: bpy.types.Object, target: bpy.types.Object, bone: str = "B3") -> float:
+    return turn_between(bone_world(rig, bone), evaluated(target).matrix_world)
+
+
+def assert_taken(rig, target, use_tail, bone="B3"):
+    item = rig.fabrik.constraints[0]
+    assert (item.state, item.message) == ("REACHED", "")
+    assert tip_error(rig, bone, target, use_tail) <= 2e-5
+    assert turn_error(rig, target, bone) <= 2e-5
+
+
+# Orientation
+
+
+@both_ends
+@pytest.mark.parametrize("mode", MODES)
+def test_the_tip_bone_takes_the_targets_place_and_orientation(empty_file, target, use_tail, mode):
+    rig = make_chain(4, mode=mode)
+    oriented(rig, target, use_tail)
+    assert_taken(rig, target, use_tail)
+    target.rotation_euler = (-0.3, 0.5, -1.2)
+    update()
+    assert_taken(rig, target, use_tail)
+
+
+@both_ends
+@pytest.mark.parametrize(
+    "scale", [(1, 1, 1), (2, 2, 2), (-1, 1, 1), (1, 1, -0.5), (0.6, 1.4, 1.0)], ids=str
+)
+def test_it_does_in_an_armature_that_is_moved_turned_scaled_and_mirrored(
+    rig, target, use_tail, scale
+):
+    rig.location, rig.rotation_euler, rig.scale = (0.2, -0.3, 0.4), (0.3, 0.2, 0.5), scale
+    update()
+    target.location = tip_world(rig, "B3") * 0.7
+    oriented(rig, target, use_tail)
+    item = rig.fabrik.constraints[0]
+    if item.state == "REACHED":
+        assert tip_error(rig, "B3", target, use_tail) <= 1e-3
+    assert turn_error(rig, target) <= 1e-4
+    assert item.error == pytest.approx(tip_error(rig, "B3", target, use_tail), abs=2e-5)
+
+
+def test_a_scaled_sheared_or_mirrored_target_has_the_orientation_of_its_y_and_z(rig, target):
+    holder = make_empty("Holder", (0, 0, 0))
+    holder.scale = (1.5, 0.7, 1.0)
+    target.parent, target.location = holder, (0.4, 0.3, 1.5)
+    target.scale = (-1.0, 2.0, 0.5)
+    oriented(rig, target)
+    assert_taken(rig, target, use_tail=True)
+
+
+@both_ends
+def test_a_bone_can_be_the_target(rig, use_tail):
+    other = make_armature({"Aim": ((0.9, 0.4, 2.2), (1.2, 0.9, 2.6), "")}, "Other")
+    other.location.x = 0.1
+    oriented(rig, other, use_tail, subtarget="Aim")
+    wanted = bone_world(other, "Aim")
+    assert (tip_world(rig, "B3", use_tail) - wanted.translation).length <= 2e-5
+    assert turn_between(bone_world(rig, "B3"), wanted) <= 2e-5
+
+
+@both_ends
+def test_there_is_no_lag_behind_a_target_that_hangs_on_another_chain(rig, use_tail):
+    lead = make_chain(3, "Lead", ((2, 0, 0), (2, 0.2, 1), (2, 0, 2), (2, 0.1, 3)))
+    lead_target = make_empty("Lead target", (2.5, 0.5, 2))
+    weapon = make_empty("Weapon", (-1.2, 0.1, 0.2))
+    weapon.rotation_euler = TURN
+    weapon.parent, weapon.parent_type, weapon.parent_bone = lead, "BONE", "B2"
+    oriented(rig, weapon, use_tail)
+    add_constraint(lead, "B2", lead_target)
+    update()
+    for place in ((2.2, 0.8, 2.1), (2.6, -0.3, 1.8), (2.4, 0.2, 2.3)):
+        lead_target.location = place
+        update()
+        item = rig.fabrik.constraints[0]
+        assert item.error == pytest.approx(tip_error(rig, "B3", weapon, use_tail), abs=2e-5)
+        assert turn_error(rig, weapon) <= 5e-5
+
+
+def test_turning_the_target_alone_turns_the_tip_bone(rig, target):
+    oriented(rig, target, use_tail=False)
+    before = pose_bits(rig)
+    target.rotation_euler.x += 0.5
+    update()
+    assert pose_bits(rig) != before
+    assert_taken(rig, target, use_tail=False)
+
+
+def test_a_two_bone_limb_carries_an_oriented_hand(rig, target):
+    target.location = (0.9, 0.4, 2.8)
+    hand = oriented(rig, target, use_tail=False, solver="TWO_BONE", chain_count=2)
+    assert_taken(rig, target, use_tail=False)
+    hand.use_tail, hand.chain_count = True, 3
+    target.location = (0.4, 0.3, 1.9)
+    update()
+    assert_taken(rig, target, use_tail=True)
+
+
+def test_a_limit_of_the_tip_bone_holds_and_is_said(rig, target):
+    joint = rig.pose.bones["B3"].fabrik_joint
+    joint.limit_type, joint.hinge_min, joint.hinge_max = "HINGE", 0.0, 0.3
+    item = oriented(rig, target)
+    assert item.state == "LIMITED"
+    assert "orientation" in item.message
+    assert tip_error(rig, "B3", target) <= 1e-3
+    turn = rig.pose.bones["B3"].rotation_quaternion
+    assert max(abs(turn.y), abs(turn.z)) <= 1e-6
+    assert -1e-6 <= turn.angle <= 0.3 + 1e-6
+
+
+def test_the_bones_before_share_the_twist(rig, target):
+    target.location = tip_world(rig, "B3", use_tail=False)
+    axis = (tip_world(rig, "B2") - tip_world(rig, "B2", use_tail=False)).normalized()
+    twisted = Quaternion(axis, 1.6) @ bone_world(rig, "B3").to_quaternion()
+    target.rotation_euler = twisted.to_euler()
+    item = oriented(rig, target, use_tail=False)
+    heads = [bone.head.copy() for bone in evaluated(rig).pose.bones]
+    own = rig.pose.bones["B3"].rotation_quaternion.angle
+    item.twist_spread = 1.0
+    update()
+    assert_taken(rig, target, use_tail=False)
+    shared = rig.pose.bones["B3"].rotation_quaternion.angle
+    assert (own, shared) == (pytest.approx(1.6, abs=1e-4), pytest.approx(0.4, abs=1e-4))
+    for head, bone in zip(heads, evaluated(rig).pose.bones, strict=True):
+        assert (head - bone.head).length <= 1e-5
+
+
+# Weight and influence
+
+
+@both_ends
+def test_weight_0_leaves_the_chain_as_without_rotation(rig, target, use_tail):
+    item = oriented(rig, target, use_tail, rotation_weight=0.0)
+    unturned = pose_bits(rig)
+    item.use_rotation = False
+    update()
+    assert pose_bits(rig) == unturned
+
+
+def test_a_keyed_weight_turns_the_tip_bone_from_frame_to_frame(rig, target):
+    target.location = (0.6, 0.3, 1.5)  # However the tip bone turns, the others can reach.
+    item = oriented(rig, target)
+    for frame, weight in ((1, 0.0), (11, 1.0)):
+        item.rotation_weight = weight
+        item.keyframe_insert("rotation_weight", frame=frame)
+    errors = []
+    for frame in (1, 4, 6, 8, 11):
+        go(frame)
+        assert tip_error(rig, "B3", target) <= 1e-4
+        errors.append(turn_error(rig, target))
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] <= 2e-5 < 0.1 < errors[0]
+
+
+@both_ends
+def test_influence_0_is_the_fk_pose_and_half_is_between(rig, target, use_tail):
+    rig.pose.bones["B3"].rotation_quaternion = (0.9, 0.1, 0.3, 0.2)
+    update()
+    fk = pose_bits(rig), rig.pose.bones["B3"].rotation_quaternion.normalized()
+    item = oriented(rig, target, use_tail)
+    full = rig.pose.bones["B3"].rotation_quaternion.copy()
+    item.influence = 0.5
+    update()
+    half = rig.pose.bones["B3"].rotation_quaternion.copy()
+    assert half.rotation_difference(full).angle == pytest.approx(
+        half.rotation_difference(fk[1]).angle, abs=1e-5
+    )
+    item.influence = 0.0
+    update()
+    assert pose_bits(rig) == fk[0]
+
+
+# The FK input
+
+
+@both_ends
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("leave", ["disable", "remove", "switch"])
+def test_the_tip_bone_gets_its_fk_pose_back(empty_file, target, use_tail, mode, leave):
+    rig = make_chain(4, mode=mode)
+    bone = rig.pose.bones["B3"]
+    bone.rotation_quaternion = (0.9, 0.1, 0.3, 0.2)
+    bone.rotation_axis_angle = (0.5, 0.0, 0.6, 0.8)
+    bone.rotation_euler = (0.3, 0.2, 0.1)
+    update()
+    fk = pose_bits(rig), channels_bits(rig)
+    item = oriented(rig, target, use_tail)
+    assert pose_bits(rig) != fk[0]
+    if leave == "disable":
+        item.enabled = False
+    elif leave == "remove":
+        rig.fabrik.constraints.remove(0)
+        rig.update_tag()
+    else:
+        item.use_rotation = False
+        update()
+        item.influence = 0.0
+    update()
+    assert (pose_bits(rig), channels_bits(rig)) == fk
+
+
+def test_undo_and_saving_keep_the_fk_input_of_the_tip_bone(rig, target, tmp_path: Path):
+    rig.pose.bones["B3"].rotation_quaternion = Quaternion((0.9, 0.1, 0.3, 0.2)).normalized()
+    item = oriented(rig, target, use_tail=False)
+    item.enabled = False
+    update()
+    fk = pose_bits(rig)
+    item.enabled = True
+    update()
+    solved = pose_bits(rig)
+    bpy.ops.ed.undo_push(message="before")
+    target.rotation_euler.x += 1.0
+    update()
+    bpy.ops.ed.undo_push(message="turned")
+    bpy.ops.ed.undo()
+    update()
+    rig = bpy.data.objects["Rig"]
+    assert pose_bits(rig) == solved
+    blend = tmp_path / "tip.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+    shown, _ = elsewhere(blend, "", "pose_bits(bpy.data.objects['Rig'])")
+    assert shown == solved
+    off = "bpy.data.objects['Rig'].fabrik.constraints[0].enabled = False; update()"
+    given, _ = elsewhere(blend, off, "pose_bits(bpy.data.objects['Rig'])")
+    assert given == fk
+
+
+@both_ends
+def test_a_frame_is_the_same_whichever_way_it_was_reached(rig, target, use_tail):
+    item = oriented(rig, target, use_tail, twist_spread=0.7)
+    for frame, turn, weight in ((1, (0, 0, 0), 0.2), (20, (0.8, -0.9, 1.5), 1.0)):
+        target.rotation_euler, item.rotation_weight = turn, weight
+        target.keyframe_insert("rotation_euler", frame=frame)
+        item.keyframe_insert("rotation_weight", frame=frame)
+    go(12)
+    jumped = pose_bits(rig)
+    for frame in range(1, 13):
+        go(frame)
+    assert pose_bits(rig) == jumped
+    go(20)
+    assert turn_error(rig, target) <= 2e-5
+    go(12)
+    assert pose_bits(rig) == jumped
+
+
+# Offset
+
+
+def positions(rig: bpy.types.Object) -> list[Vector]:
+    return [col.copy() for bone in evaluated(rig).pose.bones for col in bone.matrix.copy().col]
+
+
+def assert_still(before: list[Vector], rig: bpy.types.Object) -> None:
+    worst = max((a - b).length for a, b in zip(before, positions(rig), strict=True))
+    assert worst <= 1e-5
+
+
+ORDERS = (
+    ("bone", "target", "use_offset"),
+    ("use_offset", "bone", "target"),
+    ("target", "use_offset", "bone"),
+)
+
+
+@pytest.mark.parametrize("order", ORDERS, ids="-".join)
+@both_ends
+def test_a_constraint_made_with_an_offset_moves_nothing(rig, target, order, use_tail):
+    """In whichever order a script sets it up, and without any update between."""
+    rig.pose.bones["B1"].rotation_quaternion = (0.9, 0.2, 0.1, 0.0)
+    target.scale = (2.0, 2.0, 0.5)
+    rig.location, rig.scale = (0.3, 0.1, 0.2), (1.5, 1.5, 1.5)
+    update()
+    before = positions(rig)
+    item = rig.fabrik.constraints.add()
+    values = {"bone": "B3", "target": target, "use_offset": True}
+    for name in order:
+        setattr(item, name, values[name])
+    item.use_tail = use_tail
+    item.use_rotation = True
+    update()
+    assert item.state == "REACHED"
+    assert item.error <= 1e-5
+    assert_still(before, rig)
+    # And it goes along with the target.
+    held = evaluated(target).matrix_world.inverted() @ tip_world(rig, "B3", use_tail)
+    target.rotation_euler.z += 0.2
+    target.location.x -= 0.2
+    update()
+    now = evaluated(target).matrix_world.inverted() @ tip_world(rig, "B3", use_tail)
+    assert item.error > 0.01 or (now - held).length <= 1e-4
+
+
+def test_an_offset_to_a_bone_is_taken_once_the_bone_is_named(rig):
+    other = make_armature({"Aim": ((0.9, 0.4, 2.2), (1.2, 0.9, 2.6), "")}, "Other")
+    update()
+    before = positions(rig)
+    item = rig.fabrik.constraints.add()
+    item.use_offset = True
+    item.bone, item.target, item.subtarget = "B3", other, "Aim"
+    update()
+    assert item.error <= 1e-5
+    assert_still(before, rig)
+    other.pose.bones["Aim"].location.y = -0.5
+    update()
+    assert item.error <= 1e-4
+    assert max((a - b).length for a, b in zip(before, positions(rig), strict=True)) > 0.1
+
+
+def test_turning_the_switch_on_keeps_the_pose_as_it_is_shown(rig, target):
+    item = oriented(rig, target)
+    target.rotation_euler.x += 0.3
+    update()
+    before = positions(rig)
+    item.use_offset = True
+    update()
+    assert_still(before, rig)
+    assert item.error <= 1e-5
+
+
+def test_a_typed_offset_counts_in_the_targets_space(rig, target):
+    target.scale = (2.0, 1.0, 1.0)
+    item = oriented(rig, target, use_offset=True)
+    item.offset_location = (-0.2, 0.1, 0.3)
+    item.offset_rotation = Euler((0.2, 0.1, -0.3)).to_quaternion()
+    update()
+    world = evaluated(target).matrix_world
+    wanted = world @ Vector((-0.2, 0.1, 0.3))
+    assert (tip_world(rig, "B3") - wanted).length <= 2e-5
+    turned = upright(world) @ Euler((0.2, 0.1, -0.3)).to_matrix()
+    assert turn_between(bone_world(rig, "B3"), turned) <= 2e-5
+
+
+def test_without_rotation_only_the_place_of_the_offset_counts(rig, target):
+    item = add_constraint(rig, "B3", target)
+    update()
+    plain = pose_bits(rig)
+    item.use_offset = True
+    item.offset_location = (0, 0, 0)
+    item.offset_rotation = Euler((0.2, 0.1, -0.3)).to_quaternion()
+    update()
+    assert pose_bits(rig) == plain
+
+
+def set_offset(rig):
+    activate(rig)
+    return bpy.ops.fabrik.offset_set()
+
+
+def test_the_button_takes_the_present_pose_and_does_nothing_twice(rig, target):
+    item = oriented(rig, target, use_offset=True)
+    item.offset_location = (0.1, 0.1, 0.1)
+    target.location.z -= 0.1
+    update()
+    before = positions(rig)
+    assert set_offset(rig) == {"FINISHED"}
+    update()
+    stored = (*item.offset_location, *item.offset_rotation)
+    pose = pose_bits(rig)
+    assert item.error <= 1e-5
+    assert_still(before, rig)
+    assert set_offset(rig) == {"FINISHED"}
+    update()
+    assert (*item.offset_location, *item.offset_rotation) == stored
+    assert pose_bits(rig) == pose
+
+
+def test_the_button_says_why_it_is_grey_and_what_went_wrong(rig, target):
+    with pytest.raises(RuntimeError, match="There is no constraint"):
+        set_offset(rig)
+    item = add_constraint(rig, "", target)
+    with pytest.raises(RuntimeError, match="no tip bone"):
+        set_offset(rig)
+    item.bone, item.target = "B3", None
+    with pytest.raises(RuntimeError, match="no target"):
+        set_offset(rig)
+    item.target, target.scale = target, (0, 0, 0)
+    update()
+    with pytest.raises(RuntimeError, match="scaled to zero"):
+        set_offset(rig)
+    item.bone = "Nobody"
+    with pytest.raises(RuntimeError, match="no tip bone"):
+        set_offset(rig)
+
+
+def test_adding_a_constraint_with_an_offset_moves_nothing(rig, target):
+    rig.pose.bones["B1"].rotation_quaternion = (0.9, 0.2, 0.1, 0.0)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    rig.data.bones.active = rig.data.bones["B3"]
+    target.select_set(True)
+    update()
+    before = positions(rig)
+    assert bpy.ops.fabrik.constraint_add(use_offset=True) == {"FINISHED"}
+    item = rig.fabrik.constraints[0]
+    update()
+    assert item.target == target
+    assert item.use_offset
+    assert item.state == "REACHED"
+    assert_still(before, rig)
+    assert bpy.ops.fabrik.constraint_add() == {"FINISHED"}
+    assert not rig.fabrik.constraints[1].use_offset
+
+
+# Bad input
+
+
+def problem(item) -> str:
+    update()
+    assert item.state == "INVALID"
+    return item.message
+
+
+def test_a_chain_of_one_bone_has_none_left_to_reach_with(rig, target):
+    item = oriented(rig, target, chain_count=1)
+    assert "only bone" in problem(item)
+    item.chain_count = 2
+    update()
+    assert item.state != "INVALID"
+
+
+def test_a_target_scaled_to_nothing_has_no_orientation(rig, target):
+    item = oriented(rig, target)
+    target.scale = (0, 0, 0)
+    assert "orientation" in problem(item)
+    item.use_rotation = False
+    update()
+    assert item.state == "REACHED"
+
+
+def test_an_offset_that_is_no_number_is_said(rig, target):
+    item = oriented(rig, target, use_offset=True)
+    item.offset_location = (nan, 0, 0)
+    assert "offset" in problem(item)
+    item.offset_location = (0, 0, 0)
+    update()
+    assert item.state == "REACHED"
+
+
+def test_two_bone_counts_the_bones_that_reach(rig, target):
+    item = oriented(rig, target, solver="TWO_BONE", chain_count=4)
+    assert "set Chain Length to 3" in problem(item)
+    item.chain_count, item.use_tail = 3, False
+    assert "set Chain Length to 2" in problem(item)
+
+
+def test_a_target_on_the_tip_bone_is_a_cycle(rig, target):
+    target.parent, target.parent_type, target.parent_bone = rig, "BONE", "B3"
+    item = oriented(rig, target, use_tail=False)
+    assert "depends on the chain itself" in problem(item)
+
+
+# With the rest
+
+
+def test_a_pole_for_an_oriented_limb_moves_nothing(rig, target):
+    target.location = (0.4, 0.3, 1.5)
+    oriented(rig, target, use_tail=False)
+    before = positions(rig)
+    activate(rig)
+    assert bpy.ops.fabrik.pole_add() == {"FINISHED"}
+    update()
+    assert rig.fabrik.constraints[0].pole_target is not None
+    assert_still(before, rig)
+    assert_taken(rig, target, use_tail=False)
+
+
+def test_a_typed_offset_outlives_what_is_set_after_it(rig, target):
+    item = rig.fabrik.constraints.add()
+    item.use_offset = True
+    item.offset_location = (0.1, 0.2, 0.3)
+    item.bone, item.target = "B3", target
+    update()
+    assert tuple(item.offset_location) == pytest.approx((0.1, 0.2, 0.3))
+    wanted = evaluated(target).matrix_world @ Vector((0.1, 0.2, 0.3))
+    assert (tip_world(rig, "B3") - wanted).length <= 2e-5
+
+
+def test_renaming_the_tip_bone_leaves_the_offset_alone(rig, target):
+    item = oriented(rig, target, use_offset=True)
+    stored = (*item.offset_location, *item.offset_rotation)
+    target.location.z -= 0.2
+    rig.data.bones["B3"].name = "Hand"
+    update()
+    assert item.bone == "Hand"
+    assert (*item.offset_location, *item.offset_rotation) == stored
+    assert item.state == "REACHED"
+
+
+def test_the_chain_follows_a_hidden_target_that_only_turns(rig, target):
+    oriented(rig, target)
+    target.hide_viewport = True
+    for frame, turn in ((1, (0.4, -0.7, 0.9)), (10, (0.1, -0.2, 0.3))):
+        target.rotation_euler = turn
+        target.keyframe_insert("rotation_euler", frame=frame)
+    for frame in (1, 10):
+        go(frame)
+        assert turn_error(rig, target) <= 2e-5
+        assert (tip_world(rig, "B3") - target.location).length <= 2e-5
