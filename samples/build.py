@@ -14,7 +14,7 @@ from pathlib import Path
 import bpy
 
 FOLDER = Path(__file__).resolve().parent
-NAMES = ("arm", "leg", "tentacle", "robot_arm", "weapon_grip", "puppet")
+NAMES = ("arm", "leg", "tentacle", "robot_arm", "weapon_grip", "puppet", "hand", "humanoid")
 
 
 def make(name: str) -> None:

@@ -22,7 +22,16 @@ from samples.measure import ROUNDS, Row, measured  # noqa: E402
 from samples.opening import quiet  # noqa: E402
 from samples.parts import FRAMES  # noqa: E402
 
-STILLS = {"arm": 1, "leg": 20, "tentacle": 100, "robot_arm": 25, "weapon_grip": 30, "puppet": 31}
+STILLS = {
+    "arm": 1,
+    "leg": 20,
+    "tentacle": 100,
+    "robot_arm": 25,
+    "weapon_grip": 30,
+    "puppet": 31,
+    "hand": 101,
+    "humanoid": 91,
+}
 """The frame at which each sample shows best what it is about."""
 
 

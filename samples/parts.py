@@ -6,8 +6,8 @@ own space is the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import pi
+from collections.abc import Callable, Mapping, Sequence
+from math import pi, radians
 from typing import Any
 
 import bpy
@@ -83,11 +83,12 @@ def _use_nodes(owner: bpy.types.Material | bpy.types.World) -> None:
         owner.use_nodes = True
 
 
-def armature(name: str, bones: Bones) -> Any:
+def armature(name: str, bones: Bones, bends: Mapping[str, Point] | None = None) -> Any:
     """Make an armature from head, tail and parent (or '') of each bone.
 
-    Bones that begin where their parent ends are connected to it. Returned as `Any`, because type
-    checkers do not know the extension's ``fabrik``.
+    Bones that begin where their parent ends are connected to it. Bones in ``bends`` are rolled so
+    that a turn about their X axis takes their tail to the side that is named there. Returned as
+    `Any`, because type checkers do not know the extension's ``fabrik``.
     """
     rig = link(bpy.data.objects.new(name, bpy.data.armatures.new(name)))
     bpy.context.view_layer.objects.active = rig
@@ -99,6 +100,8 @@ def armature(name: str, bones: Bones) -> Any:
         if parent:
             bone.parent = data.edit_bones[parent]
             bone.use_connect = bone.head == bone.parent.tail
+    for bone_name, side in (bends or {}).items():
+        data.edit_bones[bone_name].align_roll(Vector(side))
     bpy.ops.object.mode_set(mode="OBJECT")
     data.display_type = "OCTAHEDRAL"
     rig.show_in_front = True
@@ -140,7 +143,28 @@ def add_constraint(rig: Any, name: str, **fields: Any) -> Any:
     return item
 
 
-def keyed(owner: Any, channel: str, motion: Motion) -> None:
+def hinge(rig: Any, bone: str, least: float, most: float) -> None:
+    """Let a bone turn about its X axis only, between two angles in degrees from its rest pose."""
+    joint = rig.pose.bones[bone].fabrik_joint
+    joint.limit_type = "HINGE"
+    joint.hinge_min, joint.hinge_max = radians(least), radians(most)
+
+
+def cone(
+    rig: Any, bone: str, swing_x: float, swing_z: float, twist: float, lean: float = 0.0
+) -> None:
+    """Let a bone swing about its X and Z axes, and twist, by so many degrees to either side.
+
+    Of the rest pose, or of that turned by ``lean`` about X.
+    """
+    joint = rig.pose.bones[bone].fabrik_joint
+    joint.limit_type = "CONE"
+    joint.swing_x, joint.swing_z = radians(swing_x), radians(swing_z)
+    joint.twist_min, joint.twist_max = radians(-twist), radians(twist)
+    joint.center = (radians(lean), 0.0, 0.0)
+
+
+def keyed(owner: Any, channel: str, motion: Motion, every: int = KEY_EVERY) -> None:
     """Key a channel so that it moves smoothly and without end.
 
     The keys reach one step beyond both ends of the loop, so that its last frame leads into the
@@ -150,11 +174,12 @@ def keyed(owner: Any, channel: str, motion: Motion) -> None:
         owner: An object or a pose bone.
         channel: The name of its channel.
         motion: Takes the angle that runs from 0 to 2π over the loop to the channel's values.
+        every: How many frames there are from key to key.
     """
-    steps = FRAMES // KEY_EVERY
+    steps = FRAMES // every
     for step in range(-1, steps + 2):
         setattr(owner, channel, motion(2.0 * pi * (step % steps) / steps))
-        owner.keyframe_insert(channel, frame=1 + step * KEY_EVERY)
+        owner.keyframe_insert(channel, frame=1 + step * every)
 
 
 def camera(location: Point, look_at: Point, lens: float = 50.0) -> None:

@@ -85,10 +85,11 @@ def score_card(size: Size, lines: list[tuple[str, str, str]]) -> Image.Image:
     width, height = size
     left, middle, right = 0.06 * width, 0.66 * width, 0.95 * width
     draw.text((left, 0.07 * height), "Largest tip error", font=_font(0.1 * height), fill=INK)
-    step = 0.1 * height
-    for i, (rig, ours, blenders) in enumerate([("", "FABRIK IK", "Blender's"), *lines]):
-        y = 0.36 * height + i * step
-        font = _font(0.075 * height)
+    rows = [("", "FABRIK IK", "Blender's"), *lines]
+    step = 0.68 * height / (len(rows) - 1)
+    font = _font(0.85 * step)
+    for i, (rig, ours, blenders) in enumerate(rows):
+        y = 0.27 * height + i * step
         draw.text((left, y), rig, font=font, fill=INK, anchor="ls")
         draw.text((middle, y), ours, font=font, fill=ACCENT, anchor="rs")
         draw.text((right, y), blenders, font=font, fill=INK, anchor="rs")

@@ -44,7 +44,7 @@ def build() -> None:
 
     def path(a: float) -> tuple[float, float, float]:
         out, turn = 1.05 + 0.3 * cos(2.0 * a), 1.05 * sin(a) - 0.75
-        return out * cos(turn), out * sin(turn), 0.78 + 0.45 * sin(2.0 * a + 0.8)
+        return out * cos(turn), out * sin(turn), 0.68 + 0.30 * sin(2.0 * a + 0.8)
 
     keyed(goal, "location", path)
     camera((0.75, -4.3, 2.0), (0.36, 0.0, 0.84), lens=54.0)

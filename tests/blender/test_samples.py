@@ -9,6 +9,7 @@ from pathlib import Path
 
 import bpy
 import pytest
+from mathutils import Vector
 
 from samples import build, measure
 
@@ -37,6 +38,10 @@ SETTINGS = (
         "iterations",
         "tolerance",
     ),
+)
+JOINT_SETTINGS = (
+    *("limit_type", "hinge_axis", "hinge_min", "hinge_max"),
+    *("swing_x", "swing_z", "twist_min", "twist_max", "stiffness"),
 )
 
 
@@ -163,6 +168,15 @@ def contents() -> dict[str, object]:
             ]
             for rig in rigs()
         },
+        "joints": {
+            (rig.name, bone.name): (
+                *(getattr(bone.fabrik_joint, field) for field in JOINT_SETTINGS),
+                *bone.fabrik_joint.hinge_vector,
+                *bone.fabrik_joint.center,
+            )
+            for rig in rigs()
+            for bone in rig.pose.bones
+        },
         "constraints": [
             (
                 *(getattr(item, field) for field in SETTINGS),
@@ -233,3 +247,58 @@ def test_robot_arm_reaches_with_every_solver_and_stays_in_its_plane() -> None:
             for bone in rig.pose.bones:
                 across = (bone.tail - turntable.head).dot(turntable.z_axis)
                 assert abs(across) < 1e-4, (solver, frame, bone.name)
+
+
+def test_fingers_bend_like_fingers_about_a_palm_that_stays_rigid() -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(path_of("hand")))
+    rig = bpy.data.objects["Rig"]
+    hinges = [bone.name for bone in rig.pose.bones if bone.fabrik_joint.limit_type == "HINGE"]
+    knuckles = [bone.name for bone in rig.data.bones["Palm"].children]
+    assert (len(hinges), len(knuckles)) == (10, 5)
+    for frame in frames():
+        bpy.context.scene.frame_set(frame)
+        evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        for name in hinges:
+            joint = rig.pose.bones[name].fabrik_joint
+            turn = evaluated.pose.bones[name].matrix_basis.to_euler()
+            assert joint.hinge_min - 1e-5 <= turn.x <= joint.hinge_max + 1e-5, (frame, name)
+            assert max(abs(turn.y), abs(turn.z)) < 1e-5, (frame, name)
+        palm = evaluated.pose.bones["Palm"].matrix.inverted()
+        rest = rig.data.bones["Palm"].matrix_local.inverted()
+        for name in knuckles:
+            knuckle = palm @ evaluated.pose.bones[name].head
+            assert (knuckle - rest @ rig.data.bones[name].head_local).length < 1e-5, (frame, name)
+
+
+def test_feet_of_the_humanoid_stand_while_its_body_comes_along() -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(path_of("humanoid")))
+    rig = bpy.data.objects["Rig"]
+    heights = []
+    for frame in frames():
+        bpy.context.scene.frame_set(frame)
+        evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        heights.append(evaluated.pose.bones["Pelvis"].head.z)
+        for side in "LR":
+            shin = f"Shin.{side}"
+            ankle = rig.data.bones[shin].tail_local
+            assert (evaluated.pose.bones[shin].tail - ankle).length < 1e-3, (frame, side)
+    assert max(heights) - min(heights) > 0.1
+
+
+def test_nothing_pops(sample: str) -> None:
+    """Between frames no bone's end changes its speed by more than the targets' keys ask for."""
+    ends: dict[tuple[str, str], list[Vector]] = {}
+    for frame in [*frames(), *frames()[:2]]:
+        bpy.context.scene.frame_set(frame)
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        for rig in rigs():
+            for bone in rig.evaluated_get(depsgraph).pose.bones:
+                place = rig.matrix_world @ bone.tail
+                ends.setdefault((rig.name, bone.name), []).append(place)
+    jumps = {
+        (name, i): (places[i + 1] - 2.0 * places[i] + places[i - 1]).length
+        for name, places in ends.items()
+        for i in range(1, len(places) - 1)
+    }
+    worst = max(jumps, key=lambda place: jumps[place])
+    assert jumps[worst] < 0.02, worst
