@@ -42,7 +42,8 @@ SWEEPS: Final = 12
 would change; what they leave is closed exactly by `hold`."""
 
 FIT_ROUNDS: Final = 20
-"""The most steps that fit a rigid part to places."""
+SWEEP_ROUNDS: Final = 4
+"""The most steps that fit a rigid part to places; in a sweep a few, as the next one goes on."""
 
 BENT: Final = 0.99
 """The share of its length to which a straight branch is shortened when anything has to move."""
@@ -193,7 +194,7 @@ def _backward(nodes: list[Node], effectors: list[Effector]) -> None:
             arm = _mean(node.arms, weights, node.weight)
             arms = [sub(a, arm) for a in node.arms]
             ways = [sub(p, place) for p in places]
-            node.turn = fitted(node.turn, arms, ways, weights)
+            node.turn = fitted(node.turn, arms, ways, weights, SWEEP_ROUNDS)
             node.wanted = sub(place, quat_turn(node.turn, arm))
         else:
             back = unit(sub(node.head, place)) or scaled(unit(node.arms[0]) or ORIGIN, -1.0)
@@ -210,7 +211,7 @@ def _forward(nodes: list[Node], effectors: list[Effector], start: Vec) -> None:
         weights = [weight for _, weight in pulls]
         ways = [sub(place, node.head) for place, _ in pulls]
         if node.is_rigid:
-            node.turn = fitted(node.turn, node.arms, ways, weights)
+            node.turn = fitted(node.turn, node.arms, ways, weights, SWEEP_ROUNDS)
             node.ends = [add(node.head, quat_turn(node.turn, arm)) for arm in node.arms]
         else:
             way = unit(_mean(ways, weights, sum(weights))) or unit(sub(node.ends[0], node.head))
@@ -220,14 +221,14 @@ def _forward(nodes: list[Node], effectors: list[Effector], start: Vec) -> None:
             nodes[i].head = end
 
 
-def fitted(turn: Quat, arms: list[Vec], ways: list[Vec], weights: list[float]) -> Quat:
+def fitted(turn: Quat, arms: list[Vec], ways: list[Vec], weights: list[float], rounds: int) -> Quat:
     """Return the rotation that takes the arms as near to the ways as it can.
 
     It starts from a given one and stays near it, so that it has no branch to choose (M. Müller,
     J. Bender, N. Chentanez and M. Macklin, “A robust method to extract the rotational part of
     deformations”, Motion in Games 2016).
     """
-    for _ in range(FIT_ROUNDS):
+    for _ in range(rounds):
         axes = quat_matrix(turn)
         moment = ORIGIN
         along = 0.0
@@ -277,5 +278,5 @@ def _fitted_bone(
     points += [figure.effectors[i].point for i in node.effectors]
     arms = [quat_turn(bone.given, times(point, bone.scale)) for point in points]
     ways = [mat_solved(inherited, sub(end, node.head)) for end in node.ends]
-    turn = fitted(NO_TURN, arms, ways, [1.0] * len(arms))
+    turn = fitted(NO_TURN, arms, ways, [1.0] * len(arms), FIT_ROUNDS)
     return bone.allowed(quat_product(turn, bone.given))
