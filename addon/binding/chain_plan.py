@@ -61,6 +61,9 @@ class Answer(NamedTuple):
     placed: Mapping[int, Vec]
 
 
+NOTHING: Mapping[int, Vec] = {}
+"""What was solved of locations or scales where there is nothing of the kind."""
+
 OFF = "The constraint is off: turn it on, and its Influence up"
 
 
@@ -81,6 +84,7 @@ class ChainPlan:
     Attributes:
         rig: The armature.
         item: Index of the constraint in the armature's list.
+        items: The same, as of chains that are solved together.
         bones: The bones that it poses, root first; empty if there are none.
         tip_bone: The bone whose head is the tip; -1 if the last bone's tail is.
         has_hand: Whether the last of the bones takes the target's orientation.
@@ -107,6 +111,7 @@ class ChainPlan:
 
     rig: Skeleton
     item: int
+    items: tuple[int, ...] = field(init=False)
     bones: list[int] = field(default_factory=list)
     tip_bone: int = -1
     has_hand: bool = False
@@ -135,10 +140,9 @@ class ChainPlan:
         """The constraint's name."""
         return settings(self.rig.object).constraints[self.item].name
 
-    @property
-    def items(self) -> tuple[int, ...]:
-        """The constraints that are solved together: this one."""
-        return (self.item,)
+    def __post_init__(self) -> None:
+        """Name the constraints that are solved together: this one."""
+        self.items = (self.item,)
 
 
 def resolved(rig: Skeleton, index: int) -> ChainPlan:

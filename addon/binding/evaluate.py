@@ -11,7 +11,7 @@ from . import animation
 from .access import session_uid
 from .body import BodyTask, body_answer, present_member, read_body
 from .body_plan import Unit
-from .chain_plan import OFF, Answer, ChainPlan, ProblemError, Report
+from .chain_plan import NOTHING, OFF, Answer, ChainPlan, ProblemError, Report
 from .explain import explanation, reported
 from .plan import Plan, current, discard, is_empty
 from .pose import Pose
@@ -77,8 +77,8 @@ def _chain_answer(chain: ChainPlan, pose: Pose, task: Task) -> Answer:
     posture, error = solve(chain, pose, task)
     message = chain.note or explanation(posture, chain.stretches)
     report = reported(posture.state, error, posture.solution.sweeps, message)
-    grown = dict(zip(chain.bones, posture.scales, strict=False))
-    return Answer(task, chain.bones, posture.numbers, (report,), grown, {})
+    grown = dict(zip(chain.bones, posture.scales, strict=True)) if posture.scales else NOTHING
+    return Answer(task, chain.bones, posture.numbers, (report,), grown, NOTHING)
 
 
 def _remember(plan: Plan, unit: Unit, frame: float, answer: Answer) -> None:
