@@ -23,7 +23,7 @@ from ..core import (
 from ..core.vectors import Vec
 from .body_plan import BodyPlan
 from .chain_plan import OFF, Answer, ChainPlan, ProblemError, Report, listed, rest_bend
-from .explain import LIMITED, explanation, reported
+from .explain import LIMITED, explanation
 from .pose import Pose
 from .read import Snapshot
 from .task import (
@@ -37,7 +37,6 @@ from .task import (
     read,
     stretch_of,
     tip_of,
-    undone_world,
 )
 
 
@@ -71,7 +70,7 @@ def _member_task(moment: Snapshot, chain: ChainPlan) -> Task | Report:
         pose = moment.poses[chain.rig.uid]
         places = (*task.target, *(task.pole or ()))
         if not all(isfinite(number) for number in places):
-            raise infinite(chain, task, undone_world(pose, task.world))
+            raise infinite(chain, task, pose.in_armature(task.world))
         if chain.stretches:
             input_of(chain, pose, task)  # It may have to be refused.
     except ProblemError as problem:
@@ -117,7 +116,7 @@ def _solve(body: BodyPlan, pose: Pose, task: BodyTask) -> BodyPosture:
         return pose_body(_input_of(body, pose, task), pulls)
     except (ValueError, ArithmeticError):
         own = next(own for own in task.tasks if isinstance(own, Task))
-        raise infinite(body.chains[0], own, undone_world(pose, own.world)) from None
+        raise infinite(body.chains[0], own, pose.in_armature(own.world)) from None
 
 
 def _is_root_free(body: BodyPlan, task: BodyTask) -> bool:
@@ -131,7 +130,8 @@ def _is_root_free(body: BodyPlan, task: BodyTask) -> bool:
 def _pull(body: BodyPlan, chain: ChainPlan, pose: Pose, task: Task) -> Pull:
     settings = task.settings
     is_free = chain.is_root_free and chain.bones[0] == body.bones[0]
-    undone, tip = undone_world(pose, task.world), orientation_of(task)
+    undone = pose.in_armature(task.world)
+    tip = None if task.axes is None else orientation_of(task, task.axes).seen_from(undone[0])
     return Pull(
         seen_from(undone, goal_of(task)),
         SOLVER_NAMES[settings.solver],
@@ -141,7 +141,7 @@ def _pull(body: BodyPlan, chain: ChainPlan, pose: Pose, task: Task) -> Pull:
         settings.weight,
         min(max(settings.root_weight, 0.0), 1.0) if is_free else 0.0,
         bias_of(settings),
-        None if tip is None else tip.seen_from(undone[0]),
+        tip,
         stretch_of(settings) if chain.stretches else None,
     )
 
@@ -189,9 +189,8 @@ def _report(body: BodyPlan, i: int, task: BodyTask, posture: BodyPosture) -> Rep
     if isinstance(own, Report) or outcome is None:
         return cast(Report, own)
     error = dist(point_in(own.world, outcome.tip), own.target)
-    return reported(
-        outcome.state, error, outcome.sweeps, chain.note or _why(body, i, task, outcome)
-    )
+    message = chain.note or _why(body, i, task, outcome)
+    return Report(outcome.state, round(error, 6), outcome.sweeps, message)
 
 
 def _why(body: BodyPlan, i: int, task: BodyTask, outcome: Outcome) -> str:

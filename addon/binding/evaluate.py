@@ -12,12 +12,14 @@ from .access import session_uid
 from .body import BodyTask, body_answer, present_member, read_body
 from .body_plan import Unit
 from .chain_plan import NOTHING, OFF, Answer, ChainPlan, ProblemError, Report
-from .explain import explanation, reported
+from .explain import explanation
 from .plan import Plan, current, discard, is_empty
 from .pose import Pose
 from .read import Snapshot
 from .task import Task, input_of, read, solve
 from .write import write_channels, write_pose, write_reports
+
+OFF_REPORTS = (Report("DISABLED"),)
 
 MOST_REMEMBERED = 250_000
 """Bones whose solutions are remembered at most, over all chains and frames: 50 to 80 MB."""
@@ -43,13 +45,20 @@ def _pose(moment: Snapshot, unit: Unit, frame: float | None) -> None:
     """Read and solve what is solved together, and pose it for those that come after it."""
     pose = moment.poses[unit.rig.uid]
     try:
-        task = read(moment, unit) if isinstance(unit, ChainPlan) else read_body(moment, unit)
-        answer = None if task is None else _answer(unit, pose, task, frame)
-        reports = (Report("DISABLED"),) if answer is None else answer.reports
+        if isinstance(unit, ChainPlan):
+            task = read(moment, unit)
+            answer = None if task is None else _known(unit, task, frame)
+            if task is not None and answer is None:
+                answer = _chain_answer(unit, pose, task)
+        else:
+            body_task = read_body(moment, unit)
+            answer = _known(unit, body_task, frame) or body_answer(unit, pose, body_task)
+        reports = OFF_REPORTS if answer is None else answer.reports
     except ProblemError as problem:
         answer, reports = None, (Report("INVALID", message=str(problem)),) * len(unit.items)
     for item, report in zip(unit.items, reports, strict=True):
         pose.reports[item] = report
+    unit.last = answer
     if answer is None or not answer.bones:
         _forget(moment.plan, unit)
         return
@@ -58,25 +67,22 @@ def _pose(moment: Snapshot, unit: Unit, frame: float | None) -> None:
     moment.turn(unit.rig.uid, answer)
 
 
-def _answer(unit: Unit, pose: Pose, task: Task | BodyTask, frame: float | None) -> Answer:
-    """Return the solution of a task, which may be known."""
+def _known(unit: Unit, task: Task | BodyTask, frame: float | None) -> Answer | None:
+    """Return the solution of a task if it was the last one, or that of the frame before."""
     answer = unit.last
-    if answer is None or answer.task != task:
-        known = unit.answers.get(frame) if frame is not None else None
-        if known is not None and known.task == task:
-            answer = known
-        elif isinstance(unit, ChainPlan):
-            answer = _chain_answer(unit, pose, cast(Task, task))
-        else:
-            answer = body_answer(unit, pose, cast(BodyTask, task))
-        unit.last = answer
-    return answer
+    if answer is not None and answer.task == task:
+        return answer
+    answer = unit.answers.get(frame) if frame is not None else None
+    return answer if answer is not None and answer.task == task else None
 
 
 def _chain_answer(chain: ChainPlan, pose: Pose, task: Task) -> Answer:
     posture, error = solve(chain, pose, task)
-    message = chain.note or explanation(posture, chain.stretches)
-    report = reported(posture.state, error, posture.solution.sweeps, message)
+    message = chain.note
+    if not message and posture.state != "REACHED":
+        message = explanation(posture, chain.stretches)
+    # To a micrometre: what is below that differs from frame to frame, and means nothing.
+    report = Report(posture.state, round(error, 6), posture.solution.sweeps, message)
     grown = dict(zip(chain.bones, posture.scales, strict=True)) if posture.scales else NOTHING
     return Answer(task, chain.bones, posture.numbers, (report,), grown, NOTHING)
 

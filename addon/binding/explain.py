@@ -5,23 +5,12 @@ from __future__ import annotations
 from math import degrees, dist
 
 from ..core import Posture
-from .chain_plan import Report
 
 LIMITED = "The limits of the joints keep the tip from the target: widen them, or move the target"
 
 
-def reported(state: str, error: float, sweeps: int, message: str) -> Report:
-    """Return a report, with the error to a micrometre.
-
-    What is below that differs from frame to frame, and means nothing.
-    """
-    return Report(state, round(error, 6), sweeps, message)
-
-
 def explanation(posture: Posture, stretches: bool) -> str:
-    """Return why the tip is not on the target, and what to do; empty if it is."""
-    if posture.state == "REACHED":
-        return ""
+    """Return why the tip is not on the target, and what to do."""
     solution = posture.solution
     if posture.state == "LIMITED" and posture.is_askew:
         return (

@@ -14,7 +14,7 @@ from ..core import WHOLE, Frame, Local, inverse
 from ..core.vectors import ORIGIN, Quat, Vec
 from .access import pose_bones, settings
 from .animation import is_animated
-from .chain_plan import Answer, Report
+from .chain_plan import Answer, ProblemError, Report
 from .fk_input import FkInput
 from .joints import IkSettings, ik_settings
 from .rotation import (
@@ -219,10 +219,16 @@ class Pose:
         """Return the frame of world space in the armature's, given the armature's in world space.
 
         Raises:
-            ValueError: If the armature is flat or has no finite place.
+            ProblemError: If the armature is flat or has no finite place.
         """
         if world != self._undone[0]:
-            self._undone = (world, inverse(world))
+            try:
+                self._undone = (world, inverse(world))
+            except ValueError:
+                raise ProblemError(
+                    f"“{self.rig.object.name}” is scaled to zero or has no finite place: "
+                    "give it a scale"
+                ) from None
         return self._undone[1]
 
     def local(self, bone: int) -> Local:

@@ -93,8 +93,10 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
             chain.input = None
     world = moment.world(rig.object, rig.uid)
     pole = None if chain.pole is None else moment.point(chain.pole)
-    target, axes = _aim(moment, chain, chain.target)
-    return Task(given, settings, world, target, pole, axes)
+    if chain.has_hand or chain.offset is not None:
+        target, axes = _aim(moment, chain, chain.target)
+        return Task(given, settings, world, target, pole, axes)
+    return Task(given, settings, world, moment.point(chain.target), pole, None)
 
 
 def _aim(moment: Snapshot, chain: ChainPlan, target: Point) -> tuple[Vec, Mat3 | None]:
@@ -103,8 +105,6 @@ def _aim(moment: Snapshot, chain: ChainPlan, target: Point) -> tuple[Vec, Mat3 |
     Raises:
         ProblemError: If the target has no orientation to take.
     """
-    if not chain.has_hand and chain.offset is None:
-        return moment.point(target), None
     frame = moment.place(target)
     place = frame[1] if chain.offset is None else point_in(frame, chain.offset[1])
     if not chain.has_hand:
@@ -154,7 +154,7 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> tuple[Posture, float]:
         ProblemError: If a number that went in is not finite, or too large to reckon with.
     """
     settings = task.settings
-    undone = undone_world(pose, task.world)
+    undone = pose.in_armature(task.world)
     try:
         return pose_in_world(
             input_of(chain, pose, task),
@@ -164,7 +164,7 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> tuple[Posture, float]:
             settings.iterations,
             settings.tolerance,
             settings.influence,
-            orientation_of(task),
+            None if task.axes is None else orientation_of(task, task.axes),
             stretch_of(settings) if chain.stretches else None,
         )
     except (ValueError, ArithmeticError):
@@ -183,20 +183,6 @@ def infinite(chain: ChainPlan, task: Task, undone: Frame) -> ProblemError:
         "A bone of the chain, or above it, has no finite place: "
         "clear its location, rotation and scale"
     )
-
-
-def undone_world(pose: Pose, world: Frame) -> Frame:
-    """Return the frame of world space in the armature's.
-
-    Raises:
-        ProblemError: If there is none.
-    """
-    try:
-        return pose.in_armature(world)
-    except ValueError:
-        raise ProblemError(
-            f"“{pose.rig.object.name}” is scaled to zero or has no finite place: give it a scale"
-        ) from None
 
 
 def goal_of(task: Task) -> Goal:
@@ -222,12 +208,10 @@ def stretch_of(settings: Settings) -> Stretch:
     return Stretch(max(settings.stretch_max, 1.0), settings.use_volume)
 
 
-def orientation_of(task: Task) -> Tip | None:
-    """Return the orientation in world space, if there is one to take."""
-    if task.axes is None:
-        return None
+def orientation_of(task: Task, axes: Mat3) -> Tip:
+    """Return the orientation that the tip bone takes, in world space."""
     weight, spread = task.settings.rotation_weight, task.settings.twist_spread
-    return Tip(task.axes, min(max(weight, 0.0), 1.0), min(max(spread, 0.0), 1.0))
+    return Tip(axes, min(max(weight, 0.0), 1.0), min(max(spread, 0.0), 1.0))
 
 
 def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
