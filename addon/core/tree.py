@@ -42,8 +42,11 @@ SWEEPS: Final = 12
 would change; what they leave is closed exactly by `hold`."""
 
 FIT_ROUNDS: Final = 20
-SWEEP_ROUNDS: Final = 4
-"""The most steps that fit a rigid part to places; in a sweep a few, as the next one goes on."""
+"""The most steps that fit a rigid part to places."""
+
+FITS: Final = 1e-12
+NEARLY_FITS: Final = 1e-4
+"""The turn, in radians, from which on a rigid part fits; in a sweep, as the next one goes on."""
 
 BENT: Final = 0.99
 """The share of its length to which a straight branch is shortened when anything has to move."""
@@ -194,7 +197,7 @@ def _backward(nodes: list[Node], effectors: list[Effector]) -> None:
             arm = _mean(node.arms, weights, node.weight)
             arms = [sub(a, arm) for a in node.arms]
             ways = [sub(p, place) for p in places]
-            node.turn = fitted(node.turn, arms, ways, weights, SWEEP_ROUNDS)
+            node.turn = fitted(node.turn, arms, ways, weights, NEARLY_FITS)
             node.wanted = sub(place, quat_turn(node.turn, arm))
         else:
             back = unit(sub(node.head, place)) or scaled(unit(node.arms[0]) or ORIGIN, -1.0)
@@ -211,7 +214,7 @@ def _forward(nodes: list[Node], effectors: list[Effector], start: Vec) -> None:
         weights = [weight for _, weight in pulls]
         ways = [sub(place, node.head) for place, _ in pulls]
         if node.is_rigid:
-            node.turn = fitted(node.turn, node.arms, ways, weights, SWEEP_ROUNDS)
+            node.turn = fitted(node.turn, node.arms, ways, weights, NEARLY_FITS)
             node.ends = [add(node.head, quat_turn(node.turn, arm)) for arm in node.arms]
         else:
             way = unit(_mean(ways, weights, sum(weights))) or unit(sub(node.ends[0], node.head))
@@ -221,14 +224,16 @@ def _forward(nodes: list[Node], effectors: list[Effector], start: Vec) -> None:
             nodes[i].head = end
 
 
-def fitted(turn: Quat, arms: list[Vec], ways: list[Vec], weights: list[float], rounds: int) -> Quat:
+def fitted(
+    turn: Quat, arms: list[Vec], ways: list[Vec], weights: list[float], near_enough: float
+) -> Quat:
     """Return the rotation that takes the arms as near to the ways as it can.
 
     It starts from a given one and stays near it, so that it has no branch to choose (M. Müller,
     J. Bender, N. Chentanez and M. Macklin, “A robust method to extract the rotational part of
     deformations”, Motion in Games 2016).
     """
-    for _ in range(rounds):
+    for _ in range(FIT_ROUNDS):
         axes = quat_matrix(turn)
         moment = ORIGIN
         along = 0.0
@@ -237,7 +242,7 @@ def fitted(turn: Quat, arms: list[Vec], ways: list[Vec], weights: list[float], r
             moment = add(moment, scaled(cross(turned, way), weight))
             along += weight * dot(turned, way)
         size = length(moment)
-        if size <= 1e-12 * abs(along) or size == 0.0:
+        if size <= near_enough * abs(along) or size == 0.0:
             break
         angle = min(1.0, size / abs(along)) if along != 0.0 else 1.0
         turn = quat_unit(quat_product(quat_turned_by(scaled(moment, angle / size)), turn))
@@ -278,5 +283,5 @@ def _fitted_bone(
     points += [figure.effectors[i].point for i in node.effectors]
     arms = [quat_turn(bone.given, times(point, bone.scale)) for point in points]
     ways = [mat_solved(inherited, sub(end, node.head)) for end in node.ends]
-    turn = fitted(NO_TURN, arms, ways, [1.0] * len(arms), FIT_ROUNDS)
+    turn = fitted(NO_TURN, arms, ways, [1.0] * len(arms), FITS)
     return bone.allowed(quat_product(turn, bone.given))
