@@ -18,6 +18,7 @@ from .vectors import (
     dot,
     length,
     mat_apply,
+    mat_column_lengths,
     mat_columns,
     mat_determinant,
     mat_direction_before,
@@ -156,17 +157,17 @@ def _base_of_parent(mode: str, parent: Mat3) -> tuple[Mat3, Vec]:
     if mode in ("NONE", "AVERAGE"):
         return _squared(parent), NO_STRETCH
     if mode == "NONE_LEGACY":
-        return _with_column_lengths(parent, NO_STRETCH), NO_STRETCH
+        return _withmat_column_lengths(parent, NO_STRETCH), NO_STRETCH
     if mode == "ALIGNED":
         square = _squared(parent, keep_scale=True)
-        return _with_column_lengths(square, NO_STRETCH), _column_lengths(square)
+        return _withmat_column_lengths(square, NO_STRETCH), mat_column_lengths(square)
     return parent, NO_STRETCH
 
 
 def _base_of_rest(mode: str, parent: Mat3, parent_rest: Mat3) -> tuple[Mat3, Vec]:
     """Return the same for a bone that does not inherit rotation."""
     if mode == "FULL":
-        return mat_stretched(parent_rest, _column_lengths(parent)), NO_STRETCH
+        return mat_stretched(parent_rest, mat_column_lengths(parent)), NO_STRETCH
     if mode == "FIX_SHEAR":
         return mat_stretched(parent_rest, _column_lengths_of_volume(parent)), NO_STRETCH
     if mode == "ALIGNED":
@@ -174,21 +175,16 @@ def _base_of_rest(mode: str, parent: Mat3, parent_rest: Mat3) -> tuple[Mat3, Vec
     return parent_rest, NO_STRETCH
 
 
-def _column_lengths(m: Mat3) -> Vec:
-    x, y, z = mat_columns(m)
-    return (length(x), length(y), length(z))
-
-
 def _column_lengths_of_volume(m: Mat3) -> Vec:
     """Return the columns' lengths, resized so that their box has the volume of the sheared one."""
-    sizes = _column_lengths(m)
+    sizes = mat_column_lengths(m)
     box = sizes[0] * sizes[1] * sizes[2]
     if box == 0.0:
         return sizes
     return scaled(sizes, abs(mat_determinant(m) / box) ** (1.0 / 3.0))
 
 
-def _with_column_lengths(m: Mat3, sizes: Vec) -> Mat3:
+def _withmat_column_lengths(m: Mat3, sizes: Vec) -> Mat3:
     x, y, z = mat_columns(m)
     return mat_from_columns(
         scaled(unit(x) or ORIGIN, sizes[0]),

@@ -25,7 +25,7 @@ from .vectors import (
     dot,
     length,
     mat_apply,
-    mat_columns,
+    mat_column_lengths,
     mat_direction_before,
     mat_product,
     mat_stretched,
@@ -245,7 +245,7 @@ def _grown(
         place = (joint.x, joint.y, joint.z)
         goal_joint = add(solution.chain.root, scaled(place, solution.chain.scale))
         to_joint = sub(goal_joint, head)
-        wanted = times(_column_lengths(frames[i][0]), growth)
+        wanted = times(mat_column_lengths(frames[i][0]), growth)
         axes, rotation, scale = _fitted(link, axes, to_joint, wanted)
         numbers.extend(rotation)
         scales.append(scale)
@@ -273,7 +273,7 @@ def _fitted(link: Link, parent: Mat3, to_joint: Vec, wanted: Vec) -> tuple[Mat3,
         swing = quat_between(aim, towards, (1.0, 0.0, 0.0))
         rotation = quat_product(link.rotation, swing)
         axes = mat_stretched(mat_product(given, quat_matrix(swing)), post_scale)
-        x, y, z = _column_lengths(mat_stretched(axes, link.scale))
+        x, y, z = mat_column_lengths(mat_stretched(axes, link.scale))
         ratios = (_ratio(wanted[0], x), _ratio(wanted[1], y), _ratio(wanted[2], z))
         before, scale = scale, times(link.scale, ratios)
         if length(sub(scale, before)) <= FITTED * length(scale):
@@ -284,8 +284,3 @@ def _fitted(link: Link, parent: Mat3, to_joint: Vec, wanted: Vec) -> tuple[Mat3,
 def _ratio(wanted: float, present: float) -> float:
     """Return by what a length becomes the wanted one; what is flat stays flat."""
     return wanted / present if present > 0.0 else 1.0
-
-
-def _column_lengths(m: Mat3) -> Vec:
-    x, y, z = mat_columns(m)
-    return (length(x), length(y), length(z))

@@ -278,6 +278,12 @@ def mat_columns(m: Mat3) -> tuple[Vec, Vec, Vec]:
     return (m[0], m[3], m[6]), (m[1], m[4], m[7]), (m[2], m[5], m[8])
 
 
+def mat_column_lengths(m: Mat3) -> Vec:
+    """Return the lengths of the columns."""
+    x, y, z = mat_columns(m)
+    return (length(x), length(y), length(z))
+
+
 def mat_from_columns(x: Vec, y: Vec, z: Vec) -> Mat3:
     """Return the matrix that takes the axes to x, y and z."""
     return (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2])
