@@ -124,7 +124,7 @@ def test_all_tips_are_on_their_targets(rig: Rig) -> None:
     assert worst(rig) < 1e-4
     for item in rig.fabrik.constraints:
         assert item.message == ""
-        assert item.error == pytest.approx(tip_error(rig, item.bone, item.target), abs=2e-6)
+        assert item.error == pytest.approx(tip_error(rig, item.bone, item.target), abs=5e-6)
 
 
 def test_under_a_turned_and_unevenly_scaled_armature(rig: Rig) -> None:
