@@ -29,7 +29,6 @@ from .read import Snapshot
 from .task import (
     SOLVER_NAMES,
     Task,
-    bias_of,
     goal_of,
     infinite,
     input_of,
@@ -139,8 +138,8 @@ def _pull(body: BodyPlan, chain: ChainPlan, pose: Pose, task: Task) -> Pull:
         settings.tolerance,
         settings.influence,
         settings.weight,
-        min(max(settings.root_weight, 0.0), 1.0) if is_free else 0.0,
-        bias_of(settings),
+        settings.root_weight if is_free else 0.0,
+        settings.chain_bias,
         tip,
         stretch_of(settings) if chain.stretches else None,
     )

@@ -44,27 +44,27 @@ def evaluate(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
 def _pose(moment: Snapshot, unit: Unit, frame: float | None) -> None:
     """Read and solve what is solved together, and pose it for those that come after it."""
     pose = moment.poses[unit.rig.uid]
+    answer = None
     try:
         if isinstance(unit, ChainPlan):
             task = read(moment, unit)
-            answer = None if task is None else _known(unit, task, frame)
-            if task is not None and answer is None:
-                answer = _chain_answer(unit, pose, task)
+            if task is not None:
+                answer = _known(unit, task, frame) or _chain_answer(unit, pose, task)
         else:
             body_task = read_body(moment, unit)
             answer = _known(unit, body_task, frame) or body_answer(unit, pose, body_task)
         reports = OFF_REPORTS if answer is None else answer.reports
     except ProblemError as problem:
-        answer, reports = None, (Report("INVALID", message=str(problem)),) * len(unit.items)
-    for item, report in zip(unit.items, reports, strict=True):
-        pose.reports[item] = report
+        reports = (Report("INVALID", message=str(problem)),) * len(unit.items)
+    for i, item in enumerate(unit.items):
+        pose.reports[item] = reports[i]
     unit.last = answer
     if answer is None or not answer.bones:
         _forget(moment.plan, unit)
         return
     if pose.is_animated and frame is not None:
         _remember(moment.plan, unit, frame, answer)
-    moment.turn(unit.rig.uid, answer)
+    moment.turn(pose, answer)
 
 
 def _known(unit: Unit, task: Task | BodyTask, frame: float | None) -> Answer | None:

@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain as chained
+from math import inf
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -50,6 +51,25 @@ class Settings(NamedTuple):
     root_weight: float
     iterations: int
     tolerance: float
+
+
+LIMITS = {
+    "pole_weight": (0.0, 1.0),
+    "softness": (0.0, 0.9),
+    "rotation_weight": (0.0, 1.0),
+    "twist_spread": (0.0, 1.0),
+    "stretch_max": (1.0, inf),
+    "chain_bias": (-1.0, 1.0),
+    "root_weight": (0.0, 1.0),
+}
+
+
+def within_limits(settings: Settings) -> Settings:
+    """Return the settings within the properties' limits, past which scripts and curves get."""
+    kept = {
+        name: min(max(getattr(settings, name), low), high) for name, (low, high) in LIMITS.items()
+    }
+    return settings._replace(**kept)
 
 
 class Evaluated:
@@ -210,7 +230,7 @@ class Pose:
             columns.append(column)
         if columns != self._columns:
             self._columns = columns
-            self.settings = [Settings(*row) for row in zip(*columns, strict=True)]
+            self.settings = [within_limits(Settings(*row)) for row in zip(*columns, strict=True)]
         if len(self.reports) != len(items):
             self.reports = [Report("DISABLED")] * len(items)
             self.shown = []

@@ -137,9 +137,9 @@ class Snapshot:
             inverse((world, ORIGIN))[0], mat_stretched(turn, (x * sign, y * sign, z * sign))
         )
 
-    def turn(self, uid: int, answer: Answer) -> None:
+    def turn(self, pose: Pose, answer: Answer) -> None:
         """Set what was solved of an armature; what hangs on it is placed anew."""
-        self.poses[uid].turn(answer)
+        pose.turn(answer)
         for uid in self.plan.carried:
             self._worlds.pop(uid, None)
 

@@ -192,26 +192,19 @@ def goal_of(task: Task) -> Goal:
         task.target,
         task.pole,
         settings.pole_angle,
-        # Scripts get past the properties' limits.
-        min(max(settings.pole_weight, 0.0), 1.0),
-        min(max(settings.softness, 0.0), 0.9),
+        settings.pole_weight,
+        settings.softness,
     )
 
 
-def bias_of(settings: Settings) -> float:
-    """Return the bias; scripts get past the properties' limits."""
-    return min(max(settings.chain_bias, -1.0), 1.0)
-
-
 def stretch_of(settings: Settings) -> Stretch:
-    """Return how far the bones may grow; scripts get past the properties' limits."""
-    return Stretch(max(settings.stretch_max, 1.0), settings.use_volume)
+    """Return how far the bones may grow."""
+    return Stretch(settings.stretch_max, settings.use_volume)
 
 
 def orientation_of(task: Task, axes: Mat3) -> Tip:
     """Return the orientation that the tip bone takes, in world space."""
-    weight, spread = task.settings.rotation_weight, task.settings.twist_spread
-    return Tip(axes, min(max(weight, 0.0), 1.0), min(max(spread, 0.0), 1.0))
+    return Tip(axes, task.settings.rotation_weight, task.settings.twist_spread)
 
 
 def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
@@ -240,7 +233,7 @@ def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
             stiffness,
             chain.has_hand,
             chain.limb_bend,
-            bias_of(task.settings),
+            task.settings.chain_bias,
         )
         if chain.stretches and chain.input.chain.scale == 0.0:
             name, chain.input = chain.rig.names[chain.bones[0]], None
