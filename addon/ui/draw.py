@@ -48,7 +48,8 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
     layout.use_property_split = True
     layout.prop(item, "influence")
     for title, draw in GROUPS:
-        header, body = layout.panel(f"FABRIK_PT_{title.lower()}")
+        is_closed = title in ("Rotation", "Reach")  # At first; few chains need them.
+        header, body = layout.panel(f"FABRIK_PT_{title.lower()}", default_closed=is_closed)
         header.label(text=title)
         if body is not None:
             draw(body.column(), armature, item)
