@@ -43,7 +43,7 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
     report = layout.box().column()
     _draw_report(report, context, item)
     names = partners(armature, settings(armature).active_index)
-    if names:
+    if names and not item.message:  # Which says it, or something more urgent.
         draw_sentence(report, context, SHARED.format(listed(names)))
     layout.use_property_split = True
     layout.prop(item, "influence")
