@@ -264,11 +264,15 @@ def test_the_panel_shows_all_settings_of_the_active_constraint(addon: ModuleType
 def test_the_panel_names_what_a_constraint_is_solved_with(addon: ModuleType) -> None:
     rig = make_chain(3)
     add_constraint(rig, "B2", make_empty("A", (0.4, 1.0, 2.0)), name="Long")
-    add_constraint(rig, "B1", make_empty("B", (0.4, 0.8, 1.2)), name="Short")
-    update()
-    for index, other in enumerate(("Short", "Long")):
-        rig.fabrik.active_index = index
-        assert f"Shares bones with “{other}”" in " ".join(drawn(addon))
+    near = make_empty("B", (0.4, 0.8, 1.2))
+    add_constraint(rig, "B1", near, name="Short")
+    for place in ((0.4, 0.8, 1.2), (0.4, 7.0, 1.2)):  # Once in reach, and once with a message.
+        near.location = place
+        update()
+        for index, other in enumerate(("Short", "Long")):
+            rig.fabrik.active_index = index
+            text = " ".join(drawn(addon))
+            assert text.lower().count(f"shares bones with “{other.lower()}”") == 1
     rig.fabrik.constraints[0].bone = "B0"
     rig.fabrik.constraints[0].enabled = False
     rig.fabrik.constraints[1].chain_count = 1
