@@ -20,9 +20,8 @@ from ..core import (
     pose_body,
     seen_from,
 )
-from ..core.vectors import Vec
 from .body_plan import BodyPlan
-from .chain_plan import OFF, Answer, ChainPlan, ProblemError, Report, listed, rest_bend
+from .chain_plan import OFF, Answer, ChainPlan, ProblemError, Report, listed
 from .explain import LIMITED, explanation
 from .pose import Pose
 from .read import Snapshot
@@ -150,9 +149,9 @@ def _input_of(body: BodyPlan, pose: Pose, task: BodyTask) -> BodyInput:
     limits: list[Limit | None] = [None] * len(places)
     stiffness = [0.0] * len(places)
     members: list[Member] = []
-    for chain, own in zip(body.chains, task.tasks, strict=True):
+    for chain, own, bends in zip(body.chains, task.tasks, body.bends, strict=True):
         bones = [places[bone] for bone in chain.bones]
-        members.append(Member(bones, tip_of(chain, pose), *_bends(body, chain), chain.has_hand))
+        members.append(Member(bones, tip_of(chain, pose), *bends, chain.has_hand))
         if isinstance(own, Task):
             for place, limit, stiff in zip(
                 bones, *chain.joints.now(own.given.joints), strict=False
@@ -167,20 +166,6 @@ def _input_of(body: BodyPlan, pose: Pose, task: BodyTask) -> BodyInput:
         limits,
         stiffness,
     )
-
-
-def _bends(body: BodyPlan, chain: ChainPlan) -> tuple[list[Vec | None], list[Vec | None]]:
-    """Return to which side the chain bends from each of its bones on, with and without its hand."""
-    rig, bones = body.rig, chain.bones
-    places = range(len(bones))
-    if not chain.has_hand:
-        whole = [rest_bend(rig, bones[start:], chain.tip_bone) for start in places]
-        return whole, whole
-    limb, hand = bones[:-1], bones[-1]
-    before = [rest_bend(rig, limb[start:], hand) if limb[start:] else None for start in places]
-    if chain.tip_bone >= 0:
-        return before, before  # The hand's head is all that reaches.
-    return [rest_bend(rig, bones[start:], -1) for start in places], before
 
 
 def _report(body: BodyPlan, i: int, task: BodyTask, posture: BodyPosture) -> Report:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .chain_plan import Answer, ChainPlan, listed
+from ..core.vectors import Vec
+from .chain_plan import Answer, ChainPlan, listed, rest_bend
 from .rotation import Run, runs_of
 from .skeleton import Skeleton
+
+Bends = tuple[list[Vec | None], list[Vec | None]]
+"""To which side a chain bends from each of its bones on, with and without its hand."""
 
 
 @dataclass(eq=False, slots=True)
@@ -32,6 +36,7 @@ class BodyPlan:
     root_parent: int = field(init=False)
     last: Answer | None = None
     answers: dict[float, Answer] = field(default_factory=dict)
+    _rest_bends: list[Bends] | None = None
 
     def __post_init__(self) -> None:
         """Put the bones of the chains together."""
@@ -43,6 +48,13 @@ class BodyPlan:
         self.root_parent = self.rig.parents[self.bones[0]]
         for chain in self.chains:
             chain.note = chain.note or self._idle_setting(chain)
+
+    @property
+    def bends(self) -> list[Bends]:
+        """The rest bends of each chain (see `_bends`), from when they are first needed."""
+        if self._rest_bends is None:
+            self._rest_bends = [_bends(chain) for chain in self.chains]
+        return self._rest_bends
 
     def _idle_setting(self, chain: ChainPlan) -> str:
         """Say which setting of a chain does nothing because it shares bones."""
@@ -60,6 +72,20 @@ class BodyPlan:
                 "poses it as well: let that chain begin below it, or turn off Match Target"
             )
         return ""
+
+
+def _bends(chain: ChainPlan) -> Bends:
+    """Return to which side the chain bends from each of its bones on, with and without its hand."""
+    rig, bones = chain.rig, chain.bones
+    places = range(len(bones))
+    if not chain.has_hand:
+        whole = [rest_bend(rig, bones[start:], chain.tip_bone) for start in places]
+        return whole, whole
+    limb, hand = bones[:-1], bones[-1]
+    before = [rest_bend(rig, limb[start:], hand) if limb[start:] else None for start in places]
+    if chain.tip_bone >= 0:
+        return before, before  # The hand's head is all that reaches.
+    return [rest_bend(rig, bones[start:], -1) for start in places], before
 
 
 Unit = ChainPlan | BodyPlan

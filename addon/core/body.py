@@ -21,7 +21,7 @@ from .posture import Z_AXIS, ChainInput, Posture
 from .reach import distance_to
 from .settling import Effector, Figure, Held, hold
 from .stretch import Stretch
-from .tip import Tip, oriented
+from .tip import Tip, fitting, oriented
 from .tree import shape
 from .vectors import (
     NO_TURN,
@@ -393,7 +393,7 @@ def _pose_own_again(
     arrived already.
     """
     for group in _groups(body, [i for i, pull in enumerate(pulls) if pull is not None]):
-        shared = _shared(body, [body.members[i] for i in group]) if len(group) > 1 else set[int]()
+        shared = _shared(body, [body.members[i] for i in group])
         for i in group:
             member, pull, posture = body.members[i], pulls[i], own[i]
             if pull is None:
@@ -461,15 +461,14 @@ def _together(body: BodyInput, wanted: Sequence[Pull], root_weight: float) -> Bo
     if len(wanted) > 1 or root_weight > 0.0:
         # With orientations of a part of the weight, what is shared is mixed of both ways.
         turns = [0.0 if pull.tip is None else pull.tip.weight for pull in wanted]
+        shared = _shared(body, body.members)
         done = 0.0
         for level, thickness in _layers([*turns, 1.0]):
             if thickness > 0.0:
-                landed, made = _landed(body, wanted, root_weight, level)
+                landed, made = _landed(body, wanted, root_weight, level, shared)
                 done += thickness
                 posture = _mixed(posture, landed, thickness / done)
                 steps += made
-        if len(wanted) > 1:
-            shared = _shared(body, body.members)
     given = [local.rotation for local in body.locals]
     landed_rotations = [*posture.rotations]
     frames = body.frames(posture)
@@ -523,8 +522,7 @@ def _pose_own(
         return _shared_outcome(body, member, pull, body.frames(posture))
     channels = body.channels(posture.location, rotations)
     given = body.chain(member, start, frame, channels, pull.bias)
-    is_cut = pull.solver == "TWO_BONE" and len(given.links) != 2
-    solver = "FABRIK" if is_cut and start > 0 else pull.solver
+    solver = fitting(pull.solver, given) if start > 0 else pull.solver
     solved = pose_chain(
         given, pull.goal, solver, pull.iterations, pull.tolerance, 1.0, pull.tip, pull.stretch
     )
@@ -536,20 +534,21 @@ def _pose_own(
 
 
 def _landed(
-    body: BodyInput, wanted: Sequence[Pull], root_weight: float, level: float
+    body: BodyInput, wanted: Sequence[Pull], root_weight: float, level: float, shared: set[int]
 ) -> tuple[BodyPosture, int]:
     """Bring the whole tree to its targets; return how it stands, and the steps that it took.
 
     Hands whose orientation has at least the weight of the level reach with their heads.
     """
+    posture = body.fk()
+    frames = body.frames(posture)
     heaviest = max([pull.weight for pull in wanted])
     effectors: list[Effector] = []
     for member, pull in zip(body.members, wanted, strict=True):
         weight = sqrt(pull.weight / heaviest)
         point, target = member.tip, in_space(pull.goal.target)
         if pull.tip is not None and pull.tip.weight >= level and point != ORIGIN:
-            axes = body.frames(body.fk())[member.bones[-1]][0]
-            way = length(mat_apply(axes, point))
+            way = length(mat_apply(frames[member.bones[-1]][0], point))
             point, target = ORIGIN, sub(target, scaled(pull.tip.ahead, way))
         effectors.append(Effector(member.bones[-1], point, target, weight))
     root = point_in(body.frame, head_in_parent(body.bones[0], body.locals[0]))
@@ -560,15 +559,13 @@ def _landed(
     starts: list[list[Quat]] = []
     if figure.reach > 0.0:
         iterations = max([pull.iterations for pull in wanted])
-        shared = _shared(body, body.members)
-        bends = [_bend(body, member, shared) for member in body.members]
+        bends = [_bend(member, shared, frames) for member in body.members]
         starts.append(shape(figure, bends, iterations, tolerance))
     if not starts or any([limit is not None for limit in body.limits]):
         # Without limits there is but one valley, and another start only makes jumps.
         starts += [[bone.given for bone in held], [NO_TURN] * len(held)]
     size = lightest * figure.reach
     _, steps = hold(figure, starts, min(tolerance, EXACT) * size, tolerance * size)
-    posture = body.fk()
     posture.rotations = [quat_beside(bone.rotation, bone.given) for bone in held]
     posture.location = _moved(body, figure.root)
     return posture, steps
@@ -590,11 +587,10 @@ def _held(body: BodyInput, members: Sequence[Member]) -> list[Held]:
     return held
 
 
-def _bend(body: BodyInput, member: Member, shared: set[int]) -> Vec:
+def _bend(member: Member, shared: set[int], frames: list[Frame]) -> Vec:
     """Return the side, in armature space, to which the chain's own bones bend if straight."""
     start = min(sum([i in shared for i in member.bones]), len(member.bones) - 1)
-    axes = body.frames(body.fk())[member.bones[start]][0]
-    return mat_apply(axes, member.rest_bends[start] or Z_AXIS)
+    return mat_apply(frames[member.bones[start]][0], member.rest_bends[start] or Z_AXIS)
 
 
 def _shared(body: BodyInput, members: Sequence[Member]) -> set[int]:

@@ -40,9 +40,6 @@ from .vectors import (
     sub,
 )
 
-FORWARD: Final[tuple[Vec, Vec]] = ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-"""The axis along which a bone points, and the one that tells its roll."""
-
 ROUNDS: Final = 30
 """The most solves until the hand's head is where its tip is on the target. One is enough, unless
 its limit or uneven scale change its way to the tip as the limb turns."""
@@ -142,8 +139,8 @@ def _plain(
     stretch: Stretch | None,
 ) -> Posture:
     """Return the chain as it reaches while the hand is not oriented."""
-    fitting = _fitting(solver, chain)
-    posture = reach_stretched(chain, goal, fitting, iterations, tolerance, stretch)
+    solver = fitting(solver, chain)
+    posture = reach_stretched(chain, goal, solver, iterations, tolerance, stretch)
     if chain.limb is None:
         posture.numbers.extend(hand.given)
         posture.scales = _with_hand(posture.scales, hand)
@@ -161,7 +158,7 @@ def _other(hand: Held, rotation: Quat, scale: Vec, stiffness: float) -> Held:
     return Held(hand.bone, local, hand.parent, hand.at, hand.arm, hand.limit, stiffness)
 
 
-def _fitting(solver: str, chain: ChainInput) -> str:
+def fitting(solver: str, chain: ChainInput) -> str:
     """Return the solver; for other bones than the two that it can solve, the one for any."""
     return "FABRIK" if solver == "TWO_BONE" and len(chain.links) != 2 else solver
 
@@ -203,7 +200,7 @@ def _oriented(
         tip: The orientation; its weight does not count.
         stretch: How far the limb may grow.
     """
-    solver = _fitting(solver, limb)
+    solver = fitting(solver, limb)
     # Nearly always this is the way from the hand's head to the tip, however the limb will turn.
     lever = sub(_handed(limb, hand, [*limb.rotations], tip, 0.0)[1], limb.joints[-1])
     size = limb.chain.scale + length(lever)
