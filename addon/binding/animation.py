@@ -152,6 +152,15 @@ def curves_of(ob: bpy.types.Object, path: str, everywhere: bool) -> list[dict[in
     return found
 
 
+def active_curves(ob: bpy.types.Object, path: str) -> dict[int, Any]:
+    """Return the F-curves of a channel by their index, in the object's active action."""
+    data = ob.animation_data
+    if data is None or data.action is None:
+        return {}
+    lists = _curve_lists(data.action, getattr(data, "action_slot", None))
+    return {c.array_index: c for curves in lists for c in curves if c.data_path == path}
+
+
 def _object_slots(action: Any) -> list[Any]:
     if not HAS_LAYERS:
         return [None]

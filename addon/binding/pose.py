@@ -18,6 +18,7 @@ from .animation import is_animated
 from .chain_plan import Answer, ProblemError, Report
 from .fk_input import FkInput
 from .joints import IkSettings, ik_settings
+from .muting import muted
 from .rotation import (
     LOCATION,
     SCALE,
@@ -52,6 +53,8 @@ class Settings(NamedTuple):
     iterations: int
     tolerance: float
 
+
+ENABLED = Settings._fields.index("enabled")
 
 LIMITS = {
     "pole_weight": (0.0, 1.0),
@@ -228,6 +231,8 @@ class Pose:
             column = [0] * len(items)
             items.foreach_get(name, column)
             columns.append(column)
+        for i in muted(self.rig.uid):
+            columns[ENABLED][i] = False
         if columns != self._columns:
             self._columns = columns
             self.settings = [within_limits(Settings(*row)) for row in zip(*columns, strict=True)]

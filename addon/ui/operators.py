@@ -1,4 +1,4 @@
-"""What the buttons do. Each says why it is grey."""
+"""What the buttons of the list of constraints do."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ from ..binding import editing
 from ..binding.access import settings
 from ..binding.chain_plan import ProblemError
 from ..binding.properties import SOLVER_ITEMS
+from .refusing import (
+    Refusing,
+    active_armature,
+    active_refusal,
+    armature_refusal,
+    tweak_refusal,
+)
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -19,50 +26,8 @@ Target = tuple[bpy.types.Object, str]
 """An object, and a bone of it or an empty name."""
 
 
-class Refusing:
-    """An operator whose button is grey, with the reason in its tooltip, while it cannot work."""
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Return why the operator cannot work now, an empty text if it can."""
-        raise NotImplementedError
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        """Say whether the operator can work, and if not, why."""
-        reason = cls.refusal(context)
-        if reason:
-            cls.poll_message_set(reason)  # type: ignore[attr-defined]
-        return not reason
-
-
-def _armature(context: bpy.types.Context) -> bpy.types.Object:
-    """Return the armature that `_armature_refusal` had nothing against."""
-    return cast(bpy.types.Object, context.object)
-
-
-def _armature_refusal(context: bpy.types.Context) -> str:
-    armature = context.object
-    if armature is None or armature.type != "ARMATURE":
-        return "Select an armature"
-    if not armature.is_editable:
-        return f"“{armature.name}” is linked from another file: make a library override of it"
-    return ""
-
-
-def _active_refusal(context: bpy.types.Context) -> str:
-    reason = _armature_refusal(context)
-    if not reason and editing.active_constraint(_armature(context)) is None:
-        return "There is no constraint: add one to the tip bone of a chain"
-    return reason
-
-
 def _list_refusal(context: bpy.types.Context) -> str:
-    reason = _active_refusal(context)
-    data = None if reason else _armature(context).animation_data
-    if data is not None and data.use_tweak_mode:
-        return "An action is being tweaked in the NLA: leave its tweak mode first (Tab)"
-    return reason
+    return active_refusal(context) or tweak_refusal(context)
 
 
 def selected_targets(context: bpy.types.Context) -> list[Target]:
@@ -124,7 +89,7 @@ class FABRIK_OT_constraint_add(Refusing, bpy.types.Operator):
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
         """Ask for Pose Mode and an active bone, as Blender's own operator."""
-        reason = _armature_refusal(context)
+        reason = armature_refusal(context)
         if reason:
             return reason
         if context.mode != "POSE":
@@ -178,7 +143,9 @@ class FABRIK_OT_constraint_remove(Refusing, bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Remove the active constraint, or report why not."""
         try:
-            editing.remove(_armature(context), settings(_armature(context)).active_index)
+            editing.remove(
+                active_armature(context), settings(active_armature(context)).active_index
+            )
         except ProblemError as problem:
             self.report({"ERROR"}, str(problem))
             return {"CANCELLED"}
@@ -212,20 +179,20 @@ class FABRIK_OT_constraint_move(Refusing, bpy.types.Operator):
     def refusal(cls, context: bpy.types.Context) -> str:
         """Ask for a second constraint to change places with."""
         reason = _list_refusal(context)
-        if not reason and len(settings(_armature(context)).constraints) < 2:
+        if not reason and len(settings(active_armature(context)).constraints) < 2:
             return "There is only one constraint"
-        if not reason and _armature(context).override_library is not None:
+        if not reason and active_armature(context).override_library is not None:
             return "A library override keeps the constraints in the order of the linked file"
         return reason
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Let the active constraint change places with its neighbour, if there is one."""
-        fabrik = settings(_armature(context))
+        fabrik = settings(active_armature(context))
         index = fabrik.active_index
         other = index + (-1 if self.direction == "UP" else 1)
         if not 0 <= other < len(fabrik.constraints):
             return {"CANCELLED"}
-        editing.swap(_armature(context), index, other)
+        editing.swap(active_armature(context), index, other)
         return {"FINISHED"}
 
 
@@ -243,17 +210,17 @@ class FABRIK_OT_pole_add(Refusing, bpy.types.Operator):
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
         """Ask for a constraint that works and has no pole."""
-        reason = _active_refusal(context)
+        reason = active_refusal(context)
         if reason:
             return reason
-        item = editing.active_constraint(_armature(context))
+        item = editing.active_constraint(active_armature(context))
         if item is not None and item.pole_target is not None:
             return f"The chain faces “{item.pole_target.name}” already: clear Pole first"
         return ""
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Add the pole, or report why not."""
-        armature = _armature(context)
+        armature = active_armature(context)
         try:
             editing.add_pole(
                 context.evaluated_depsgraph_get(), armature, settings(armature).active_index
@@ -278,10 +245,10 @@ class FABRIK_OT_offset_set(Refusing, bpy.types.Operator):
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
         """Ask for a constraint with a tip bone and a target."""
-        reason = _active_refusal(context)
+        reason = active_refusal(context)
         if reason:
             return reason
-        item = editing.active_constraint(_armature(context))
+        item = editing.active_constraint(active_armature(context))
         if item is not None and not item.bone:
             return "There is no tip bone: choose the last bone of the chain"
         if item is not None and item.target is None:
@@ -290,7 +257,7 @@ class FABRIK_OT_offset_set(Refusing, bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Take the offset, or report why not."""
-        armature = _armature(context)
+        armature = active_armature(context)
         try:
             editing.set_offset(armature, settings(armature).active_index)
         except ProblemError as problem:

@@ -1,0 +1,92 @@
+"""Keys on properties, many at once."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import Any
+
+import bpy
+
+from . import animation
+
+LINEAR, BEZIER = 1, 2
+"""Blender's numbers for how a curve runs from one key to the next."""
+
+VECTOR, AUTO_CLAMPED = 2, 4
+"""Blender's numbers for handles: straight to the next key, or smooth without going beyond it."""
+
+KEYFRAME = 0
+"""Blender's number for an ordinary key."""
+
+NEAR = 1e-3
+"""Keys that are nearer to each other than this share of a frame are at the same one."""
+
+
+def set_keys(
+    owner: Any,
+    name: str,
+    frames: Sequence[float],
+    rows: Sequence[Sequence[float]],
+    is_linear: bool = True,
+) -> None:
+    """Give a property keys, in place of all that it has from the first of the frames to the last.
+
+    They go into the active action of the data-block, which is made if there is none.
+
+    Args:
+        owner: What has the property, as a pose bone or an object.
+        name: Of the property.
+        frames: Where the keys stand, ascending; at least one.
+        rows: For each number of the property its values at the frames.
+        is_linear: Whether the curve runs straight from key to key, or smoothly.
+
+    Raises:
+        RuntimeError: If it cannot be keyed, as where the action is linked.
+    """
+    curves = _curves(owner, name, frames[0])
+    for i, values in enumerate(rows):
+        curve = curves[i]
+        curve.mute = False
+        _clear(curve, frames[0], frames[-1])
+        _append(curve, frames, values, is_linear)
+
+
+def _curves(owner: Any, name: str, frame: float) -> dict[int, Any]:
+    """Return a property's F-curves by their index, made with a key at a frame if need be."""
+    ob = owner.id_data
+    # Whichever way a Blender stores its actions, this makes what is missing.
+    group = owner.name if isinstance(owner, bpy.types.PoseBone) else ""
+    owner.keyframe_insert(name, frame=frame, group=group)
+    return animation.active_curves(ob, owner.path_from_id(name))
+
+
+def _clear(curve: Any, first: float, last: float) -> None:
+    """Take away the keys from one frame to another, both included."""
+    points = curve.keyframe_points
+    for i in reversed(range(len(points))):
+        if first - NEAR <= points[i].co[0] <= last + NEAR:
+            points.remove(points[i], fast=True)
+
+
+def _append(curve: Any, frames: Sequence[float], values: Sequence[float], is_linear: bool) -> None:
+    points = curve.keyframe_points
+    start = len(points)
+    points.add(len(frames))
+    places = array("f", bytes(8 * len(points)))
+    points.foreach_get("co", places)
+    places[2 * start :: 2] = array("f", frames)
+    places[2 * start + 1 :: 2] = array("f", values)
+    points.foreach_set("co", places)
+    kinds = {
+        "interpolation": LINEAR if is_linear else BEZIER,
+        "handle_left_type": VECTOR if is_linear else AUTO_CLAMPED,
+        "handle_right_type": VECTOR if is_linear else AUTO_CLAMPED,
+        "type": KEYFRAME,
+    }
+    for kind, value in kinds.items():
+        column = array("i", bytes(4 * len(points)))
+        points.foreach_get(kind, column)
+        column[start:] = array("i", [value]) * len(frames)
+        points.foreach_set(kind, column)
+    curve.update()

@@ -1,0 +1,57 @@
+"""Operators whose buttons say why they are grey, and the reasons that many of them share."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import bpy
+
+from ..binding import editing
+
+
+class Refusing:
+    """An operator whose button is grey, with the reason in its tooltip, while it cannot work."""
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Return why the operator cannot work now, an empty text if it can."""
+        raise NotImplementedError
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """Say whether the operator can work, and if not, why."""
+        reason = cls.refusal(context)
+        if reason:
+            cls.poll_message_set(reason)  # type: ignore[attr-defined]
+        return not reason
+
+
+def active_armature(context: bpy.types.Context) -> bpy.types.Object:
+    """Return the armature that `armature_refusal` had nothing against."""
+    return cast(bpy.types.Object, context.object)
+
+
+def armature_refusal(context: bpy.types.Context) -> str:
+    """Ask for an armature that may be changed."""
+    armature = context.object
+    if armature is None or armature.type != "ARMATURE":
+        return "Select an armature"
+    if not armature.is_editable:
+        return f"“{armature.name}” is linked from another file: make a library override of it"
+    return ""
+
+
+def active_refusal(context: bpy.types.Context) -> str:
+    """Ask for a constraint as well."""
+    reason = armature_refusal(context)
+    if not reason and editing.active_constraint(active_armature(context)) is None:
+        return "There is no constraint: add one to the tip bone of a chain"
+    return reason
+
+
+def tweak_refusal(context: bpy.types.Context) -> str:
+    """Ask that the armature's animation be not in the NLA's tweak mode."""
+    data = active_armature(context).animation_data
+    if data is not None and data.use_tweak_mode:
+        return "An action is being tweaked in the NLA: leave its tweak mode first (Tab)"
+    return ""

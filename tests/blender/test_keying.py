@@ -1,0 +1,64 @@
+"""Keys in bulk, and constraints that count as off."""
+
+import bpy
+import pytest
+
+from addon.binding import animation
+from addon.binding.keying import set_keys
+from addon.binding.muting import muting
+from tests.blender.rigs import add_constraint, make_chain, make_empty, tip_world, update
+
+
+def keys(ob, path, index):
+    curve = animation.active_curves(ob, path)[index]
+    return [(round(p.co[0], 4), round(p.co[1], 4)) for p in curve.keyframe_points]
+
+
+def test_keys_replace_those_between_and_keep_the_others():
+    ob = make_empty()
+    for frame in (0, 5, 10, 20):
+        ob.location = (frame, 0, 0)
+        ob.keyframe_insert("location", frame=frame)
+    set_keys(ob, "location", [4, 5, 6, 7, 10], [[1, 2, 3, 4, 5], [0] * 5, [7] * 5])
+    assert keys(ob, "location", 0) == [(0, 0), (4, 1), (5, 2), (6, 3), (7, 4), (10, 5), (20, 20)]
+    assert keys(ob, "location", 2)[1:-1] == [(frame, 7) for frame in (4, 5, 6, 7, 10)]
+
+
+@pytest.mark.parametrize("is_linear", (True, False))
+def test_keys_are_reached_exactly_and_a_straight_curve_between_them(is_linear):
+    ob = make_empty()
+    set_keys(ob, "location", [1, 3], [[0, 1], [0, 0], [5, 9]], is_linear)
+    bpy.context.scene.frame_set(3)
+    assert tuple(ob.location) == (1, 0, 9)
+    bpy.context.scene.frame_set(1, subframe=0.5)
+    assert ob.location.x == pytest.approx(0.25 if is_linear else 0.15625, abs=1e-4)
+
+
+def test_keys_make_the_action_of_a_bone_and_its_group():
+    rig = make_chain()
+    set_keys(rig.pose.bones["B1"], "rotation_quaternion", [1.0], [[1.0], [0.0], [0.0], [0.0]])
+    curve = animation.active_curves(rig, 'pose.bones["B1"].rotation_quaternion')[0]
+    assert curve.group.name == "B1"
+
+
+def tip(rig):
+    update()
+    return tip_world(rig, "B2")
+
+
+def test_a_muted_constraint_shows_the_fk_pose_though_its_switch_is_keyed():
+    rig = make_chain()
+    rest = tip(rig)
+    item = add_constraint(rig, "B2", make_empty(location=(1.0, 0.5, 1.5)))
+    item.keyframe_insert("enabled", frame=1)
+    bpy.context.scene.frame_set(1)
+    posed = tip(rig)
+    assert (posed - rest).length > 0.5
+    with muting(rig, [0]):
+        assert (tip(rig) - rest).length < 1e-6
+        bpy.context.scene.frame_set(2)
+        assert (tip(rig) - rest).length < 1e-6
+        with muting(rig, []):
+            assert (tip(rig) - rest).length < 1e-6
+        assert (tip(rig) - rest).length < 1e-6
+    assert (tip(rig) - posed).length < 1e-6
