@@ -2,11 +2,11 @@
 
 import bpy
 import pytest
+from rigs import add_constraint, make_chain, make_empty, tip_world, update
 
 from addon.binding import animation
 from addon.binding.keying import set_keys
 from addon.binding.muting import muting
-from tests.blender.rigs import add_constraint, make_chain, make_empty, tip_world, update
 
 
 def keys(ob, path, index):
