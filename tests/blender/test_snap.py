@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 from math import dist
 
 import bpy
@@ -218,8 +219,9 @@ def test_a_limb_with_a_pole_takes_its_fk_pose(arm: bpy.types.Object) -> None:
 
 
 def test_a_chain_that_curls_both_ways_takes_its_fk_pose_in_spite_of_its_pole(empty_file) -> None:
-    joints = ((0, 0, 0), (0, 1, 1), (0, 0, 2), (0, -0.93, 3), (0, 0, 4))
+    joints = ((0, 0, 0), (0.1, 1, 1), (0.05, 0, 2), (-0.1, -0.93, 3), (0, 0, 4))
     rig = make_chain(4, "S", joints)
+    rig.rotation_euler = (0.4, 0.3, 0.2)
     add_constraint(rig, "B3", make_empty(), pole_target=make_empty("Pole", (3, 1, 1)))
     activate(rig)
     update()
@@ -287,8 +289,10 @@ def test_a_pole_that_hangs_on_the_target_is_in_place_as_well(arm: bpy.types.Obje
     assert_takes_fk_pose(arm)
 
 
-def test_a_straight_chain_keeps_its_pole_and_stays_straight(arm: bpy.types.Object) -> None:
+@pytest.mark.parametrize("angle", (0.0, 0.4, 0.8, 1.2, 1.6, 2.0))
+def test_a_straight_chain_keeps_its_pole_and_stays_straight(empty_file, angle) -> None:
     straight = make_chain(2, "Straight", ((0, 0, 0), (0, 0, 2), (0, 0, 4)))
+    straight.location, straight.rotation_euler = (0.1, 0.7, 0.3), (angle, 0.2, 0.7)
     pole = make_empty("Side", (3, 0, 1))
     add_constraint(
         straight, "B1", make_empty(location=(1, 1, 2)), solver="TWO_BONE", pole_target=pole
@@ -660,6 +664,23 @@ def test_a_range_of_keys_makes_no_detour_between_them(empty_file, mode) -> None:
     for frame, shown in played(rig, [0.5 * half for half in range(2, 62)]).items():
         step = 0.0 if frame % 1 == 0 else 0.7
         assert farthest(shown, wanted[int(frame)]) <= NEAR * 3 + step, frame
+
+
+def test_a_target_that_turns_round_makes_no_detour_between_its_keys(empty_file) -> None:
+    rig = make_chain(3, mode="XYZ")
+    bend(rig)
+    for frame, angle in ((1, 0.0), (31, 9.4)):
+        rig.pose.bones["B2"].rotation_euler = (0.2, angle, 0.1)
+        rig.pose.bones["B2"].keyframe_insert("rotation_euler", frame=frame)
+    target = make_empty(location=(0.5, 1, 2))
+    target.keyframe_insert("rotation_euler", frame=1)
+    add_constraint(rig, "B2", target, use_rotation=True)
+    activate(rig)
+    update()
+    snap_to_fk(use_range=True, frame_start=1, frame_end=31)
+    for curve in curves(target):
+        values = [key.co[1] for key in curve.keyframe_points]
+        assert max(abs(a - b) for a, b in pairwise(values)) < 1.5
 
 
 # Refusals
