@@ -10,9 +10,10 @@ import bpy
 
 from ..core.vectors import mat_columns, mat_upright
 from . import plan
-from .access import settings
+from .access import pose_bones, settings
 from .body_plan import BodyPlan
 from .chain_plan import ChainPlan, ProblemError
+from .comparing import bone_points, bones_length
 from .fk_goal import fk_goal
 from .keying import set_span
 from .moving import channels_of, move_to, owner_of, place_of, refuse_unmovable
@@ -102,6 +103,10 @@ class Snap:
             key = target.uid, target.bone
             if key in known:
                 self.targets.append(None)
+                self.left[chain.item] = (
+                    f"“{owner_of(target).name}” is the target of another one as well and can be at "
+                    "the tip of one only: give each a target of its own"
+                )
                 continue
             known.add(key)
             _refuse_target(chain, target, indices)
@@ -163,7 +168,7 @@ class Snap:
         """Move the target and the pole of a chain, and return those that had to be moved."""
         chain, target, pole = self.chains[i], self.targets[i], self.poles[i]
         goal = fk_goal(depsgraph, chain, self.starts[i])
-        size = sum(rest.length for rest in map(chain.rig.bone, chain.bones))
+        size = bones_length(bone_points(depsgraph, chain.rig, chain.bones))
         moved: list[Handle] = []
         for handle, place, axes in ((target, goal.place, goal.axes), (pole, goal.pole, None)):
             if handle is None or place is None:
@@ -193,10 +198,15 @@ class Snap:
             return "Softness lets Stretch begin before its full reach: lower Softness"
         if item.softness > 0.0:
             return "Softness keeps it from being as straight as its FK pose: lower it"
-        return item.message or (
-            "It is solved in another pose than its FK pose: raise Iterations, or give what it "
-            "shares a larger Weight"
-        )
+        bones = pose_bones(chain.rig.object)
+        if any(bones[chain.rig.names[i]].fabrik_joint.stiffness > 0.0 for i in chain.bones):
+            return "With stiff joints it is solved in another pose: set their Stiffness to 0"
+        if self.starts[self.chains.index(chain)] > 0:
+            return (
+                "It shares bones with constraints that want another pose of them: snap them "
+                "together, with Constraints set to All"
+            )
+        return item.message or "It is solved in another pose than its FK pose: raise Iterations"
 
 
 def snap_to_fk(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> Snapped:

@@ -779,6 +779,27 @@ def test_an_influence_that_no_key_can_switch_is_refused(arm, operator) -> None:
     assert_refuses(call, "influence of .* has a driver", *objects, switches=True)
 
 
+@pytest.mark.parametrize("operator", ("snap_to_fk", "snap_to_ik"))
+def test_strips_of_the_nla_are_not_covered_by_keys(arm, operator) -> None:
+    item = arm.fabrik.constraints[0]
+    for ob in (arm, item.target):
+        ob.keyframe_insert("location", frame=1)
+        data = ob.animation_data
+        action, data.action = data.action, None
+        data.nla_tracks.new().strips.new("Strip", 1, action)
+    objects = arm, item.target, item.pole_target
+    call = getattr(bpy.ops.fabrik, operator)
+    assert_refuses(call, "has strips in the NLA", *objects, switches=True)
+    assert call() == {"FINISHED"}  # Without keys there is nothing to cover.
+
+
+def test_two_constraints_for_one_target_are_told_apart(arm) -> None:
+    item = arm.fabrik.constraints[0]
+    add_constraint(arm, "B0", item.target)
+    assert_refuses(bpy.ops.fabrik.snap_to_fk, "give “FABRIK IK” a target of its own", arm)
+    assert "is the target of another one as well" in warning("FABRIK_OT_snap_to_fk", which="ALL")
+
+
 def test_bones_that_drivers_set_are_refused(arm) -> None:
     arm.pose.bones["B0"].driver_add("rotation_quaternion", 1).driver.expression = "0.2"
     assert_refuses(bpy.ops.fabrik.snap_to_ik, "The rotation of “B0” has a driver", arm)
