@@ -52,6 +52,76 @@ def set_keys(
         _append(curve, frames, values, is_linear)
 
 
+def set_span(
+    owner: Any,
+    name: str,
+    frames: Sequence[float],
+    rows: Sequence[Sequence[float]],
+    guards: Sequence[float],
+    outside: Sequence[float],
+) -> None:
+    """Give a property keys, and leave it as it is before, and after, the frames.
+
+    Args:
+        owner: See `set_keys`.
+        name: See `set_keys`.
+        frames: See `set_keys`.
+        rows: See `set_keys`.
+        guards: The last frame before that is to stay as it is, and the first one after, if any.
+            They get keys, and the curve holds from the first guard, and from the last of the
+            frames, to the next key. Without guards the curve runs smoothly.
+        outside: What the numbers of the property are there if they have no keys yet.
+
+    Raises:
+        RuntimeError: See `set_keys`.
+    """
+    path = owner.path_from_id(name)
+    known = {i: c for i, c in animation.active_curves(owner.id_data, path).items() if _keys(c)}
+    for curve in known.values():
+        for guard in guards:
+            _pin(curve, guard, curve.evaluate(guard))
+    set_keys(owner, name, frames, rows, is_linear=False)
+    for i, curve in animation.active_curves(owner.id_data, path).items() if guards else ():
+        for guard in guards if i not in known else ():
+            _pin(curve, guard, outside[i])
+        _hold_from(curve, guards[0])
+        if len(guards) > 1:
+            _hold_from(curve, frames[-1])
+        curve.update()
+
+
+def key_frames(owner: Any, names: Sequence[str]) -> set[float]:
+    """Return at which frames properties have keys in the active action of their data-block."""
+    return {
+        key.co[0]
+        for name in names
+        for curve in animation.active_curves(owner.id_data, owner.path_from_id(name)).values()
+        for key in _keys(curve)
+    }
+
+
+def _keys(curve: Any) -> list[Any]:
+    return list(curve.keyframe_points)
+
+
+def _pin(curve: Any, frame: float, value: float) -> None:
+    """Give a curve a key that leaves its shape, whatever keys come to the other side of it."""
+    keys = _keys(curve)
+    before = [key for key in keys if key.co[0] < frame - NEAR]
+    after = [key for key in keys if key.co[0] > frame + NEAR]
+    for key in before[-1:] + after[:1]:
+        key.handle_left_type = key.handle_right_type = "FREE"
+    key = curve.keyframe_points.insert(frame, value)
+    key.handle_left_type = key.handle_right_type = "FREE"
+
+
+def _hold_from(curve: Any, frame: float) -> None:
+    """Let a curve keep the value of its key at a frame until the next key."""
+    for key in _keys(curve):
+        if abs(key.co[0] - frame) <= NEAR:
+            key.interpolation = "CONSTANT"
+
+
 def _curves(owner: Any, name: str, frame: float) -> dict[int, Any]:
     """Return a property's F-curves by their index, made with a key at a frame if need be."""
     ob = owner.id_data

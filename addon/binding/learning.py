@@ -11,7 +11,7 @@ import bpy
 from mathutils import Matrix, Quaternion, Vector
 
 from . import animation
-from .rotation import EULER_ORDERS, channel_of, quaternion
+from .rotation import channel_of, mode_of, quaternion
 
 EXPLAINED = 0.99
 """The share of all turning that is about one axis if the joint is a hinge."""
@@ -46,7 +46,7 @@ def turns_of(bone: bpy.types.PoseBone, everywhere: bool) -> list[Quaternion]:
         everywhere: Whether to look at all actions of the file that move a bone of this name.
     """
     armature: Any = bone.id_data
-    mode = _mode(bone)
+    mode = mode_of(bone)
     channel, size = channel_of(mode)
     path = bone.path_from_id(channel)
     rest = [1.0, 0.0, 0.0, 0.0] if mode == 0 else [0.0, 0.0, 1.0, 0.0] if mode < 0 else [0.0] * 3
@@ -56,12 +56,6 @@ def turns_of(bone: bpy.types.PoseBone, everywhere: bool) -> list[Quaternion]:
             values = [curves[i].evaluate(frame) if i in curves else rest[i] for i in range(size)]
             turns.append(Quaternion(quaternion(mode, values)))
     return turns
-
-
-def _mode(bone: bpy.types.PoseBone) -> int:
-    if bone.rotation_mode in EULER_ORDERS:
-        return EULER_ORDERS.index(bone.rotation_mode) + 1
-    return -1 if bone.rotation_mode == "AXIS_ANGLE" else 0
 
 
 def _frames(curves: Any) -> list[float]:

@@ -1,4 +1,4 @@
-"""Constraints that count as off for a while: for operators that need the FK pose.
+"""Constraints that count as off, or as wholly on, for a while: for operators that look at poses.
 
 Whether a constraint is on may be keyed or driven, so that turning it off would not last for a
 single frame.
@@ -6,38 +6,47 @@ single frame.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 
 import bpy
 
 from .access import session_uid
 
-_muted: dict[int, frozenset[int]] = {}
-"""For each armature the places of its muted constraints in the list."""
+_counted: dict[int, dict[int, float]] = {}
+"""For each armature the influences that constraints count with, by their places in the list."""
 
 
-def muted(uid: int) -> Collection[int]:
-    """Return the places of an armature's muted constraints in its list."""
-    return _muted.get(uid, ())
+def counted(uid: int) -> Mapping[int, float]:
+    """Return the influences that constraints of an armature count with, whatever theirs are."""
+    return _counted.get(uid, {})
 
 
-@contextmanager
-def muting(armature: bpy.types.Object, indices: Iterable[int]) -> Iterator[None]:
+def muting(armature: bpy.types.Object, indices: Iterable[int]) -> AbstractContextManager[None]:
     """Let constraints of an armature count as off, in all updates meanwhile.
 
     The list of constraints must not change meanwhile. The next update shows the change, before and
     after: the caller evaluates.
     """
+    return _counting(armature, dict.fromkeys(indices, 0.0))
+
+
+def insisting(armature: bpy.types.Object, indices: Iterable[int]) -> AbstractContextManager[None]:
+    """Let constraints of an armature count as on with all their influence; else as `muting`."""
+    return _counting(armature, dict.fromkeys(indices, 1.0))
+
+
+@contextmanager
+def _counting(armature: bpy.types.Object, influences: dict[int, float]) -> Iterator[None]:
     uid = session_uid(armature)
-    before = _muted.get(uid)
-    _muted[uid] = frozenset(indices).union(before or ())
+    before = _counted.get(uid)
+    _counted[uid] = (before or {}) | influences
     armature.update_tag()
     try:
         yield
     finally:
         if before is None:
-            del _muted[uid]
+            del _counted[uid]
         else:
-            _muted[uid] = before
+            _counted[uid] = before
         armature.update_tag()

@@ -58,13 +58,13 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
         raise ProblemError("A chain of one bone has no bend: only longer ones can face a pole")
     if given.limb is not None and len(given.joints) > len(solved):
         given = given.limb  # The tip bone is oriented: only those before it bend.
-    root, size = solved[0], _size(solved)
+    root, size = solved[0], size_of(solved)
     if size == 0.0:
         raise ProblemError("The chain has no length, and so no bend that could face a pole")
-    joints = _measured(solved)
+    joints = measured(solved)
     axis = unit(sub(vector(posture.goal.target), root)) or chain_axis(joints)
     bend = bend_direction(joints, axis) or _coming_bend(given, axis)
-    middle = scaled(_sum(joints[1:-1]), 1.0 / (len(joints) - 2))
+    middle = scaled(sum_of(joints[1:-1]), 1.0 / (len(joints) - 2))
     out = add(scaled(axis, dot(middle, axis)), scaled(bend, dot(middle, bend) + 1.0))
     root_world, pole, end = (
         point_in(world, add(root, scaled(offset, size))) for offset in (ORIGIN, out, axis)
@@ -77,7 +77,7 @@ def _coming_bend(given: ChainInput, axis: Vec) -> Vec:
 
     That of a straight one is the bend of its rest pose, as in `pose_chain`.
     """
-    joints = _measured(given.joints)
+    joints = measured(given.joints)
     fk_axis = chain_axis(joints)
     bend = bend_direction(joints, fk_axis)
     if bend is None or max(length(across(joint, fk_axis)) for joint in joints) < STRAIGHT:
@@ -86,17 +86,19 @@ def _coming_bend(given: ChainInput, axis: Vec) -> Vec:
     return unit(off_axis(swung, axis) or ORIGIN) or any_across(axis)
 
 
-def _measured(joints: Sequence[Vec]) -> list[Vec]:
+def measured(joints: Sequence[Vec]) -> list[Vec]:
     """Return the joints from the root as origin, with the chain's length as unit."""
-    size = _size(joints)
+    size = size_of(joints)
     return [scaled(sub(joint, joints[0]), 1.0 / size) for joint in joints]
 
 
-def _size(joints: Sequence[Vec]) -> float:
+def size_of(joints: Sequence[Vec]) -> float:
+    """Return the length of a chain, given its joints."""
     return sum(dist(a, b) for a, b in pairwise(joints))
 
 
-def _sum(points: Sequence[Vec]) -> Vec:
+def sum_of(points: Sequence[Vec]) -> Vec:
+    """Return the sum of points."""
     total = ORIGIN
     for point in points:
         total = add(total, point)

@@ -18,7 +18,7 @@ from .animation import is_animated
 from .chain_plan import Answer, ProblemError, Report
 from .fk_input import FkInput
 from .joints import IkSettings, ik_settings
-from .muting import muted
+from .muting import counted
 from .rotation import (
     LOCATION,
     SCALE,
@@ -55,6 +55,7 @@ class Settings(NamedTuple):
 
 
 ENABLED = Settings._fields.index("enabled")
+INFLUENCE = Settings._fields.index("influence")
 
 LIMITS = {
     "pole_weight": (0.0, 1.0),
@@ -231,8 +232,9 @@ class Pose:
             column = [0] * len(items)
             items.foreach_get(name, column)
             columns.append(column)
-        for i in muted(self.rig.uid):
-            columns[ENABLED][i] = False
+        for i, influence in counted(self.rig.uid).items():
+            columns[ENABLED][i] = influence > 0.0
+            columns[INFLUENCE][i] = influence
         if columns != self._columns:
             self._columns = columns
             self.settings = [within_limits(Settings(*row)) for row in zip(*columns, strict=True)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from functools import cached_property
+from math import tau
+from typing import Any
 
 import bpy
 from mathutils import Euler, Quaternion
@@ -37,6 +39,14 @@ none but rotations are solved it has the first n only.
 def channel_of(mode: int) -> tuple[str, int]:
     """Return the property that counts in a mode, and how many numbers it has."""
     return CHANNELS.get(mode, ("rotation_euler", 3))
+
+
+def mode_of(owner: Any) -> int:
+    """Return the number of the rotation mode of an object or a pose bone."""
+    name = owner.rotation_mode
+    if name in EULER_ORDERS:
+        return EULER_ORDERS.index(name) + 1
+    return AXIS_ANGLE if name == "AXIS_ANGLE" else QUATERNION
 
 
 def floats(bones: bpy.types.bpy_prop_collection, name: str, size: int) -> array[float]:
@@ -146,7 +156,21 @@ def channel_values(mode: int, rotation: Quat, near: Sequence[float]) -> list[flo
     if mode == AXIS_ANGLE:
         axis, angle = turn.to_axis_angle()
         sign = -1.0 if axis.dot(near[1:4]) < 0.0 else 1.0
-        return [angle * sign, axis.x * sign, axis.y * sign, axis.z * sign]
+        rounds = round((near[0] - angle * sign) / tau)
+        return [angle * sign + tau * rounds, axis.x * sign, axis.y * sign, axis.z * sign]
     order = EULER_ORDERS[mode - 1]
     angles = turn.to_euler(order, Euler(near[:3], order))
     return [angles.x, angles.y, angles.z]
+
+
+def continuous(mode: int, rows: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Return the same rotations, moment after moment, in numbers that make no detour between them.
+
+    Args:
+        mode: The rotation mode.
+        rows: For each moment the numbers of the channel; at least one, which is kept.
+    """
+    smooth = [list(rows[0])]
+    for values in rows[1:]:
+        smooth.append(channel_values(mode, quaternion(mode, values), smooth[-1]))
+    return smooth

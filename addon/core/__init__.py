@@ -9,7 +9,7 @@ are given them, from here only.
 from typing import TYPE_CHECKING
 
 from .body import BodyInput, BodyPosture, Member, Outcome, Pull, pose_body
-from .bones import Bone, Local, bone_frame, head_in_parent
+from .bones import Bone, Local, bone_frame, facing, head_in_parent, inherited_axes
 from .chain import Chain, Goal, Solution, State
 from .compiled import COMPILED
 from .frames import WHOLE, Frame, frame_in, inverse, point_in
@@ -29,7 +29,14 @@ if COMPILED and not TYPE_CHECKING:  # it is the same, so its types are those fro
         Pull,
         pose_body,
     )
-    from fabrik_ik_core.bones import Bone, Local, bone_frame, head_in_parent
+    from fabrik_ik_core.bones import (
+        Bone,
+        Local,
+        bone_frame,
+        facing,
+        head_in_parent,
+        inherited_axes,
+    )
     from fabrik_ik_core.chain import Chain, Goal, Solution, State
     from fabrik_ik_core.frames import WHOLE, Frame, frame_in, inverse, point_in
     from fabrik_ik_core.limits import Cone, Hinge, Limit
@@ -64,8 +71,10 @@ __all__ = [
     "Tip",
     "bone_frame",
     "chain_frames",
+    "facing",
     "frame_in",
     "head_in_parent",
+    "inherited_axes",
     "inverse",
     "point_in",
     "pose_body",

@@ -179,7 +179,7 @@ def face_pole(joints: list[Joint], axis: Vec, pole: Vec, pole_angle: float, weig
     cosine, sine = cosine / size, sine / size
     aim = pole_angle
     if sine != 0.0:
-        aim += PAST * 4.0 * clear * (1.0 - clear)
+        aim += aimed_past(clear)
     if aim != 0.0:
         c, s = cos(aim), sin(aim)
         cosine, sine = cosine * c - sine * s, sine * c + cosine * s
@@ -191,6 +191,11 @@ def face_pole(joints: list[Joint], axis: Vec, pole: Vec, pole_angle: float, weig
         cosine, sine = cosine / size, sine / size
     for joint in joints:
         joint.move(turned_about(joint.at(), axis, cosine, sine))
+
+
+def aimed_past(clear: float) -> float:
+    """Return by how much a chain aims past a pole of which so much counts (see `face_pole`)."""
+    return PAST * 4.0 * clear * (1.0 - clear)
 
 
 def eased(share: float) -> float:

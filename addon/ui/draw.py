@@ -48,8 +48,10 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
     layout.use_property_split = True
     layout.prop(item, "influence")
     for title, draw in GROUPS:
-        is_closed = title in ("Rotation", "Reach")  # At first; few chains need them.
-        header, body = layout.panel(f"FABRIK_PT_{title.lower()}", default_closed=is_closed)
+        # At first; few chains need them, or not all the time.
+        is_closed = title in ("Rotation", "Reach", "FK and IK")
+        name = title.lower().replace(" ", "_")
+        header, body = layout.panel(f"FABRIK_PT_{name}", default_closed=is_closed)
         header.label(text=title)
         if body is not None:
             draw(body.column(), armature, item)
@@ -140,6 +142,15 @@ def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
     sweeping.prop(item, "tolerance")
 
 
+def _draw_snap(layout: Layout, _armature: bpy.types.Object, _item: FabrikConstraint) -> None:
+    snap = layout.column(align=True)
+    snap.operator("fabrik.snap_to_fk")
+    snap.operator("fabrik.snap_to_ik")
+    switch = layout.row(align=True)
+    switch.operator("fabrik.snap_to_fk", text="Switch to IK").switches = True
+    switch.operator("fabrik.snap_to_ik", text="Switch to FK").switches = True
+
+
 GROUPS = (
     ("Chain", _draw_chain),
     ("Target", _draw_target),
@@ -147,6 +158,7 @@ GROUPS = (
     ("Reach", _draw_reach),
     ("Pole", _draw_pole),
     ("Solver", _draw_solver),
+    ("FK and IK", _draw_snap),
 )
 
 

@@ -64,8 +64,10 @@ CLASSES = (FABRIK_UL_constraints, FABRIK_PT_constraints, FABRIK_PT_sidebar)
 
 
 def draw_menu(menu: Any, _context: bpy.types.Context) -> None:
-    """Add the operator to Pose > Inverse Kinematics."""
+    """Add the operators to Pose > Inverse Kinematics."""
     menu.layout.operator("fabrik.constraint_add")
+    menu.layout.operator("fabrik.snap_to_fk")
+    menu.layout.operator("fabrik.snap_to_ik")
 
 
 def _menu() -> Any:

@@ -1,11 +1,13 @@
 """Keys in bulk, and constraints that count as off."""
 
+import random
+
 import bpy
 import pytest
 from rigs import add_constraint, make_chain, make_empty, tip_world, update
 
 from addon.binding import animation
-from addon.binding.keying import set_keys
+from addon.binding.keying import set_keys, set_span
 from addon.binding.muting import muting
 
 
@@ -32,6 +34,25 @@ def test_keys_are_reached_exactly_and_a_straight_curve_between_them(is_linear):
     assert tuple(ob.location) == (1, 0, 9)
     bpy.context.scene.frame_set(1, subframe=0.5)
     assert ob.location.x == pytest.approx(0.25 if is_linear else 0.15625, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_keys_of_a_span_leave_the_curve_before_and_after_it_as_it_was(seed):
+    r = random.Random(seed)
+    ob = make_empty()
+    for frame in sorted(r.sample(range(-20, 60), 7)):
+        ob.location = (r.uniform(-5, 5), 0, 7)
+        ob.keyframe_insert("location", index=0, frame=frame)
+    curve = animation.active_curves(ob, "location")[0]
+    outside = [n / 4 for n in (*range(-80, 4 * 12 + 1), *range(4 * 25, 240))]
+    before = [curve.evaluate(frame) for frame in outside]
+    columns = [[9.0] * 12, [3.0] * 12, [8.0] * 12]
+    set_span(ob, "location", [*range(13, 25)], columns, [12, 25], [0, 0, 7])
+    curve = animation.active_curves(ob, "location")[0]
+    assert [curve.evaluate(frame) for frame in outside] == pytest.approx(before, abs=1e-4)
+    assert [curve.evaluate(frame) for frame in (13, 18.5, 24.5)] == [9, 9, 9]
+    height = animation.active_curves(ob, "location")[2]
+    assert [height.evaluate(frame) for frame in (1, 12.5, 13, 24, 25, 90)] == [7, 7, 8, 8, 7, 7]
 
 
 def test_keys_make_the_action_of_a_bone_and_its_group():
