@@ -140,7 +140,7 @@ def draw_pixels(context: bpy.types.Context, shown: Picture) -> None:
         middle = _in_region(context, mix(chain.joints[-1], chain.target, 0.5))
         if chain.missed and middle is not None:
             text = length_text(cast(bpy.types.Scene, context.scene), chain.missed)
-            write(context, text, middle[0] + 2.0 * size, middle[1], colours.target)
+            write(context, text, middle[0], middle[1] + 3.0 * size, colours.target)
     if _has_corner(context):
         _write_report(context, report(context, shown.chains), colours.text)
 
