@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from math import cos, pi, sin, sqrt
 
 from ..core import Frame, inverse, point_in
-from ..core.vectors import ORIGIN, Vec, add, any_across, cross, length, mat_apply, scaled, unit
+from ..core.vectors import ORIGIN, Vec, any_across, cross, length, mat_apply, scaled, unit
 
-ROUND = 64
-"""The parts of a drawn circle."""
+PARTS = 64
+ROUND = [(cos(2.0 * pi * i / PARTS), sin(2.0 * pi * i / PARTS)) for i in range(PARTS + 1)]
+"""The points of a drawn circle of radius 1, the first once more at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,10 @@ class Shell:
     def _circle(self, middle: Vec, normal: Vec, radius: float) -> list[Vec]:
         x = any_across(normal)
         y = cross(normal, x)
-        points: list[Vec] = []
-        for step in range(ROUND + 1):
-            angle = 2.0 * pi * step / ROUND
-            across_ = add(scaled(x, radius * cos(angle)), scaled(y, radius * sin(angle)))
-            points.append(point_in(self.frame, add(middle, across_)))
-        return points
+        axes = self.frame[0]
+        ax, ay, az = mat_apply(axes, scaled(x, radius))
+        bx, by, bz = mat_apply(axes, scaled(y, radius))
+        mx, my, mz = point_in(self.frame, middle)
+        return [
+            (mx + c * ax + s * bx, my + c * ay + s * by, mz + c * az + s * bz) for c, s in ROUND
+        ]

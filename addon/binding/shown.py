@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import dist, radians
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 
@@ -29,13 +29,17 @@ from ..core.vectors import (
 from .access import pose_bones, settings
 from .body_plan import Unit, chains_of
 from .chain_plan import ChainPlan
+from .fk_input import FkInput
 from .joints import ik_settings
 from .offset import SOLVED
-from .plan import known
-from .pose import Evaluated, Pose
-from .rotation import quaternion
+from .plan import Plan, known
+from .pose import Evaluated
+from .rotation import SCALE, quaternion
 from .shell import Shell
 from .skeleton import Point, Skeleton, matrix3, vector
+
+if TYPE_CHECKING:
+    from .properties import FabrikConstraint
 
 NEAR_END = radians(0.5)
 """A joint this near to the end of its limit is shown as being there."""
@@ -109,11 +113,15 @@ class ShownRig:
         channels = self.now.channels
         return quaternion(channels.modes[bone], channels.values(bone))
 
-    def local(self, bone: int, rotation: Quat, scale: Sequence[float]) -> Local:
-        """Return the shown local channels of a bone, with another rotation and scale."""
+    def item(self, chain: ChainPlan) -> FabrikConstraint:
+        """Return the evaluated settings of a constraint."""
+        return settings(self.now.object).constraints[chain.item]
+
+    def local(self, bone: int, rotation: Quat, scale: Sequence[float] | None = None) -> Local:
+        """Return the shown local channels of a bone, with another rotation, and another scale."""
         is_fixed = self.now.bones[bone].bone.use_connect
         location = ORIGIN if is_fixed else self.now.channels.numbers(bone, "location", 3)
-        return Local(vector(location), rotation, vector(scale))
+        return Local(vector(location), rotation, vector(scale or self.now.bones[bone].scale))
 
 
 def shown_chains(
@@ -135,8 +143,6 @@ def shown_chains(
     found: list[ShownChain] = []
     for together in plan.units:
         skeleton = together.rig
-        if together.last is None:
-            continue  # Nothing of it is solved.
         if skeleton.uid not in rigs:
             rigs[skeleton.uid] = _seen(skeleton, layer, viewport)
         rig = rigs[skeleton.uid]
@@ -149,16 +155,19 @@ def shown_chains(
             if item is None or item.state not in SOLVED or not item.show_overlay:
                 continue
             if is_chosen or _is_aim_selected(chain, layer):
-                found.append(_shown(together, chain, rig, plan.poses[skeleton.uid], layer))
+                found.append(_shown(plan, together, chain, rig, layer))
     return sorted(found, key=lambda chain: not chain.is_active)
 
 
 def _seen(
     skeleton: Skeleton, layer: bpy.types.ViewLayer, viewport: bpy.types.SpaceView3D | None
 ) -> ShownRig | None:
-    """Return an armature as `ShownRig.seen` does, if it has the bones that are known."""
+    """Return an armature as `ShownRig.seen` does, if it was evaluated with what it has now."""
     rig = ShownRig.seen(skeleton.object, layer, viewport)
-    return rig if rig is not None and len(rig.now.bones) == len(skeleton.names) else None
+    if rig is None or len(rig.now.bones) != len(skeleton.names):
+        return None
+    items = settings(skeleton.object).constraints
+    return rig if len(settings(rig.now.object).constraints) == len(items) else None
 
 
 def _is_chosen(ob: bpy.types.Object, layer: bpy.types.ViewLayer) -> bool:
@@ -171,18 +180,18 @@ def _is_aim_selected(chain: ChainPlan, layer: bpy.types.ViewLayer) -> bool:
 
 
 def _shown(
-    together: Unit, chain: ChainPlan, rig: ShownRig, pose: Pose, layer: bpy.types.ViewLayer
+    plan: Plan, together: Unit, chain: ChainPlan, rig: ShownRig, layer: bpy.types.ViewLayer
 ) -> ShownChain:
     depsgraph = cast(bpy.types.Depsgraph, layer.depsgraph)
     armature = chain.rig.object
-    item = settings(armature).constraints[chain.item]
+    item = settings(armature).constraints[chain.item]  # What is reported is not evaluated.
     frames = [rig.now.frame(bone) for bone in _bones_of(chain)]
     local = _joints(chain, frames)
     joints = tuple(point_in(rig.world, joint) for joint in local)
     target = _place(cast(Point, chain.target), depsgraph)
     aim = target[1] if chain.offset is None else point_in(target, chain.offset[1])
     missed = dist(joints[-1], aim)
-    tolerance = pose.settings[chain.item].tolerance * _size(joints)
+    tolerance = rig.item(chain).tolerance * _size(joints)
     return ShownChain(
         item.name,
         layer.objects.active == armature and settings(armature).active_index == chain.item,
@@ -191,7 +200,7 @@ def _shown(
         aim,
         None if chain.pole is None else _place(chain.pole, depsgraph)[1],
         _elbow(joints[:-1] if _has_hand_beyond(chain) else joints),
-        _shell(together, chain, rig, pose, local),
+        _shell(plan, together, chain, rig, local),
         missed if item.state != "REACHED" and missed > tolerance else 0.0,
         item.state,
         item.iterations_used,
@@ -241,28 +250,28 @@ def _elbow(joints: Sequence[Vec]) -> Vec | None:
 
 
 def _shell(
-    together: Unit, chain: ChainPlan, rig: ShownRig, pose: Pose, joints: Sequence[Vec]
+    plan: Plan, together: Unit, chain: ChainPlan, rig: ShownRig, joints: Sequence[Vec]
 ) -> Shell | None:
     """Return where the target may be, given the shown joints in armature space.
 
     A hand that is oriented does not reach: its length is put on the middle instead.
     """
-    kept = pose.settings[chain.item]
     if any(
         other.is_root_free
         and other.bones[0] == together.bones[0]
-        and pose.settings[other.item].root_weight > 0.0
+        and rig.item(other).root_weight > 0.0
         for other in chains_of(together)
     ):
         return None
+    item = rig.item(chain)
     own = joints
     if chain.stretches:
-        own = _joints(chain, _ungrown(chain, rig, pose))
+        own = _joints(chain, _ungrown(plan, chain, rig))
     hand = ORIGIN
-    if _has_hand_beyond(chain) and kept.rotation_weight > 0.0 and not _shares_hand(together, chain):
+    if _has_hand_beyond(chain) and item.rotation_weight > 0.0 and not _shares_hand(together, chain):
         own, hand = own[:-1], sub(joints[-1], joints[-2])
     lengths = [dist(a, b) for a, b in pairwise(own)]
-    outer = sum(lengths) * (kept.stretch_max if chain.stretches else 1.0)
+    outer = sum(lengths) * (max(1.0, item.stretch_max) if chain.stretches else 1.0)
     middle = point_in(rig.world, add(joints[0], hand))
     return Shell((rig.world[0], middle), outer, max(0.0, 2.0 * max(lengths) - sum(lengths)))
 
@@ -272,13 +281,16 @@ def _shares_hand(together: Unit, chain: ChainPlan) -> bool:
     return any(chain.bones[-1] in other.bones for other in others)
 
 
-def _ungrown(chain: ChainPlan, rig: ShownRig, pose: Pose) -> list[Frame]:
+def _ungrown(plan: Plan, chain: ChainPlan, rig: ShownRig) -> list[Frame]:
     """Return the frames of a chain's bones, turned as shown, with the scales of their FK input."""
+    given = cast(FkInput, plan.poses[chain.rig.uid].fk_input)
     parent = WHOLE if chain.root_parent < 0 else rig.now.frame(chain.root_parent)
     frames: list[Frame] = []
     for bone in _bones_of(chain):
-        scale = pose.scales[bone * 3 : bone * 3 + 3]
-        local = rig.local(bone, rig.rotation(bone), scale)
+        start = (given.first_slot(SCALE) + bone) * 4
+        # Nothing is kept of a bone that does not grow.
+        scale = given.inputs[start : start + 3]
+        local = rig.local(bone, rig.rotation(bone), scale if any(scale) else None)
         frames.append(bone_frame(chain.rig.bone(bone), local, frames[-1] if frames else parent))
     return frames
 

@@ -76,7 +76,7 @@ def _shown(rig: ShownRig, bone: Any) -> ShownJoint | None:
 
     def place(rotation: Quat, point: Vec) -> Vec:
         """Return where a point, in lengths of the bone, is in world space if the bone is turned."""
-        frame: Frame = bone_frame(rest, rig.local(index, rotation, posed.scale), parent)
+        frame: Frame = bone_frame(rest, rig.local(index, rotation), parent)
         x, y, z = (rest.length * number for number in point)
         return point_in(rig.world, point_in(frame, (x, y, z)))
 

@@ -30,8 +30,11 @@ STATES = {identifier: name for identifier, name, _ in STATE_ITEMS}
 THIN, THICK = 1.25, 2.5
 """Widths of lines, in pixels of an unscaled interface."""
 
-DOT, CORNERS = 3.5, 12
-"""The radius of a joint, in such pixels, and of how many corners its circle is made."""
+DOT = 3.5
+"""The radius of a joint, in such pixels."""
+
+ROUND = [(cos(0.25 * pi * i), sin(0.25 * pi * i)) for i in range(8)]
+"""The corners of a joint of radius 1."""
 
 MARGIN = 12
 """How far the text stays from the corner, in such pixels."""
@@ -149,12 +152,9 @@ def _add_dot(
     dots: Strokes, context: bpy.types.Context, place: Vec, size: float, colour: Colour
 ) -> None:
     middle = _in_region(context, place)
-    if middle is None:
-        return
-    angles = [2.0 * pi * i / CORNERS for i in range(CORNERS + 1)]
-    x, y = middle
-    rim = [(x + size * cos(angle), y + size * sin(angle), 0.0) for angle in angles]
-    dots.fan([(x, y, 0.0), *rim], colour)
+    if middle is not None:
+        x, y = middle
+        dots.fan([(x + size * c, y + size * s, 0.0) for c, s in ROUND], colour)
 
 
 def _in_region(context: bpy.types.Context, place: Vec) -> tuple[float, float] | None:

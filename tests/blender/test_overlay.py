@@ -388,6 +388,24 @@ def test_it_is_there_again_after_undo_and_after_loading(
     assert close(shown()[0].target, (1, 0, 2))
 
 
+@pytest.mark.parametrize("stretch", [False, True])
+def test_it_stays_when_a_plan_is_made_and_nothing_solved(
+    shown: Any, rig: Any, stretch: bool
+) -> None:
+    from addon.binding import plan
+
+    rig.fabrik.constraints[0].use_stretch = stretch
+    rig.pose.bones["B0"].scale = (1.1, 1.1, 1.1)
+    bpy.data.objects["Target"].location = (0, 0, 2.6)
+    update()
+    before, known = shown(), plan.known()
+    assert before[0].shell.outer > 2.2
+    bpy.context.scene.fabrik.show_overlay = False  # Which updates the scene, and no armature.
+    update()
+    assert plan.known() not in (None, known)
+    assert shown() == before
+
+
 # Showing is all
 
 

@@ -919,7 +919,9 @@ def test_settings_can_be_keyed(empty_file, name):
     assert rig.keyframe_insert(f"fabrik.constraints[0].{name}", frame=1)
 
 
-@pytest.mark.parametrize("name", ["bone", "chain_count", "use_tail", "show_overlay", "state", "error", "message"])
+@pytest.mark.parametrize(
+    "name", ["bone", "chain_count", "use_tail", "show_overlay", "state", "error", "message"]
+)
 def test_other_settings_cannot(empty_file, name):
     make()
     rig, _ = rig_and_target()
