@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import pi
+from collections.abc import Sequence
+from math import pi, sqrt
 from typing import Any
 
 import bpy
@@ -17,6 +18,7 @@ from .joints import ik_settings, joint_problem, joints_of
 from .keying import auto_key
 from .pose import Evaluated
 from .rotation import (
+    AXIS_ANGLE,
     EULER_ORDERS,
     PoseChannels,
     channel_of,
@@ -135,10 +137,16 @@ class ChainDrag:
         if animation.has_driver(self.object, posed, "rotation"):
             return [0, 1, 2]
         locks = [i for i in range(3) if posed.lock_rotation[i]]
-        if posed.lock_rotations_4d and self._modes[bone] <= 0:
-            # Any number of the four that stays leaves no axis to turn about.
-            return [0, 1, 2] if locks or posed.lock_rotation_w else []
-        return locks
+        if not self._is_locked_by_number(bone):
+            return locks
+        # With w locked as well a quaternion has nothing left; an axis with an angle is not turned
+        # about anything by numbers that stay.
+        is_held = posed.lock_rotation_w or (locks and self._modes[bone] == AXIS_ANGLE)
+        return [0, 1, 2] if is_held else locks
+
+    def _is_locked_by_number(self, bone: int) -> bool:
+        """Return whether locks mean the four numbers of the channel, as Blender has it at first."""
+        return self._modes[bone] <= 0 and self._bone(bone).lock_rotations_4d
 
     def _limit(self, bone: int, limit: Limit | None) -> Limit | None:
         """Return what a bone allows besides its locks; a limit of the joint stands for some."""
@@ -174,6 +182,8 @@ class ChainDrag:
             return start
         if not locks:
             return channel_values(mode, turn, start)
+        if self._is_locked_by_number(bone):
+            return _with_locked(channel_values(mode, turn, start), start, locks)
         order = EULER_ORDERS[max(mode, 1) - 1]  # Blender locks other modes as XYZ.
         before = Quaternion(self._turns[bone]).to_euler(order)
         near = Euler(start, order) if mode > 0 else before
@@ -195,7 +205,7 @@ class ChainDrag:
             What the user should know besides, which is nothing.
 
         Raises:
-            RuntimeError: If it could not be keyed; the bones are posed all the same.
+            ProblemError: If it could not be keyed; the bones are posed all the same.
         """
         for bone in self.bones:
             if len(self._locks[bone]) < 3:
@@ -206,3 +216,17 @@ class ChainDrag:
         """Give the FK pose back that was there when the drag began."""
         for bone, values in self._start.items():
             self._write(bone, values)
+
+
+def _with_locked(
+    quaternion: list[float], start: Sequence[float], locks: Sequence[int]
+) -> list[float]:
+    """Return a quaternion with some of its x, y and z as in another one, and that one's size."""
+    kept = [i + 1 for i in locks]
+    free = [i for i in range(4) if i not in kept]
+    room = sum(number * number for number in start) - sum(start[i] * start[i] for i in kept)
+    size = sum(quaternion[i] * quaternion[i] for i in free)
+    if size == 0.0:
+        return [*start]
+    share = sqrt(max(room, 0.0) / size)
+    return [start[i] if i in kept else quaternion[i] * share for i in range(4)]

@@ -138,7 +138,7 @@ class TargetDrag:
             What the user should know besides, empty if nothing.
 
         Raises:
-            RuntimeError: If it could not be keyed; it has been moved all the same.
+            ProblemError: If it could not be keyed; it has been moved all the same.
         """
         item = settings(self.armature).constraints[self.item]
         frame = target_frame(item, bpy.context.evaluated_depsgraph_get())

@@ -9,6 +9,7 @@ from typing import Any, cast
 import bpy
 
 from . import animation
+from .chain_plan import ProblemError
 
 LINEAR, BEZIER = 1, 2
 """Blender's numbers for how a curve runs from one key to the next."""
@@ -59,11 +60,17 @@ def auto_key(owner: Any, name: str) -> None:
     only what differs, or what has keys already. Keying sets are left aside.
 
     Raises:
-        RuntimeError: If it cannot be keyed, as where the action is linked.
+        ProblemError: If the action cannot be changed.
     """
     tools = cast(bpy.types.Scene, bpy.context.scene).tool_settings
     if not tools.use_keyframe_insert_auto:
         return
+    data = owner.id_data.animation_data
+    if data is not None and data.action is not None and not data.action.is_editable:
+        raise ProblemError(
+            f"the action “{data.action.name}” is linked from another file: give “"
+            f"{owner.id_data.name}” one of its own"
+        )
     edit = cast(bpy.types.Preferences, bpy.context.preferences).edit
     is_replacing = tools.auto_keying_mode == "REPLACE_KEYS"
     is_picky = is_replacing or edit.use_keyframe_insert_available

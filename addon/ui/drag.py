@@ -129,8 +129,8 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         done = f"Dragged “{held.name}” by {way}"
         try:
             note = held.confirm()
-        except RuntimeError as error:
-            self.report({"WARNING"}, f"{done}, but it could not be keyed: {error}")
+        except ProblemError as problem:
+            self.report({"WARNING"}, f"{done}, but it could not be keyed: {problem}")
             return {"FINISHED"}
         self.report({"WARNING" if note else "INFO"}, f"{done}, but {note}" if note else done)
         return {"FINISHED"}
@@ -311,9 +311,11 @@ def _draw_keys(header: Any, _context: bpy.types.Context) -> None:
     layout: Layout = header.layout
     for icons, text in KEYS:
         row = layout.row(align=True)
-        for icon in icons[:-1]:
+        for icon in icons:
             row.label(text="", icon=icon)
-        row.label(text=text, icon=icons[-1])
+        if "EVENT_CTRL" in icons:
+            row.separator(factor=2.0)  # Its picture is wider than its place.
+        row.label(text=text)
 
 
 def _bone_under(
