@@ -9,12 +9,10 @@ from bpy.props import BoolProperty, FloatVectorProperty, StringProperty
 
 from ..binding import drag
 from ..binding.chain_plan import ProblemError
-from ..binding.motion import Lock, Typed, locked, on_grid, pressed, projected, stepped
 from ..binding.selection import PoseSelection
-from ..binding.snapping import seen_point
-from ..core.vectors import IDENTITY, ORIGIN, Mat3, Vec, length, sub
+from ..core.vectors import ORIGIN, Vec, length
+from .dragging import Handle
 from .draw import Layout, length_text
-from .pointer import Pointer
 from .refusing import Refusing, armature_refusal
 
 if TYPE_CHECKING:
@@ -32,15 +30,13 @@ NAVIGATION = {
     "MOUSESMARTZOOM",
     "NDOF_MOTION",
 }
-AXES = ("X", "Y", "Z")
 SHIFTS = {"LEFT_SHIFT", "RIGHT_SHIFT", "LEFT_CTRL", "RIGHT_CTRL"}
 CONFIRMING = {"RET", "NUMPAD_ENTER", "SPACE"}
-SURFACES = {"FACE", "VERTEX", "EDGE", "EDGE_MIDPOINT"}
 
 KEYS = (
     (("MOUSE_LMB",), "Confirm"),
     (("MOUSE_RMB",), "Cancel"),
-    (("EVENT_X", "EVENT_Y", "EVENT_Z"), "Axis, again for its own, again for none"),
+    (("EVENT_X", "EVENT_Y", "EVENT_Z"), "Axis, Then Own Axis, Then Free"),
     (("EVENT_SHIFT", "EVENT_X", "EVENT_Y", "EVENT_Z"), "Plane"),
     (("EVENT_SHIFT",), "Precise"),
     (("EVENT_CTRL",), "Snap"),
@@ -69,17 +65,19 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         bone: StringProperty(
             name="Bone",
             description="Bone that is dragged; without a name it is the active one",
+            options={"SKIP_SAVE"},
         )
         value: FloatVectorProperty(
             name="Move",
             description="How far it is dragged, in world space",
             size=3,
             subtype="TRANSLATION",
+            options={"SKIP_SAVE"},
         )
         armature: StringProperty(
             name="Armature",
             description="Armature of the bone; without a name it is the active one",
-            options={"HIDDEN"},
+            options={"HIDDEN", "SKIP_SAVE"},
         )
         under_mouse: BoolProperty(
             name="Under the Mouse",
@@ -150,137 +148,69 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             if found is None:
                 return {"PASS_THROUGH"}
         else:
-            self.armature = self.bone = ""
             found = self._named(context)
             if found is None:
                 return {"CANCELLED"}
+        armature, bone = found
         try:
-            self._held = drag.begin(*found, selection.selected_bones(found[0]))
+            held = drag.begin(armature, bone, selection.selected_bones(armature))
         except ProblemError as problem:
             self.report({"ERROR"}, str(problem))
             return {"CANCELLED"}
-        self._owner, bone = found
-        self.armature, self.bone = self._owner.name, bone
-        self._start(context, mouse)
-        return {"RUNNING_MODAL"}
-
-    def _start(self, context: bpy.types.Context, mouse: tuple[float, float]) -> None:
-        self._pointer = Pointer(context, self._held.place, mouse)
-        self._lock: Lock | None = None
-        self._typed = Typed()
-        self.value = ORIGIN
+        self.armature, self.bone = armature.name, bone
+        self._handle = Handle(context, held, armature, mouse)
         cast(Any, context.window_manager).modal_handler_add(self)
         cast(Any, context.workspace).status_text_set(_draw_keys)
         self._show(context)
+        return {"RUNNING_MODAL"}
+
+    def _show(self, context: bpy.types.Context) -> None:
+        """Say in the header how far it is, as Blender's own transform does."""
+        cast(Any, context.area).header_text_set(self._handle.text(context.scene))
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
         """Follow mouse and keys."""
         if event.type in NAVIGATION:
             return {"PASS_THROUGH"}
         try:
-            return self._handle(context, event)
+            return self._take(context, event)
         except ProblemError as problem:
             self.report({"ERROR"}, str(problem))
             return self._give_up(context)
         except ReferenceError:  # What was dragged is gone.
-            _leave(context)
+            self._leave(context)
             return {"CANCELLED"}
 
-    def _handle(
-        self, context: bpy.types.Context, event: bpy.types.Event
-    ) -> set[OperatorReturnItems]:
+    def _take(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
         is_press = event.value == "PRESS"
         if event.type in ("ESC", "RIGHTMOUSE") and is_press:
             return self._give_up(context)
         is_done = event.type == "LEFTMOUSE" and (is_press or self.under_mouse)
         if is_done or (event.type in CONFIRMING and is_press):
-            if _vec(self.value) == ORIGIN:
+            if self._handle.motion == ORIGIN:
                 return self._give_up(context)
-            _leave(context)
-            return self._confirm(context, self._held)
+            self._leave(context)
+            self.value = self._handle.motion
+            return self._confirm(context, self._handle.held)
         if event.type == "MOUSEMOVE":
-            mouse = (event.mouse_x, event.mouse_y)
-            self._pointer.move(context, mouse, event.shift, _vec(self.value))
-        elif not (event.type in SHIFTS or (is_press and self._key(event))):
+            self._handle.follow(context, event)
+        elif not (event.type in SHIFTS or (is_press and self._handle.key(event))):
             return {"RUNNING_MODAL"}
-        self._move(context, event)
+        self._handle.move(context, event)
+        self._show(context)
         return {"RUNNING_MODAL"}
 
-    def _key(self, event: bpy.types.Event) -> bool:
-        """Take a key, and return whether it means something."""
-        count = len(self._free())
-        if event.type in AXES:
-            self._lock = pressed(self._lock, AXES.index(event.type), event.shift)
-            self._typed.place = 0
-        elif event.type == "BACK_SPACE":
-            self._typed.back(count)
-        elif event.type == "TAB":
-            self._typed.next()
-        elif event.unicode and event.unicode in "0123456789.-,":
-            self._typed.key(event.unicode.replace(",", "."), count)
-        else:
-            return False
-        return True
-
-    def _free(self) -> tuple[int, ...]:
-        return (0, 1, 2) if self._lock is None else self._lock.free()
-
-    def _move(self, context: bpy.types.Context, event: bpy.types.Event) -> None:
-        """Move what is held to where mouse and keys want it."""
-        axes = self._held.axes if self._lock is not None and self._lock.is_local else IDENTITY
-        motion = self._typed.motion(axes, self._free())
-        if motion is None:
-            motion = self._pointed(context, event, axes)
-        self._held.move_by(motion)
-        self.value = motion
-        self._show(context)
-
-    def _pointed(self, context: bpy.types.Context, event: bpy.types.Event, axes: Mat3) -> Vec:
-        """Return the motion that the mouse wants, locked and snapped."""
-        pointer, lock = self._pointer, self._lock
-        tools = context.scene.tool_settings
-        elements = tools.snap_elements if tools.use_snap != event.ctrl else set()
-        if elements & SURFACES:
-            place = seen_point(
-                context.evaluated_depsgraph_get(),
-                self._owner,
-                *pointer.line(context),
-                is_corner="FACE" not in elements,
-            )
-            if place is not None:
-                motion = sub(place, self._held.place)
-                return motion if lock is None else projected(motion, lock, axes)
-        motion = pointer.motion(context)
-        if lock is not None:
-            sight = pointer.sight(context, motion)
-            motion = locked(motion, lock, axes, sight, pointer.up(context))
-        if not elements & {"INCREMENT", "GRID"}:
-            return motion
-        view: Any = context.space_data
-        step = view.overlay.grid_scale_unit * (0.1 if event.shift else 1.0)
-        if "GRID" not in elements and not tools.use_snap_grid_absolute:
-            return stepped(motion, axes, step)
-        motion = on_grid(self._held.place, motion, step)
-        return motion if lock is None else projected(motion, lock, axes)
-
-    def _show(self, context: bpy.types.Context) -> None:
-        """Say in the header how far it is, as Blender's own transform does."""
-        scene = context.scene
-        parts = [
-            f"D{axis.lower()}: {length_text(scene, number)}"
-            for axis, number in zip(AXES, self.value, strict=True)
-        ]
-        whole = length_text(scene, length(_vec(self.value)))
-        along = "" if self._lock is None else f" {_lock_text(self._lock)}"
-        texts = [text for text in self._typed.texts if text]
-        typed = f"   [{', '.join(texts)}]" if texts else ""
-        area: Any = context.area
-        area.header_text_set(f"“{self._held.name}”   {'   '.join(parts)}   ({whole}){along}{typed}")
-
     def _give_up(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        self._held.cancel()
-        _leave(context)
+        self._handle.held.cancel()
+        self._leave(context)
         return {"CANCELLED"}
+
+    def _leave(self, context: bpy.types.Context) -> None:
+        """Give view, header and status bar back."""
+        self._handle.release()
+        cast(Any, context.workspace).status_text_set(None)
+        if context.area is not None:
+            cast(Any, context.area).header_text_set(None)
 
     def cancel(self, context: bpy.types.Context) -> None:
         """Give everything back when Blender ends the operator, as it does with its window."""
@@ -292,18 +222,6 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
 
 def _vec(values: Any) -> Vec:
     return (values[0], values[1], values[2])
-
-
-def _lock_text(lock: Lock) -> str:
-    space = "local" if lock.is_local else "global"
-    return f"{'in the plane across' if lock.is_plane else 'along'} {space} {AXES[lock.axis]}"
-
-
-def _leave(context: bpy.types.Context) -> None:
-    """Give header and status bar back."""
-    cast(Any, context.workspace).status_text_set(None)
-    if context.area is not None:
-        cast(Any, context.area).header_text_set(None)
 
 
 def _draw_keys(header: Any, _context: bpy.types.Context) -> None:
@@ -343,7 +261,7 @@ class FABRIK_drag(bpy.types.WorkSpaceTool):
     bl_description = (
         "Drag bones by the mouse: targets of FABRIK IK follow, other chains are posed in FK"
     )
-    bl_icon = "ops.transform.translate"
+    bl_icon = "brush.uv_sculpt.grab"
     bl_options = {"KEYMAP_FALLBACK"}
     bl_keymap = (
         (
