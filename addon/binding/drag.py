@@ -23,7 +23,7 @@ Drag = TargetDrag | ChainDrag
 def begin(armature: bpy.types.Object, bone: str, selected: Collection[str] = ()) -> Drag:
     """Take hold of a bone.
 
-    If a constraint that is on poses it, the target of that moves; of several constraints the one
+    If it is of the chain of a constraint that is on, the target of that moves; of several the one
     with the nearest tip, of those the active one. If none does, the bone pulls along those above
     it, up to the topmost selected one of them if there is any, or to the first one that a
     constraint poses.
@@ -72,11 +72,17 @@ def _problem(chain: ChainPlan) -> str:
 
 def _posing(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
     """Return which of the constraints is dragged by a bone, None if none poses it."""
-    posing = [chain for chain in chains if bone in chain.bones]
+    posing = [chain for chain in chains if bone in (*chain.bones, chain.tip_bone)]
     if not posing:
         return None
     active = settings(posing[0].rig.object).active_index
-    return min(posing, key=lambda c: (len(c.bones) - c.bones.index(bone), c.item != active))
+    return min(posing, key=lambda chain: (_bones_to_tip(chain, bone), chain.item != active))
+
+
+def _bones_to_tip(chain: ChainPlan, bone: int) -> int:
+    """Return how many bones there are from one of a chain on, the tip bone being the last."""
+    bones = chain.bones if chain.tip_bone in (-1, *chain.bones) else [*chain.bones, chain.tip_bone]
+    return len(bones) - bones.index(bone)
 
 
 def _free_chain(

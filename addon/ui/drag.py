@@ -111,8 +111,9 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
 
     def _named(self, context: bpy.types.Context) -> tuple[bpy.types.Object, str] | None:
         """Return the bone that the properties name, None after a report that there is none."""
-        ob: Any = bpy.data.objects.get(self.armature) if self.armature else context.object
-        if ob not in context.objects_in_mode:
+        name = self.armature or cast(Any, context.object).name
+        ob: Any = next((one for one in context.objects_in_mode if one.name == name), None)
+        if ob is None:
             self.report({"ERROR"}, f"“{self.armature}” is not in Pose Mode: select it and enter it")
             return None
         active: Any = ob.data.bones.active
@@ -180,6 +181,9 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         except ReferenceError:  # What was dragged is gone.
             self._leave(context)
             return {"CANCELLED"}
+        except Exception:
+            self._leave(context)  # Blender ends the operator then, and nothing is to stay behind.
+            raise
 
     def _take(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
         is_press = event.value == "PRESS"

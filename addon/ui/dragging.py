@@ -15,7 +15,9 @@ from .draw import length_text
 from .pointer import Pointer
 
 AXES = ("X", "Y", "Z")
-SURFACES = {"FACE", "VERTEX", "EDGE", "EDGE_MIDPOINT"}
+SURFACES = {"FACE", "VERTEX"}
+"""What of the scene can be snapped to; edges and volumes are left to Blender's own transform."""
+
 FINE = 0.1
 """What of a step of the grid is snapped to while Shift is held."""
 

@@ -154,14 +154,12 @@ def drag_by_headless(rig: bpy.types.Object, bone: str, way: Vector = WAY) -> Non
 
 def test_with_an_offset_the_tip_moves_as_the_mouse_does_and_is_what_is_held() -> None:
     rig, target = reaching()
-    item = rig.fabrik.constraints[0]
-    target.location = (1, -0.6, 1.2)
+    rig.fabrik.constraints[0].use_offset = True
+    rig.fabrik.constraints[0].offset_location = (0.2, -0.3, 0.1)
     target.rotation_euler = (0.3, 0.7, -1.0)
     update()
-    item.use_offset = True
-    target.location = (0.8, -0.6, 1.0)
-    update()
     tip = tip_world(rig, "B2")
+    assert tip_error(rig, "B2", target) > 0.3
     held = drag.begin(rig, "B2")
     assert (Vector(held.place) - tip).length < 1e-3
     held.move_by(tuple(WAY))
@@ -182,6 +180,18 @@ def test_of_several_constraints_the_nearest_tip_counts_and_then_the_active_one()
         assert drag.begin(rig, "B4").name == far.name
     rig.fabrik.constraints[1].enabled = rig.fabrik.constraints[2].enabled = False
     assert drag.begin(rig, "B1").name == far.name
+
+
+def test_the_tip_bone_whose_head_reaches_is_of_the_chain() -> None:
+    rig, target = make_chain(4), make_empty(location=(0.6, 0.2, 1.5))
+    add_constraint(rig, "B3", make_empty("Far", (0.5, 0.4, 3)))
+    add_constraint(rig, "B2", target, use_tail=False)
+    update()
+    assert drag.begin(rig, "B2").name == target.name
+    assert drag.begin(rig, "B3").name == "Far"
+    rig.fabrik.constraints[1].use_rotation = True
+    update()
+    assert drag.begin(rig, "B2").name == target.name
 
 
 def test_locked_numbers_of_the_targets_location_stay() -> None:
@@ -213,7 +223,9 @@ def test_the_moved_target_is_keyed_if_auto_keying_is_on(is_bone: bool) -> None:
     assert not curves(rig)
 
 
-def test_auto_keying_keeps_to_what_the_preferences_and_tools_allow() -> None:
+def test_auto_keying_keeps_to_what_the_preferences_and_tools_allow(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     rig, target = reaching()
     auto_key()
     preferences = bpy.context.preferences.edit
@@ -224,6 +236,7 @@ def test_auto_keying_keeps_to_what_the_preferences_and_tools_allow() -> None:
     bpy.context.scene.tool_settings.auto_keying_mode = "REPLACE_KEYS"
     drag_by(rig, "B1")
     assert not curves(target)
+    assert "warning" not in capfd.readouterr().out.lower()
     target.keyframe_insert("location", frame=1)
     go(5)
     drag_by(rig, "B1")
@@ -287,6 +300,21 @@ def test_the_operator_knows_the_selected_root() -> None:
     assert rig.pose.bones["B2"].rotation_quaternion[:] == (1, 0, 0, 0)
     assert rig.pose.bones["B3"].rotation_quaternion[:] != (1, 0, 0, 0)
     assert channels_bits(rig) != rest
+
+
+def test_the_tip_follows_whatever_its_root_hangs_on() -> None:
+    rig = make_chain(6)
+    for name, angle in (("B0", 0.7), ("B1", -0.9), ("B3", 0.5)):
+        rig.pose.bones[name].matrix_basis = Matrix.Rotation(angle, 4, "X")
+    rig.pose.bones["B1"].scale = (1.2, 0.8, 1.2)
+    rig.pose.bones["B4"].location = (5, 6, 7)  # It is connected: this means nothing.
+    update()
+    tip = tip_world(rig, "B5")
+    held = drag.begin(rig, "B5", {"B2"})
+    assert (Vector(held.place) - tip).length < 1e-5
+    held.move_by((0.1, -0.4, -0.3))
+    update()
+    assert (tip_world(rig, "B5") - tip - Vector((0.1, -0.4, -0.3))).length < 1e-3
 
 
 def test_the_chain_ends_where_a_constraint_poses() -> None:
