@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import bpy
 
 from . import animation
+from .chain_plan import ProblemError
 
 LINEAR, BEZIER = 1, 2
 """Blender's numbers for how a curve runs from one key to the next."""
@@ -122,13 +123,53 @@ def _hold_from(curve: Any, frame: float) -> None:
             key.interpolation = "CONSTANT"
 
 
+def auto_key(owner: Any, name: str) -> None:
+    """Key a property at the present frame if auto keying is on.
+
+    As with Blender's own tools, preferences and tool settings say whether everything is keyed, or
+    only what differs, or what has keys already. Keying sets are left aside.
+
+    Raises:
+        ProblemError: If the action cannot be changed.
+    """
+    tools = cast(bpy.types.Scene, bpy.context.scene).tool_settings
+    if not tools.use_keyframe_insert_auto:
+        return
+    data = owner.id_data.animation_data
+    if data is not None and data.action is not None and not data.action.is_editable:
+        raise ProblemError(
+            f"the action “{data.action.name}” is linked from another file: give “"
+            f"{owner.id_data.name}” one of its own"
+        )
+    edit = cast(bpy.types.Preferences, bpy.context.preferences).edit
+    is_replacing = tools.auto_keying_mode == "REPLACE_KEYS"
+    is_picky = is_replacing or edit.use_keyframe_insert_available
+    if is_picky and not animation.active_curves(owner.id_data, owner.path_from_id(name)):
+        return  # Blender would warn of each number in the console.
+    options = {
+        "INSERTKEY_NEEDED": edit.use_auto_keyframe_insert_needed,
+        "INSERTKEY_AVAILABLE": edit.use_keyframe_insert_available,
+        "INSERTKEY_REPLACE": is_replacing,
+        "INSERTKEY_CYCLE_AWARE": tools.use_keyframe_cycle_aware,
+    }
+    owner.keyframe_insert(
+        name,
+        group=_group(owner),
+        options={option for option, is_on in options.items() if is_on},
+        keytype=tools.keyframe_type,
+    )
+
+
 def _curves(owner: Any, name: str, frame: float) -> dict[int, Any]:
     """Return a property's F-curves by their index, made with a key at a frame if need be."""
     ob = owner.id_data
     # Whichever way a Blender stores its actions, this makes what is missing.
-    group = owner.name if isinstance(owner, bpy.types.PoseBone) else ""
-    owner.keyframe_insert(name, frame=frame, group=group)
+    owner.keyframe_insert(name, frame=frame, group=_group(owner))
     return animation.active_curves(ob, owner.path_from_id(name))
+
+
+def _group(owner: Any) -> str:
+    return owner.name if isinstance(owner, bpy.types.PoseBone) else ""
 
 
 def _clear(curve: Any, first: float, last: float) -> None:

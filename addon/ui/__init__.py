@@ -1,8 +1,8 @@
 """Operators, panels and what is drawn over the 3D view: they draw and call, they do not compute."""
 
-from . import joints, learn, operators, overlay, panels, snap
+from . import drag, joints, learn, operators, overlay, panels, snap
 
-PARTS = (operators, learn, snap, panels, joints, overlay)
+PARTS = (operators, learn, snap, panels, joints, drag, overlay)
 """In an order in which each finds what it hangs on."""
 
 

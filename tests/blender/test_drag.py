@@ -1,0 +1,815 @@
+"""Dragging bones: the target of a chain follows, a chain without one is posed in FK."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import pi, radians
+from pathlib import Path
+
+import bpy
+import pytest
+from mathutils import Matrix, Vector
+from rigs import (
+    activate,
+    add_constraint,
+    channels_bits,
+    curves,
+    everything_bits,
+    go,
+    is_keyed,
+    link,
+    make_armature,
+    make_chain,
+    make_empty,
+    tip_error,
+    tip_world,
+    update,
+    world_location,
+)
+
+from addon.binding import drag
+from addon.binding.chain_plan import ProblemError
+from addon.binding.drag_chain import ChainDrag
+from addon.binding.drag_target import TargetDrag
+from addon.binding.motion import Lock, Typed, locked, on_grid, pressed, projected, stepped
+from addon.binding.selection import PoseSelection
+from addon.binding.snapping import seen_point
+
+WAY = Vector((0.3, -0.4, -0.5))
+WORLD = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "ZXY")
+
+
+def pose_mode(rig: bpy.types.Object) -> None:
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+
+
+def awkward(ob: bpy.types.Object) -> None:
+    """Put an object where arithmetic gets hard."""
+    ob.location, ob.rotation_euler, ob.scale = (3, -2, 1), (0.4, 1.0, -2.0), (1.0, 2.0, -0.5)
+
+
+def reaching(count: int = 3, **settings: object) -> tuple[bpy.types.Object, bpy.types.Object]:
+    """Return a chain that reaches an Empty, in Pose Mode."""
+    rig, target = make_chain(count), make_empty(location=(1, 0.3, 1.5))
+    add_constraint(rig, f"B{count - 1}", target, **settings)
+    update()
+    pose_mode(rig)
+    return rig, target
+
+
+def drag_by(rig: bpy.types.Object, bone: str, way: Vector = WAY) -> None:
+    assert bpy.ops.fabrik.drag(armature=rig.name, bone=bone, value=way) == {"FINISHED"}
+    update()
+
+
+def auto_key() -> None:
+    """Turn auto keying on, of whatever is moved: in some versions it is of what has keys."""
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    bpy.context.preferences.edit.use_keyframe_insert_available = False
+
+
+def file_state() -> list[object]:
+    """Return everything that a cancelled drag must give back."""
+    state: list[object] = [everything_bits()]
+    for ob in sorted(bpy.data.objects, key=lambda ob: ob.name):
+        state += [ob.name, ob.location[:], ob.select_get(), sorted(ob.keys())]
+        state += [(c.data_path, c.array_index, keys_of(c)) for c in curves(ob)]
+        if ob.type == "ARMATURE":
+            state += [channels_bits(ob), ob.fabrik.record, ob.fabrik.active_index]
+            state += [(item.name, item.state, item.error) for item in ob.fabrik.constraints]
+            state += [(b.name, b.fabrik_place, b.fabrik_name) for b in ob.pose.bones]
+    return state
+
+
+def keys_of(curve: bpy.types.FCurve) -> list[tuple[float, ...]]:
+    return [point.co[:] for point in curve.keyframe_points]
+
+
+# The target of a constraint
+
+
+def test_the_target_moves_as_the_bone_is_dragged_and_the_tip_with_it() -> None:
+    rig, target = reaching()
+    before = world_location(target)
+    drag_by(rig, "B1")
+    assert (world_location(target) - before - WAY).length < 1e-6
+    assert tip_error(rig, "B2", target) < 1e-3
+
+
+def test_a_target_that_hangs_on_anything_moves_in_world_space() -> None:
+    rig, target = reaching()
+    parent = make_empty("Parent")
+    awkward(parent)
+    target.parent = parent
+    target.matrix_parent_inverse = Matrix.Rotation(0.7, 4, "X") @ Matrix.Scale(1.7, 4)
+    awkward(target)
+    target.delta_location = (0.1, 0.2, 0.3)
+    update()
+    before = world_location(target)
+    drag_by(rig, "B0")
+    assert (world_location(target) - before - WAY).length < 1e-5
+
+
+def test_a_target_with_a_child_of_constraint_moves_in_world_space() -> None:
+    rig, target = reaching()
+    parent = make_empty("Parent")
+    awkward(parent)
+    con = target.constraints.new("CHILD_OF")
+    con.target = parent
+    update()
+    before = world_location(target)
+    drag_by(rig, "B0")
+    assert (world_location(target) - before - WAY).length < 1e-5
+
+
+@pytest.mark.parametrize("is_own", (True, False))
+@pytest.mark.parametrize("is_local", (True, False))
+def test_a_bone_as_target_moves_in_world_space(is_own: bool, is_local: bool) -> None:
+    bones = {
+        "Root": ((0, 0, 0), (0.1, 0.4, 0.3), ""),
+        "Hand": ((0.5, 0.2, 1.2), (0.5, 0.6, 1.3), "Root"),
+    }
+    chain = {"B0": ((0, 0, 0), (0, 0.2, 1), ""), "B1": ((0, 0.2, 1), (0, 0, 2), "B0")}
+    rig = make_armature({**chain, **bones} if is_own else chain)
+    other = rig if is_own else make_armature(bones, "Other")
+    other.data.bones["Hand"].use_local_location = is_local
+    awkward(other)
+    other.pose.bones["Root"].rotation_quaternion = (0.8, 0.1, 0.4, -0.3)
+    other.pose.bones["Root"].scale = (1.1, 0.9, 1.4)
+    add_constraint(rig, "B1", other, subtarget="Hand")
+    update()
+    before = tip_world(other, "Hand", use_tail=False)
+    drag_by_headless(rig, "B0")
+    assert (tip_world(other, "Hand", use_tail=False) - before - WAY).length < 1e-5
+
+
+def drag_by_headless(rig: bpy.types.Object, bone: str, way: Vector = WAY) -> None:
+    held = drag.begin(rig, bone)
+    held.move_by(tuple(way))
+    held.confirm()
+    update()
+
+
+def test_with_an_offset_the_tip_moves_as_the_mouse_does_and_is_what_is_held() -> None:
+    rig, target = reaching()
+    rig.fabrik.constraints[0].use_offset = True
+    rig.fabrik.constraints[0].offset_location = (0.2, -0.3, 0.1)
+    target.rotation_euler = (0.3, 0.7, -1.0)
+    update()
+    tip = tip_world(rig, "B2")
+    assert tip_error(rig, "B2", target) > 0.3
+    held = drag.begin(rig, "B2")
+    assert (Vector(held.place) - tip).length < 1e-3
+    held.move_by(tuple(WAY))
+    update()
+    assert (tip_world(rig, "B2") - tip - WAY).length < 1e-3
+
+
+def test_of_several_constraints_the_nearest_tip_counts_and_then_the_active_one() -> None:
+    rig = make_chain(6)
+    far, near, twin = (make_empty(name, (0.5, 0.2, 2)) for name in ("Far", "Near", "Twin"))
+    add_constraint(rig, "B5", far)
+    add_constraint(rig, "B3", near)
+    add_constraint(rig, "B3", twin)
+    update()
+    for active, wanted in ((0, near), (1, near), (2, twin)):
+        rig.fabrik.active_index = active
+        assert drag.begin(rig, "B1").name == wanted.name
+        assert drag.begin(rig, "B4").name == far.name
+    rig.fabrik.constraints[1].enabled = rig.fabrik.constraints[2].enabled = False
+    assert drag.begin(rig, "B1").name == far.name
+
+
+def test_the_tip_bone_whose_head_reaches_is_of_the_chain() -> None:
+    rig, target = make_chain(4), make_empty(location=(0.6, 0.2, 1.5))
+    add_constraint(rig, "B3", make_empty("Far", (0.5, 0.4, 3)))
+    add_constraint(rig, "B2", target, use_tail=False)
+    update()
+    assert drag.begin(rig, "B2").name == target.name
+    assert drag.begin(rig, "B3").name == "Far"
+    rig.fabrik.constraints[1].use_rotation = True
+    update()
+    assert drag.begin(rig, "B2").name == target.name
+
+
+def test_locked_numbers_of_the_targets_location_stay() -> None:
+    rig, target = reaching()
+    target.lock_location = (True, False, False)
+    target.driver_add("location", 1).driver.expression = "0.25"
+    update()
+    drag_by(rig, "B1")
+    assert target.location.x == 1.0
+    assert world_location(target).y == pytest.approx(0.25)
+    assert target.location.z == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("is_bone", (False, True))
+def test_the_moved_target_is_keyed_if_auto_keying_is_on(is_bone: bool) -> None:
+    rig, target = reaching()
+    if is_bone:
+        target = make_armature({"Hand": ((1, 0, 1), (1, 0, 2), "")}, "Other")
+        rig.fabrik.constraints[0].target, rig.fabrik.constraints[0].subtarget = target, "Hand"
+        pose_mode(rig)
+        update()
+    path = 'pose.bones["Hand"].location' if is_bone else "location"
+    drag_by(rig, "B1")
+    assert not is_keyed(target, path)
+    auto_key()
+    go(7)
+    drag_by(rig, "B1")
+    assert [round(keys_of(c)[0][0]) for c in curves(target) if c.data_path == path] == [7, 7, 7]
+    assert not curves(rig)
+
+
+def test_auto_keying_keeps_to_what_the_preferences_and_tools_allow(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    rig, target = reaching()
+    auto_key()
+    preferences = bpy.context.preferences.edit
+    preferences.use_keyframe_insert_available = True
+    drag_by(rig, "B1")
+    assert not curves(target)
+    preferences.use_keyframe_insert_available = False
+    bpy.context.scene.tool_settings.auto_keying_mode = "REPLACE_KEYS"
+    drag_by(rig, "B1")
+    assert not curves(target)
+    assert "warning" not in capfd.readouterr().out.lower()
+    target.keyframe_insert("location", frame=1)
+    go(5)
+    drag_by(rig, "B1")
+    assert [len(keys_of(curve)) for curve in curves(target)] == [1, 1, 1]
+    go(1)
+    drag_by(rig, "B1")
+    assert curves(target)[0].keyframe_points[0].co[1] == pytest.approx(target.location.x)
+
+
+# A chain without a constraint
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("place", ("plain", "awkward"))
+def test_a_bone_without_a_constraint_pulls_its_chain_along(mode: str, place: str) -> None:
+    rig = make_chain(5, mode=mode)
+    rig.pose.bones["B1"].matrix_basis = Matrix.Rotation(0.5, 4, "X")
+    if place == "awkward":
+        rig.location, rig.rotation_euler, rig.scale = (3, -2, 1), (0.4, 1.0, -2.0), (-1.3,) * 3
+    update()
+    pose_mode(rig)
+    before = tip_world(rig, "B4")
+    way = 0.4 * (world_location(rig) - before) + WAY
+    drag_by(rig, "B4", way)
+    assert (tip_world(rig, "B4") - before - way).length < 1e-4 * 5
+    assert not len(rig.fabrik.constraints)
+    assert not rig.fabrik.record
+    assert bpy.data.objects[:] == [rig], "something was left behind"
+    assert "fabrik_dependency" not in rig
+    assert rig.animation_data is None
+
+
+def test_the_pose_that_is_left_is_ordinary_fk() -> None:
+    rig = make_chain(4)
+    pose_mode(rig)
+    drag_by(rig, "B3")
+    bits = channels_bits(rig)
+    target = make_empty()
+    add_constraint(rig, "B3", target)
+    update()
+    assert channels_bits(rig) != bits
+    rig.fabrik.constraints[0].enabled = False
+    update()
+    assert channels_bits(rig) == bits
+
+
+def test_the_chain_begins_at_the_topmost_selected_bone() -> None:
+    rig = make_chain(6)
+    assert turned_by_drag(rig, "B4", set()) == {"B0", "B1", "B2", "B3", "B4"}
+    assert turned_by_drag(rig, "B4", {"B4"}) == {"B0", "B1", "B2", "B3", "B4"}
+    assert turned_by_drag(rig, "B4", {"B3", "B2", "B5"}) == {"B2", "B3", "B4"}
+
+
+def test_the_operator_knows_the_selected_root() -> None:
+    rig = make_chain(6)
+    pose_mode(rig)
+    for bone in rig.pose.bones:
+        select(rig, bone.name, bone.name == "B3")
+    rest = channels_bits(rig)
+    drag_by(rig, "B4")
+    assert rig.pose.bones["B2"].rotation_quaternion[:] == (1, 0, 0, 0)
+    assert rig.pose.bones["B3"].rotation_quaternion[:] != (1, 0, 0, 0)
+    assert channels_bits(rig) != rest
+
+
+def test_the_tip_follows_whatever_its_root_hangs_on() -> None:
+    rig = make_chain(6)
+    for name, angle in (("B0", 0.7), ("B1", -0.9), ("B3", 0.5)):
+        rig.pose.bones[name].matrix_basis = Matrix.Rotation(angle, 4, "X")
+    rig.pose.bones["B1"].scale = (1.2, 0.8, 1.2)
+    rig.pose.bones["B4"].location = (5, 6, 7)  # It is connected: this means nothing.
+    update()
+    tip = tip_world(rig, "B5")
+    held = drag.begin(rig, "B5", {"B2"})
+    assert (Vector(held.place) - tip).length < 1e-5
+    held.move_by((0.1, -0.4, -0.3))
+    update()
+    assert (tip_world(rig, "B5") - tip - Vector((0.1, -0.4, -0.3))).length < 1e-3
+
+
+def test_the_chain_ends_where_a_constraint_poses() -> None:
+    rig = make_chain(6)
+    target = make_empty(location=(0.8, 0.2, 1.5))
+    item = add_constraint(rig, "B2", target)
+    update()
+    assert turned_by_drag(rig, "B5", set()) == {"B3", "B4", "B5"}
+    assert turned_by_drag(rig, "B5", {"B1"}) == {"B3", "B4", "B5"}
+    item.enabled = False
+    update()
+    assert len(turned_by_drag(rig, "B5", set())) == 6
+
+
+def turned_by_drag(rig: bpy.types.Object, bone: str, selected: set[str]) -> set[str]:
+    before = {b.name: b.rotation_quaternion[:] for b in rig.pose.bones}
+    held = drag.begin(rig, bone, selected)
+    held.move_by(tuple(WAY))
+    found = {b.name for b in rig.pose.bones if b.rotation_quaternion[:] != before[b.name]}
+    held.cancel()
+    update()
+    return found
+
+
+def test_chains_that_hang_on_the_dragged_one_still_reach() -> None:
+    rig = make_chain(6)
+    target = make_empty(location=(0.8, 0.2, 4.0))
+    add_constraint(rig, "B5", target, chain_count=3)
+    update()
+    pose_mode(rig)
+    drag_by(rig, "B2", Vector((0.2, 0.1, -0.2)))
+    assert tip_error(rig, "B5", target) < 1e-3
+
+
+def test_joint_limits_hold() -> None:
+    rig = make_chain(4)
+    for bone in rig.pose.bones:
+        joint = bone.fabrik_joint
+        joint.limit_type, joint.hinge_axis = "HINGE", "X"
+        joint.hinge_min, joint.hinge_max = -0.3, 0.3
+    pose_mode(rig)
+    drag_by(rig, "B3", Vector((0.5, 1.5, -1.5)))
+    for bone in rig.pose.bones:
+        angles = bone.rotation_quaternion.to_euler()
+        assert abs(angles.y) + abs(angles.z) < 1e-5
+        assert abs(angles.x) <= 0.3 + 1e-5
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_by_number"),
+    (("QUATERNION", True), ("QUATERNION", False), ("AXIS_ANGLE", False), ("XYZ", False)),
+)
+def test_locked_rotations_stay_and_the_joint_turns_about_the_others(
+    mode: str, is_by_number: bool
+) -> None:
+    rig = make_chain(4, mode=mode)
+    rig.pose.bones["B1"].lock_rotations_4d = is_by_number
+    rig.pose.bones["B1"].matrix_basis = Matrix.Rotation(0.4, 4, "X")
+    rig.pose.bones["B2"].matrix_basis = Matrix.Rotation(0.4, 4, "Z")
+    rig.pose.bones["B0"].lock_rotation = (True, True, True)
+    rig.pose.bones["B1"].lock_rotation = (False, True, True)
+    update()
+    pose_mode(rig)
+    held_bone = rotation_numbers(rig, "B0"), rotation_numbers(rig, "B2")
+    tip = tip_world(rig, "B3")
+    drag_by(rig, "B3", Vector((0.2, 0.3, -0.3)))
+    assert (tip_world(rig, "B3") - tip - Vector((0.2, 0.3, -0.3))).length < 1e-3
+    assert rotation_numbers(rig, "B0") == held_bone[0]
+    assert rotation_numbers(rig, "B2") != held_bone[1]
+    angles = rig.pose.bones["B1"].matrix_basis.to_euler()
+    assert abs(angles.y) + abs(angles.z) < 1e-5
+    assert abs(angles.x - 0.4) > 0.01
+
+
+def test_locked_numbers_of_a_quaternion_stay_whatever_they_are() -> None:
+    rig = make_chain(4)
+    for bone in rig.pose.bones:
+        bone.rotation_quaternion = (1.6, 0.4, -0.6, 0.2)
+        bone.lock_rotation = (False, True, False)
+    bones = [rig.pose.bones[name] for name in ("B0", "B1", "B2")]
+    bones[0].lock_rotation_w = True
+    before = [bone.rotation_quaternion[:] for bone in bones]
+    update()
+    pose_mode(rig)
+    drag_by(rig, "B2")
+    after = [bone.rotation_quaternion[:] for bone in bones]
+    assert [numbers[2] for numbers in after] == [numbers[2] for numbers in before]
+    assert after[0] == before[0]
+    assert after[1] != pytest.approx(before[1], abs=1e-3)
+    assert Vector(after[1]).length == pytest.approx(Vector(before[1]).length)
+
+
+def test_locked_euler_angles_stay_whatever_they_are() -> None:
+    rig = make_chain(4, mode="ZXY")
+    for bone in rig.pose.bones:
+        bone.rotation_euler = (0.2, -0.3, 0.4)
+        bone.lock_rotation = (True, False, False)
+    update()
+    locked_angles = [bone.rotation_euler.x for bone in rig.pose.bones]
+    pose_mode(rig)
+    drag_by(rig, "B3")
+    assert [bone.rotation_euler.x for bone in rig.pose.bones] == locked_angles
+    assert rig.pose.bones["B2"].rotation_euler[:] != pytest.approx((0.2, -0.3, 0.4), abs=1e-3)
+
+
+def test_rotations_with_a_driver_stay() -> None:
+    rig = make_chain(4)
+    rig.pose.bones["B1"].driver_add("rotation_quaternion", 1).driver.expression = "0.3"
+    update()
+    pose_mode(rig)
+    before = rotation_numbers(rig, "B1")
+    tip = tip_world(rig, "B3")
+    drag_by(rig, "B3")
+    assert rotation_numbers(rig, "B1") == before
+    assert (tip_world(rig, "B3") - tip - WAY).length < 1e-3
+
+
+def rotation_numbers(rig: bpy.types.Object, bone: str) -> tuple[float, ...]:
+    posed = rig.pose.bones[bone]
+    name = {"QUATERNION": "quaternion", "AXIS_ANGLE": "axis_angle"}.get(posed.rotation_mode)
+    return getattr(posed, f"rotation_{name or 'euler'}")[:]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_posed_bones_are_keyed_if_auto_keying_is_on(mode: str) -> None:
+    rig = make_chain(4, mode=mode)
+    pose_mode(rig)
+    auto_key()
+    rig.pose.bones["B0"].lock_rotation = (True, True, True)
+    go(3)
+    drag_by(rig, "B2")
+    posed = tip_world(rig, "B2")
+    paths = {curve.data_path for curve in curves(rig)}
+    wanted = {"QUATERNION": "quaternion", "AXIS_ANGLE": "axis_angle"}.get(mode, "euler")
+    assert paths == {f'pose.bones["B{i}"].rotation_{wanted}' for i in (1, 2)}
+    go(9)
+    go(3)
+    assert (tip_world(rig, "B2") - posed).length < 1e-6
+
+
+def test_a_full_turn_of_an_euler_angle_is_kept() -> None:
+    rig = make_chain(3, mode="XYZ")
+    rig.pose.bones["B1"].rotation_euler.x = 2 * pi + 0.1
+    update()
+    pose_mode(rig)
+    drag_by(rig, "B2", Vector((0, 0.1, -0.1)))
+    assert rig.pose.bones["B1"].rotation_euler.x == pytest.approx(2 * pi + 0.1, abs=radians(40))
+
+
+# Cancelling, and undo
+
+
+def target_scene() -> tuple[bpy.types.Object, str]:
+    rig, _ = reaching(4)
+    return rig, "B1"
+
+
+def keyed_target_scene() -> tuple[bpy.types.Object, str]:
+    rig, target = reaching(4)
+    target.keyframe_insert("location", frame=1)
+    for frame in (1, 10):
+        rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=frame)
+    go(1)
+    return rig, "B1"
+
+
+def chain_scene() -> tuple[bpy.types.Object, str]:
+    rig = make_chain(4, mode="XYZ")
+    rig.pose.bones["B1"].rotation_euler = (0.1, 0.2, 0.3)
+    pose_mode(rig)
+    return rig, "B3"
+
+
+def keyed_chain_scene() -> tuple[bpy.types.Object, str]:
+    rig, bone = chain_scene()
+    for frame, angle in ((1, 0.2), (10, -0.4)):
+        rig.pose.bones["B2"].rotation_euler.x = angle
+        rig.pose.bones["B2"].keyframe_insert("rotation_euler", frame=frame)
+    go(5)
+    return rig, bone
+
+
+def off_scene() -> tuple[bpy.types.Object, str]:
+    """A chain whose constraint is off now, and that carries one which is on."""
+    rig = make_chain(6)
+    item = add_constraint(rig, "B2", make_empty(location=(0.9, 0.2, 1.0)))
+    add_constraint(rig, "B5", make_empty("Upper", (0.5, 0.5, 3.0)), chain_count=3)
+    update()
+    rig.pose.bones["B0"].rotation_quaternion = (0.9, 0.1, 0.2, 0.1)
+    update()
+    item.enabled = False
+    update()
+    pose_mode(rig)
+    return rig, "B2"
+
+
+def target_bone_scene() -> tuple[bpy.types.Object, str]:
+    """A target bone that is itself posed by a chain with a free root."""
+    rig = make_armature(
+        {
+            "Hand": ((0.6, 0, 1.2), (0.6, 0, 1.6), ""),
+            "B0": ((0, 0, 0), (0, 0.2, 1), ""),
+            "B1": ((0, 0.2, 1), (0, 0, 2), "B0"),
+        }
+    )
+    add_constraint(rig, "Hand", make_empty(location=(0.8, 0, 1.9)), use_free_root=True)
+    add_constraint(rig, "B1", rig, subtarget="Hand")
+    update()
+    pose_mode(rig)
+    return rig, "B0"
+
+
+SCENES = (
+    target_scene,
+    keyed_target_scene,
+    chain_scene,
+    keyed_chain_scene,
+    off_scene,
+    target_bone_scene,
+)
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_a_cancelled_drag_leaves_everything_as_it_was(
+    scene: Callable[[], tuple[bpy.types.Object, str]],
+) -> None:
+    rig, bone = scene()
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    update()
+    before = file_state()
+    held = drag.begin(rig, bone)
+    for i in range(1, 6):
+        held.move_by((0.1 * i, -0.15 * i, -0.2 * i))
+        update()
+    assert everything_bits() != before[0]
+    held.cancel()
+    update()
+    assert file_state() == before
+    frame = bpy.context.scene.frame_current
+    go(frame + 1)
+    go(frame)
+    assert everything_bits() == before[0]
+
+
+def test_coming_back_to_the_start_is_as_if_nothing_had_happened() -> None:
+    rig, bone = chain_scene()
+    update()
+    before = file_state()
+    held = drag.begin(rig, bone)
+    held.move_by(tuple(WAY))
+    held.move_by((0.0, 0.0, 0.0))
+    update()
+    assert file_state() == before
+
+
+@pytest.mark.parametrize("scene", (target_scene, chain_scene))
+def test_after_undo_everything_is_as_before(
+    scene: Callable[[], tuple[bpy.types.Object, str]],
+) -> None:
+    rig, bone = scene()
+    update()
+    name, before = rig.name, file_state()
+    bpy.ops.ed.undo_push(message="before")
+    bpy.ops.fabrik.drag("EXEC_DEFAULT", True, bone=bone, value=WAY)
+    update()
+    dragged = file_state()
+    assert dragged != before
+    bpy.ops.ed.undo()
+    update()
+    assert file_state() == before
+    bpy.ops.ed.redo()
+    update()
+    assert file_state() == dragged
+    assert bpy.data.objects[name].mode == "POSE"
+
+
+# What cannot be dragged
+
+
+def refusal(rig: bpy.types.Object, bone: str) -> str:
+    """Return what the operator says, after it left everything as it was."""
+    update()
+    before = file_state()
+    with pytest.raises(RuntimeError) as found:
+        bpy.ops.fabrik.drag(armature=rig.name, bone=bone, value=WAY)
+    update()
+    assert file_state() == before
+    return str(found.value)
+
+
+def test_problems_are_said_in_place() -> None:
+    rig, target = reaching()
+    item = rig.fabrik.constraints[0]
+    assert "no bone “Tail”" in refusal(rig, "Tail")
+    target.lock_location = (True, True, True)
+    assert "is locked" in refusal(rig, "B1")
+    target.lock_location = (False, False, False)
+    target.driver_add("location")
+    assert "has drivers" in refusal(rig, "B1")
+    target.driver_remove("location")
+    target.scale = (0, 0, 0)
+    assert "scaled to zero" in refusal(rig, "B1")
+    target.scale = (1, 1, 1)
+    item.target = None
+    assert "There is no target" in refusal(rig, "B1")
+    item.target, item.iterations = target, 20
+    item.weight = 0.0
+    assert "Weight is 0" in refusal(rig, "B1")
+
+
+def test_a_connected_target_bone_and_a_rest_pose_are_said() -> None:
+    rig = make_chain(5)
+    other = make_chain(2, "Other")
+    add_constraint(rig, "B1", other, subtarget="B1")
+    pose_mode(rig)
+    assert "connected to its parent" in refusal(rig, "B0")
+    rig.data.pose_position = "REST"
+    assert "shows its rest pose" in refusal(rig, "B4")
+
+
+def test_a_flat_armature_cannot_be_posed_by_hand() -> None:
+    rig = make_chain(3)
+    rig.scale = (0, 1, 1)
+    pose_mode(rig)
+    assert "scaled to zero" in refusal(rig, "B2")
+
+
+def test_linked_targets_and_armatures_are_said(tmp_path: Path) -> None:
+    rig, target = reaching()
+    path = str(tmp_path / "library.blend")
+    bpy.data.libraries.write(path, {rig, target})
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(path, link=True) as (_, wanted):
+        wanted.objects = ["Target", "Rig"]
+    linked_target, linked_rig = wanted.objects
+    link(linked_target)
+    link(linked_rig)
+    rig = make_chain(3, "Own")
+    add_constraint(rig, "B2", linked_target)
+    pose_mode(rig)
+    assert "the target, is linked from another file" in refusal(rig, "B1")
+    with pytest.raises(ProblemError, match="is linked from another file"):
+        drag.begin(linked_rig, "B1")
+
+
+def test_a_target_that_something_holds_is_said() -> None:
+    rig, target = reaching()
+    con = target.constraints.new("LIMIT_LOCATION")
+    con.use_min_z, con.min_z = True, 1.4
+    update()
+    held = drag.begin(rig, "B1")
+    held.move_by(tuple(WAY))
+    assert "“Limit Location” keeps it from following" in held.confirm()
+
+
+def test_what_cannot_be_keyed_is_dragged_and_said(tmp_path: Path) -> None:
+    rig, target = reaching()
+    target.keyframe_insert("location", frame=1)
+    path = str(tmp_path / "library.blend")
+    bpy.data.libraries.write(path, {target.animation_data.action})
+    with bpy.data.libraries.load(path, link=True) as (_, wanted):
+        wanted.actions = [target.animation_data.action.name]
+    target.animation_data.action = wanted.actions[0]
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    update()
+    held = drag.begin(rig, "B1")
+    before = world_location(target)
+    held.move_by(tuple(WAY))
+    with pytest.raises(ProblemError, match="is linked from another file"):
+        held.confirm()
+    update()
+    assert (world_location(target) - before - WAY).length < 1e-6
+
+
+def test_outside_pose_mode_the_operator_says_what_to_do() -> None:
+    rig, _ = reaching()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert not bpy.ops.fabrik.drag.poll()
+    with pytest.raises(RuntimeError, match="Enter Pose Mode"):
+        bpy.ops.fabrik.drag(armature=rig.name, bone="B1", value=WAY)
+
+
+# Selection
+
+
+def select(rig: bpy.types.Object, name: str, on: bool) -> None:
+    bone = rig.pose.bones[name]
+    (bone if hasattr(bone, "select") else bone.bone).select = on
+
+
+def test_the_selection_is_given_back() -> None:
+    rig, target = reaching(4)
+    for bone in rig.pose.bones:
+        select(rig, bone.name, bone.name in ("B1", "B3"))
+    rig.data.bones.active = rig.data.bones["B3"]
+    kept = PoseSelection(bpy.context)
+    assert kept.selected_bones(rig) == {"B1", "B3"}
+    kept.clear_bones()
+    assert not bpy.context.selected_pose_bones
+    select(rig, "B0", True)
+    rig.data.bones.active = rig.data.bones["B0"]
+    target.select_set(True)
+    bpy.context.view_layer.objects.active = target
+    kept.give_back()
+    assert {bone.name for bone in bpy.context.selected_pose_bones} == {"B1", "B3"}
+    assert rig.data.bones.active.name == "B3"
+    assert bpy.context.view_layer.objects.active == rig
+    assert not target.select_get()
+
+
+def test_which_kind_of_drag_it_is_follows_the_constraint() -> None:
+    rig, _ = reaching()
+    assert isinstance(drag.begin(rig, "B0"), TargetDrag)
+    rig.fabrik.constraints[0].influence = 0.0
+    assert isinstance(drag.begin(rig, "B0"), ChainDrag)
+
+
+# The motion
+
+
+SIGHT, UP = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+MOTION = (0.3, 0.0, 0.7)
+
+
+def test_an_axis_takes_the_point_that_looks_nearest() -> None:
+    assert locked(MOTION, Lock(0), WORLD, SIGHT, UP) == pytest.approx((0.3, 0, 0))
+    slanted = Vector((1, 1, 0)).normalized()
+    axes = Matrix((slanted, (0, 0, 1), (0, 0, 1))).transposed()
+    flat = tuple(number for row in axes for number in row)
+    x, y, z = locked(MOTION, Lock(0, is_local=True), flat, SIGHT, UP)
+    assert (x, y, z) == pytest.approx((0.3, 0.3, 0))  # Seen from the front it is where X is 0.3.
+
+
+def test_an_axis_that_points_at_the_viewer_goes_away_with_up() -> None:
+    assert locked(MOTION, Lock(1), WORLD, SIGHT, UP) == pytest.approx((0, 0.7, 0))
+    away = (0.0, -1.0, 0.0)
+    assert locked(MOTION, Lock(1), WORLD, away, UP) == pytest.approx((0, -0.7, 0))
+
+
+def test_a_plane_takes_what_is_seen_under_the_mouse() -> None:
+    sight = tuple(Vector((0, 1, -1)).normalized())
+    assert locked(MOTION, Lock(2, True), WORLD, sight, UP) == pytest.approx((0.3, 0.7, 0))
+    assert locked(MOTION, Lock(2, True), WORLD, SIGHT, UP) == pytest.approx((0.3, 0, 0))
+
+
+def test_keys_lock_to_the_world_then_to_the_own_axis_then_to_none() -> None:
+    lock = pressed(None, 0, False)
+    assert lock == Lock(0)
+    assert pressed(lock, 1, False) == Lock(1)
+    assert pressed(lock, 0, True) == Lock(0, is_plane=True)
+    own = pressed(lock, 0, False)
+    assert own == Lock(0, is_local=True)
+    assert pressed(own, 0, False) is None
+    assert Lock(1).free() == (1,)
+    assert Lock(1, is_plane=True).free() == (0, 2)
+
+
+def test_steps_are_counted_from_the_start_and_grid_points_from_the_origin() -> None:
+    assert stepped((0.34, -0.06, 1.26), WORLD, 0.1) == pytest.approx((0.3, -0.1, 1.3))
+    place = (0.25, 0.0, 0.5)
+    assert on_grid(place, (0.3, 0.2, 0.1), 0.5) == pytest.approx((0.25, 0, 0))
+    assert projected((1, 2, 3), Lock(1), WORLD) == (0, 2, 0)
+    assert projected((1, 2, 3), Lock(1, True), WORLD) == (1, 0, 3)
+
+
+def test_numbers_are_typed_for_the_free_axes_one_after_the_other() -> None:
+    typed = Typed()
+    assert typed.motion(WORLD, (0, 1, 2)) is None
+    for character in "1.5.":
+        typed.key(character, 3)
+    typed.key("-", 3)
+    assert typed.motion(WORLD, (0, 1, 2)) == (-1.5, 0, 0)
+    assert typed.motion(WORLD, (2,)) == (0, 0, -1.5)
+    typed.next()
+    typed.key("2", 3)
+    typed.key("5", 3)
+    typed.back(3)
+    assert typed.motion(WORLD, (0, 1, 2)) == (-1.5, 2, 0)
+    assert typed.motion(WORLD, (0, 2)) == (-1.5, 0, 2)
+    typed.next()
+    typed.key("-", 3)
+    assert typed.motion(WORLD, (0, 1, 2)) == (-1.5, 2, 0)
+
+
+def test_surfaces_are_seen_through_what_the_armature_carries() -> None:
+    rig = make_chain(3)
+    for name, y in (("Skin", -2.0), ("Worn", -1.0), ("Wall", 3.0)):
+        bpy.ops.object.mode_set(mode="OBJECT")
+        bpy.ops.mesh.primitive_plane_add(size=4, location=(0, y, 1), rotation=(pi / 2, 0, 0))
+        bpy.context.object.name = name
+    bpy.data.objects["Skin"].modifiers.new("Armature", "ARMATURE").object = rig
+    bpy.data.objects["Worn"].parent = rig
+    update()
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    eye = (0.3, -5.0, 1.4)
+    assert seen_point(depsgraph, rig, eye, SIGHT, False) == pytest.approx((0.3, 3, 1.4), abs=1e-5)
+    assert seen_point(depsgraph, rig, eye, SIGHT, True) == pytest.approx((2, 3, 3), abs=1e-5)
+    assert seen_point(depsgraph, rig, eye, (0.0, -1.0, 0.0), False) is None
