@@ -655,7 +655,7 @@ def test_linked_targets_and_armatures_are_said(tmp_path: Path) -> None:
     rig = make_chain(3, "Own")
     add_constraint(rig, "B2", linked_target)
     pose_mode(rig)
-    assert "the target, is linked from another file" in refusal(rig, "B1")
+    assert "The target “Target” is linked from another file" in refusal(rig, "B1")
     with pytest.raises(ProblemError, match="is linked from another file"):
         drag.begin(linked_rig, "B1")
 
