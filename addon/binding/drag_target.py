@@ -74,12 +74,12 @@ class TargetDrag:
         owner = self._owner
         if not self.object.is_editable:
             raise ProblemError(
-                f"“{self.object.name}”, the target, is linked from another file: make a library "
+                f"The target “{self.object.name}” is linked from another file: make a library "
                 "override of it"
             )
         if self.bone and owner.bone.use_connect:
             raise ProblemError(
-                f"“{self.name}”, the target, is connected to its parent and cannot leave it: turn "
+                f"The target “{self.name}” is connected to its parent and cannot leave it: turn "
                 "off its Connected in Edit Mode"
             )
         path = owner.path_from_id("location") if self.bone else "location"
@@ -90,10 +90,10 @@ class TargetDrag:
             return held
         if driven:
             raise ProblemError(
-                f"The location of “{self.name}”, the target, has drivers: remove them, or move "
+                f"The location of the target “{self.name}” has drivers: remove them, or move "
                 "what drives it"
             )
-        raise ProblemError(f"The location of “{self.name}”, the target, is locked: unlock it")
+        raise ProblemError(f"The location of the target “{self.name}” is locked: unlock it")
 
     def _world_to_channel(self, depsgraph: bpy.types.Depsgraph) -> Mat3:
         """Return what takes a motion in world space to one of the location channel.
@@ -116,7 +116,7 @@ class TargetDrag:
             return inverse((mat_product(axes, channel), ORIGIN))[0]
         except ValueError:
             raise ProblemError(
-                f"“{self.name}”, the target, or what it hangs on is scaled to zero: give it a scale"
+                f"The target “{self.name}”, or what it hangs on, is scaled to zero: give it a scale"
             ) from None
 
     def move_by(self, motion: Vec) -> None:

@@ -317,6 +317,19 @@ def test_the_tip_follows_whatever_its_root_hangs_on() -> None:
     assert (tip_world(rig, "B5") - tip - Vector((0.1, -0.4, -0.3))).length < 1e-3
 
 
+def test_bones_that_changed_since_the_last_drag_are_known() -> None:
+    rig = make_chain(3)
+    pose_mode(rig)
+    drag_by(rig, "B2")
+    rig.data.bones["B2"].name = "Tip"
+    rig.data.bones["B1"].inherit_scale = "NONE"
+    rig.pose.bones["B0"].scale = (2, 2, 2)
+    update()
+    tip = tip_world(rig, "Tip")
+    drag_by(rig, "Tip", Vector((0.1, -0.2, -0.2)))
+    assert (tip_world(rig, "Tip") - tip - Vector((0.1, -0.2, -0.2))).length < 1e-3
+
+
 def test_the_chain_ends_where_a_constraint_poses() -> None:
     rig = make_chain(6)
     target = make_empty(location=(0.8, 0.2, 1.5))
@@ -655,7 +668,7 @@ def test_linked_targets_and_armatures_are_said(tmp_path: Path) -> None:
     rig = make_chain(3, "Own")
     add_constraint(rig, "B2", linked_target)
     pose_mode(rig)
-    assert "the target, is linked from another file" in refusal(rig, "B1")
+    assert "The target “Target” is linked from another file" in refusal(rig, "B1")
     with pytest.raises(ProblemError, match="is linked from another file"):
         drag.begin(linked_rig, "B1")
 
