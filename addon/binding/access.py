@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 
 if TYPE_CHECKING:
-    from .properties import FabrikSettings
+    from .properties import FabrikSceneSettings, FabrikSettings
 
 
 def settings(armature: bpy.types.ID) -> FabrikSettings:
     """Return what an armature object carries for the extension."""
     return cast(Any, armature).fabrik
+
+
+def scene_settings(scene: bpy.types.Scene) -> FabrikSceneSettings:
+    """Return what a scene carries for the extension."""
+    return cast(Any, scene).fabrik
 
 
 def pose_bones(armature: bpy.types.Object) -> bpy.types.bpy_prop_collection[Any]:

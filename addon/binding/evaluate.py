@@ -25,11 +25,11 @@ MOST_REMEMBERED = 250_000
 """Bones whose solutions are remembered at most, over all chains and frames: 50 to 80 MB."""
 
 
-def evaluate(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
-    """Pose all chains that an update of a depsgraph concerns."""
+def evaluate(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> bool:
+    """Pose all chains that an update of a depsgraph concerns; return whether there are any."""
     moment = _look(depsgraph, is_frame_change)
     if moment is None:
-        return
+        return False
     frame = cast(bpy.types.Scene, depsgraph.scene).frame_current_final if is_frame_change else None
     for unit in moment.plan.units:
         if unit.rig.uid in moment.rigs:
@@ -39,6 +39,7 @@ def evaluate(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         write_reports(moment.poses[uid])
     if not moment.plan.freed.isdisjoint(moment.rigs):
         discard()  # Their bones are the animator's again, and Blender's to place.
+    return True
 
 
 def _pose(moment: Snapshot, unit: Unit, frame: float | None) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from time import perf_counter
 
 import bpy
 from bpy.app.handlers import persistent
 
-from . import dependencies, fk_input, plan
+from . import dependencies, fk_input, plan, timing
 from .evaluate import anticipate, evaluate, forget_seen
 
 _is_inside = False
@@ -37,11 +38,13 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
             fk_input.forget_earlier()
         elif depsgraph.id_type_updated("ACTION"):
             fk_input.forget_animation()
-        evaluate(depsgraph, is_frame_change)
+        started = perf_counter() if timing.is_asked else 0.0
+        if evaluate(depsgraph, is_frame_change) and started:
+            timing.note(started)
         if has_new_relations and depsgraph.mode == "VIEWPORT":
             _declare_dependencies()  # Clearing an armature's animation clears our driver as well.
     except Exception:
-        _say_once(traceback.format_exc())
+        say_once("could not pose the armatures")
         plan.discard(skeletons=True)
     finally:
         _is_inside = False
@@ -50,11 +53,16 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
 _said: set[str] = set()
 
 
-def _say_once(report: str) -> None:
-    """Print an error of ours once, however many frames run into it."""
+def say_once(failure: str) -> None:
+    """Print the error that is being handled once, however many frames run into it.
+
+    Args:
+        failure: What could not be done, as in “could not pose the armatures”.
+    """
+    report = traceback.format_exc()
     if report not in _said:
         _said.add(report)
-        print(f"FABRIK IK could not pose the armatures; please report this:\n{report}")
+        print(f"FABRIK IK {failure}; please report this:\n{report}")
 
 
 @persistent
@@ -63,7 +71,7 @@ def before_frame_change(scene: bpy.types.Scene, _unused: object = None) -> None:
     try:
         anticipate(scene.frame_current_final)
     except Exception:
-        _say_once(traceback.format_exc())
+        say_once("could not pose the armatures")
         plan.discard(skeletons=True)
 
 
@@ -98,6 +106,7 @@ def _forget() -> None:
     fk_input.forget_animation()
     fk_input.forget_earlier()
     forget_seen()
+    timing.forget()
 
 
 def refresh() -> None:

@@ -93,12 +93,18 @@ def is_empty() -> bool:
     return _plan is not None and not _plan.rigs
 
 
-def partners(armature: bpy.types.Object, index: int) -> list[str]:
-    """Return the names of the constraints that one is solved together with, as far as is known.
+def known() -> Plan | None:
+    """Return the plan if there is one.
 
-    It makes no plan, which would write to the file: Blender's drawing may ask.
+    None is made, which would write to the file: Blender's drawing may ask.
     """
-    for unit in _plan.units if _plan else ():
+    return _plan
+
+
+def partners(armature: bpy.types.Object, index: int) -> list[str]:
+    """Return the names of the constraints that one is solved together with, as far as is known."""
+    plan = known()
+    for unit in plan.units if plan else ():
         if unit.rig.uid == armature.session_uid and index in unit.items:
             return [chain.name for chain in chains_of(unit) if chain.item != index]
     return []

@@ -46,6 +46,15 @@ FIXED = {"LIBRARY_EDITABLE"}
 OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
 
 
+def _shows_changed(_item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+    """Have all 3D views drawn again; nothing is solved for it."""
+    manager = bpy.context.window_manager
+    for window in manager.windows if manager else ():
+        for area in window.screen.areas:
+            if area.type == "VIEW_3D":
+                area.tag_redraw()
+
+
 def _value_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     """Let Blender evaluate the armature, and with it the constraint, again."""
     cast(bpy.types.Object, item.id_data).update_tag()
@@ -117,6 +126,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         root_weight: float
         iterations: int
         tolerance: float
+        show_overlay: bool
         key: int
         state: str
         error: float
@@ -370,6 +380,14 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             soft_max=0.01,
             precision=6,
         )
+        show_overlay: BoolProperty(
+            name="Overlay",
+            description="Show the chain, its reach and its target in the 3D views",
+            default=True,
+            options=FIXED,
+            override=OVERRIDABLE,
+            update=_shows_changed,
+        )
         key: IntProperty(
             name="Key",
             description="Number by which a constraint is known when scripts change the list",
@@ -430,7 +448,25 @@ class FabrikSettings(bpy.types.PropertyGroup):
         )
 
 
-CLASSES = (FabrikConstraint, FabrikSettings, FabrikJoint)
+class FabrikSceneSettings(bpy.types.PropertyGroup):
+    """All that a scene carries for the extension."""
+
+    if TYPE_CHECKING:
+        show_overlay: bool
+    else:
+        show_overlay: BoolProperty(
+            name="FABRIK IK",
+            description=(
+                "Show in the 3D views how the chains of selected armatures reach, and what the "
+                "joint of the active bone allows"
+            ),
+            default=True,
+            options=FIXED,
+            update=_shows_changed,
+        )
+
+
+CLASSES = (FabrikConstraint, FabrikSettings, FabrikJoint, FabrikSceneSettings)
 
 
 def _bone_properties() -> dict[str, object]:
@@ -466,6 +502,11 @@ def register() -> None:
         type=FabrikSettings,
         override={"LIBRARY_OVERRIDABLE"},
     )
+    cast(Any, bpy.types.Scene).fabrik = PointerProperty(
+        name="FABRIK IK",
+        description="What is shown of inverse kinematics constraints in a scene",
+        type=FabrikSceneSettings,
+    )
     for name, bone_property in _bone_properties().items():
         setattr(bpy.types.PoseBone, name, bone_property)
 
@@ -474,6 +515,7 @@ def unregister() -> None:
     """Take the properties away; what they hold stays in the file."""
     for name in _bone_properties():
         delattr(bpy.types.PoseBone, name)
+    del cast(Any, bpy.types.Scene).fabrik
     del cast(Any, bpy.types.Object).fabrik
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)

@@ -37,7 +37,7 @@ class Skeleton:
     def bone(self, i: int) -> Bone:
         """Return the rest pose of a bone, in the terms of the solver."""
         if i not in self._bones:
-            self._bones[i] = _rest(rest_bone(self.object, self.names[i]))
+            self._bones[i] = rest_of(rest_bone(self.object, self.names[i]))
         return self._bones[i]
 
     @cached_property
@@ -86,7 +86,8 @@ def _fixed(armature: bpy.types.Object) -> tuple[object, ...]:
     return tuple(columns)
 
 
-def _rest(bone: bpy.types.Bone) -> Bone:
+def rest_of(bone: bpy.types.Bone) -> Bone:
+    """Return the rest pose of a bone, in the terms of the solver."""
     parent_matrix = bone.parent.matrix_local if bone.parent else Matrix.Identity(4)
     # Blender's own arithmetic for the offset, so that an ordinary bone has not a trace of shear.
     offset = parent_matrix.inverted() @ bone.matrix_local

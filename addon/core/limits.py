@@ -28,6 +28,15 @@ FREE: Final = 2.0 * pi - 1e-9
 AT_END: Final = 1e-7
 """An angle so near to the end of its range is at it."""
 
+ANYWHERE: Final = pi - 1e-6
+"""Half axes above this let a bone swing to any direction."""
+
+STEPS: Final = 48
+"""The steps in which what a joint allows is drawn; the quarters of a cone are four equal parts."""
+
+ALONG: Final = 0.999
+"""A hinge whose axis is along the bone, as a cosine, twists it and leaves its direction."""
+
 
 class Limit:
     """What one joint allows."""
@@ -48,6 +57,35 @@ class Limit:
     def inside(self, place: Vec) -> Quat:
         """Return an allowed rotation; those of all places from 0 to 1 fill what is allowed."""
         return NO_TURN
+
+    def outline(self) -> list[Quat]:
+        """Return allowed rotations that take the bone along the edge of where it may point.
+
+        A hinge goes from its least angle to its greatest; a cone once around its ellipse, back to
+        where it began. None if the bone may point anywhere, or in one direction only.
+        """
+        return []
+
+    def twists(self, rotation: Quat) -> list[Quat]:
+        """Return allowed rotations that twist the bone from end to end of what it may.
+
+        None if its twist is free, or locked, or follows from where it points.
+
+        Args:
+            rotation: An allowed rotation, whose direction the bone keeps.
+        """
+        return []
+
+    def is_at_end(self, rotation: Quat, margin: float) -> bool:
+        """Return whether a rotation has come to an end of what is allowed.
+
+        What is locked has no end to come to.
+
+        Args:
+            rotation: An allowed rotation.
+            margin: How near to the end it may still be, in radians.
+        """
+        return False
 
 
 @final
@@ -90,6 +128,22 @@ class Hinge(Limit):
         """Return a turn about the axis; the first number of the place counts."""
         low, high = self.turn
         return quat_about(self.axis, low + place[0] * (high - low))
+
+    def outline(self) -> list[Quat]:
+        """Return the turns from the least to the greatest; none if they leave the direction."""
+        return [] if abs(self.axis[1]) > ALONG else self._turns()
+
+    def twists(self, rotation: Quat) -> list[Quat]:
+        """Return the turns from the least to the greatest if they leave the direction."""
+        return self._turns() if abs(self.axis[1]) > ALONG else []
+
+    def _turns(self) -> list[Quat]:
+        low, high = self.turn
+        return [quat_about(self.axis, angle) for angle in _steps(low, min(high, low + 2.0 * pi))]
+
+    def is_at_end(self, rotation: Quat, margin: float) -> bool:
+        """Return whether the angle has come to an end of the range."""
+        return _is_near_end(self._angle(rotation), self.turn, margin)
 
 
 @final
@@ -185,6 +239,34 @@ class Cone(Limit):
             low + place[2] * (high - low),
         )
 
+    def outline(self) -> list[Quat]:
+        """Return the swings once around the ellipse, with a twist that is allowed."""
+        if min(-self.swing_x[0], self.swing_x[1], -self.swing_z[0], self.swing_z[1]) > ANYWHERE:
+            return []
+        twist = _within(0.0, self.twist)
+        swings: list[Quat] = []
+        for step in range(STEPS + 1):
+            x, z = cos(2.0 * pi * step / STEPS), sin(2.0 * pi * step / STEPS)
+            half_x = self.swing_x[1] if x > 0.0 else -self.swing_x[0]
+            half_z = self.swing_z[1] if z > 0.0 else -self.swing_z[0]
+            swings.append(self._turn(x * half_x, z * half_z, twist))
+        return swings
+
+    def twists(self, rotation: Quat) -> list[Quat]:
+        """Return the twists from the least to the greatest, with the swing of the rotation."""
+        low, high = self.twist
+        if high - low >= FREE or high == low:
+            return []
+        x, z, angle, _ = self._parts(rotation)
+        return [self._turn(x * angle, z * angle, twist) for twist in _steps(low, high)]
+
+    def is_at_end(self, rotation: Quat, margin: float) -> bool:
+        """Return whether swing has come to its ellipse, or twist to an end of its range."""
+        x, z, angle, twist = self._parts(rotation)
+        return _is_near_end(twist, self.twist, margin) or _is_near_edge(
+            x * angle, z * angle, self.swing_x, self.swing_z, margin
+        )
+
     def _turn(self, swing_x: float, swing_z: float, twist: float) -> Quat:
         size = sqrt(swing_x * swing_x + swing_z * swing_z)
         swing = NO_TURN
@@ -225,6 +307,37 @@ def _ends(angle: float, angles: Range) -> list[float]:
     if abs(from_low) < AT_END:
         found.append(-1.0)
     return found
+
+
+def _steps(low: float, high: float) -> list[float]:
+    return [low + (high - low) * step / STEPS for step in range(STEPS + 1)]
+
+
+def _is_near_end(angle: float, angles: Range, margin: float) -> bool:
+    low, high = angles
+    if high - low >= FREE or high - low <= 2.0 * margin:
+        return False
+    from_low = (angle - low + pi) % (2.0 * pi) - pi
+    from_high = (angle - high + pi) % (2.0 * pi) - pi
+    return min(abs(from_low), abs(from_high)) <= margin
+
+
+def _is_near_edge(x: float, z: float, range_x: Range, range_z: Range, margin: float) -> bool:
+    """Return whether a point is near the ellipse of its quarter, or a straight edge beside it."""
+    for at, (low, high) in ((x, range_x), (z, range_z)):
+        # To that side the ellipse has no width.
+        if (high > margin >= -low and at <= margin) or (-low > margin >= high and at >= -margin):
+            return True
+    a = -range_x[0] if x < 0.0 else range_x[1]
+    b = -range_z[0] if z < 0.0 else range_z[1]
+    if a <= margin:
+        return _is_near_end(z, range_z, margin)
+    if b <= margin:
+        return _is_near_end(x, range_x, margin)
+    px, pz = x / a, z / b
+    # How far it is to where the quadric is 1, by its gradient.
+    slope = 2.0 * sqrt(px * px / (a * a) + pz * pz / (b * b))
+    return 1.0 - px * px - pz * pz <= margin * slope
 
 
 def _outward(x: float, z: float, range_x: Range, range_z: Range) -> list[tuple[float, float]]:

@@ -1,21 +1,18 @@
-"""Operators and panels: they draw and call, they do not compute."""
+"""Operators, panels and what is drawn over the 3D view: they draw and call, they do not compute."""
 
-from . import joints, learn, operators, panels, snap
+from . import joints, learn, operators, overlay, panels, snap
+
+PARTS = (operators, learn, snap, panels, joints, overlay)
+"""In an order in which each finds what it hangs on."""
 
 
 def register() -> None:
-    """Add the operators, then the panels and the menu entry that call them."""
-    operators.register()
-    learn.register()
-    snap.register()
-    panels.register()
-    joints.register()
+    """Add everything that people see."""
+    for part in PARTS:
+        part.register()
 
 
 def unregister() -> None:
     """Undo `register`, in the opposite order."""
-    joints.unregister()
-    panels.unregister()
-    snap.unregister()
-    learn.unregister()
-    operators.unregister()
+    for part in reversed(PARTS):
+        part.unregister()

@@ -79,7 +79,7 @@ def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstra
     state.alert = item.state == "INVALID"
     state.label(text=state_name(item), icon=STATE_ICONS[item.state])
     if item.state not in ("INVALID", "DISABLED"):
-        sweeps = "1 sweep" if item.iterations_used == 1 else f"{item.iterations_used} sweeps"
+        sweeps = sweeps_text(item.iterations_used)
         layout.label(text=f"{length_text(context.scene, item.error)} off after {sweeps}")
     if item.message:
         draw_sentence(layout, context, item.message)
@@ -198,6 +198,11 @@ def state_name(item: FabrikConstraint) -> str:
     """Return the state as people read it."""
     states = cast(bpy.types.EnumProperty, item.bl_rna.properties["state"])
     return states.enum_items[item.state].name
+
+
+def sweeps_text(count: int) -> str:
+    """Return how many sweeps a solve took."""
+    return "1 sweep" if count == 1 else f"{count} sweeps"
 
 
 def length_text(scene: bpy.types.Scene, metres: float) -> str:

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
+from ..binding.chain_plan import ProblemError
 from ..binding.learning import learn
 from .refusing import Refusing
-
-if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 
 class FABRIK_OT_joint_learn(Refusing, bpy.types.Operator):
@@ -70,16 +68,15 @@ class FABRIK_OT_joint_learn(Refusing, bpy.types.Operator):
                 return f"“{name}” is linked from another file: make a library override of it"
         return ""
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Set the limits, and report which bones got which."""
+    def work(self, context: bpy.types.Context) -> str:
+        """Set the limits, and return which bones got which."""
         bones = _bones(context)
         kinds = [learn(bone, self.kind, self.margin, self.everywhere) for bone in bones]
         if not any(kinds):
             hint = "" if self.everywhere else ", or turn on All Actions"
-            self.report(
-                {"ERROR"}, f"No action of the armature turns the selected bones: give it one{hint}"
+            raise ProblemError(
+                f"No action of the armature turns the selected bones: give it one{hint}"
             )
-            return {"CANCELLED"}
         parts = [
             f"{kinds.count(kind)} {name}{'' if kinds.count(kind) == 1 else 's'}"
             for kind, name in (("HINGE", "hinge"), ("CONE", "cone"))
@@ -88,8 +85,7 @@ class FABRIK_OT_joint_learn(Refusing, bpy.types.Operator):
         if "" in kinds:
             still = [bone.name for bone, kind in zip(bones, kinds, strict=True) if not kind]
             parts.append(f"nothing for {', '.join(f'“{name}”' for name in still[:4])}")
-        self.report({"INFO"}, f"Learned {', '.join(parts)}")
-        return {"FINISHED"}
+        return f"Learned {', '.join(parts)}"
 
 
 def _bones(context: bpy.types.Context) -> list[Any]:

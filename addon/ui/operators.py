@@ -19,9 +19,6 @@ from .refusing import (
     tweak_refusal,
 )
 
-if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
-
 Target = tuple[bpy.types.Object, str]
 """An object, and a bone of it or an empty name."""
 
@@ -98,31 +95,26 @@ class FABRIK_OT_constraint_add(Refusing, bpy.types.Operator):
             return "Click the tip bone of the chain, so that it is active"
         return ""
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Add the constraint, or report why not and change nothing."""
+    def work(self, context: bpy.types.Context) -> str:
+        """Add the constraint."""
         targets = selected_targets(context)
         if len(targets) > 1:
             names = ", ".join(f"“{bone or ob.name}”" for ob, bone in targets[:4])
-            self.report(
-                {"ERROR"}, f"Select one target besides the tip bone, not {len(targets)}: {names}"
+            raise ProblemError(
+                f"Select one target besides the tip bone, not {len(targets)}: {names}"
             )
-            return {"CANCELLED"}
         tip: Any = context.active_pose_bone
         target, subtarget = targets[0] if targets else (None, "")
-        try:
-            editing.add(
-                tip.id_data,
-                tip.name,
-                target,
-                subtarget,
-                self.chain_count,
-                self.solver,
-                self.use_offset,
-            )
-        except ProblemError as problem:
-            self.report({"ERROR"}, str(problem))
-            return {"CANCELLED"}
-        return {"FINISHED"}
+        item = editing.add(
+            tip.id_data,
+            tip.name,
+            target,
+            subtarget,
+            self.chain_count,
+            self.solver,
+            self.use_offset,
+        )
+        return f"“{item.bone}” reaches for “{item.subtarget or cast(Any, item.target).name}”"
 
 
 class FABRIK_OT_constraint_remove(Refusing, bpy.types.Operator):
@@ -140,16 +132,12 @@ class FABRIK_OT_constraint_remove(Refusing, bpy.types.Operator):
         """Ask for a constraint."""
         return _list_refusal(context)
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Remove the active constraint, or report why not."""
-        try:
-            editing.remove(
-                active_armature(context), settings(active_armature(context)).active_index
-            )
-        except ProblemError as problem:
-            self.report({"ERROR"}, str(problem))
-            return {"CANCELLED"}
-        return {"FINISHED"}
+    def work(self, context: bpy.types.Context) -> str:
+        """Remove the active constraint."""
+        armature = active_armature(context)
+        name = cast(Any, editing.active_constraint(armature)).name
+        editing.remove(armature, settings(armature).active_index)
+        return f"Removed “{name}”; its bones have their FK pose back"
 
 
 class FABRIK_OT_constraint_move(Refusing, bpy.types.Operator):
@@ -185,15 +173,17 @@ class FABRIK_OT_constraint_move(Refusing, bpy.types.Operator):
             return "A library override keeps the constraints in the order of the linked file"
         return reason
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+    def work(self, context: bpy.types.Context) -> str:
         """Let the active constraint change places with its neighbour, if there is one."""
-        fabrik = settings(active_armature(context))
+        armature = active_armature(context)
+        fabrik = settings(armature)
         index = fabrik.active_index
         other = index + (-1 if self.direction == "UP" else 1)
         if not 0 <= other < len(fabrik.constraints):
-            return {"CANCELLED"}
-        editing.swap(active_armature(context), index, other)
-        return {"FINISHED"}
+            return ""
+        editing.swap(armature, index, other)
+        first, second = (fabrik.constraints[i].name for i in sorted((index, other)))
+        return f"“{first}” comes before “{second}” now"
 
 
 class FABRIK_OT_pole_add(Refusing, bpy.types.Operator):
@@ -218,17 +208,13 @@ class FABRIK_OT_pole_add(Refusing, bpy.types.Operator):
             return f"The chain faces “{item.pole_target.name}” already: clear Pole first"
         return ""
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Add the pole, or report why not."""
+    def work(self, context: bpy.types.Context) -> str:
+        """Add the pole."""
         armature = active_armature(context)
-        try:
-            editing.add_pole(
-                context.evaluated_depsgraph_get(), armature, settings(armature).active_index
-            )
-        except ProblemError as problem:
-            self.report({"ERROR"}, str(problem))
-            return {"CANCELLED"}
-        return {"FINISHED"}
+        pole = editing.add_pole(
+            context.evaluated_depsgraph_get(), armature, settings(armature).active_index
+        )
+        return f"The chain faces “{pole.name}”"
 
 
 class FABRIK_OT_offset_set(Refusing, bpy.types.Operator):
@@ -255,17 +241,12 @@ class FABRIK_OT_offset_set(Refusing, bpy.types.Operator):
             return "There is no target to keep an offset from: choose one"
         return ""
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Take the offset, or report why not."""
+    def work(self, context: bpy.types.Context) -> str:
+        """Take the offset."""
         armature = active_armature(context)
-        try:
-            editing.set_offset(armature, settings(armature).active_index)
-        except ProblemError as problem:
-            self.report({"ERROR"}, str(problem))
-            return {"CANCELLED"}
-        item = editing.active_constraint(armature)
-        self.report({"INFO"}, f"“{item.name if item else ''}” keeps its tip where it is now")
-        return {"FINISHED"}
+        editing.set_offset(armature, settings(armature).active_index)
+        name = cast(Any, editing.active_constraint(armature)).name
+        return f"“{name}” keeps its tip where it is now"
 
 
 CLASSES = (

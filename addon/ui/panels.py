@@ -6,6 +6,7 @@ from typing import Any
 
 import bpy
 
+from ..binding.access import scene_settings
 from ..binding.properties import FabrikConstraint
 from .draw import STATE_ICONS, Layout, draw_armature
 
@@ -26,6 +27,8 @@ class FABRIK_UL_constraints(bpy.types.UIList):
         row = layout.row(align=True)
         row.active = item.enabled
         row.prop(item, "name", text="", emboss=False, icon=STATE_ICONS[item.state])
+        eye = "HIDE_OFF" if item.show_overlay else "HIDE_ON"
+        layout.prop(item, "show_overlay", text="", emboss=False, icon=eye)
         layout.prop(item, "enabled", text="")
 
 
@@ -58,6 +61,11 @@ class FABRIK_PT_sidebar(OfArmature, bpy.types.Panel):
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "FABRIK"
+
+    def draw_header_preset(self, context: bpy.types.Context) -> None:
+        """Draw the switch of the overlay at the end of the title."""
+        layout: Layout = self.layout
+        layout.prop(scene_settings(context.scene), "show_overlay", text="", icon="OVERLAY")
 
 
 CLASSES = (FABRIK_UL_constraints, FABRIK_PT_constraints, FABRIK_PT_sidebar)

@@ -1,16 +1,23 @@
-"""Operators whose buttons say why they are grey, and the reasons that many of them share."""
+"""What all operators have in common: they say why they are grey, what they did, or why not."""
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 
 from ..binding import editing
+from ..binding.chain_plan import ProblemError
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 
 class Refusing:
-    """An operator whose button is grey, with the reason in its tooltip, while it cannot work."""
+    """An operator whose button is grey, with the reason in its tooltip, while it cannot work.
+
+    What it did, or why it could not, is reported where Blender reports such things.
+    """
 
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
@@ -24,6 +31,27 @@ class Refusing:
         if reason:
             cls.poll_message_set(reason)  # type: ignore[attr-defined]
         return not reason
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Do it, and return a sentence of what was done; empty if there was nothing to do.
+
+        Raises:
+            ProblemError: If it cannot be done; then nothing has changed.
+        """
+        raise NotImplementedError
+
+    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        """Work, and report how it went."""
+        operator = cast(Any, self)
+        try:
+            done = self.work(context)
+        except ProblemError as problem:
+            operator.report({"ERROR"}, str(problem))
+            return {"CANCELLED"}
+        if not done:
+            return {"CANCELLED"}
+        operator.report({"INFO"}, done)
+        return {"FINISHED"}
 
 
 def active_armature(context: bpy.types.Context) -> bpy.types.Object:

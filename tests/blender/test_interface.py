@@ -254,9 +254,10 @@ def test_the_panel_shows_all_settings_of_the_active_constraint(addon: ModuleType
     rig = make_chain(2)
     add_constraint(rig, "B1", rig, subtarget="B0", pole_target=rig, use_offset=True)
     shown = drawn(addon)
-    hidden = {"rna_type", "key", "name", "enabled", "state", "error", "iterations_used", "message"}
-    names = {prop.identifier for prop in rig.fabrik.constraints[0].bl_rna.properties} - hidden
-    assert names <= set(shown), "the name and whether it is on are shown in the list"
+    hidden = {"rna_type", "key", "state", "error", "iterations_used", "message"}
+    in_list = {"name", "enabled", "show_overlay"}
+    names = {prop.identifier for prop in rig.fabrik.constraints[0].bl_rna.properties}
+    assert names - hidden - in_list <= set(shown)
     for operator in ("constraint_remove", "constraint_move"):
         assert f"fabrik.{operator}" in shown
 
@@ -286,7 +287,24 @@ def test_a_row_of_the_list_shows_name_and_switch(addon: ModuleType) -> None:
     layout = Layout()
     row = classes(addon)["FABRIK_UL_constraints"].draw_item
     row(None, bpy.context, layout, rig.fabrik, item, 0, rig.fabrik)
-    assert layout.shown == ["name", "enabled"]
+    assert layout.shown == ["name", "show_overlay", "enabled"]
+
+
+def test_the_overlay_is_switched_in_the_title_and_among_blenders_overlays(
+    addon: ModuleType,
+) -> None:
+    from addon.ui.overlay import draw_switch
+
+    make_chain(2)
+    title, overlays = Layout(), Layout()
+    context = SimpleNamespace(
+        scene=bpy.context.scene,
+        space_data=SimpleNamespace(overlay=SimpleNamespace(show_overlays=True)),
+    )
+    panel = classes(addon)["FABRIK_PT_sidebar"]
+    panel.draw_header_preset(SimpleNamespace(layout=title), context)
+    draw_switch(SimpleNamespace(layout=overlays), context)
+    assert title.shown == overlays.shown == ["show_overlay"]
 
 
 def test_every_state_has_an_icon_and_a_name(addon: ModuleType) -> None:

@@ -4,11 +4,11 @@ import random
 
 import bpy
 import pytest
+from rigs import add_constraint, make_chain, make_empty, tip_world, update
 
 from addon.binding import animation
 from addon.binding.keying import set_keys, set_span
 from addon.binding.muting import muting
-from tests.blender.rigs import add_constraint, make_chain, make_empty, tip_world, update
 
 
 def keys(ob, path, index):

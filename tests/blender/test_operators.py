@@ -707,3 +707,29 @@ def test_a_library_override_keeps_what_is_linked_and_may_add_and_remove_its_own(
     bpy.ops.fabrik.constraint_remove()
     refuses(bpy.ops.fabrik.constraint_remove, "can only be turned off here")
     assert rig.fabrik.constraints.keys() == ["0", "1"]
+
+
+def test_operators_say_what_they_did(capfd: pytest.CaptureFixture[str]) -> None:
+    rig = pose_arm()
+    target = make_empty("Goal", (0.5, 0, 1))
+    target.select_set(True)
+    said = []
+
+    def press(name: str, **settings: object) -> None:
+        capfd.readouterr()
+        getattr(bpy.ops.fabrik, name)(**settings)
+        said.append(capfd.readouterr().out.partition("Info: ")[2].strip())
+
+    press("constraint_add")
+    press("pole_add")
+    press("offset_set")
+    add_constraint(rig, "B0", target)
+    press("constraint_move", direction="DOWN")
+    press("constraint_remove")
+    assert said == [
+        "“B1” reaches for “Goal”",
+        "The chain faces “B1 Pole”",
+        "“B1” keeps its tip where it is now",
+        "“FABRIK IK” comes before “B1” now",
+        "Removed “B1”; its bones have their FK pose back",
+    ]

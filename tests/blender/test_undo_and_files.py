@@ -882,6 +882,7 @@ def test_public_names_and_defaults(empty_file):
         "root_weight": 1.0,
         "iterations": 20,
         "tolerance": pytest.approx(1e-4),
+        "show_overlay": True,
     }
     assert {name: getattr(item, name) for name in expected} == expected
     assert isinstance(item.name, str)
@@ -918,7 +919,9 @@ def test_settings_can_be_keyed(empty_file, name):
     assert rig.keyframe_insert(f"fabrik.constraints[0].{name}", frame=1)
 
 
-@pytest.mark.parametrize("name", ["bone", "chain_count", "use_tail", "state", "error", "message"])
+@pytest.mark.parametrize(
+    "name", ["bone", "chain_count", "use_tail", "show_overlay", "state", "error", "message"]
+)
 def test_other_settings_cannot(empty_file, name):
     make()
     rig, _ = rig_and_target()

@@ -25,6 +25,7 @@ from core import (
     pose_chain,
 )
 from core.vectors import (
+    NO_TURN,
     Quat,
     Vec,
     cross,
@@ -33,6 +34,7 @@ from core.vectors import (
     mat_apply,
     mat_columns,
     quat_about,
+    quat_apart,
     quat_matrix,
     quat_product,
     quat_turned_by,
@@ -226,6 +228,139 @@ def test_a_locked_axis_has_normals_to_both_sides() -> None:
     assert sorted(normals) == sorted(
         [(1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, -1.0, 0.0)]
     )
+
+
+# What is drawn of the limits
+
+
+def direction(rotation: Quat) -> Vec:
+    return mat_apply(quat_matrix(rotation), Y)
+
+
+def least_over(limit: Limit, wanted: Vec, twists: int = 120) -> float:
+    """By how much a limit is broken at the least by a bone that points in a direction."""
+    swing = quat_turned_by(turn_from(Y, wanted))
+    angles = [2.0 * math.pi * i / twists for i in range(twists)]
+    return min(broken(limit, quat_product(swing, quat_about(Y, angle))) for angle in angles)
+
+
+def test_a_cone_is_drawn_along_its_edge() -> None:
+    rng = random.Random(11)
+    for _ in range(40):
+        limit = random_cone(rng)
+        outline = limit.outline()
+        middle = direction(limit.centre)
+        assert quat_apart(outline[0], outline[-1]) < 1e-9
+        for rotation in outline:
+            assert broken(limit, rotation) < 1e-9
+            away = turn_from(middle, direction(rotation))
+            over = quat_product(quat_about(unit(away) or X, 1e-3), rotation)
+            under = quat_product(quat_about(unit(away) or X, -1e-3), rotation)
+            assert broken(limit, over) > 5e-4
+            assert broken(limit, under) < 1e-6
+        for over in (1e-3, 0.1):
+            rotation = rng.choice(outline)
+            away = unit(turn_from(middle, direction(rotation))) or X
+            beyond = direction(quat_product(quat_about(away, over), rotation))
+            assert least_over(limit, beyond) > 0.5 * over, "no twist allows what lies beyond"
+
+
+def test_a_hinge_is_drawn_from_end_to_end() -> None:
+    rng = random.Random(12)
+    for _ in range(40):
+        limit = random_hinge(rng)
+        low, high = limit.turn
+        outline = limit.outline()
+        assert quat_apart(outline[0], quat_about(limit.axis, low)) < 1e-9
+        assert quat_apart(outline[-1], quat_about(limit.axis, high)) < 1e-9
+        assert max(broken(limit, rotation) for rotation in outline) < 1e-9
+        side = unit(cross(limit.axis, Y)) or X
+        for rotation in outline:
+            assert broken(limit, quat_product(quat_about(side, 1e-3), rotation)) > 5e-4
+        for end, step in ((outline[0], -1e-3), (outline[-1], 1e-3)):
+            assert broken(limit, quat_product(quat_about(limit.axis, step), end)) > 5e-4
+    around = Hinge(X, (-4.0, 4.0)).outline()
+    assert quat_apart(around[0], around[-1]) == pytest.approx(0.0, abs=1e-6), "once, not twice"
+
+
+def test_twists_are_drawn_from_end_to_end_about_the_bone_as_it_points() -> None:
+    rng = random.Random(13)
+    for _ in range(40):
+        limit = random_cone(rng)
+        rotation = random_inside(rng, limit)
+        twists = limit.twists(rotation)
+        for twist in twists:
+            assert math.dist(direction(twist), direction(rotation)) < 1e-9
+            assert broken(limit, twist) < 1e-6
+        for end, step in ((twists[0], -1e-3), (twists[-1], 1e-3)):
+            assert broken(limit, quat_product(end, quat_about(Y, step))) > 5e-4
+
+
+def test_what_is_free_or_locked_has_nothing_drawn() -> None:
+    free, still = (-math.pi, math.pi), (0.0, 0.0)
+    assert not Cone(free, free, (-0.1, 0.1)).outline()
+    assert not Cone((-1.0, 1.0), (-1.0, 1.0), free).twists(NO_TURN)
+    assert not Cone((-1.0, 1.0), (-1.0, 1.0), still).twists(NO_TURN)
+    twisting = Hinge(Y, (-0.5, 1.0))
+    assert not twisting.outline(), "it leaves the bone's direction"
+    assert len(twisting.twists(NO_TURN)) == len(Hinge(X, (-0.5, 1.0)).outline())
+    assert not Hinge(X, (-0.5, 1.0)).twists(NO_TURN)
+
+
+@pytest.mark.parametrize("kind", ["hinge", "cone"])
+def test_a_joint_is_at_its_end_near_the_edge_and_nowhere_else(kind: str) -> None:
+    rng = random.Random(14)
+    margin, seen = math.radians(0.5), {True: 0, False: 0}
+    for _ in range(250):
+        limit = random_limit(rng, kind)
+        rotation = random_inside(rng, limit)
+        if rng.random() < 0.5:
+            wild = quat_about(random_direction(rng), rng.uniform(-math.pi, math.pi))
+            rotation = limit.nearest(wild)
+        room = min(farthest_inside(limit, rotation, axis) for axis in around(limit, rotation))
+        if 0.7 * margin < room < 1.4 * margin:
+            continue
+        assert limit.is_at_end(rotation, margin) == (room < margin)
+        seen[room < margin] += 1
+    assert min(seen.values()) > 50
+
+
+def around(limit: Limit, rotation: Quat) -> list[Vec]:
+    """Axes of the turns that a joint can make from a rotation, to all sides."""
+    if isinstance(limit, Hinge):
+        return [limit.axis, scaled(limit.axis, -1.0)]
+    d = direction(rotation)
+    side = unit(cross(d, X if abs(d[0]) < 0.7 else Z)) or X
+    sides = [mat_apply(quat_matrix(quat_about(d, i * math.pi / 8)), side) for i in range(16)]
+    return [d, scaled(d, -1.0), *sides]
+
+
+def farthest_inside(limit: Limit, rotation: Quat, axis: Vec) -> float:
+    """How far a joint can turn about an axis until a swing or twist of its limit ends."""
+    low, high = 0.0, 0.1
+    for _ in range(10):
+        middle = 0.5 * (low + high)
+        turned = quat_product(quat_about(axis, middle), rotation)
+        low, high = (middle, high) if broken(limit, turned) < 1e-7 else (low, middle)
+    return low
+
+
+def test_what_is_locked_has_no_end_to_come_to() -> None:
+    margin = math.radians(0.5)
+    assert not Hinge(X, (0.3, 0.3)).is_at_end(quat_about(X, 0.3), margin)
+    assert not Hinge(X, (-4.0, 4.0)).is_at_end(quat_about(X, 4.0), margin)
+    locked = Cone((0.0, 0.0), (-0.5, 0.5), (0.0, 0.0))
+    assert not locked.is_at_end(quat_about(Z, 0.3), margin)
+    assert locked.is_at_end(quat_about(Z, -0.495), margin)
+    elbow = Cone((0.0, 2.5), (0.0, 0.0), (-math.pi, math.pi))
+    assert [elbow.is_at_end(quat_about(X, x), margin) for x in (0.0, 0.3, 2.5)] == [
+        True,
+        False,
+        True,
+    ]
+    half = Cone((0.0, 2.5), (-1.0, 1.0), (-1.0, 1.0))
+    assert half.is_at_end(quat_about(Z, 0.5), margin), "its flat side"
+    assert not half.is_at_end(quat_product(quat_about(X, 0.1), quat_about(Z, 0.5)), margin)
 
 
 def test_ranges_that_hold_nothing_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""Make the pictures of the README's quick start, from a real Blender with a window.
+"""Make the README's pictures of the window, from a real Blender.
 
 python3 tests/ui/screenshots.py [STEP…]
 
@@ -42,6 +42,7 @@ STEPS = {
     "panel": Step("step-3-panel.png"),
     "properties": Step("step-4-properties.png"),
     "pole": Step("step-5-pole.png"),
+    "overlay": Step("overlay.png"),
 }
 
 

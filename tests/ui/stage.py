@@ -134,7 +134,7 @@ def open_tab() -> None:
 
 
 def prepare(step: str) -> None:
-    """Bring Blender to where a step of the quick start is."""
+    """Bring Blender to where a step of the quick start is, or to what the overlay shows."""
     rig = build()
     target = make_target()
     select(rig, target, "Forearm")
@@ -142,6 +142,22 @@ def prepare(step: str) -> None:
         bpy.ops.fabrik.constraint_add(chain_count=2)
     if step == "pole":
         bpy.ops.fabrik.pole_add()
+    if step == "overlay":
+        prepare_overlay(rig, target)
+
+
+def prepare_overlay(rig: Any, target: bpy.types.Object) -> None:
+    """Let the arm miss its target, with a shoulder and an elbow that are limited."""
+    bpy.ops.fabrik.constraint_add(chain_count=2)
+    bpy.ops.fabrik.pole_add()
+    rig.fabrik.constraints[0].name = "Arm"
+    shoulder, elbow = (rig.pose.bones[name].fabrik_joint for name in ("Upper Arm", "Forearm"))
+    shoulder.limit_type, shoulder.swing_x, shoulder.swing_z = "CONE", radians(50), radians(35)
+    elbow.limit_type, elbow.hinge_axis = "HINGE", "Z"
+    elbow.hinge_min, elbow.hinge_max = radians(-10), radians(10)
+    target.location = (1.1, -0.2, 1.62)
+    rig.pose.bones["Forearm"].select = False
+    rig.data.bones.active = rig.data.bones["Upper Arm"]
 
 
 def arrange(step: str) -> None:
