@@ -17,7 +17,12 @@ class Refusing:
     """An operator whose button is grey, with the reason in its tooltip, while it cannot work.
 
     What it did, or why it could not, is reported where Blender reports such things.
+
+    Attributes:
+        kind: Of the report of what it did: WARNING where the user should look at it.
     """
+
+    kind = "INFO"
 
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
@@ -50,7 +55,7 @@ class Refusing:
             return {"CANCELLED"}
         if not done:
             return {"CANCELLED"}
-        operator.report({"INFO"}, done)
+        operator.report({self.kind}, done)
         return {"FINISHED"}
 
 

@@ -90,23 +90,19 @@ class Snapping(Refusing, bpy.types.Operator):
         self.frame_end = scene.frame_preview_end if uses_preview else scene.frame_end
         return self.execute(context)
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Snap, and report how well; or report why not and change nothing."""
+    def work(self, context: bpy.types.Context) -> str:
+        """Snap, and return how well."""
         armature = active_armature(context)
         manager = context.window_manager
+        indices = self._indices(context, armature)
+        span = self._span(context, armature, indices, manager.progress_update)
+        manager.progress_begin(0.0, 1.0)
         try:
-            indices = self._indices(context, armature)
-            span = self._span(context, armature, indices, manager.progress_update)
-            manager.progress_begin(0.0, 1.0)
-            try:
-                done = self.snapped(armature, indices, span)
-            finally:
-                manager.progress_end()
-        except ProblemError as problem:
-            self.report({"ERROR"}, str(problem))
-            return {"CANCELLED"}
-        self._tell(context.scene, span, done)
-        return {"FINISHED"}
+            done = self.snapped(armature, indices, span)
+        finally:
+            manager.progress_end()
+        self.kind = "WARNING" if done.problem else "INFO"
+        return self._told(context.scene, span, done)
 
     def snapped(self, armature: bpy.types.Object, indices: Sequence[int], span: Span) -> Snapped:
         """Snap, in the one direction or the other."""
@@ -173,22 +169,19 @@ class Snapping(Refusing, bpy.types.Operator):
             )
         return Span(tuple(frames), True, True, self.switches, tell)
 
-    def _tell(self, scene: bpy.types.Scene, span: Span, done: Snapped) -> None:
-        """Report what was done, and how near the two poses are to each other."""
+    def _told(self, scene: bpy.types.Scene, span: Span, done: Snapped) -> str:
+        """Return what was done, and how near the two poses are to each other."""
         names = listed(done.written[:MOST_NAMES])
         more = len(done.written) - MOST_NAMES
-        done_text = self.sentence(f"{names} and {more} more" if more > 0 else names)
+        text = self.sentence(f"{names} and {more} more" if more > 0 else names)
         if span.is_range:
-            done_text += f" at {len(span.frames)} frames"
+            text += f" at {len(span.frames)} frames"
         elif span.is_keyed:
-            done_text += f", with keys at frame {span.frames[0]:g}"
+            text += f", with keys at frame {span.frames[0]:g}"
         apart = length_text(scene, done.difference)
         if done.problem:
-            self.report(
-                {"WARNING"}, f"{done_text}, but the poses differ by {apart}. {done.problem}"
-            )
-        else:
-            self.report({"INFO"}, f"{done_text}; the poses differ by {apart}")
+            return f"{text}, but the poses differ by {apart}. {done.problem}"
+        return f"{text}; the poses differ by {apart}"
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the settings; those of a range only if there is one."""

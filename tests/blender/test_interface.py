@@ -97,13 +97,13 @@ def bpy_operator(cls: Any) -> Any:
     return getattr(bpy.ops.fabrik, cls.bl_idname.partition(".")[2])
 
 
-def test_the_operator_is_in_the_menu_of_inverse_kinematics(addon: ModuleType) -> None:
+def test_the_operators_are_in_the_menu_of_inverse_kinematics(addon: ModuleType) -> None:
     from addon.ui.panels import draw_menu
 
     assert draw_menu in bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs
     layout = Layout()
     draw_menu(SimpleNamespace(layout=layout), bpy.context)
-    assert layout.shown == ["fabrik.constraint_add"]
+    assert layout.shown == ["fabrik.constraint_add", "fabrik.snap_to_fk", "fabrik.snap_to_ik"]
 
 
 def test_unregistering_takes_everything_away_and_registering_again_works(

@@ -319,13 +319,15 @@ def warning(operator, **settings) -> str:
 
     said = []
     cls = getattr(snap, operator)
-    before = cls._tell
-    cls._tell = lambda self, scene, span, done: said.append(done.problem)
+    before = cls._told
+    cls._told = lambda self, scene, span, done: said.append((self.kind, done.problem)) or "Done"
     try:
         getattr(bpy.ops.fabrik, cls.bl_idname.partition(".")[2])(**settings)
     finally:
-        cls._tell = before
-    return said[0]
+        cls._told = before
+    ((kind, problem),) = said
+    assert kind == ("WARNING" if problem else "INFO")
+    return problem
 
 
 def test_what_softness_keeps_from_being_straight_is_said(empty_file) -> None:
