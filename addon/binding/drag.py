@@ -41,8 +41,7 @@ def begin(armature: bpy.types.Object, bone: str, selected: Collection[str] = ())
             f"“{armature.name}” is linked from another file: make a library override of it"
         )
     depsgraph = bpy.context.evaluated_depsgraph_get()
-    if plan.is_outdated():  # Where no constraint is, nobody asks after each update.
-        plan.discard(skeletons=True)
+    plan.discard_if_outdated()
     rig = skeleton_of(armature)
     if bone not in rig.index:
         raise ProblemError(f"There is no bone “{bone}” in “{armature.name}”: choose another one")

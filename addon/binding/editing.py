@@ -49,6 +49,7 @@ def add(
         ProblemError: If the constraint could not work, or would break another one; then nothing
             has changed.
     """
+    plan.discard_if_outdated()
     rig = skeleton_of(armature)
     length = len(rig.chain_up(rig.index[bone]))
     count = min(chain_count, length)

@@ -88,6 +88,12 @@ def is_outdated() -> bool:
     return have_skeletons_changed() or (_plan is not None and _plan.has_other_actors())
 
 
+def discard_if_outdated() -> None:
+    """Throw away what does not hold any more: without constraints no update asks for it."""
+    if is_outdated():
+        discard(skeletons=True)
+
+
 def is_empty() -> bool:
     """Return whether it is known that there are no constraints."""
     return _plan is not None and not _plan.rigs

@@ -733,3 +733,15 @@ def test_operators_say_what_they_did(capfd: pytest.CaptureFixture[str]) -> None:
         "“FABRIK IK” comes before “B1” now",
         "Removed “B1”; its bones have their FK pose back",
     ]
+
+
+def test_a_bone_that_was_renamed_while_there_was_no_constraint_gets_one() -> None:
+    rig = pose_arm()
+    bpy.ops.fabrik.constraint_add()
+    bpy.ops.fabrik.constraint_remove()
+    update()
+    rig.data.bones["B1"].name = "Tip"
+    update()
+    click_bone(rig, "Tip")
+    assert bpy.ops.fabrik.constraint_add() == {"FINISHED"}
+    assert rig.fabrik.constraints[0].bone == "Tip"
