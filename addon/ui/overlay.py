@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from math import cos, pi, sin
 from typing import Any, NamedTuple, cast
 
+import blf
 import bpy
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Vector
@@ -23,7 +24,7 @@ from ..binding.shown import ShownChain, shown_chains
 from ..binding.shown_joint import ShownJoint, shown_joint
 from ..core.vectors import Vec, mix
 from .draw import Layout, length_text, sweeps_text
-from .overlay_paint import Colour, Strokes, faint, measure, palette, pixel, write
+from .overlay_paint import Colour, Strokes, faint, palette, pixel, start_texts, write
 
 STATES = {identifier: name for identifier, name, _ in STATE_ITEMS}
 
@@ -139,13 +140,14 @@ def draw_pixels(context: bpy.types.Context, shown: Picture) -> None:
         if chain.pole is not None:
             _add_dot(dots, context, chain.pole, size, colours.pole)
     dots.triangles()
+    height = start_texts(context)
     for chain in shown.chains:
         middle = _in_region(context, mix(chain.joints[-1], chain.target, 0.5))
         if chain.missed and middle is not None:
             text = length_text(cast(bpy.types.Scene, context.scene), chain.missed)
-            write(context, text, middle[0], middle[1] + 3.0 * size, colours.target)
+            write(text, middle[0], middle[1] + 3.0 * size, colours.target)
     if _has_corner(context):
-        _write_report(context, report(context, shown.chains), colours.text)
+        _write_report(context, report(context, shown.chains), 1.6 * height, colours.text)
 
 
 def _add_dot(
@@ -186,7 +188,9 @@ def _has_corner(context: bpy.types.Context) -> bool:
     return view.overlay.show_text and context.region_data == view.region_3d
 
 
-def _write_report(context: bpy.types.Context, lines: Sequence[str], colour: Colour) -> None:
+def _write_report(
+    context: bpy.types.Context, lines: Sequence[str], leading: float, colour: Colour
+) -> None:
     """Write at the lower right, beside the sidebar and above the shelf, if these cover it."""
     region = cast(bpy.types.Region, context.region)
     right, bottom = region.x + region.width, region.y
@@ -198,9 +202,9 @@ def _write_report(context: bpy.types.Context, lines: Sequence[str], colour: Colo
     margin = MARGIN * pixel(context)
     y = bottom - region.y + margin
     for line in reversed(lines):
-        width, height = measure(context, line)
-        write(context, line, right - region.x - margin - width, y, colour)
-        y += 1.6 * height
+        width = blf.dimensions(0, line)[0]
+        write(line, right - region.x - margin - width, y, colour)
+        y += leading
 
 
 # Blender's calls

@@ -109,17 +109,17 @@ class Strokes:
         gpu.state.blend_set("NONE")
 
 
-def measure(context: bpy.types.Context, text: str) -> tuple[float, float]:
-    """Set the size of texts, and return that of one; its height is the same for all."""
+def start_texts(context: bpy.types.Context) -> float:
+    """Set the size of the texts that follow to the interface's, and return their height."""
     blf.size(0, _preferences(context).ui_styles[0].widget.points * pixel(context))
-    return blf.dimensions(0, text)[0], blf.dimensions(0, "X")[1]
+    return blf.dimensions(0, "X")[1]
 
 
-def write(context: bpy.types.Context, text: str, x: float, y: float, colour: Colour) -> None:
+def write(text: str, x: float, y: float, colour: Colour) -> None:
     """Write a text that can be read on anything."""
-    measure(context, text)
     blf.enable(0, blf.SHADOW)
-    blf.shadow(0, 3, 0.0, 0.0, 0.0, 0.8)
+    blf.shadow(0, 0, 0.0, 0.0, 0.0, 0.8)
+    blf.shadow_offset(0, 1, -1)
     blf.color(0, *colour)
     blf.position(0, x, y, 0.0)
     blf.draw(0, text)
