@@ -55,9 +55,9 @@ def begin(armature: bpy.types.Object, bone: str, selected: Collection[str] = ())
         posed = {i for other in chains if not _problem(other) for i in other.bones}
         return ChainDrag(depsgraph, armature, _free_chain(rig, bone, posed, selected))
     problem = _problem(chain)
-    if problem:
+    if problem or chain.target is None:
         raise ProblemError(problem)
-    return TargetDrag(depsgraph, armature, chain.item)
+    return TargetDrag(depsgraph, chain.target, chain.offset)
 
 
 def _is_on(chain: ChainPlan) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import bpy
 
-from ..core import WHOLE, Frame, facing, inherited_axes, inverse
+from ..core import Bone, Frame, facing, inherited_axes, inverse
 from ..core.vectors import (
+    IDENTITY,
+    ORIGIN,
     Mat3,
     Quat,
     Vec,
@@ -25,7 +27,7 @@ from .access import pose_bones
 from .chain_plan import ProblemError
 from .native import active_constraints
 from .rotation import LOCATION, channel_of, channel_values, mode_of, quaternion
-from .skeleton import Point, matrix3, vector
+from .skeleton import Point, Skeleton, matrix3, vector
 
 LOCKED = 1e-5
 """What a locked number may be off without having to be changed, as a share of 1 or of itself."""
@@ -103,12 +105,9 @@ def move_to(depsgraph: bpy.types.Depsgraph, point: Point, place: Vec, axes: Mat3
     """
     owner = owner_of(point)
     try:
-        if point.skeleton is None:
-            carrying, inherited, sizes = _object_spaces(point.object.evaluated_get(depsgraph))
-        else:
-            carrying, inherited, sizes = _bone_spaces(depsgraph, point)
-        shift = mat_apply(_undone(carrying), sub(place, place_of(depsgraph, point)[1]))
-        turn = None if axes is None else _turn(inherited, sizes, axes)
+        to_channel = inverse((location_axes(depsgraph, point), ORIGIN))[0]
+        shift = mat_apply(to_channel, sub(place, place_of(depsgraph, point)[1]))
+        turn = None if axes is None else _turn(*_rotation_axes(depsgraph, point), axes)
     except ValueError:
         raise ProblemError(
             f"“{owner.name}”, or what it hangs on, is scaled to nothing: give it a scale"
@@ -120,36 +119,44 @@ def move_to(depsgraph: bpy.types.Depsgraph, point: Point, place: Vec, axes: Mat3
         _set(owner, name, channel_values(mode, turn, list(getattr(owner, name))))
 
 
-def _object_spaces(ob: bpy.types.Object) -> tuple[Mat3, Mat3, Vec]:
-    """Return the axes in world space of an object's location, of its rotation, and its scale.
+def location_axes(depsgraph: bpy.types.Depsgraph, point: Point) -> Mat3:
+    """Return the axes in world space of a target's location channel.
 
-    Whatever its parent is, Blender puts it before the object's own transform.
+    Raises:
+        ValueError: If the target is scaled to nothing.
     """
-    own = matrix3(ob.matrix_basis)
-    world = matrix3(ob.matrix_world)
-    carrying = mat_product(world, _undone(own))
-    sizes = times(vector(ob.scale), vector(ob.delta_scale))
-    turned = mat_stretched(quat_matrix(_rotation_of(ob)), sizes)
-    return carrying, mat_product(world, _undone(turned)), sizes
+    evaluated = point.object.evaluated_get(depsgraph)
+    world = matrix3(evaluated.matrix_world)
+    if point.skeleton is None:
+        # Whatever its parent is, Blender puts it before the object's own transform.
+        return mat_product(world, _undone(matrix3(evaluated.matrix_basis)))
+    bone, parent = _bone_and_parent(evaluated, point)
+    return mat_product(world, mat_product(parent, bone.rest) if bone.local_location else parent)
 
 
-def _bone_spaces(depsgraph: bpy.types.Depsgraph, point: Point) -> tuple[Mat3, Mat3, Vec]:
-    """Return the same of a bone."""
-    rig = point.skeleton
-    assert rig is not None
-    armature = point.object.evaluated_get(depsgraph)
-    posed = pose_bones(armature)[rig.names[point.bone]]
-    parent = WHOLE[0] if posed.parent is None else matrix3(posed.parent.matrix)
-    world = matrix3(armature.matrix_world)
-    bone = rig.bone(point.bone)
-    carrying = mat_product(parent, bone.rest) if bone.local_location else parent
+def _rotation_axes(depsgraph: bpy.types.Depsgraph, point: Point) -> tuple[Mat3, Vec]:
+    """Return the axes in world space of a target's rotation channel, and its scale."""
+    evaluated = point.object.evaluated_get(depsgraph)
+    world = matrix3(evaluated.matrix_world)
+    if point.skeleton is None:
+        sizes = times(vector(evaluated.scale), vector(evaluated.delta_scale))
+        turned = mat_stretched(quat_matrix(_rotation_of(evaluated)), sizes)
+        return mat_product(world, _undone(turned)), sizes
+    bone, parent = _bone_and_parent(evaluated, point)
     inherited, post_scale = inherited_axes(bone, parent)
-    sizes = times(vector(posed.scale), post_scale)
-    return mat_product(world, carrying), mat_product(world, inherited), sizes
+    posed = pose_bones(evaluated)[point.skeleton.names[point.bone]]
+    return mat_product(world, inherited), times(vector(posed.scale), post_scale)
+
+
+def _bone_and_parent(evaluated: bpy.types.Object, point: Point) -> tuple[Bone, Mat3]:
+    """Return the rest pose of a target bone, and its parent's axes in armature space."""
+    rig = cast(Skeleton, point.skeleton)
+    parent = pose_bones(evaluated)[rig.names[point.bone]].parent
+    return rig.bone(point.bone), IDENTITY if parent is None else matrix3(parent.matrix)
 
 
 def _undone(axes: Mat3) -> Mat3:
-    return inverse((axes, (0.0, 0.0, 0.0)))[0]
+    return inverse((axes, ORIGIN))[0]
 
 
 def _rotation_of(owner: Any) -> Quat:

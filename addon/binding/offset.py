@@ -52,7 +52,7 @@ def take(item: FabrikConstraint) -> None:
     try:
         depsgraph = bpy.context.evaluated_depsgraph_get()
         tip, hand = _tip(item, depsgraph)
-        target = target_frame(item, depsgraph)
+        target = _target_frame(item, depsgraph)
     finally:
         if item.enabled != is_enabled:
             item.enabled = is_enabled
@@ -106,7 +106,7 @@ def _tip(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> tuple[Vec, M
     return tip, axes
 
 
-def target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Frame:
+def _target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Frame:
     """Return where the target stands in world space, and its axes.
 
     Raises:
