@@ -34,7 +34,7 @@ from ..core.vectors import (
     turned_about,
 )
 from .access import settings
-from .chain_plan import ChainPlan
+from .chain_plan import ChainPlan, ProblemError
 from .moving import place_of
 from .placing import measured, size_of, sum_of
 from .pose import Evaluated
@@ -59,13 +59,11 @@ class FkGoal(NamedTuple):
         place: Of the target.
         axes: Upright axes that the target is to have, None if they do not matter.
         pole: Place of the pole; None if there is none, or the chain has no bend to face it.
-        is_softened: Whether softness keeps the chain from being as straight as it is.
     """
 
     place: Vec
     axes: Mat3 | None
     pole: Vec | None
-    is_softened: bool
 
 
 def fk_goal(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, start: int) -> FkGoal:
@@ -75,6 +73,9 @@ def fk_goal(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, start: int) -> FkG
         depsgraph: Which shows the chain in its FK pose.
         chain: The constraint, which has a target.
         start: The place in the chain of the first bone that no other constraint poses as well.
+
+    Raises:
+        ProblemError: If the armature is flat.
     """
     armature = chain.rig.object.evaluated_get(depsgraph)
     item = settings(armature).constraints[chain.item]
@@ -85,20 +86,25 @@ def fk_goal(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, start: int) -> FkG
     joints = [*[head for _, head in frames[start:]], tip]
     if chain.has_hand and (item.rotation_weight > 0.0 or chain.tip_bone >= 0):
         joints.pop()  # The bones before the hand reach with its head.
-    place, is_softened = tip, False
+    place = tip
     if start == 0 and len(joints) > 1:
         # What stretches makes up for softness by growing.
         softness = 0.0 if chain.stretches else min(max(item.softness, 0.0), 0.9)
-        shift, is_softened = _outwards(joints, softness)
-        place = add(tip, shift)
+        place = add(tip, _outwards(joints, softness))
     place, axes = _beside(depsgraph, chain, point_in(world, place), frame_in(world, frames[-1])[0])
     pole = None
     if chain.pole is not None and len(joints) > 2:
-        to_armature = inverse(world)
-        pole = faced_from(
-            joints, point_in(to_armature, place_of(depsgraph, chain.pole)[1]), item.pole_angle
-        )
-    return FkGoal(place, axes, None if pole is None else point_in(world, pole), is_softened)
+        now = _from_world(chain, world, place_of(depsgraph, chain.pole)[1])
+        pole = faced_from(joints, now, item.pole_angle)
+    return FkGoal(place, axes, None if pole is None else point_in(world, pole))
+
+
+def _from_world(chain: ChainPlan, world: Frame, place: Vec) -> Vec:
+    try:
+        return point_in(inverse(world), place)
+    except ValueError:
+        name = chain.rig.object.name
+        raise ProblemError(f"“{name}” is scaled to zero: give it a scale") from None
 
 
 def _tip(chain: ChainPlan, shown: Evaluated, last: Frame) -> Vec:
@@ -122,23 +128,22 @@ def _beside(
     return sub(place, mat_apply(place_of(depsgraph, chain.target)[0], chain.offset[1])), axes
 
 
-def _outwards(joints: Sequence[Vec], softness: float) -> tuple[Vec, bool]:
-    """Return by how much the target has to be farther out than the tip, and if not far enough."""
+def _outwards(joints: Sequence[Vec], softness: float) -> Vec:
+    """Return by how much the target has to be farther out than the tip."""
     root, end = joints[0], joints[-1]
     size = size_of(joints)
     way = sub(end, root)
     distance = length(way) / size if size > 0.0 else 0.0
     if distance == 0.0:
-        return ORIGIN, False
+        return ORIGIN
     is_straight = distance > 0.5 and _aside(joints, chain_axis(measured(joints))) < STRAIGHT
     wanted = 1.0 + BEYOND if is_straight else distance
-    is_softened = False
     begins = 1.0 - softness
     if distance > begins and softness > 0.0:
         left = 1.0 - (distance - begins) / softness
         far = begins - softness * log(left) if left > 0.0 and not is_straight else SOFT_MOST
-        wanted, is_softened = min(far, SOFT_MOST), far >= SOFT_MOST
-    return scaled(way, wanted / distance - 1.0), is_softened
+        wanted = min(far, SOFT_MOST)
+    return scaled(way, wanted / distance - 1.0)
 
 
 def faced_from(joints: Sequence[Vec], pole: Vec, pole_angle: float) -> Vec | None:

@@ -8,7 +8,7 @@ from rigs import add_constraint, make_chain, make_empty, tip_world, update
 
 from addon.binding import animation
 from addon.binding.keying import set_keys, set_span
-from addon.binding.muting import muting
+from addon.binding.muting import insisting, muting
 
 
 def keys(ob, path, index):
@@ -83,3 +83,18 @@ def test_a_muted_constraint_shows_the_fk_pose_though_its_switch_is_keyed():
             assert (tip(rig) - rest).length < 1e-6
         assert (tip(rig) - rest).length < 1e-6
     assert (tip(rig) - posed).length < 1e-6
+
+
+def test_a_constraint_that_is_insisted_on_shows_its_whole_pose_though_it_is_keyed_off():
+    rig = make_chain()
+    item = add_constraint(rig, "B2", make_empty(location=(1.0, 0.5, 1.5)))
+    posed = tip(rig)
+    item.influence = 0.3
+    item.keyframe_insert("influence", frame=1)
+    item.enabled = False
+    rest = tip(rig)
+    with insisting(rig, [0]):
+        assert (tip(rig) - posed).length < 1e-6
+        bpy.context.scene.frame_set(2)
+        assert (tip(rig) - posed).length < 1e-6
+    assert (tip(rig) - rest).length < 1e-6

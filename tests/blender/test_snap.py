@@ -202,7 +202,7 @@ def random_rig(seed: int) -> bpy.types.Object:
     return rig
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(24))
 def test_the_solved_pose_becomes_the_fk_pose_on_any_rig(seed: int) -> None:
     """On 400 of them the largest difference was 2e-6 of the length, the median 1e-7."""
     rig = random_rig(seed)
@@ -429,7 +429,7 @@ def test_auto_keying_keys_what_is_written(arm: bpy.types.Object) -> None:
 # IK to FK
 
 
-@pytest.mark.parametrize("seed", range(100, 120))
+@pytest.mark.parametrize("seed", range(100, 116))
 def test_the_fk_pose_becomes_the_solved_pose_on_any_rig(seed: int) -> None:
     """It is the same to the last bit: the bones keep the numbers that they were solved with."""
     rig = random_rig(seed)
@@ -731,6 +731,10 @@ def flatten(arm, target) -> None:
     target.parent.scale = (1, 1, 0)
 
 
+def collapse(arm, target) -> None:
+    arm.scale = (1, 0, 1)
+
+
 @pytest.mark.parametrize(
     ("trouble", "saying"),
     (
@@ -741,6 +745,7 @@ def flatten(arm, target) -> None:
         (share, "is the target of “Theirs” as well"),
         (spoil, "cannot work: Chain Length is 9"),
         (flatten, "is scaled to nothing"),
+        (collapse, "“Arm” is scaled to zero"),
     ),
 )
 def test_a_target_that_cannot_go_there_is_refused(arm, trouble, saying) -> None:
