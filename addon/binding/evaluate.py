@@ -25,9 +25,15 @@ MOST_REMEMBERED = 250_000
 """Bones whose solutions are remembered at most, over all chains and frames: 50 to 80 MB."""
 
 
-def evaluate(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> bool:
-    """Pose all chains that an update of a depsgraph concerns; return whether there are any."""
-    moment = _look(depsgraph, is_frame_change)
+def evaluate(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_undo: bool) -> bool:
+    """Pose all chains that an update of a depsgraph concerns; return whether there are any.
+
+    Args:
+        depsgraph: What was updated.
+        is_frame_change: Whether its animation was evaluated for it.
+        is_undo: Whether it is the update of an undo or redo.
+    """
+    moment = _look(depsgraph, is_frame_change, is_undo)
     if moment is None:
         return False
     frame = cast(bpy.types.Scene, depsgraph.scene).frame_current_final if is_frame_change else None
@@ -167,7 +173,7 @@ def forget_seen() -> None:
     _seen.clear()
 
 
-def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> Snapshot | None:
+def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_undo: bool) -> Snapshot | None:
     """Look at the armatures to solve: at those that an update concerns.
 
     Concerned is an armature that Blender evaluated, or whose list of constraints a script changed,
@@ -203,6 +209,8 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> Snapshot | N
         return None
     if is_frame_change:
         fresh = rigs
+    elif is_undo:
+        fresh = set[int]()  # All actions are new then, but their curves were not evaluated for it.
     else:
         fresh = {uid for uid in held if _has_new_animation(plan, uid, updated)}
     is_foreign = _is_foreign(depsgraph)

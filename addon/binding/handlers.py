@@ -18,9 +18,12 @@ from .evaluate import anticipate, evaluate, forget_seen
 
 _is_inside = False
 
+_is_undone = False
+"""Whether the next update is that of an undo or redo."""
+
 
 def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
-    global _is_inside
+    global _is_inside, _is_undone
     # Whatever changes what hangs on what makes Blender rebuild its relations, which always
     # updates the scene.
     has_new_relations = depsgraph.id_type_updated("SCENE")
@@ -39,7 +42,7 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         elif depsgraph.id_type_updated("ACTION"):
             fk_input.forget_animation()
         started = perf_counter() if timing.is_asked else 0.0
-        if evaluate(depsgraph, is_frame_change) and started:
+        if evaluate(depsgraph, is_frame_change, _is_undone) and started:
             timing.note(started)
         if has_new_relations and depsgraph.mode == "VIEWPORT":
             _declare_dependencies()  # Clearing an armature's animation clears our driver as well.
@@ -47,7 +50,7 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         say_once("could not pose the armatures")
         plan.discard(skeletons=True)
     finally:
-        _is_inside = False
+        _is_inside = _is_undone = False
 
 
 _said: set[str] = set()
@@ -98,7 +101,9 @@ def on_load(_path: str, _unused: object = None) -> None:
 @persistent
 def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
     """Forget references that undo or redo killed; an update follows by itself."""
+    global _is_undone
     _forget()
+    _is_undone = True
 
 
 def _forget() -> None:

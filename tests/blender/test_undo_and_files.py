@@ -7,6 +7,7 @@ from rigs import (
     activate,
     add_constraint,
     channels_bits,
+    curves,
     elsewhere,
     go,
     link,
@@ -222,6 +223,32 @@ class TestUndo:
                 update()
                 assert pose_bits(rig_and_target()[0]) == pose
         assert fk_of(rig_and_target()[0]) == fk
+
+    @pytest.mark.parametrize("edit", ("target", "key"))
+    def test_undo_keeps_the_fk_input_of_keyed_bones(self, edit):
+        make()
+        rig, target = rig_and_target()
+        for frame, turn in ((1, (0.9, 0.3, 0.1, 0)), (9, (0.7, 0.1, 0.6, 0))):
+            rig.pose.bones["B1"].rotation_quaternion = turn
+            rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=frame)
+        go(5)
+        fk, shown = fk_of(rig)[0], pose_bits(rig)
+        step("before")
+        if edit == "target":
+            target.location.x += 0.3
+        else:
+            curves(rig)[0].keyframe_points[1].co[1] = 0.2
+            curves(rig)[0].update()
+        update()
+        assert (fk_of(rig)[0] == fk) == (edit == "target")
+        step("after")
+        for _ in range(2):
+            bpy.ops.ed.undo()
+            update()
+            rig, _ = rig_and_target()
+            assert pose_bits(rig) == shown
+            assert fk_of(rig)[0] == fk
+            bpy.ops.ed.redo()
 
     def test_undo_at_another_frame(self):
         make()
