@@ -38,9 +38,12 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
             fk_input.forget_earlier()
         elif depsgraph.id_type_updated("ACTION"):
             fk_input.forget_animation()
-        started = perf_counter() if timing.is_asked else 0.0
-        if evaluate(depsgraph, is_frame_change) and started:
-            timing.note(started)
+        if timing.is_asked:
+            started = perf_counter()
+            if evaluate(depsgraph, is_frame_change):
+                timing.note(started)
+        else:
+            evaluate(depsgraph, is_frame_change)
         if has_new_relations and depsgraph.mode == "VIEWPORT":
             _declare_dependencies()  # Clearing an armature's animation clears our driver as well.
     except Exception:
