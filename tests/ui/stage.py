@@ -1,18 +1,18 @@
-"""Set the scene of one screenshot, inside a Blender with a window; see screenshots.py.
+"""Set the stage inside a Blender with a window, and tell what is on it; see window.py and agent.py.
 
-blender --factory-startup --python tests/ui/stage.py -- STEP
+Nothing here does what the animator does: that is done by real events.
 """
 
-import sys
 from collections.abc import Iterator
 from math import radians
 from pathlib import Path
 from typing import Any
 
 import bpy
+from bpy_extras.view3d_utils import location_3d_to_region_2d
+from install import install
 from mathutils import Matrix, Vector
 
-ROOT = Path(__file__).resolve().parents[2]
 SKIN = (0.55, 0.62, 0.72, 1.0)
 # Head, tail, parent, thickness.
 BONES = {
@@ -125,12 +125,16 @@ def look(sidebar: bool) -> None:
         ).to_quaternion()
 
 
-def open_tab() -> None:
-    """Show our tab of the sidebar, once that was drawn and knows its tabs."""
+def open_tab() -> bool:
+    """Show our tab of the sidebar; False until that was drawn and knows its tabs."""
     for _window, area in areas("VIEW_3D"):
-        region = next(one for one in area.regions if one.type == "UI")
+        region = region_of(area, "UI")
         if area.spaces.active.show_region_ui:
-            region.active_panel_category = "FABRIK"
+            try:
+                region.active_panel_category = "FABRIK"
+            except TypeError:
+                return False
+    return True
 
 
 def prepare(step: str) -> None:
@@ -157,29 +161,64 @@ def arrange(step: str) -> None:
     look(sidebar=step in ("panel", "pole"))
 
 
-def main() -> None:
-    """Register the extension from this folder and set the scene once the window is up."""
-    sys.path.insert(0, str(ROOT))
-    import addon
+def is_up() -> bool:
+    """Return whether the window and its editors are there."""
+    return any(region_of(area, "WINDOW").width > 1 for _window, area in areas("VIEW_3D"))
 
+
+def set_up(package: str) -> None:
+    """Install the extension from its zip, and have nothing come and go by itself."""
+    install(Path(package))
     preferences = bpy.context.preferences
     preferences.view.show_splash = False
     preferences.view.ui_scale = 1.3
     preferences.view.show_tooltips = False
     preferences.view.smooth_view = 0
-    addon.register()
-    step = sys.argv[sys.argv.index("--") + 1]
-
-    # Each of these needs what the one before has drawn.
-    actions = [lambda: prepare(step), lambda: arrange(step), open_tab]
-
-    def act() -> float | None:
-        window = bpy.context.window_manager.windows[0]
-        with bpy.context.temp_override(window=window):
-            actions.pop(0)()
-        return 1.5 if actions else None
-
-    bpy.app.timers.register(act, first_interval=1.0)
 
 
-main()
+def empty() -> None:
+    """Start a new file, as Blender's factory has it."""
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+
+
+def region_of(area: Any, kind: str) -> Any:
+    return next(region for region in area.regions if region.type == kind)
+
+
+def box(kind: str = "WINDOW") -> list[int]:
+    """Return the part of the screen (see window.py) that a region of the 3D view fills."""
+    window, area = next(areas("VIEW_3D"))
+    region = region_of(area, kind)
+    return [region.x, window.height - region.y - region.height, region.width, region.height]
+
+
+def seen(location: Any) -> list[float]:
+    """Return where on the screen a place of the world is seen in the 3D view."""
+    window, area = next(areas("VIEW_3D"))
+    region = region_of(area, "WINDOW")
+    x, y = location_3d_to_region_2d(region, area.spaces.active.region_3d, Vector(location))
+    return [region.x + x, window.height - 1 - region.y - y]
+
+
+def sidebar() -> list[list[int]]:
+    """Return places of the sidebar with all its buttons among them, those at the right first."""
+    unit = round(20 * bpy.context.preferences.system.ui_scale)
+    left, top, width, height = box("UI")
+    return [
+        [left + across, top + down]
+        for across in range(width - 2 * unit, unit, -3 * unit)
+        for down in range(unit // 2, height, unit // 2)
+    ]
+
+
+def hovered() -> str:
+    """Return the command of the sidebar's button under the mouse, an empty text if there is none.
+
+    This asks Blender for what Ctrl+C over a button gives.
+    """
+    window, area = next(areas("VIEW_3D"))
+    with bpy.context.temp_override(window=window, area=area, region=region_of(area, "UI")):
+        if not bpy.ops.ui.copy_python_command_button.poll():
+            return ""
+        bpy.ops.ui.copy_python_command_button()
+    return bpy.context.window_manager.clipboard
