@@ -178,7 +178,70 @@ def set_up(package: str) -> None:
 
 def empty() -> None:
     """Start a new file, as Blender's factory has it."""
+    watch()
     bpy.ops.wm.read_homefile(use_factory_startup=True)
+
+
+def remember(message: str) -> None:
+    """Make a step of what was set up, so that Undo goes back to it and not beyond."""
+    bpy.ops.ed.undo_push(message=message)
+
+
+def take(name: str) -> None:
+    """Select an object alone, in Object Mode."""
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.ops.object.select_all(action="DESELECT")
+    bpy.data.objects[name].select_set(True)
+    bpy.context.view_layer.objects.active = bpy.data.objects[name]
+
+
+def travel(name: str) -> None:
+    """Key an object to go in a curve about where it is, from frame 1 to 40, again and again."""
+    ob = bpy.data.objects[name]
+    place = ob.location.copy()
+    steps = {1: (0, 0, 0), 14: (0.1, 0, -0.3), 27: (-0.1, 0.1, 0), 40: (0, 0, 0)}
+    for frame, step in steps.items():
+        ob.location = place + Vector(step)
+        ob.keyframe_insert("location", frame=frame)
+    bpy.context.scene.frame_end = 40
+    bpy.context.scene.frame_set(1)
+
+
+def tip_off(rig: str, bone: str, target: str) -> float:
+    """Return how far a bone's tail is from an object, as they were evaluated last."""
+    depsgraph = bpy.context.view_layer.depsgraph
+    armature: Any = bpy.data.objects[rig].evaluated_get(depsgraph)
+    place = bpy.data.objects[target].evaluated_get(depsgraph).matrix_world.translation
+    return (armature.matrix_world @ armature.pose.bones[bone].tail - place).length
+
+
+def pose(rig: str) -> list[list[float]]:
+    """Return the matrices of all bones, as they were evaluated last."""
+    armature: Any = bpy.data.objects[rig].evaluated_get(bpy.context.view_layer.depsgraph)
+    return [[x for row in bone.matrix for x in row] for bone in armature.pose.bones]
+
+
+watched: dict[int, float] = {}
+_watching: list[Any] = []
+
+
+def watch(*names: str) -> None:
+    """Note at each frame that is drawn what `tip_off` is; without names, stop it."""
+    while _watching:
+        bpy.types.SpaceView3D.draw_handler_remove(_watching.pop(), "WINDOW")
+    watched.clear()
+
+    def note() -> None:
+        watched[bpy.context.scene.frame_current] = tip_off(*names)
+
+    if names:
+        _watching.append(bpy.types.SpaceView3D.draw_handler_add(note, (), "WINDOW", "POST_PIXEL"))
+
+
+def modal() -> str:
+    """Return the operator that has the mouse now, an empty text if none has."""
+    running = bpy.context.window_manager.windows[0].modal_operators
+    return running[0].bl_idname if running else ""
 
 
 def region_of(area: Any, kind: str) -> Any:
@@ -186,10 +249,16 @@ def region_of(area: Any, kind: str) -> Any:
 
 
 def box(kind: str = "WINDOW") -> list[int]:
-    """Return the part of the screen (see window.py) that a region of the 3D view fills."""
+    """Return the part of the screen (see window.py) that a region of the 3D view fills.
+
+    The sidebar lies over the view, and is no part of it here.
+    """
     window, area = next(areas("VIEW_3D"))
     region = region_of(area, kind)
-    return [region.x, window.height - region.y - region.height, region.width, region.height]
+    width = region.width
+    if kind == "WINDOW" and area.spaces.active.show_region_ui:
+        width -= region_of(area, "UI").width
+    return [region.x, window.height - region.y - region.height, width, region.height]
 
 
 def seen(location: Any) -> list[float]:

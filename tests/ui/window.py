@@ -33,6 +33,8 @@ Place = Sequence[float]
 Box = Sequence[float]
 """A part of the screen: left, top, width and height in pixels."""
 
+SCREEN = (0, 0, WIDTH, HEIGHT)
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -40,7 +42,7 @@ class Picture:
 
     pixels: bytes
 
-    def differing(self, other: Picture, box: Box = (0, 0, WIDTH, HEIGHT)) -> int:
+    def differing(self, other: Picture, box: Box = SCREEN) -> int:
         """Return how many pixels of a part of the screen differ from those of another picture."""
         left, top, width, height = map(int, box)
         count = 0
@@ -59,6 +61,11 @@ class Window:
         """Know where it is: its X display, the root folder that it runs in, and its process."""
         self._inside = ["chroot", root, "env", f"DISPLAY={display}"]
         self._process = Path("/proc", pid, "exe")
+        self.mouse: Place = (0, 0)
+
+    def is_running(self) -> bool:
+        """Return whether Blender is still there."""
+        return os.path.lexists(self._process)
 
     def ask(self, text: str) -> Any:
         """Run Python in Blender and return the value of its last line, as JSON can hold it."""
@@ -68,7 +75,7 @@ class Window:
         unfinished.rename(FOLDER / "question.py")
         end = time.monotonic() + 2 * PATIENCE
         while not answer.exists():
-            assert os.path.lexists(self._process), f"Blender has ended; asked was: {text}"
+            assert self.is_running(), f"Blender has ended; asked was: {text}"
             assert time.monotonic() < end, f"Blender does not answer; asked was: {text}"
             time.sleep(0.01)
         told = json.loads(answer.read_text(encoding="utf-8"))
@@ -86,11 +93,13 @@ class Window:
 
     def move(self, place: Place) -> None:
         """Move the mouse."""
+        self.mouse = place
         self._xdotool("mousemove", *(str(round(x)) for x in place))
 
-    def click(self, place: Place) -> None:
-        """Move the mouse and press its left button."""
-        self.move(place)
+    def click(self, place: Place | None = None) -> None:
+        """Press the left button, at a place or where the mouse is."""
+        if place is not None:
+            self.move(place)
         self._xdotool("click", "1")
 
     def drag(self, *places: Place) -> None:
@@ -105,19 +114,35 @@ class Window:
         """Press a key, such as ``g`` or ``ctrl+z``, where the mouse is."""
         self._xdotool("key", name)
 
-    def find(self, button: str, near: str = "sidebar()") -> list[int]:
-        """Return where the button of an operator is, by moving the mouse over it.
+    def choose(self, menu: Place, command: str) -> None:
+        """Open a menu with a click and choose what is in it, by its name, as typing there does."""
+        before = self.picture()
+        self.click(menu)
+        opened = self.drawn(before, SCREEN, 10_000)
+        self.key("space")
+        self.drawn(opened, SCREEN, 10_000)
+        self.type(command)
+        self.settled()
+        self.key("Return")
+
+    def type(self, text: str) -> None:
+        """Type a text."""
+        self._xdotool("type", "--delay", "40", text)
+
+    def find(self, button: str) -> list[int]:
+        """Return where the button of an operator is in the sidebar, by moving the mouse over it.
 
         Args:
-            button: The operator and what else its command starts with, as
+            button: The operator and what else its command starts with, such as
                 ``fabrik.constraint_move(direction='UP'``.
-            near: Python for the places to try.
         """
-        for place in self.ask(near):
-            self.move(place)
-            time.sleep(0.1)
-            if self.ask("hovered()").startswith(f"bpy.ops.{button}"):
-                return place
+        places = self.ask("sidebar()")
+        for patience in (0.1, 0.5):
+            for place in places:
+                self.move(place)
+                time.sleep(patience)
+                if self.ask("hovered()").startswith(f"bpy.ops.{button}"):
+                    return place
         raise AssertionError(f"there is no button for {button}")
 
     def picture(self) -> Picture:
