@@ -23,13 +23,13 @@ def blender() -> Iterator[Window]:
 
 @pytest.fixture
 def window(blender: Window, request: pytest.FixtureRequest) -> Iterator[Window]:
-    """The window with the figure and its target in a new file; its last picture is kept."""
+    """The window with a new file; the last picture that a test took of it is kept."""
     blender.ask("empty()")
     blender.until("is_up()")
     yield blender
-    if blender.is_running():
+    if blender.is_running() and blender.last is not None:
         blender.key("Escape")
-        blender.save(blender.picture(), FOLDER / f"{request.node.name}.png")
+        blender.save(blender.last, FOLDER / f"{request.node.name}.png")
 
 
 @pytest.hookimpl(wrapper=True)

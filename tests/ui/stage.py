@@ -4,7 +4,7 @@ Nothing here does what the animator does: that is done by real events.
 """
 
 from collections.abc import Iterator
-from math import radians
+from math import hypot, radians
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import bpy
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from install import install
 from mathutils import Matrix, Vector
+from rigs import curves, evaluated, go, link, tip_error
 
 SKIN = (0.55, 0.62, 0.72, 1.0)
 # Head, tail, parent, thickness.
@@ -61,12 +62,6 @@ def clothe(rig: Any, bone: str, head: Vector, tail: Vector, thickness: float) ->
     rest = rig.data.bones[bone]
     carried = rest.matrix_local @ Matrix.Translation((0.0, rest.length, 0.0))
     body.matrix_parent_inverse = carried.inverted()
-
-
-def link(ob: bpy.types.Object) -> bpy.types.Object:
-    """Put an object into the scene."""
-    bpy.context.scene.collection.objects.link(ob)
-    return ob
 
 
 def make_target() -> bpy.types.Object:
@@ -209,16 +204,35 @@ def travel(name: str) -> None:
 
 def tip_off(rig: str, bone: str, target: str) -> float:
     """Return how far a bone's tail is from an object, as they were evaluated last."""
-    depsgraph = bpy.context.view_layer.depsgraph
-    armature: Any = bpy.data.objects[rig].evaluated_get(depsgraph)
-    place = bpy.data.objects[target].evaluated_get(depsgraph).matrix_world.translation
-    return (armature.matrix_world @ armature.pose.bones[bone].tail - place).length
+    return tip_error(bpy.data.objects[rig], bone, bpy.data.objects[target])
 
 
-def pose(rig: str) -> list[list[float]]:
+def middle(rig: str, bone: str) -> Vector:
+    """Return where the middle of a bone is in the world, as it was evaluated last."""
+    armature: Any = evaluated(bpy.data.objects[rig])
+    posed = armature.pose.bones[bone]
+    return armature.matrix_world @ ((posed.head + posed.tail) / 2)
+
+
+def pose(rig: str) -> list[float]:
     """Return the matrices of all bones, as they were evaluated last."""
-    armature: Any = bpy.data.objects[rig].evaluated_get(bpy.context.view_layer.depsgraph)
-    return [[x for row in bone.matrix for x in row] for bone in armature.pose.bones]
+    bones: Any = evaluated(bpy.data.objects[rig]).pose.bones
+    return [x for bone in bones for row in bone.matrix for x in row]
+
+
+def played(rig: str, frames: tuple[int, ...]) -> list[float]:
+    """Return the matrices of all bones at some frames."""
+    numbers: list[float] = []
+    for frame in (*frames, bpy.context.scene.frame_current):
+        go(frame)
+        numbers += pose(rig)
+    return numbers
+
+
+def keyed_bones(rig: str) -> list[str]:
+    """Return the bones that the armature's action has keys for."""
+    paths = [curve.data_path.split('"') for curve in curves(bpy.data.objects[rig])]
+    return sorted({path[1] for path in paths if path[0] == "pose.bones["})
 
 
 watched: dict[int, float] = {}
@@ -236,6 +250,11 @@ def watch(*names: str) -> None:
 
     if names:
         _watching.append(bpy.types.SpaceView3D.draw_handler_add(note, (), "WINDOW", "POST_PIXEL"))
+
+
+def has(operator: str) -> bool:
+    """Return whether the extension has an operator."""
+    return hasattr(bpy.types, f"FABRIK_OT_{operator}")
 
 
 def modal() -> str:
@@ -269,25 +288,43 @@ def seen(location: Any) -> list[float]:
     return [region.x + x, window.height - 1 - region.y - y]
 
 
-def sidebar() -> list[list[int]]:
-    """Return places of the sidebar with all its buttons among them, those at the right first."""
-    unit = round(20 * bpy.context.preferences.system.ui_scale)
-    left, top, width, height = box("UI")
-    return [
-        [left + across, top + down]
-        for across in range(width - 2 * unit, unit, -3 * unit)
-        for down in range(unit // 2, height, unit // 2)
-    ]
+def grid(kind: str) -> list[list[int]]:
+    """Return places of a region of the 3D view with all its buttons among them.
+
+    Those near the upper right corner come first: there are the buttons of lists and titles.
+    """
+    step = round(14 * bpy.context.preferences.system.ui_scale)  # A button is 20 high or more.
+    left, top, width, height = box(kind)
+    across = range(step // 2, width - step, step)  # A region's edge is there to be dragged.
+    places = [(x, y) for x in across for y in range(step // 2, height, step)]
+    places.sort(key=lambda place: hypot(width - place[0], place[1]))
+    return [[left + x, top + y] for x, y in places]
 
 
-def hovered() -> str:
-    """Return the command of the sidebar's button under the mouse, an empty text if there is none.
+def hovered(kind: str) -> str:
+    """Return what the button under the mouse calls or sets, an empty text if there is none.
 
-    This asks Blender for what Ctrl+C over a button gives.
+    This asks Blender for what Ctrl+C and Ctrl+Shift+Alt+C over a button give, in a region of the
+    3D view.
     """
     window, area = next(areas("VIEW_3D"))
-    with bpy.context.temp_override(window=window, area=area, region=region_of(area, "UI")):
-        if not bpy.ops.ui.copy_python_command_button.poll():
+    with bpy.context.temp_override(window=window, area=area, region=region_of(area, kind)):
+        if bpy.ops.ui.copy_python_command_button.poll():
+            bpy.ops.ui.copy_python_command_button()
+        elif bpy.ops.ui.copy_data_path_button.poll():
+            bpy.ops.ui.copy_data_path_button(full_path=True)
+        else:
             return ""
-        bpy.ops.ui.copy_python_command_button()
     return bpy.context.window_manager.clipboard
+
+
+def show_tools() -> None:
+    """Show the toolbar."""
+    window, area = next(areas("VIEW_3D"))
+    with bpy.context.temp_override(window=window, area=area):
+        area.spaces.active.show_region_toolbar = True
+
+
+def tool() -> str:
+    """Return the tool that the 3D view has in its present mode."""
+    return bpy.context.workspace.tools.from_space_view3d_mode(bpy.context.mode).idname

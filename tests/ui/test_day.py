@@ -5,6 +5,7 @@ agent for the state. Pictures are looked at for pixels that changed, not for how
 in build/ui are for people.
 """
 
+import pytest
 from window import Window
 
 NEAR = 1e-3
@@ -38,12 +39,10 @@ def take_target(window: Window) -> None:
 
 def grab(window: Window, across: float, down: float) -> None:
     """Press G with the mouse on the target, and move the mouse."""
-    x, y = window.ask(f"seen({TARGET})")
-    window.move((x, y))
+    window.move(window.ask(f"seen({TARGET})"))
     window.key("g")
     window.until("modal() == 'TRANSFORM_OT_translate'")
-    for share in (0.5, 1.0):
-        window.move((x + share * across, y + share * down))
+    window.slide(across, down)
 
 
 class TestAdding:
@@ -132,7 +131,7 @@ class TestPlaying:
 
         window.key("space")
         window.until(IS_PLAYING)
-        window.until("len(watched) >= 12")
+        window.until("len(watched) >= 8")
         window.drawn(before, window.ask("box()"), CHANGED)
         window.key("space")
 
@@ -141,3 +140,108 @@ class TestPlaying:
         frame = window.ask(FRAME)
         window.settled()
         assert window.ask(FRAME) == frame
+
+
+class TestTheDragTool:
+    @pytest.fixture(autouse=True)
+    def is_there(self, window):
+        if not window.ask("has('drag')"):
+            pytest.skip("the extension has no operator fabrik.drag yet")
+
+    def take_tool(self, window, what):
+        """Choose the tool in the toolbar, and lay the mouse on a bone."""
+        have(window, what, sidebar=False)
+        window.ask("show_tools(); remember('stage')")
+        window.click(window.find("fabrik.drag", "TOOLS"))
+        window.until("tool() == 'fabrik.drag'")
+        window.move(window.ask("seen(middle('Figure', 'Forearm'))"))
+
+    def test_target_follows_the_bone_that_is_pressed(self, window):
+        self.take_tool(window, "constraint")
+        before, start = window.settled(), window.ask(TARGET)
+
+        window.press()
+        window.slide(-60, 80)
+        window.until(f"{TARGET} != {start} and {TIP} < {NEAR}")
+        assert window.ask("modal()") == "FABRIK_OT_drag"
+        window.drawn(before, window.ask("box()"), CHANGED)
+        window.release()
+
+        window.until("modal() == ''")
+        assert window.ask(TARGET) != start
+        assert window.ask(TIP) < NEAR
+        window.key("ctrl+z")
+        window.until(f"{TARGET} == {start}")
+
+    def test_escape_gives_back_what_was(self, window):
+        self.take_tool(window, "constraint")
+        start, pose = window.ask(TARGET), window.ask("pose('Figure')")
+
+        window.press()
+        window.slide(40, 60)
+        window.until(f"{TARGET} != {start}")
+        window.key("Escape")
+        window.release()
+
+        window.until("modal() == ''")
+        window.until(f"{TARGET} == {start} and pose('Figure') == {pose}")
+
+    def test_chain_without_a_constraint_is_left_in_an_fk_pose(self, window):
+        self.take_tool(window, "target")
+        objects, pose = window.ask("len(bpy.data.objects)"), window.ask("pose('Figure')")
+
+        window.press()
+        window.slide(-60, -80)
+        window.until(f"pose('Figure') != {pose}")
+        window.settled()
+        window.release()
+
+        window.until("modal() == ''")
+        posed = window.ask("pose('Figure')")
+        assert posed != pose
+        assert window.ask(f"({COUNT}, len(bpy.data.objects))") == [0, objects]
+        window.key("ctrl+z")
+        window.until(f"pose('Figure') == {pose}")
+
+
+class TestBaking:
+    @pytest.fixture(autouse=True)
+    def is_there(self, window):
+        if not window.ask("has('bake')"):
+            pytest.skip("the extension has no operator fabrik.bake yet")
+
+    def test_the_menu_bakes_what_was_played(self, window):
+        have(window, "constraint", sidebar=False)
+        window.ask("travel('Target'); remember('stage')")
+        live = window.ask("played('Figure', (1, 7, 20, 40))")
+        assert window.ask("keyed_bones('Figure')") == []
+
+        window.choose(POSE_MENU, "Bake FABRIK IK")
+        window.settled()
+        window.key("Return")
+
+        window.until("keyed_bones('Figure') == ['Forearm', 'Upper Arm'] and modal() == ''")
+        baked = window.ask("played('Figure', (1, 7, 20, 40))")
+        assert max(abs(a - b) for a, b in zip(live, baked, strict=True)) < NEAR
+        assert not window.ask(f"{ITEM}.enabled")
+        window.settled()
+        window.key("ctrl+z")
+        window.until("not keyed_bones('Figure')")
+
+
+class TestTheOverlay:
+    def test_its_button_draws_it_and_takes_it_away(self, window):
+        have(window, "constraint")
+        if not window.ask("hasattr(bpy.context.scene, 'fabrik')"):
+            pytest.skip("the extension has no overlay yet")
+        button = window.find("fabrik.show_overlay")
+        shown = window.settled()
+        assert window.ask("bpy.context.scene.fabrik.show_overlay")
+
+        window.click(button)
+        window.until("not bpy.context.scene.fabrik.show_overlay")
+        hidden = window.drawn(shown, window.ask("box()"), 500)
+
+        window.click(button)
+        window.until("bpy.context.scene.fabrik.show_overlay")
+        window.drawn(hidden, window.ask("box()"), 500)

@@ -62,6 +62,8 @@ class Window:
         self._inside = ["chroot", root, "env", f"DISPLAY={display}"]
         self._process = Path("/proc", pid, "exe")
         self.mouse: Place = (0, 0)
+        self.last: Picture | None = None
+        self._found: dict[tuple[str, str], Place] = {}
 
     def is_running(self) -> bool:
         """Return whether Blender is still there."""
@@ -102,13 +104,20 @@ class Window:
             self.move(place)
         self._xdotool("click", "1")
 
-    def drag(self, *places: Place) -> None:
-        """Press the left button at the first place and let it go at the last."""
-        self.move(places[0])
+    def press(self) -> None:
+        """Press the left button and hold it."""
         self._xdotool("mousedown", "1")
-        for place in places[1:]:
-            self.move(place)
+
+    def release(self) -> None:
+        """Let the left button go."""
         self._xdotool("mouseup", "1")
+
+    def slide(self, across: float, down: float) -> None:
+        """Move the mouse from where it is, in steps, as a hand does."""
+        x, y = self.mouse
+        for share in (0.1, 0.4, 0.7, 1.0):
+            self.move((x + share * across, y + share * down))
+            time.sleep(0.05)
 
     def key(self, name: str) -> None:
         """Press a key, such as ``g`` or ``ctrl+z``, where the mouse is."""
@@ -122,32 +131,40 @@ class Window:
         self.key("space")
         self.drawn(opened, SCREEN, 10_000)
         self.type(command)
-        self.settled()
+        typed = self.settled()
         self.key("Return")
+        self.drawn(typed, SCREEN, 10_000)
 
     def type(self, text: str) -> None:
         """Type a text."""
         self._xdotool("type", "--delay", "40", text)
 
-    def find(self, button: str) -> list[int]:
-        """Return where the button of an operator is in the sidebar, by moving the mouse over it.
+    def find(self, button: str, region: str = "UI") -> Place:
+        """Return where a button of the 3D view is, by moving the mouse over the region.
+
+        Where it was found before is where it is looked for first.
 
         Args:
-            button: The operator and what else its command starts with, such as
-                ``fabrik.constraint_move(direction='UP'``.
+            button: Part of the command that it calls, such as ``fabrik.pole_add``, or of the path
+                of what it sets.
+            region: The sidebar, or ``TOOLS`` for the toolbar.
         """
-        places = self.ask("sidebar()")
-        for patience in (0.1, 0.5):
+        places = self.ask(f"grid({region!r})")
+        if (button, region) in self._found:
+            places.insert(0, self._found[button, region])
+        for patience in (0.08, 0.5):
             for place in places:
                 self.move(place)
-                time.sleep(patience)
-                if self.ask("hovered()").startswith(f"bpy.ops.{button}"):
+                time.sleep(patience)  # Nothing tells that Blender found no button there.
+                if button in self.ask(f"hovered({region!r})"):
+                    self._found[button, region] = place
                     return place
-        raise AssertionError(f"there is no button for {button}")
+        raise AssertionError(f"there is no button with {button}")
 
     def picture(self) -> Picture:
         """Return what the screen shows."""
-        return Picture(self.program("import", "-window", "root", "-depth", "8", "rgb:-"))
+        self.last = Picture(self.program("import", "-window", "root", "-depth", "8", "rgb:-"))
+        return self.last
 
     def settled(self) -> Picture:
         """Return what the screen shows once that changes no more."""
