@@ -55,6 +55,10 @@ test-install: package  ## install the built zip in BLENDER=… and use it
 	rm -rf build/user && mkdir -p build/user
 	BLENDER_USER_RESOURCES="$(CURDIR)/build/user" $(real) tests/install.py -- dist/*.zip
 
+.PHONY: test-ui
+test-ui: package  ## drive the built zip in a real window on a virtual screen, with mouse and keys
+	$(call env,core) -m pytest tests/ui $(PYTEST)
+
 .PHONY: wheels
 wheels:  ## compile the solver for the Pythons of Blender that this machine can build for
 	$(call env,core) tools/wheel.py
@@ -66,6 +70,10 @@ package: wheels  ## build and validate dist/fabrik_ik-….zip
 .PHONY: samples
 samples:  ## build the sample .blend files, with the oldest Blender, so that all can open them
 	$(call env,bpy-4.2) samples/build.py
+
+.PHONY: pictures
+pictures: package  ## make the README's pictures of the quick start, in a real window
+	$(call env,core) tests/ui/screenshots.py dist/*.zip
 
 .PHONY: lint
 lint:  ## check style and format

@@ -191,6 +191,27 @@ def has_driver(ob: bpy.types.Object, bone: bpy.types.PoseBone, channel: str) -> 
     return any(curve is not None and not curve.mute for curve in found)
 
 
+def revive_drivers() -> None:
+    """Let drivers work again that set or read something of ours.
+
+    Without the extension Blender finds nothing there, gives them up as invalid, and tries them
+    again only when a file is loaded.
+    """
+    for block in bpy.data.user_map():
+        data = getattr(block, "animation_data", None)
+        given_up = [c for c in data.drivers if not c.driver.is_valid] if data else ()
+        for curve in filter(_concerns_us, given_up):
+            # Setting anything of it makes Blender look anew for what it sets and depends on.
+            curve.driver.type = curve.driver.type
+            block.update_tag()
+
+
+def _concerns_us(driver: Any) -> bool:
+    """Return whether a driver sets or reads something that the extension registers."""
+    targets = [target for variable in driver.driver.variables for target in variable.targets]
+    return any("fabrik" in path for path in (driver.data_path, *(t.data_path for t in targets)))
+
+
 def signature(ob: bpy.types.Object) -> tuple[object, ...]:
     """Return a cheap value that differs when other channels of the object are animated."""
     data = ob.animation_data

@@ -13,7 +13,7 @@ from time import perf_counter
 import bpy
 from bpy.app.handlers import persistent
 
-from . import dependencies, fk_input, plan, timing
+from . import animation, dependencies, fk_input, plan, timing
 from .evaluate import anticipate, evaluate, forget_seen
 
 _is_inside = False
@@ -126,6 +126,12 @@ def refresh() -> None:
         layer.update()
 
 
+def take_up() -> None:
+    """Go on with a file that was opened without the extension."""
+    animation.revive_drivers()
+    refresh()
+
+
 def _declare_dependencies() -> None:
     for rig in plan.current().rigs.values():
         if rig.object.library is None:
@@ -151,13 +157,13 @@ def register() -> None:
     for name, handler in HANDLERS:
         getattr(bpy.app.handlers, name).append(handler)
     if not bpy.app.background:
-        bpy.app.timers.register(refresh, first_interval=0.0)
+        bpy.app.timers.register(take_up, first_interval=0.0)
 
 
 def unregister() -> None:
     """Take the handlers away and keep nothing of the file."""
-    if bpy.app.timers.is_registered(refresh):
-        bpy.app.timers.unregister(refresh)
+    if bpy.app.timers.is_registered(take_up):
+        bpy.app.timers.unregister(take_up)
     for name, handler in reversed(HANDLERS):
         getattr(bpy.app.handlers, name).remove(handler)
     _forget()

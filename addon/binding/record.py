@@ -13,7 +13,7 @@ from binascii import Error, a2b_base64, b2a_base64
 
 import bpy
 
-from .access import pose_bones, settings
+from .access import pose_bones, set_of_all, settings
 from .rotation import KINDS, integers
 
 NO_INPUT = -100
@@ -92,4 +92,4 @@ class Record:
         places = array("i", [NO_PLACE if m == NO_INPUT else i for i, m in enumerate(turned)])
         if places != self._places:
             self._places = places
-            pose_bones(self.armature).foreach_set("fabrik_place", places)
+            set_of_all(self.armature, "fabrik_place", places)

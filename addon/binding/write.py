@@ -6,7 +6,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 from . import animation
-from .access import settings
+from .access import set_of_all, settings
 from .chain_plan import Report
 from .fk_input import FkInput, Group
 from .pose import Pose
@@ -45,7 +45,7 @@ def write_channels(pose: Pose, fk_input: FkInput) -> bool:
         buffer = _patched(present, group, results)
         group.left = taken(buffer, group.runs, group.size)
         if taken(present, group.runs, group.size) != group.left:
-            fk_input.bones.foreach_set(group.channel, buffer)
+            set_of_all(pose.rig.object, group.channel, buffer)
             fk_input.original.buffers[group.channel] = buffer
             has_changed = True
     return has_changed

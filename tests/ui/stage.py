@@ -1,18 +1,19 @@
-"""Set the scene of one screenshot, inside a Blender with a window; see screenshots.py.
+"""Set the stage inside a Blender with a window, and tell what is on it; see window.py and agent.py.
 
-blender --factory-startup --python tests/ui/stage.py -- STEP
+Nothing here does what the animator does: that is done by real events.
 """
 
-import sys
 from collections.abc import Iterator
-from math import radians
+from math import hypot, radians
 from pathlib import Path
 from typing import Any
 
 import bpy
+from bpy_extras.view3d_utils import location_3d_to_region_2d
+from install import install
 from mathutils import Matrix, Vector
+from rigs import curves, evaluated, go, link, tip_error
 
-ROOT = Path(__file__).resolve().parents[2]
 SKIN = (0.55, 0.62, 0.72, 1.0)
 # Head, tail, parent, thickness.
 BONES = {
@@ -61,12 +62,6 @@ def clothe(rig: Any, bone: str, head: Vector, tail: Vector, thickness: float) ->
     rest = rig.data.bones[bone]
     carried = rest.matrix_local @ Matrix.Translation((0.0, rest.length, 0.0))
     body.matrix_parent_inverse = carried.inverted()
-
-
-def link(ob: bpy.types.Object) -> bpy.types.Object:
-    """Put an object into the scene."""
-    bpy.context.scene.collection.objects.link(ob)
-    return ob
 
 
 def make_target() -> bpy.types.Object:
@@ -125,12 +120,16 @@ def look(sidebar: bool) -> None:
         ).to_quaternion()
 
 
-def open_tab() -> None:
-    """Show our tab of the sidebar, once that was drawn and knows its tabs."""
+def open_tab() -> bool:
+    """Show our tab of the sidebar; False until that was drawn and knows its tabs."""
     for _window, area in areas("VIEW_3D"):
-        region = next(one for one in area.regions if one.type == "UI")
+        region = region_of(area, "UI")
         if area.spaces.active.show_region_ui:
-            region.active_panel_category = "FABRIK"
+            try:
+                region.active_panel_category = "FABRIK"
+            except TypeError:
+                return False
+    return True
 
 
 def prepare(step: str) -> None:
@@ -173,29 +172,175 @@ def arrange(step: str) -> None:
     look(sidebar=step in ("panel", "pole"))
 
 
-def main() -> None:
-    """Register the extension from this folder and set the scene once the window is up."""
-    sys.path.insert(0, str(ROOT))
-    import addon
+def is_up() -> bool:
+    """Return whether the window and its editors are there."""
+    return any(region_of(area, "WINDOW").width > 1 for _window, area in areas("VIEW_3D"))
 
+
+def set_up(package: str) -> None:
+    """Install the extension from its zip, and have nothing come and go by itself."""
+    install(Path(package))
     preferences = bpy.context.preferences
     preferences.view.show_splash = False
     preferences.view.ui_scale = 1.3
     preferences.view.show_tooltips = False
     preferences.view.smooth_view = 0
-    addon.register()
-    step = sys.argv[sys.argv.index("--") + 1]
-
-    # Each of these needs what the one before has drawn.
-    actions = [lambda: prepare(step), lambda: arrange(step), open_tab]
-
-    def act() -> float | None:
-        window = bpy.context.window_manager.windows[0]
-        with bpy.context.temp_override(window=window):
-            actions.pop(0)()
-        return 1.5 if actions else None
-
-    bpy.app.timers.register(act, first_interval=1.0)
 
 
-main()
+def empty() -> None:
+    """Start a new file, as Blender's factory has it."""
+    watch()
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+
+
+def remember(message: str) -> None:
+    """Make a step of what was set up, so that Undo goes back to it and not beyond."""
+    bpy.ops.ed.undo_push(message=message)
+
+
+def take(name: str) -> None:
+    """Select an object alone, in Object Mode."""
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.ops.object.select_all(action="DESELECT")
+    bpy.data.objects[name].select_set(True)
+    bpy.context.view_layer.objects.active = bpy.data.objects[name]
+
+
+def travel(name: str) -> None:
+    """Key an object to go in a curve about where it is, from frame 1 to 40, again and again."""
+    ob = bpy.data.objects[name]
+    place = ob.location.copy()
+    steps = {1: (0, 0, 0), 14: (0.1, 0, -0.3), 27: (-0.1, 0.1, 0), 40: (0, 0, 0)}
+    for frame, step in steps.items():
+        ob.location = place + Vector(step)
+        ob.keyframe_insert("location", frame=frame)
+    bpy.context.scene.frame_end = 40
+    bpy.context.scene.frame_set(1)
+
+
+def tip_off(rig: str, bone: str, target: str) -> float:
+    """Return how far a bone's tail is from an object, as they were evaluated last."""
+    return tip_error(bpy.data.objects[rig], bone, bpy.data.objects[target])
+
+
+def middle(rig: str, bone: str) -> Vector:
+    """Return where the middle of a bone is in the world, as it was evaluated last."""
+    armature: Any = evaluated(bpy.data.objects[rig])
+    posed = armature.pose.bones[bone]
+    return armature.matrix_world @ ((posed.head + posed.tail) / 2)
+
+
+def pose(rig: str) -> list[float]:
+    """Return the matrices of all bones, as they were evaluated last."""
+    bones: Any = evaluated(bpy.data.objects[rig]).pose.bones
+    return [x for bone in bones for row in bone.matrix for x in row]
+
+
+def played(rig: str, frames: tuple[int, ...]) -> list[float]:
+    """Return the matrices of all bones at some frames."""
+    numbers: list[float] = []
+    for frame in (*frames, bpy.context.scene.frame_current):
+        go(frame)
+        numbers += pose(rig)
+    return numbers
+
+
+def keyed_bones(rig: str) -> list[str]:
+    """Return the bones that the armature's action has keys for."""
+    paths = [curve.data_path.split('"') for curve in curves(bpy.data.objects[rig])]
+    return sorted({path[1] for path in paths if path[0] == "pose.bones["})
+
+
+watched: dict[int, float] = {}
+_watching: list[Any] = []
+
+
+def watch(*names: str) -> None:
+    """Note at each frame that is drawn what `tip_off` is; without names, stop it."""
+    while _watching:
+        bpy.types.SpaceView3D.draw_handler_remove(_watching.pop(), "WINDOW")
+    watched.clear()
+
+    def note() -> None:
+        watched[bpy.context.scene.frame_current] = tip_off(*names)
+
+    if names:
+        _watching.append(bpy.types.SpaceView3D.draw_handler_add(note, (), "WINDOW", "POST_PIXEL"))
+
+
+def has(operator: str) -> bool:
+    """Return whether the extension has an operator."""
+    return hasattr(bpy.types, f"FABRIK_OT_{operator}")
+
+
+def modal() -> str:
+    """Return the operator that has the mouse now, an empty text if none has."""
+    running = bpy.context.window_manager.windows[0].modal_operators
+    return running[0].bl_idname if running else ""
+
+
+def region_of(area: Any, kind: str) -> Any:
+    return next(region for region in area.regions if region.type == kind)
+
+
+def box(kind: str = "WINDOW") -> list[int]:
+    """Return the part of the screen (see window.py) that a region of the 3D view fills.
+
+    The sidebar lies over the view, and is no part of it here.
+    """
+    window, area = next(areas("VIEW_3D"))
+    region = region_of(area, kind)
+    width = region.width
+    if kind == "WINDOW" and area.spaces.active.show_region_ui:
+        width -= region_of(area, "UI").width
+    return [region.x, window.height - region.y - region.height, width, region.height]
+
+
+def seen(location: Any) -> list[float]:
+    """Return where on the screen a place of the world is seen in the 3D view."""
+    window, area = next(areas("VIEW_3D"))
+    region = region_of(area, "WINDOW")
+    x, y = location_3d_to_region_2d(region, area.spaces.active.region_3d, Vector(location))
+    return [region.x + x, window.height - 1 - region.y - y]
+
+
+def grid(kind: str) -> list[list[int]]:
+    """Return places of a region of the 3D view with all its buttons among them.
+
+    Those near the upper right corner come first: there are the buttons of lists and titles.
+    """
+    step = round(14 * bpy.context.preferences.system.ui_scale)  # A button is 20 high or more.
+    left, top, width, height = box(kind)
+    across = range(step // 2, width - step, step)  # A region's edge is there to be dragged.
+    places = [(x, y) for x in across for y in range(step // 2, height, step)]
+    places.sort(key=lambda place: hypot(width - place[0], place[1]))
+    return [[left + x, top + y] for x, y in places]
+
+
+def hovered(kind: str) -> str:
+    """Return what the button under the mouse calls or sets, an empty text if there is none.
+
+    This asks Blender for what Ctrl+C and Ctrl+Shift+Alt+C over a button give, in a region of the
+    3D view.
+    """
+    window, area = next(areas("VIEW_3D"))
+    with bpy.context.temp_override(window=window, area=area, region=region_of(area, kind)):
+        if bpy.ops.ui.copy_python_command_button.poll():
+            bpy.ops.ui.copy_python_command_button()
+        elif bpy.ops.ui.copy_data_path_button.poll():
+            bpy.ops.ui.copy_data_path_button(full_path=True)
+        else:
+            return ""
+    return bpy.context.window_manager.clipboard
+
+
+def show_tools() -> None:
+    """Show the toolbar."""
+    window, area = next(areas("VIEW_3D"))
+    with bpy.context.temp_override(window=window, area=area):
+        area.spaces.active.show_region_toolbar = True
+
+
+def tool() -> str:
+    """Return the tool that the 3D view has in its present mode."""
+    return bpy.context.workspace.tools.from_space_view3d_mode(bpy.context.mode).idname

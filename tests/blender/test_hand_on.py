@@ -1,0 +1,379 @@
+"""Files go from hand to hand: through Blenders without the extension, and into other files."""
+
+import bpy
+import pytest
+from mathutils import Vector
+from rigs import (
+    add_constraint,
+    curves,
+    elsewhere,
+    evaluated,
+    go,
+    link,
+    make_chain,
+    make_empty,
+    pose_bits,
+    tip_error,
+    update,
+)
+
+FRAMES = (1, 12, 20)
+RESULTS = ("rna_type", "state", "error", "iterations_used", "message")
+FALLEN_BACK = """
+rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
+bpy.ops.wm.save_mainfile()
+"""
+
+
+def key(ob, path, values):
+    """Key a property at frames 1 and 20."""
+    owner_path, name = path.rpartition(".")[::2]
+    owner = ob.path_resolve(owner_path) if owner_path else ob
+    for frame, value in zip((1, 20), values, strict=True):
+        setattr(owner, name, value)
+        assert ob.keyframe_insert(path, frame=frame)
+
+
+def drive(ob, path, source, source_path):
+    driver = ob.driver_add(path).driver
+    driver.type = "SUM"
+    variable = driver.variables.new()
+    variable.targets[0].id, variable.targets[0].data_path = source, source_path
+
+
+def make_limb():
+    """A chain with keyed and unkeyed bones, a limit, keyed, driven and other settings."""
+    rig, target = make_chain(4), make_empty()
+    key(target, "location", ((1, 0, 2), (-1, 1, 3.2)))
+    key(rig, 'pose.bones["B0"].rotation_quaternion', ((1, 0.2, 0, 0), (1, 0, 0.5, 0)))
+    rig.pose.bones["B1"].rotation_quaternion = (0.8, 0.6, 0, 0)
+    rig.pose.bones["B1"].scale = (1, 1.25, 1)
+    joint = rig.pose.bones["B2"].fabrik_joint
+    joint.limit_type, joint.hinge_axis, joint.hinge_max, joint.stiffness = "HINGE", "Z", 1.5, 0.25
+    item = add_constraint(rig, "B3", target, name="Limb", chain_count=3, softness=0.05)
+    item.use_stretch, item.stretch_max, item.use_volume = True, 1.25, True
+    item.pole_target, item.iterations = make_empty("Pole", (0, 3, 2)), 33
+    key(rig, "fabrik.constraints[0].influence", (1.0, 0.5))
+    drive(rig, "fabrik.constraints[0].pole_angle", make_empty("Dial", (0, 0.25, 0)), "location[1]")
+    return rig
+
+
+def make_body():
+    """Two chains without a key that share bones, with a free root, an offset and a rotation."""
+    rig = make_chain(3, "Body", mode="XYZ")
+    rig.pose.bones["B0"].rotation_euler = (0.3, 0, 0.1)
+    rig.pose.bones["B0"].location = (0, 0.1, 0)
+    goal = make_empty("Goal", (2.5, 0, 2.5))
+    add_constraint(rig, "B2", goal, use_free_root=True, use_rotation=True, weight=2)
+    add_constraint(rig, "B1", make_empty("Elbow", (0.5, 1, 1.5)), use_offset=True)
+    return rig
+
+
+def make_all():
+    make_limb()
+    make_body()
+    go(12)
+
+
+def value(settings, name):
+    found = getattr(settings, name)
+    return getattr(found, "name", None) or (list(found) if hasattr(found, "__len__") else found)
+
+
+def values(settings):
+    """All that can be set, with what it points to by name; animated ones as the frame has them."""
+    return {
+        prop.identifier: value(settings, prop.identifier)
+        for prop in settings.bl_rna.properties
+        if prop.identifier not in RESULTS
+    }
+
+
+def mute(rig, is_off):
+    for item in rig.fabrik.constraints:
+        item.enabled = not is_off
+
+
+def poses(rig):
+    """The solved pose and the FK pose at some frames, to the last bit."""
+    shown = []
+    for is_off in (False, True):
+        mute(rig, is_off)
+        for frame in FRAMES:
+            go(frame)
+            shown.append(pose_bits(rig))
+    mute(rig, False)
+    go(12)
+    return shown
+
+
+def state(rig):
+    """All of an armature that has to outlast the extension."""
+    shown = poses(rig)
+    return {
+        "poses": shown,
+        "constraints": [values(item) for item in rig.fabrik.constraints],
+        "joints": [values(bone.fabrik_joint) for bone in rig.pose.bones],
+        "curves": [(curve.data_path, curve.array_index, curve.is_valid) for curve in curves(rig)],
+        "drivers": [(curve.data_path, curve.driver.is_valid) for curve in drivers(rig)],
+        "record": rig.fabrik.record,
+    }
+
+
+def drivers(rig):
+    return rig.animation_data.drivers if rig.animation_data else ()
+
+
+def state_of_all():
+    return {name: state(bpy.data.objects[name]) for name in ("Rig", "Body")}
+
+
+@pytest.fixture(autouse=True)
+def silent(empty_file, capfd):
+    """Whatever comes into the file, no handler breaks."""
+    yield
+    printed = "".join(capfd.readouterr())
+    assert "Traceback" not in printed
+    assert "could not pose" not in printed
+
+
+class TestWithoutTheExtension:
+    def test_nothing_is_lost_by_saving_again_and_again(self, tmp_path):
+        make_all()
+        before = state_of_all()
+        assert len({*before["Rig"]["poses"]}) == 6
+        assert {path for path, _ in before["Rig"]["drivers"]} == {
+            "fabrik.constraints[0].pole_angle",
+            '["fabrik_dependency"]',
+        }
+        assert before["Rig"]["constraints"][0]["pole_angle"] == pytest.approx(0.25)
+        blend = tmp_path / "shot.blend"
+        bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+
+        for work in ("update()", "go(5); go(16)"):
+            elsewhere(blend, f"{work}; bpy.ops.wm.save_mainfile()", "None", with_addon=False)
+            bpy.ops.wm.open_mainfile(filepath=str(blend))
+            assert state_of_all() == before
+
+        rig = bpy.data.objects["Rig"]
+        bpy.data.objects["Dial"].location.y = 0.5
+        update()
+        assert rig.fabrik.constraints[0].pole_angle == pytest.approx(0.5)
+        go(20)
+        assert rig.fabrik.constraints[0].influence == 0.5
+
+    def test_unkeyed_bones_show_the_last_pose_and_keyed_ones_their_keys(self, tmp_path):
+        make_all()
+        blend = tmp_path / "shot.blend"
+        bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+        body, rig = bpy.data.objects["Body"], bpy.data.objects["Rig"]
+        shown = pose_bits(body)
+        mute(rig, True)
+        update()
+        keyed = tuple(evaluated(rig).pose.bones["B0"].rotation_quaternion)
+
+        turned = 'tuple(evaluated(bpy.data.objects["Rig"]).pose.bones["B0"].rotation_quaternion)'
+        there, _ = elsewhere(
+            blend, "", f'(pose_bits(bpy.data.objects["Body"]), {turned})', with_addon=False
+        )
+
+        assert there == (shown, keyed)
+
+    def test_work_that_was_done_there_is_kept(self, tmp_path):
+        rig = make_chain()
+        rig.pose.bones["B1"].rotation_quaternion = (0.8, 0.6, 0, 0)
+        add_constraint(rig, "B2", make_empty())
+        update()
+        blend = tmp_path / "shot.blend"
+        bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+        work = """
+        rig = bpy.data.objects["Rig"]
+        rig.data.bones["B2"].name = "Hand"
+        rig.pose.bones["B0"].rotation_quaternion = (0.6, 0, 0.8, 0)
+        bpy.data.objects["Target"].location = (0, -1, 1)
+        activate(rig)
+        bpy.ops.object.duplicate()
+        update()
+        bpy.ops.wm.save_mainfile()
+        """
+
+        _, printed = elsewhere(blend, work, "None", with_addon=False)
+        bpy.ops.wm.open_mainfile(filepath=str(blend))
+
+        assert "WARN" not in printed
+        assert "rror" not in printed
+        target = bpy.data.objects["Target"]
+        for name in ("Rig", "Rig.001"):
+            rig = bpy.data.objects[name]
+            item = rig.fabrik.constraints[0]
+            assert (item.bone, item.target, item.state) == ("Hand", target, "REACHED")
+            assert tip_error(rig, "Hand", target) < 1e-3
+            mute(rig, True)
+            update()
+            fk = [tuple(bone.rotation_quaternion) for bone in rig.pose.bones]
+            assert fk[0] == pytest.approx((0.6, 0, 0.8, 0))
+            assert fk[1] == pytest.approx((0.8, 0.6, 0, 0))
+
+    def test_drivers_work_on_when_the_extension_is_enabled_in_an_open_file(self, addon, tmp_path):
+        """Meanwhile Blender has given them up, and would take them up only with a file."""
+        rig, dial = make_chain(), make_empty("Dial")
+        add_constraint(rig, "B2", make_empty())
+        drive(rig, "fabrik.constraints[0].pole_angle", dial, "location[1]")
+        reader = make_empty("Reader")
+        drive(reader, "empty_display_size", rig, "fabrik.constraints[0].influence")
+        update()
+        blend = tmp_path / "shot.blend"
+        bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+        addon.unregister()
+        try:
+            bpy.ops.wm.open_mainfile(filepath=str(blend))
+            go(3)
+            rig, reader = bpy.data.objects["Rig"], bpy.data.objects["Reader"]
+            given_up = [curve.driver.is_valid for curve in (*drivers(rig), *drivers(reader))]
+            assert sorted(given_up) == [False, False, True]
+        finally:
+            addon.register()
+
+        addon.binding.handlers.take_up()
+        bpy.data.objects["Dial"].location.y = 0.75
+        rig.fabrik.constraints[0].influence = 0.5
+        update()
+
+        assert rig.fabrik.constraints[0].pole_angle == pytest.approx(0.75)
+        assert reader.empty_display_size == pytest.approx(0.5)
+
+    def test_library_override_falls_back_to_its_library(self, tmp_path):
+        """Blender drops overrides of properties that it does not know; the README says so."""
+        make_library(tmp_path)
+        rig = overridden(tmp_path)
+        rig.fabrik.constraints[0].iterations = 44
+        rig.pose.bones["B3"].fabrik_joint.stiffness = 0.5
+        add_constraint(rig, "B0", make_empty("More"), chain_count=1)
+        go(12)
+        shown = tuple(rig.pose.bones["B1"].rotation_quaternion)
+        blend = tmp_path / "shot.blend"
+        bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+        bpy.ops.wm.open_mainfile(filepath=str(blend))
+        assert override_state() == (2, 44, 0.5)
+
+        elsewhere(blend, FALLEN_BACK, "None", with_addon=False)
+        bpy.ops.wm.open_mainfile(filepath=str(blend))
+
+        assert override_state() == (1, 33, 0.0)
+        rig = the_override()
+        mute(rig, True)
+        go(12)
+        assert tuple(rig.pose.bones["B1"].rotation_quaternion) == pytest.approx(shown)
+        mute(rig, False)
+        go(1)
+        assert rig.fabrik.constraints[0].state == "REACHED"
+
+
+def make_library(folder):
+    """Save the limb as a file of its own, and return its poses."""
+    make_limb()
+    go(12)
+    shown = poses(bpy.data.objects["Rig"])
+    bpy.ops.wm.save_as_mainfile(filepath=str(folder / "library.blend"))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    return shown
+
+
+def bring(folder, is_link):
+    """Bring the armature object alone into this file, as File > Append or Link does."""
+    operator = bpy.ops.wm.link if is_link else bpy.ops.wm.append
+    path = folder / "library.blend" / "Object"
+    operator(directory=f"{path}/", filename="Rig", filepath=str(path / "Rig"))
+    update()
+
+
+def overridden(folder):
+    """Link the armature, make an override of it alone, and return that."""
+    bring(folder, is_link=True)
+    linked = next(ob for ob in bpy.data.objects if ob.library and ob.pose)
+    made = linked.override_create(remap_local_usages=True)
+    if made.name not in bpy.context.scene.collection.objects:
+        link(made)
+    update()
+    return made
+
+
+def the_override():
+    return next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
+
+
+def override_state():
+    rig = the_override()
+    items = rig.fabrik.constraints
+    return len(items), items[0].iterations, rig.pose.bones["B3"].fabrik_joint.stiffness
+
+
+class TestIntoOtherFiles:
+    def test_appended_armature_is_the_same_at_once_beside_another_of_its_names(self, tmp_path):
+        shown = make_library(tmp_path)
+        own = make_chain()
+        key(own, 'pose.bones["B0"].rotation_quaternion', ((1, 0, 0, 0), (1, 0.5, 0, 0)))
+        add_constraint(own, "B2", make_empty(location=(0, 1, 2)))
+        go(1)
+        before = pose_bits(own)
+
+        bring(tmp_path, is_link=False)
+
+        rig = bpy.data.objects["Rig.001"]
+        item = rig.fabrik.constraints[0]
+        assert (item.target.name, item.pole_target.name) == ("Target.001", "Pole")
+        assert item.state in ("REACHED", "OUT_OF_REACH", "LIMITED")
+        assert poses(rig) == shown
+        variables = drivers(rig).find('["fabrik_dependency"]').driver.variables
+        assert {v.targets[0].id for v in variables} == {item.target, item.pole_target}
+        go(1)
+        assert pose_bits(own) == before
+        bpy.data.objects["Dial"].location.y = 0.5
+        item.target.animation_data_clear()
+        item.target.location = Vector((0, 1, 2.5))
+        update()
+        assert item.pole_angle == pytest.approx(0.5)
+        assert tip_error(rig, "B3", item.target) < 1e-3
+        assert pose_bits(own) == before
+
+    def test_appended_twice_they_are_two(self, tmp_path):
+        shown = make_library(tmp_path)
+        for _ in range(2):
+            bring(tmp_path, is_link=False)
+
+        rigs = [bpy.data.objects["Rig"], bpy.data.objects["Rig.001"]]
+        assert rigs[0].fabrik.constraints[0].target != rigs[1].fabrik.constraints[0].target
+        assert [poses(rig) for rig in rigs] == [shown, shown]
+
+    def test_linked_armature_plays_as_in_its_file(self, tmp_path):
+        shown = make_library(tmp_path)[: len(FRAMES)]
+        bring(tmp_path, is_link=True)
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+
+        for _ in range(2):
+            rig = bpy.data.objects["Rig"]
+            assert rig.library is not None
+            played = []
+            for frame in FRAMES:
+                go(frame)
+                played.append(pose_bits(rig))
+            assert played == shown
+            bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+
+    def test_override_of_the_armature_alone_is_edited_and_kept(self, tmp_path):
+        shown = make_library(tmp_path)
+        rig = overridden(tmp_path)
+        assert poses(rig) == shown
+        item = rig.fabrik.constraints[0]
+        item.target, item.iterations = make_empty("Shot Target", (0.5, 1, 2)), 44
+        rig.pose.bones["B3"].fabrik_joint.stiffness = 0.5
+        add_constraint(rig, "B0", make_empty("More", (0, 2, 0)), chain_count=1, influence=0.5)
+        edited = poses(rig)
+        assert edited != shown
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+
+        assert override_state() == (2, 44, 0.5)
+        rig = the_override()
+        assert rig.fabrik.constraints[0].target.name == "Shot Target"
+        assert poses(rig) == edited

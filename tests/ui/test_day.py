@@ -1,0 +1,247 @@
+"""The animator's day, with real mouse and key events in a real window.
+
+Each test sets a stage with the agent, does what an animator does with events alone, and asks the
+agent for the state. Pictures are looked at for pixels that changed, not for how they look; those
+in build/ui are for people.
+"""
+
+import pytest
+from window import Window
+
+NEAR = 1e-3
+"""How far a tip may be from its target, in metres."""
+
+CHANGED = 2000
+"""How many pixels differ at least where a limb or a panel has changed."""
+
+POSE_MENU = (356, 52)
+
+RIG = "bpy.data.objects['Figure']"
+ITEM = f"{RIG}.fabrik.constraints[0]"
+COUNT = f"len({RIG}.fabrik.constraints)"
+TARGET = "list(bpy.data.objects['Target'].location)"
+TIP = "tip_off('Figure', 'Forearm', 'Target')"
+FRAME = "bpy.context.scene.frame_current"
+IS_PLAYING = "bpy.context.screen.is_animation_playing"
+
+
+def have(window: Window, what: str, sidebar: bool = True) -> None:
+    """Set the figure on the stage: with a ``target``, or a ``constraint`` to it as well."""
+    window.ask(f"prepare({'panel' if what == 'constraint' else 'select'!r})")
+    window.ask(f"arrange({'panel' if sidebar else 'select'!r})")
+    window.until("open_tab()")
+
+
+def take_target(window: Window) -> None:
+    """Leave Pose Mode and select the target alone, so that G moves it."""
+    window.ask("take('Target'); remember('stage')")
+
+
+def grab(window: Window, across: float, down: float) -> None:
+    """Press G with the mouse on the target, and move the mouse."""
+    window.move(window.ask(f"seen({TARGET})"))
+    window.key("g")
+    window.until("modal() == 'TRANSFORM_OT_translate'")
+    window.slide(across, down)
+
+
+class TestAdding:
+    def test_plus_in_the_sidebar_adds_a_constraint_that_reaches(self, window):
+        have(window, "target")
+        window.ask("remember('stage')")
+        before = window.settled()
+        assert window.ask(COUNT) == 0
+
+        window.click(window.find("fabrik.constraint_add"))
+
+        window.until(f"{COUNT} == 1")
+        assert window.ask(f"({ITEM}.bone, {ITEM}.target.name)") == ["Forearm", "Target"]
+        window.until(f"{ITEM}.state == 'REACHED' and {TIP} < {NEAR}")
+        window.move(window.ask("seen((0.2, 0, 1))"))
+        window.drawn(before, window.ask("box()"), CHANGED)
+        window.drawn(before, window.ask("box('UI')"), CHANGED)
+        window.key("ctrl+z")
+        window.until(f"{COUNT} == 0")
+
+    def test_the_menu_has_it_as_well(self, window):
+        have(window, "target", sidebar=False)
+
+        window.choose(POSE_MENU, "Add FABRIK IK")
+
+        window.until(f"{COUNT} == 1")
+        window.until(f"{ITEM}.state == 'REACHED' and {TIP} < {NEAR}")
+
+
+class TestDragging:
+    def test_tip_follows_a_target_that_is_moved_with_g(self, window):
+        have(window, "constraint", sidebar=False)
+        take_target(window)
+        before, start = window.settled(), window.ask(TARGET)
+
+        grab(window, -60, 80)
+        window.until(f"{TARGET} != {start} and {TIP} < {NEAR}")
+        window.drawn(before, window.ask("box()"), CHANGED)
+        window.click()
+
+        window.until("modal() == ''")
+        there = window.ask(TARGET)
+        assert there != start
+        assert window.ask(f"{ITEM}.state") == "REACHED"
+        assert window.ask(TIP) < NEAR
+
+    def test_escape_gives_the_pose_back(self, window):
+        have(window, "constraint", sidebar=False)
+        take_target(window)
+        start, pose = window.ask(TARGET), window.ask("pose('Figure')")
+
+        grab(window, 40, 60)
+        window.until(f"pose('Figure') != {pose}")
+        window.key("Escape")
+
+        window.until("modal() == ''")
+        window.until(f"{TARGET} == {start} and pose('Figure') == {pose}")
+
+    def test_undo_and_redo_of_a_drag(self, window):
+        have(window, "constraint", sidebar=False)
+        take_target(window)
+        start, pose = window.ask(TARGET), window.ask("pose('Figure')")
+        grab(window, -60, 80)
+        window.until(f"{TARGET} != {start}")
+        window.key("Return")
+        window.until("modal() == ''")
+        there, moved = window.ask(TARGET), window.ask("pose('Figure')")
+        before = window.settled()
+
+        window.key("ctrl+z")
+        window.until(f"{TARGET} == {start} and pose('Figure') == {pose}")
+        window.drawn(before, window.ask("box()"), CHANGED)
+
+        window.key("ctrl+shift+z")
+        window.until(f"{TARGET} == {there} and pose('Figure') == {moved}")
+        assert window.ask(TIP) < NEAR
+
+
+class TestPlaying:
+    def test_tip_stays_on_its_target_while_the_space_bar_plays(self, window):
+        have(window, "constraint", sidebar=False)
+        window.ask("travel('Target'); watch('Figure', 'Forearm', 'Target')")
+        before = window.settled()
+        window.move(window.ask("seen((0.2, 0, 1))"))
+        assert not window.ask(IS_PLAYING)
+
+        window.key("space")
+        window.until(IS_PLAYING)
+        window.until("len(watched) >= 8")
+        window.drawn(before, window.ask("box()"), CHANGED)
+        window.key("space")
+
+        window.until(f"not {IS_PLAYING}")
+        assert max(window.ask("list(watched.values())")) < NEAR
+        frame = window.ask(FRAME)
+        window.settled()
+        assert window.ask(FRAME) == frame
+
+
+class TestTheDragTool:
+    @pytest.fixture(autouse=True)
+    def is_there(self, window):
+        if not window.ask("has('drag')"):
+            pytest.skip("the extension has no operator fabrik.drag yet")
+
+    def take_tool(self, window, what):
+        """Choose the tool in the toolbar, and lay the mouse on a bone."""
+        have(window, what, sidebar=False)
+        window.ask("show_tools(); remember('stage')")
+        window.click(window.find("fabrik.drag", "TOOLS"))
+        window.until("tool() == 'fabrik.drag'")
+        window.move(window.ask("seen(middle('Figure', 'Forearm'))"))
+
+    def test_target_follows_the_bone_that_is_pressed(self, window):
+        self.take_tool(window, "constraint")
+        before, start = window.settled(), window.ask(TARGET)
+
+        window.press()
+        window.slide(-60, 80)
+        window.until(f"{TARGET} != {start} and {TIP} < {NEAR}")
+        assert window.ask("modal()") == "FABRIK_OT_drag"
+        window.drawn(before, window.ask("box()"), CHANGED)
+        window.release()
+
+        window.until("modal() == ''")
+        assert window.ask(TARGET) != start
+        assert window.ask(TIP) < NEAR
+        window.key("ctrl+z")
+        window.until(f"{TARGET} == {start}")
+
+    def test_escape_gives_back_what_was(self, window):
+        self.take_tool(window, "constraint")
+        start, pose = window.ask(TARGET), window.ask("pose('Figure')")
+
+        window.press()
+        window.slide(40, 60)
+        window.until(f"{TARGET} != {start}")
+        window.key("Escape")
+        window.release()
+
+        window.until("modal() == ''")
+        window.until(f"{TARGET} == {start} and pose('Figure') == {pose}")
+
+    def test_chain_without_a_constraint_is_left_in_an_fk_pose(self, window):
+        self.take_tool(window, "target")
+        objects, pose = window.ask("len(bpy.data.objects)"), window.ask("pose('Figure')")
+
+        window.press()
+        window.slide(-60, -80)
+        window.until(f"pose('Figure') != {pose}")
+        window.settled()
+        window.release()
+
+        window.until("modal() == ''")
+        posed = window.ask("pose('Figure')")
+        assert posed != pose
+        assert window.ask(f"({COUNT}, len(bpy.data.objects))") == [0, objects]
+        window.key("ctrl+z")
+        window.until(f"pose('Figure') == {pose}")
+
+
+class TestBaking:
+    @pytest.fixture(autouse=True)
+    def is_there(self, window):
+        if not window.ask("has('bake')"):
+            pytest.skip("the extension has no operator fabrik.bake yet")
+
+    def test_the_menu_bakes_what_was_played(self, window):
+        have(window, "constraint", sidebar=False)
+        window.ask("travel('Target'); remember('stage')")
+        live = window.ask("played('Figure', (1, 7, 20, 40))")
+        assert window.ask("keyed_bones('Figure')") == []
+
+        window.choose(POSE_MENU, "Bake FABRIK IK")
+        window.settled()
+        window.key("Return")
+
+        window.until("keyed_bones('Figure') == ['Forearm', 'Upper Arm'] and modal() == ''")
+        baked = window.ask("played('Figure', (1, 7, 20, 40))")
+        assert max(abs(a - b) for a, b in zip(live, baked, strict=True)) < NEAR
+        assert not window.ask(f"{ITEM}.enabled")
+        window.settled()
+        window.key("ctrl+z")
+        window.until("not keyed_bones('Figure')")
+
+
+class TestTheOverlay:
+    def test_its_button_draws_it_and_takes_it_away(self, window):
+        have(window, "constraint")
+        if not window.ask("hasattr(bpy.context.scene, 'fabrik')"):
+            pytest.skip("the extension has no overlay yet")
+        button = window.find("fabrik.show_overlay")
+        shown = window.settled()
+        assert window.ask("bpy.context.scene.fabrik.show_overlay")
+
+        window.click(button)
+        window.until("not bpy.context.scene.fabrik.show_overlay")
+        hidden = window.drawn(shown, window.ask("box()"), 500)
+
+        window.click(button)
+        window.until("bpy.context.scene.fabrik.show_overlay")
+        window.drawn(hidden, window.ask("box()"), 500)

@@ -1,0 +1,257 @@
+"""A real Blender on a virtual screen: real events in, state and pictures out.
+
+What the animator does is done with mouse and keyboard. The agent inside (agent.py) only sets the
+stage and tells the state. Places on the screen are counted from its upper left corner.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "build" / "ui"
+STARTER = Path(
+    os.environ.get("REAL_BLENDER", ROOT.parent / "shared" / "tools" / "real-blender")
+).resolve()
+WIDTH, HEIGHT = 1600, 1000
+PATIENCE = 30.0
+"""Seconds for what a click or key sets off; software OpenGL on a busy machine is slow."""
+
+Place = Sequence[float]
+"""Where on the screen, in pixels: across, down."""
+
+Box = Sequence[float]
+"""A part of the screen: left, top, width and height in pixels."""
+
+SCREEN = (0, 0, WIDTH, HEIGHT)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What the screen showed: three bytes a pixel, row by row."""
+
+    pixels: bytes
+
+    def differing(self, other: Picture, box: Box = SCREEN) -> int:
+        """Return how many pixels of a part of the screen differ from those of another picture."""
+        left, top, width, height = map(int, box)
+        count = 0
+        for row in range(top, top + height):
+            start, end = 3 * (row * WIDTH + left), 3 * (row * WIDTH + left + width)
+            mine, its = self.pixels[start:end], other.pixels[start:end]
+            if mine != its:
+                count += sum(mine[i : i + 3] != its[i : i + 3] for i in range(0, len(mine), 3))
+        return count
+
+
+class Window:
+    """A Blender that runs, with a window that fills the screen."""
+
+    def __init__(self, display: str, root: str, pid: str) -> None:
+        """Know where it is: its X display, the root folder that it runs in, and its process."""
+        self._inside = ["chroot", root, "env", f"DISPLAY={display}"]
+        self._process = Path("/proc", pid, "exe")
+        self.mouse: Place = (0, 0)
+        self.last: Picture | None = None
+        self._found: dict[tuple[str, str], Place] = {}
+
+    def is_running(self) -> bool:
+        """Return whether Blender is still there."""
+        return os.path.lexists(self._process)
+
+    def ask(self, text: str) -> Any:
+        """Run Python in Blender and return the value of its last line, as JSON can hold it."""
+        answer = FOLDER / "answer.json"
+        unfinished = FOLDER / "question.part"
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.rename(FOLDER / "question.py")
+        end = time.monotonic() + 2 * PATIENCE
+        while not answer.exists():
+            assert self.is_running(), f"Blender has ended; asked was: {text}"
+            assert time.monotonic() < end, f"Blender does not answer; asked was: {text}"
+            time.sleep(0.01)
+        told = json.loads(answer.read_text(encoding="utf-8"))
+        answer.unlink()
+        assert "error" not in told, f"{text}\n{told['error']}"
+        return told["value"]
+
+    def until(self, text: str, seconds: float = PATIENCE) -> Any:
+        """Ask again and again until the answer is true, and return it."""
+        end = time.monotonic() + seconds
+        while not (value := self.ask(text)):
+            assert time.monotonic() < end, f"not so within {seconds:.0f} s: {text}"
+            time.sleep(0.05)
+        return value
+
+    def move(self, place: Place) -> None:
+        """Move the mouse."""
+        self.mouse = place
+        self._xdotool("mousemove", *(str(round(x)) for x in place))
+
+    def click(self, place: Place | None = None) -> None:
+        """Press the left button, at a place or where the mouse is."""
+        if place is not None:
+            self.move(place)
+        self._xdotool("click", "1")
+
+    def press(self) -> None:
+        """Press the left button and hold it."""
+        self._xdotool("mousedown", "1")
+
+    def release(self) -> None:
+        """Let the left button go."""
+        self._xdotool("mouseup", "1")
+
+    def slide(self, across: float, down: float) -> None:
+        """Move the mouse from where it is, in steps, as a hand does."""
+        x, y = self.mouse
+        for share in (0.1, 0.4, 0.7, 1.0):
+            self.move((x + share * across, y + share * down))
+            time.sleep(0.05)
+
+    def key(self, name: str) -> None:
+        """Press a key, such as ``g`` or ``ctrl+z``, where the mouse is."""
+        self._xdotool("key", name)
+
+    def choose(self, menu: Place, command: str) -> None:
+        """Open a menu with a click and choose what is in it, by its name, as typing there does."""
+        before = self.picture()
+        self.click(menu)
+        opened = self.drawn(before, SCREEN, 10_000)
+        self.key("space")
+        self.drawn(opened, SCREEN, 10_000)
+        self.type(command)
+        typed = self.settled()
+        self.key("Return")
+        self.drawn(typed, SCREEN, 10_000)
+
+    def type(self, text: str) -> None:
+        """Type a text."""
+        self._xdotool("type", "--delay", "40", text)
+
+    def find(self, button: str, region: str = "UI") -> Place:
+        """Return where a button of the 3D view is, by moving the mouse over the region.
+
+        Where it was found before is where it is looked for first.
+
+        Args:
+            button: Part of the command that it calls, such as ``fabrik.pole_add``, or of the path
+                of what it sets.
+            region: The sidebar, or ``TOOLS`` for the toolbar.
+        """
+        places = self.ask(f"grid({region!r})")
+        if (button, region) in self._found:
+            places.insert(0, self._found[button, region])
+        for patience in (0.08, 0.5):
+            for place in places:
+                self.move(place)
+                time.sleep(patience)  # Nothing tells that Blender found no button there.
+                if button in self.ask(f"hovered({region!r})"):
+                    self._found[button, region] = place
+                    return place
+        raise AssertionError(f"there is no button with {button}")
+
+    def picture(self) -> Picture:
+        """Return what the screen shows."""
+        self.last = Picture(self.program("import", "-window", "root", "-depth", "8", "rgb:-"))
+        return self.last
+
+    def settled(self) -> Picture:
+        """Return what the screen shows once that changes no more."""
+        end = time.monotonic() + PATIENCE
+        last = self.picture()
+        while time.monotonic() < end:
+            time.sleep(0.4)
+            now = self.picture()
+            if now == last:
+                return now
+            last = now
+        raise AssertionError(f"the picture does not come to rest within {PATIENCE:.0f} s")
+
+    def drawn(self, before: Picture, box: Box, least: int) -> Picture:
+        """Return what the screen shows once that many pixels of a part are not as before."""
+        end = time.monotonic() + PATIENCE
+        while (count := (now := self.picture()).differing(before, box)) < least:
+            assert time.monotonic() < end, f"only {count} pixels of {list(box)} have changed"
+            time.sleep(0.2)
+        return now
+
+    def save(self, picture: Picture, path: Path) -> None:
+        """Write a picture as PNG; 256 colours do for an interface and make the file small."""
+        raw = ("-size", f"{WIDTH}x{HEIGHT}", "-depth", "8", "rgb:-")
+        path.write_bytes(
+            self.program("convert", *raw, "-colors", "256", "png8:-", given=picture.pixels)
+        )
+
+    def _xdotool(self, *words: str) -> None:
+        self.program("xdotool", *words)
+
+    def program(self, *words: str, given: bytes | None = None) -> bytes:
+        """Run a program where Blender is, on its screen, and return what it writes."""
+        command = [*self._inside, *words]
+        return subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True).stdout
+
+
+@contextmanager
+def opened(package: Path) -> Iterator[Window]:
+    """Start Blender, install the extension's zip, and end all of it whatever happens."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for left in ("question.py", "answer.json"):
+        (FOLDER / left).unlink(missing_ok=True)
+    starting = _start()
+    try:
+        told, _ = starting.communicate(timeout=120)
+        assert starting.returncode == 0, f"{STARTER} could not open a window"
+        facts = dict(re.findall(r"(\w+)=(\S+)", told))
+        window = Window(facts["DISPLAY"], facts["ROOT"], facts["PID"])
+        window.until("is_up()")
+        window.ask(f"set_up({str(package)!r})")
+        yield window
+    finally:
+        _end(starting.pid)
+
+
+def _start() -> subprocess.Popen[str]:
+    """Start Blender and its screen as a group of processes, which can be ended as one."""
+    agent = ROOT / "tests" / "ui" / "agent.py"
+    user = FOLDER / "user"
+    subprocess.run(["rm", "-rf", user], check=True)
+    user.mkdir()
+    # It would save a picture; the 0 is how many seconds it would wait for that.
+    command = [STARTER, "gui", os.devnull, "0", "--factory-startup", "--python", agent]
+    return subprocess.Popen(
+        [str(word) for word in (*command, "--", FOLDER)],
+        env={
+            **os.environ,
+            "KEEP": "1",
+            "DISPLAY_NR": os.environ.get("DISPLAY_NR") or str(_free_display()),
+            "BLENDER_USER_RESOURCES": str(user),
+        },
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        start_new_session=True,
+    )
+
+
+def _free_display() -> int:
+    return next(nr for nr in range(101, 200) if not Path(f"/tmp/.X{nr}-lock").exists())
+
+
+def _end(group: int) -> None:
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(group, how)
+        except ProcessLookupError:
+            return
+        time.sleep(1.0)
