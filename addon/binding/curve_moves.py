@@ -1,0 +1,121 @@
+"""Keys and drivers that move from a setting to another one that means the same, or the opposite."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import bpy
+
+from . import animation
+
+SHIFTED = re.compile(r"\((.*)\) \+ (-?[0-9.e+-]+)", re.DOTALL)
+"""A driver's expression as `_shifted` writes it: that of before, and what is added to it."""
+
+
+class Move(NamedTuple):
+    """Where the animation of a setting goes.
+
+    Attributes:
+        path: The other setting.
+        shift: What is added to its values.
+        is_opposite: Whether the other setting is on where this one is off.
+    """
+
+    path: str
+    shift: float = 0.0
+    is_opposite: bool = False
+
+
+def animated_below(ob: bpy.types.Object, prefix: str) -> list[str]:
+    """Return the animated settings whose path starts with a prefix, without it and sorted."""
+    paths = {curve.data_path for curve in animation.all_curves(ob)}
+    return sorted(path[len(prefix) :] for path in paths if path.startswith(prefix))
+
+
+def move_curves(ob: bpy.types.Object, moves: Mapping[str, Move | None]) -> list[str]:
+    """Move the keys and drivers of settings to others, as far as they can be said there.
+
+    Args:
+        ob: The object, not in the NLA's tweak mode.
+        moves: Where to, by the path of a setting; None takes its animation away.
+
+    Returns:
+        The paths of settings whose animation was taken away because it bends its values with a
+        curve or modifiers of its own.
+    """
+    lost: list[str] = []
+
+    def rewrite(curves: Any) -> None:
+        for curve in [curve for curve in curves if curve.data_path in moves]:
+            move = moves[curve.data_path]
+            if move is None or not _change_values(curve, move):
+                lost.extend([curve.data_path] if move else [])
+                curves.remove(curve)
+            else:
+                curve.data_path = move.path
+
+    others = [other for other in bpy.data.objects if other != ob]
+    animation.rewrite(ob, others, rewrite)
+    return lost
+
+
+def _change_values(curve: Any, move: Move) -> bool:
+    """Let a curve give what its new setting needs, and return whether it can."""
+    if move.shift == 0.0 and not move.is_opposite:
+        return True
+    if curve.driver is not None:
+        if not _is_plain(curve):
+            return False
+        _change_driver(curve.driver, move)
+        return True
+    sign, shift = (-1.0, 1.0) if move.is_opposite else (1.0, move.shift)
+    for point in curve.keyframe_points:
+        for place in (point.co, point.handle_left, point.handle_right):
+            place[1] = sign * place[1] + shift
+    curve.update()
+    return len(curve.keyframe_points) > 0
+
+
+def _is_plain(curve: Any) -> bool:
+    """Return whether a driver's curve gives the driver's value as it is."""
+    keys = [tuple(point.co) for point in curve.keyframe_points]
+    if any(x != y for x, y in keys):
+        return False
+    return all(
+        modifier.mute
+        or (modifier.type == "GENERATOR" and list(modifier.coefficients[:2]) == [0.0, 1.0])
+        for modifier in curve.modifiers
+    )
+
+
+def _change_driver(driver: Any, move: Move) -> None:
+    expression = _expression(driver)
+    driver.type = "SCRIPTED"
+    if move.is_opposite:
+        # A switch is on from 1 on, and off at anything below.
+        driver.expression = f"0 if ({expression}) >= 1 else 1"
+    else:
+        driver.expression = _shifted(expression, move.shift)
+
+
+def _shifted(expression: str, shift: float) -> str:
+    known = SHIFTED.fullmatch(expression)
+    if known is not None:
+        expression, shift = known[1], shift + float(known[2])
+    return expression if abs(shift) < 1e-6 else f"({expression}) + {shift:.7g}"
+
+
+def _expression(driver: Any) -> str:
+    """Return what a driver gives, as an expression of its variables."""
+    if driver.type == "SCRIPTED":
+        return driver.expression
+    for i, variable in enumerate(driver.variables):
+        if not variable.name.isidentifier():
+            variable.name = f"var_{i}"
+    names = [variable.name for variable in driver.variables] or ["0"]
+    if driver.type in ("MIN", "MAX"):
+        return f"{driver.type.lower()}({', '.join(names)})" if len(names) > 1 else names[0]
+    total = " + ".join(names)
+    return f"({total}) / {len(names)}" if driver.type == "AVERAGE" else total
