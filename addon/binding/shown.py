@@ -108,11 +108,12 @@ def swivel(before: Sequence[Vector], after: Sequence[Vector]) -> float:
 def angle_about(axis: Vector, before: Vector, after: Vector) -> float:
     """Return the turn about an axis from one direction to another, as seen along it."""
     before, after = _across(before, axis), _across(after, axis)
-    return atan2(axis.dot(before.cross(after)), before.dot(after))
+    normal: Any = before.cross(after)
+    return atan2(axis.dot(normal), before.dot(after))
 
 
 def _across(direction: Vector, axis: Vector) -> Vector:
-    return direction - axis * float(direction.dot(axis))
+    return direction - axis * direction.dot(axis)
 
 
 def take_as_fk(armature: bpy.types.Object, bones: Iterable[str], pose: Shown) -> tuple[bool, bool]:
