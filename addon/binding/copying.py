@@ -44,7 +44,7 @@ def give(group: bpy.types.PropertyGroup, values: dict[str, Any]) -> None:
 
 
 def copy_constraint(
-    armature: bpy.types.Object, index: int, bones: Sequence[bpy.types.PoseBone]
+    armature: bpy.types.Object, index: int, bones: Sequence[Any]
 ) -> tuple[list[str], list[str]]:
     """Copy a constraint to other tip bones, with its target.
 
