@@ -149,12 +149,15 @@ def convert_from_blender(
         _own_link(own[b], own[b].constraints[n], items[first + i]) for i, (b, n) in enumerate(made)
     ]
     for bone, name in made:
-        own[bone].constraints.remove(own[bone].constraints[name])
+        # It does nothing from now on. Removing it would take its drivers away as well.
+        own[bone].constraints[name].target = None
     for name in dict.fromkeys(name for link in links for name in link.span.bones):
         notes += keep_native_joint(own[name])
     outcome = _settle(armature, links, before, notes)
     for link in links:
         notes += _move_animation(armature, link, {**ANIMATED, "mute": "enabled"})
+    for bone, name in made:
+        own[bone].constraints.remove(own[bone].constraints[name])
     settings(armature).active_index = first
     editing.changed(armature)
     bpy.context.view_layer.update()

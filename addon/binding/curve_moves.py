@@ -55,6 +55,8 @@ def move_curves(ob: bpy.types.Object, moves: Mapping[str, Move | None]) -> list[
                 curves.remove(curve)
             else:
                 curve.data_path = move.path
+                if curve.driver is not None:
+                    curve.driver.is_valid = True  # Blender may have found nothing at the old path.
 
     others = [other for other in bpy.data.objects if other != ob]
     animation.rewrite(ob, others, rewrite)

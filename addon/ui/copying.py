@@ -165,7 +165,7 @@ class FABRIK_MT_specials(bpy.types.Menu):
 
     bl_label = "FABRIK IK Specials"
 
-    def draw(self, _context: bpy.types.Context) -> None:
+    def draw(self, _context: bpy.types.Context) -> None:  # type: ignore[override]
         """Draw the entries."""
         layout: Any = self.layout
         layout.operator("fabrik.constraint_copy", icon="COPYDOWN")
