@@ -7,6 +7,7 @@ by what the shown bend is off, until it is not.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from math import atan2, cos, pi, remainder, sin
@@ -140,7 +141,7 @@ def convert_from_blender(
             notes.append(str(problem))
             continue
         made.append((bone, name))
-        notes += [f"“{bone}”: {note}" for note in found]
+        notes += found
     if not made:
         raise ProblemError(" ".join(f"{note}." for note in notes))
     items = settings(armature).constraints
@@ -176,7 +177,7 @@ def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
     refuse_native(bone, con)
     broken = set(editing.problems())
     items = settings(armature).constraints
-    name = bone.name if con.name.partition(".")[0] == NATIVE_NAME else con.name
+    name = bone.name if _is_numbered(con.name, NATIVE_NAME) else con.name
     name = editing.free_name(armature, name)
     item = items.add()
     item.name = name
@@ -187,7 +188,7 @@ def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
             items.remove(len(items) - 1)
             editing.changed(armature)
             raise ProblemError(f"“{con.name}” of “{bone.name}” stays Blender's: {problem}")
-    return notes
+    return [f"“{name}”: {note}" for note in notes]
 
 
 def _own_link(bone: Any, con: Any, item: Any) -> Link:
@@ -198,7 +199,7 @@ def _own_link(bone: Any, con: Any, item: Any) -> Link:
 
     tip = pose_bones(bone.id_data)[item.bone]
     return Link(
-        item, span_of(item, tip), bone.name, turn, not con.mute, theta, con.path_from_id() + "."
+        item, span_of(item, tip), item.name, turn, not con.mute, theta, con.path_from_id() + "."
     )
 
 
@@ -243,9 +244,14 @@ def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> 
     return Conversion([name for _, name in made], notes, *outcome)
 
 
+def _is_numbered(name: str, stem: str) -> bool:
+    """Return whether a name is another one, or that with the number that Blender appends."""
+    return re.fullmatch(rf"{re.escape(stem)}(\.\d+)?", name) is not None
+
+
 def _add_native(bone: Any, item: Any, notes: list[str]) -> tuple[str, str]:
     con = bone.constraints.new("IK")
-    con.name = NATIVE_NAME if item.name.partition(".")[0] == bone.name else item.name
+    con.name = NATIVE_NAME if _is_numbered(item.name, bone.name) else item.name
     notes += [f"“{item.name}”: {note}" for note in to_native(item, bone, con)]
     con.enabled = False
     return bone.name, con.name

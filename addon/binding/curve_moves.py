@@ -68,10 +68,10 @@ def _change_values(curve: Any, move: Move) -> bool:
     if move.shift == 0.0 and not move.is_opposite:
         return True
     if curve.driver is not None:
-        if not _is_plain(curve):
-            return False
-        _change_driver(curve.driver, move)
-        return True
+        line = _line(curve)
+        if line is not None:
+            _change_driver(curve, line, move)
+        return line is not None
     sign, shift = (-1.0, 1.0) if move.is_opposite else (1.0, move.shift)
     for point in curve.keyframe_points:
         for place in (point.co, point.handle_left, point.handle_right):
@@ -80,20 +80,28 @@ def _change_values(curve: Any, move: Move) -> bool:
     return len(curve.keyframe_points) > 0
 
 
-def _is_plain(curve: Any) -> bool:
-    """Return whether a driver's curve gives the driver's value as it is."""
-    keys = [tuple(point.co) for point in curve.keyframe_points]
-    if any(x != y for x, y in keys):
-        return False
-    return all(
-        modifier.mute
-        or (modifier.type == "GENERATOR" and list(modifier.coefficients[:2]) == [0.0, 1.0])
-        for modifier in curve.modifiers
-    )
+def _line(curve: Any) -> tuple[float, float] | None:
+    """Return by which a + b · x a driver's curve bends its value, None if it is no line."""
+    if any(x != y for x, y in [tuple(point.co) for point in curve.keyframe_points]):
+        return None
+    found = (0.0, 1.0)
+    for modifier in [one for one in curve.modifiers if not one.mute]:
+        if modifier.type != "GENERATOR" or modifier.mode != "POLYNOMIAL" or found != (0.0, 1.0):
+            return None
+        if modifier.poly_order != 1 or modifier.use_additive or modifier.use_restricted_range:
+            return None
+        found = (modifier.coefficients[0], modifier.coefficients[1])
+    return found
 
 
-def _change_driver(driver: Any, move: Move) -> None:
+def _change_driver(curve: Any, line: tuple[float, float], move: Move) -> None:
+    """Let the expression give the new value, and the curve leave it as it is."""
+    driver = curve.driver
     expression = _expression(driver)
+    if line != (0.0, 1.0):
+        expression = f"{line[0]:.7g} + {line[1]:.7g} * ({expression})"
+        for modifier in list(curve.modifiers):
+            curve.modifiers.remove(modifier)
     driver.type = "SCRIPTED"
     if move.is_opposite:
         # A switch is on from 1 on, and off at anything below.
