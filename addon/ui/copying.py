@@ -171,7 +171,7 @@ class FABRIK_MT_specials(bpy.types.Menu):
         layout.operator("fabrik.constraint_copy", icon="COPYDOWN")
         layout.operator("fabrik.constraint_mirror", icon="ARROW_LEFTRIGHT")
         layout.separator()
-        layout.operator("fabrik.convert_from_blender", icon="IMPORT").which = "ALL"
+        layout.operator_menu_enum("fabrik.convert_from_blender", "which", icon="IMPORT")
         layout.operator_menu_enum("fabrik.convert_to_blender", "which", icon="EXPORT")
 
 
