@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -290,16 +290,26 @@ def reindex(ob: bpy.types.Object, places: Mapping[int, int | None]) -> None:
         ob: The armature, not in the NLA's tweak mode.
         places: The new place of each item by its old one; None if it was removed.
     """
+    others = [one for one in bpy.data.objects if one != ob and settings(one).constraints]
+    rewrite(ob, others, lambda curves: _reindex_curves(curves, places))
+
+
+def rewrite(
+    ob: bpy.types.Object, others: Iterable[bpy.types.Object], change: Callable[[Any], None]
+) -> None:
+    """Change the drivers of an object, and the F-curves that it has in each of its actions.
+
+    Args:
+        ob: The object, not in the NLA's tweak mode.
+        others: Objects whose curves are to stay as they are: an action that one of them uses as
+            well, or that is linked, is copied first.
+        change: Changes a list of curves.
+    """
     data = ob.animation_data
     if data is None:
         return
-    _reindex_curves(data.drivers, places)
-    elsewhere = {
-        _key(holder)
-        for other in bpy.data.objects
-        if other != ob and settings(other).constraints
-        for holder in _holders(other)
-    }
+    change(data.drivers)
+    elsewhere = {_key(holder) for other in others for holder in _holders(other)}
     own: dict[tuple[int, int], Any] = {}
     for holder in _holders(ob):
         action, key = holder.action, _key(holder)
@@ -309,11 +319,23 @@ def reindex(ob: bpy.types.Object, places: Mapping[int, int | None]) -> None:
             is_own = action.is_editable and key not in elsewhere
             own[key] = action if is_own else action.copy()
             for curves in _curve_lists(own[key], _slot(own[key], key[1])):
-                _reindex_curves(curves, places)
+                change(curves)
         if own[key] != action:
             holder.action = own[key]
             if key[1]:
                 holder.action_slot = _slot(own[key], key[1])
+
+
+def all_curves(ob: bpy.types.Object) -> list[Any]:
+    """Return the drivers of an object, and the F-curves that it has in each of its actions."""
+    data = ob.animation_data
+    if data is None:
+        return []
+    found = list(data.drivers)
+    for holder in _holders(ob):
+        for curves in _curve_lists(holder.action, getattr(holder, "action_slot", None)):
+            found += curves
+    return found
 
 
 def _key(holder: Any) -> tuple[int, int]:

@@ -55,22 +55,22 @@ def add(
     count = min(chain_count, length)
     if solver == "AUTO":
         solver = "TWO_BONE" if (count or length) == 2 else "FABRIK"
-    broken = set(_problems())
+    broken = set(problems())
     made = None
     if target is None:
         place, size = tip_world(armature, bone)
         made = target = new_empty(armature, f"{bone} Target", place, 0.25 * size, "CUBE")
     fabrik = settings(armature)
     item = fabrik.constraints.add()
-    item.name = _free_name(armature, bone)
+    item.name = free_name(armature, bone)
     item.bone, item.chain_count, item.solver = bone, count, solver
     item.target, item.subtarget = target, subtarget
-    for key, problem in _problems().items():
+    for key, problem in problems().items():
         if key not in broken:
             fabrik.constraints.remove(len(fabrik.constraints) - 1)
             if made is not None:
                 bpy.data.objects.remove(made)
-            _changed(armature)
+            changed(armature)
             raise ProblemError(problem)
     fabrik.active_index = len(fabrik.constraints) - 1
     item.use_offset = use_offset
@@ -94,7 +94,7 @@ def remove(armature: bpy.types.Object, index: int) -> None:
     animation.reindex(armature, {index: None} | {i: i - 1 for i in later})
     if fabrik.active_index >= index:
         fabrik.active_index = max(0, min(fabrik.active_index, len(fabrik.constraints) - 1))
-    _changed(armature)
+    changed(armature)
 
 
 def swap(armature: bpy.types.Object, index: int, other: int) -> None:
@@ -103,7 +103,7 @@ def swap(armature: bpy.types.Object, index: int, other: int) -> None:
     fabrik.constraints.move(index, other)
     animation.reindex(armature, {index: other, other: index})
     fabrik.active_index = {index: other, other: index}.get(fabrik.active_index, fabrik.active_index)
-    _changed(armature)
+    changed(armature)
 
 
 def add_pole(
@@ -135,13 +135,14 @@ def set_offset(armature: bpy.types.Object, index: int) -> None:
         item.use_offset = True
 
 
-def _problems() -> dict[tuple[int, int], str]:
+def problems() -> dict[tuple[int, int], str]:
     """Return what is wrong with the constraints of the file, by armature and place in its list."""
     chains = plan.current().chains
     return {(chain.rig.uid, chain.item): chain.problem for chain in chains if chain.problem}
 
 
-def _free_name(armature: bpy.types.Object, name: str) -> str:
+def free_name(armature: bpy.types.Object, name: str) -> str:
+    """Return a name that no constraint of an armature has, the wanted one if possible."""
     taken = settings(armature).constraints
     number = 0
     free = name
@@ -151,7 +152,7 @@ def _free_name(armature: bpy.types.Object, name: str) -> str:
     return free
 
 
-def _changed(armature: bpy.types.Object) -> None:
+def changed(armature: bpy.types.Object) -> None:
     """Have the armature solved anew, without what is gone."""
     plan.discard()
     dependencies.declare(armature)

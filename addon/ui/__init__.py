@@ -1,8 +1,8 @@
 """Operators, panels and what is drawn over the 3D view: they draw and call, they do not compute."""
 
-from . import drag, joints, learn, operators, overlay, panels, snap
+from . import convert, copying, drag, joints, learn, operators, overlay, panels, presets, snap
 
-PARTS = (operators, learn, snap, panels, joints, drag, overlay)
+PARTS = (operators, learn, snap, convert, copying, presets, panels, joints, drag, overlay)
 """In an order in which each finds what it hangs on."""
 
 

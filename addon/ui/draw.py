@@ -69,6 +69,8 @@ def _draw_list(layout: Layout, armature: bpy.types.Object) -> None:
     buttons.operator("fabrik.constraint_add", text="", icon="ADD")
     buttons.operator("fabrik.constraint_remove", text="", icon="REMOVE")
     buttons.separator()
+    buttons.menu("FABRIK_MT_specials", text="", icon="DOWNARROW_HLT")
+    buttons.separator()
     buttons.operator("fabrik.constraint_move", text="", icon="TRIA_UP").direction = "UP"
     buttons.operator("fabrik.constraint_move", text="", icon="TRIA_DOWN").direction = "DOWN"
 

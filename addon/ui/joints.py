@@ -41,6 +41,9 @@ def draw_joint(layout: Layout, context: bpy.types.Context, bone: Any) -> None:
         box.label(text="Invalid", icon="ERROR")
         draw_sentence(box, context, problem)
     layout.operator("fabrik.joint_learn", icon="ACTION")
+    copies = layout.row(align=True)
+    copies.operator("fabrik.joint_copy", icon="COPYDOWN")
+    copies.operator("fabrik.joint_mirror", icon="ARROW_LEFTRIGHT")
 
 
 def _draw_hinge(layout: Layout, _bone: Any, joint: FabrikJoint) -> None:
@@ -85,6 +88,11 @@ class OfBone:
     def poll(cls, context: bpy.types.Context) -> bool:
         """Show the panel for bones of an armature that is not being edited."""
         return shown_bone(context) is not None
+
+    def draw_header_preset(self, context: bpy.types.Context) -> None:
+        """Draw the button for presets."""
+        presets: Any = bpy.types.FABRIK_PT_joint_presets  # type: ignore[attr-defined]
+        presets.draw_panel_header(self.layout)  # type: ignore[attr-defined]
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the bone's joint."""

@@ -42,6 +42,11 @@ class OfArmature:
         """Show the panel for armatures."""
         return context.object is not None and context.object.type == "ARMATURE"
 
+    def draw_header_preset(self, context: bpy.types.Context) -> None:
+        """Draw the button for presets."""
+        presets: Any = bpy.types.FABRIK_PT_constraint_presets  # type: ignore[attr-defined]
+        presets.draw_panel_header(self.layout)  # type: ignore[attr-defined]
+
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the constraints."""
         draw_armature(self.layout, context)  # type: ignore[attr-defined]

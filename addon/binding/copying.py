@@ -1,0 +1,124 @@
+"""Constraints and joints that are copied to other bones, as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from . import editing
+from .access import settings
+from .chain_plan import ProblemError
+from .skeleton import skeleton_of
+
+if TYPE_CHECKING:
+    from .properties import FabrikConstraint
+
+NOT_SETTINGS = ("name", "key", "state", "error", "iterations_used", "message")
+"""What a constraint has that says which one it is, or how it did."""
+
+IK_AXIS = ("lock_ik_", "use_ik_limit_", "ik_min_", "ik_max_", "ik_stiffness_")
+"""The settings of a bone for Blender's IK that it has once for each axis."""
+
+
+def values_of(group: bpy.types.PropertyGroup) -> dict[str, Any]:
+    """Return the settings of a constraint or joint by their names, in an order to set them in."""
+    names = [prop.identifier for prop in group.bl_rna.properties if prop.is_runtime]
+    found = {name: getattr(group, name) for name in names if name not in NOT_SETTINGS}
+    return {
+        name: tuple(value) if hasattr(value, "__len__") and not isinstance(value, str) else value
+        for name, value in found.items()
+    }
+
+
+def give(group: bpy.types.PropertyGroup, values: dict[str, Any]) -> None:
+    """Set the settings of a constraint or joint, as far as they differ.
+
+    The switch for an offset comes before the offset, which it would take anew.
+    """
+    now = values_of(group)
+    for name, value in values.items():
+        if now[name] != value or name.startswith("offset_"):
+            setattr(group, name, value)
+
+
+def copy_constraint(
+    armature: bpy.types.Object, index: int, bones: Sequence[Any]
+) -> tuple[list[str], list[str]]:
+    """Copy a constraint to other tip bones, with its target.
+
+    Animation is not copied. A chain has no more bones than there are.
+
+    Args:
+        armature: The armature that has the constraint.
+        index: Its place in the list.
+        bones: The tip bones, of any armature.
+
+    Returns:
+        The names of the new constraints, and why others were not made.
+
+    Raises:
+        ProblemError: If none could be made; then nothing has changed.
+    """
+    source = settings(armature).constraints[index]
+    values, tip = values_of(source), (armature, source.bone)
+    made: list[str] = []
+    notes: list[str] = []
+    for owner, bone in [(one.id_data, one.name) for one in bones]:
+        if (owner, bone) == tip:
+            continue
+        try:
+            made.append(_add_copy(owner, bone, values))
+        except ProblemError as problem:
+            notes.append(f"“{bone}” gets none: {problem}")
+    if not made:
+        raise ProblemError(
+            " ".join(notes) or "Select the bones that are to get a copy of the constraint"
+        )
+    return made, notes
+
+
+def _add_copy(armature: bpy.types.Object, bone: str, values: dict[str, Any]) -> str:
+    rig = skeleton_of(armature)
+    length = len(rig.chain_up(rig.index[bone])) - (0 if values["use_tail"] else 1)
+    count = min(values["chain_count"], length)
+    return add_with(
+        armature,
+        editing.free_name(armature, bone),
+        {**values, "bone": bone, "chain_count": count},
+    ).name
+
+
+def add_with(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> FabrikConstraint:
+    """Add a constraint with all its settings.
+
+    Raises:
+        ProblemError: If it could not work, or would break another one; then nothing has changed.
+    """
+    broken = set(editing.problems())
+    items = settings(armature).constraints
+    item = items.add()
+    item.name = name
+    give(item, values)
+    for key, problem in editing.problems().items():
+        if key not in broken:
+            items.remove(len(items) - 1)
+            editing.changed(armature)
+            raise ProblemError(problem)
+    return item
+
+
+def copy_joint(source: Any, bones: Sequence[Any]) -> list[str]:
+    """Copy the joint of a pose bone to others, with what it keeps of Blender's IK.
+
+    Returns:
+        The names of those that are not the source itself.
+    """
+    others = [bone for bone in bones if bone != source]
+    for bone in others:
+        give(bone.fabrik_joint, values_of(source.fabrik_joint))
+        for name in IK_AXIS if source.fabrik_joint.limit_type == "BLENDER" else ():
+            for axis in "xyz":
+                setattr(bone, name + axis, getattr(source, name + axis))
+    return [bone.name for bone in others]

@@ -1,0 +1,20 @@
+"""A spider's femur: a hinge about the bone's X axis, up and down."""
+
+from math import radians
+
+import bpy
+
+ob = bpy.context.object
+joint = ob.pose.bones[ob.data.bones.active.name].fabrik_joint
+
+joint.limit_type = "HINGE"
+joint.hinge_axis = "X"
+joint.hinge_min = radians(-80)
+joint.hinge_max = radians(60)
+joint.swing_x = radians(45)
+joint.swing_z = radians(45)
+joint.twist_min = radians(-45)
+joint.twist_max = radians(45)
+joint.hinge_vector = (1.0, 0.0, 0.0)
+joint.center = (0.0, 0.0, 0.0)
+joint.stiffness = 0.0

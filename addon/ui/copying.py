@@ -1,0 +1,186 @@
+"""The buttons that copy constraints and joints, to selected bones or mirrored, and their menu."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ..binding import copying, mirroring
+from ..binding.access import settings
+from ..binding.chain_plan import ProblemError, listed
+from .refusing import Refusing, active_armature, active_refusal, armature_refusal
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+MOST_NAMED = 4
+"""Reports name so many bones at most, and count them if there are more."""
+
+
+def _named(names: list[str], what: str) -> str:
+    if len(names) > MOST_NAMED:
+        return f"{len(names)} {what}s"
+    return listed(names)
+
+
+class FABRIK_OT_constraint_copy(Refusing, bpy.types.Operator):
+    """Copy the active constraint to the selected bones."""
+
+    bl_idname = "fabrik.constraint_copy"
+    bl_label = "Copy to Selected Bones"
+    bl_description = (
+        "Give each selected bone a constraint with the settings and the target of the active one"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a constraint, and for bones to copy it to."""
+        reason = active_refusal(context)
+        if not reason and not context.selected_pose_bones:
+            return "Enter Pose Mode and select the bones that are to get a copy"
+        return reason
+
+    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        """Copy it, or report why not."""
+        armature = active_armature(context)
+        bones: list[Any] = [
+            bone for bone in context.selected_pose_bones or () if _is_editable(bone.id_data)
+        ]
+        try:
+            made, notes = copying.copy_constraint(armature, settings(armature).active_index, bones)
+        except ProblemError as problem:
+            self.report({"ERROR"}, str(problem))
+            return {"CANCELLED"}
+        for note in notes:
+            self.report({"WARNING"}, note)
+        self.report({"INFO"}, f"Added {_named(made, 'constraint')}")
+        return {"FINISHED"}
+
+
+def _is_editable(armature: Any) -> bool:
+    return armature.is_editable
+
+
+class FABRIK_OT_constraint_mirror(Refusing, bpy.types.Operator):
+    """Mirror the active constraint to the other side."""
+
+    bl_idname = "fabrik.constraint_mirror"
+    bl_label = "Mirror to Other Side"
+    bl_description = (
+        "Give the bone on the other side (.L and .R) the mirror image of the active constraint, "
+        "with its target, its pole and the joints of its chain. Empties are made where there are "
+        "none on that side"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a constraint."""
+        return active_refusal(context)
+
+    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        """Mirror it, or report why not."""
+        armature = active_armature(context)
+        try:
+            name, notes = mirroring.mirror_constraint(armature, settings(armature).active_index)
+        except ProblemError as problem:
+            self.report({"ERROR"}, str(problem))
+            return {"CANCELLED"}
+        for note in notes:
+            self.report({"WARNING"}, note)
+        self.report({"INFO"}, f"“{name}” is the mirror image")
+        return {"FINISHED"}
+
+
+def _joints_refusal(context: bpy.types.Context) -> str:
+    reason = armature_refusal(context)
+    if not reason and context.active_pose_bone is None:
+        return "Enter Pose Mode and click the bone whose joint is copied"
+    return reason
+
+
+class FABRIK_OT_joint_copy(Refusing, bpy.types.Operator):
+    """Copy the active bone's joint to the selected bones."""
+
+    bl_idname = "fabrik.joint_copy"
+    bl_label = "Copy to Selected"
+    bl_description = "Give the other selected bones the joint of the active one"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for an active bone, and for others."""
+        reason = _joints_refusal(context)
+        if not reason and set(context.selected_pose_bones or ()) <= {context.active_pose_bone}:
+            return "Select the bones that are to get the joint of the active one"
+        return reason
+
+    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        """Copy it, and report to which bones."""
+        bones = [bone for bone in context.selected_pose_bones or () if _is_editable(bone.id_data)]
+        names = copying.copy_joint(context.active_pose_bone, bones)
+        if not names:
+            self.report({"ERROR"}, "The selected bones are linked: make library overrides of them")
+            return {"CANCELLED"}
+        self.report({"INFO"}, f"Copied the joint to {_named(names, 'bone')}")
+        return {"FINISHED"}
+
+
+class FABRIK_OT_joint_mirror(Refusing, bpy.types.Operator):
+    """Mirror the joints of the selected bones to the other side."""
+
+    bl_idname = "fabrik.joint_mirror"
+    bl_label = "Mirror"
+    bl_description = (
+        "Give the bones on the other side (.L and .R) the mirror images of the joints of the "
+        "selected bones"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for an active bone."""
+        return _joints_refusal(context)
+
+    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        """Mirror them, and report to which bones."""
+        armature = active_armature(context)
+        bones: Any = context.selected_pose_bones or [context.active_pose_bone]
+        names = [bone.name for bone in bones if bone.id_data == armature]
+        try:
+            done, notes = mirroring.mirror_joints(armature, names)
+        except ProblemError as problem:
+            self.report({"ERROR"}, str(problem))
+            return {"CANCELLED"}
+        for note in notes:
+            self.report({"WARNING"}, note)
+        self.report({"INFO"}, f"Mirrored the joint to {_named(done, 'bone')}")
+        return {"FINISHED"}
+
+
+class FABRIK_MT_specials(bpy.types.Menu):
+    """What is not needed every day."""
+
+    bl_label = "FABRIK IK Specials"
+
+    def draw(self, _context: bpy.types.Context) -> None:  # type: ignore[override]
+        """Draw the entries."""
+        layout: Any = self.layout
+        layout.operator("fabrik.constraint_copy", icon="COPYDOWN")
+        layout.operator("fabrik.constraint_mirror", icon="ARROW_LEFTRIGHT")
+        layout.separator()
+        layout.operator_menu_enum("fabrik.convert_from_blender", "which", icon="IMPORT")
+        layout.operator_menu_enum("fabrik.convert_to_blender", "which", icon="EXPORT")
+
+
+CLASSES = (
+    FABRIK_OT_constraint_copy,
+    FABRIK_OT_constraint_mirror,
+    FABRIK_OT_joint_copy,
+    FABRIK_OT_joint_mirror,
+    FABRIK_MT_specials,
+)
+
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

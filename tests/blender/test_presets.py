@@ -1,0 +1,205 @@
+"""Presets of constraints and joints: those of the extension and those of users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import radians
+from pathlib import Path
+from typing import Any
+
+import bpy
+import pytest
+from rigs import activate, add_constraint, make_chain, make_empty, tip_error, update
+
+KINDS = ("constraint", "joint")
+CONSTRAINTS = ("Arm", "Finger", "Leg", "Spider Leg", "Tail")
+JOINTS = (
+    "Elbow",
+    "Finger",
+    "Hip",
+    "Knee",
+    "Shoulder",
+    "Spider Coxa",
+    "Spider Femur",
+    "Spider Tibia",
+    "Tail Segment",
+)
+
+
+@pytest.fixture
+def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Let Blender keep the user's presets in a folder of the test."""
+    monkeypatch.setenv("BLENDER_USER_SCRIPTS", str(tmp_path))
+    yield tmp_path
+
+
+def listed(kind: str) -> dict[str, str]:
+    """Return the files that the popover lists, by the names that it shows."""
+    panel = getattr(bpy.types, f"FABRIK_PT_{kind}_presets")
+    names: dict[str, str] = {}
+
+    class Layout:
+        """Takes what Blender's own drawing of presets draws."""
+
+        def __getattr__(self, name: str) -> Any:
+            return lambda *_args, **_more: self
+
+        def operator(self, operator: str, text: str = "", **_more: object) -> Any:
+            return Button(operator, text)
+
+    class Button:
+        def __init__(self, operator: str, text: str) -> None:
+            self.__dict__["text"] = text
+            self.__dict__["operator"] = operator
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name == "filepath":
+                assert self.operator == f"fabrik.{kind}_preset_apply"
+                names[self.text] = value
+
+    class Shown:
+        layout = Layout()
+        bl_idname = panel.__name__
+        path_menu = panel.path_menu
+
+    for name in vars(panel):
+        if name.startswith("preset_"):
+            setattr(Shown, name, getattr(panel, name))
+    bpy.types.Menu.draw_preset(Shown(), bpy.context)
+    return names
+
+
+def pose_chain(count: int) -> bpy.types.Object:
+    rig = make_chain(count)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    rig.data.bones.active = rig.data.bones[f"B{count - 1}"]
+    return rig
+
+
+def apply(kind: str, name: str) -> None:
+    operator = getattr(bpy.ops.fabrik, f"{kind}_preset_apply")
+    assert operator(filepath=listed(kind)[name]) == {"FINISHED"}
+
+
+def select(rig: bpy.types.Object, *names: str) -> None:
+    for bone in rig.pose.bones:
+        (bone if hasattr(bone, "select") else bone.bone).select = bone.name in names
+
+
+@pytest.mark.parametrize(("kind", "names"), list(zip(KINDS, (CONSTRAINTS, JOINTS), strict=True)))
+def test_the_presets_of_the_extension_are_in_the_popover(
+    kind: str, names: tuple[str, ...], scripts: Path
+) -> None:
+    assert tuple(listed(kind)) == names
+    assert not list(scripts.iterdir()), "they were copied into the user's folder"
+
+
+@pytest.mark.parametrize("name", CONSTRAINTS)
+def test_a_constraint_preset_sets_its_constraint_up_and_leaves_its_ends(
+    name: str, scripts: Path
+) -> None:
+    rig = pose_chain(5)
+    target, pole = make_empty(location=(0.4, 0.6, 3.7)), make_empty("Pole", (0, 4, 3))
+    item = add_constraint(rig, "B4", target, pole_target=pole, name="Mine", pole_angle=0.25)
+    item.use_free_root, item.chain_bias, item.tolerance = True, -1.0, 0.5
+    apply("constraint", name)
+    count = {"Arm": 2, "Leg": 2, "Finger": 3, "Spider Leg": 3, "Tail": 0}[name]
+    solver = "TWO_BONE" if count == 2 else "FABRIK"
+    assert (item.chain_count, item.solver, item.use_free_root) == (count, solver, False)
+    assert (item.name, item.bone, item.target, item.pole_target) == ("Mine", "B4", target, pole)
+    assert item.pole_angle == 0.25
+    assert item.tolerance == pytest.approx(1e-4)
+    update()
+    assert item.state in ("REACHED", "OUT_OF_REACH")
+    if item.state == "REACHED":
+        assert tip_error(rig, "B4", target) < 0.02
+    assert all(bone.fabrik_joint.limit_type == "NONE" for bone in rig.pose.bones)
+
+
+def test_a_preset_that_does_not_fit_the_chain_says_so_in_the_state(scripts: Path) -> None:
+    rig = pose_chain(1)
+    item = add_constraint(rig, "B0", make_empty())
+    apply("constraint", "Leg")
+    update()
+    assert item.state == "INVALID"
+    assert "Chain Length is 2, but there are 1 bones" in item.message
+
+
+@pytest.mark.parametrize("name", JOINTS)
+def test_a_joint_preset_limits_all_selected_bones(name: str, scripts: Path) -> None:
+    from addon.binding.joints import joint_problem
+
+    rig = pose_chain(4)
+    rig.pose.bones["B1"].fabrik_joint.stiffness = 0.5
+    select(rig, "B1", "B3")
+    apply("joint", name)
+    kinds = [bone.fabrik_joint.limit_type for bone in rig.pose.bones]
+    cones = ("Hip", "Shoulder", "Tail Segment")
+    wanted = "CONE" if name in cones else "HINGE"
+    assert kinds == ["NONE", wanted, "NONE", wanted]
+    assert rig.pose.bones["B1"].fabrik_joint.stiffness == 0.0
+    assert not any(joint_problem(bone) for bone in rig.pose.bones)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_users_add_and_remove_their_own(kind: str, scripts: Path) -> None:
+    rig = pose_chain(3)
+    item = add_constraint(rig, "B2", make_empty(), solver="CCD", softness=0.25, iterations=50)
+    joint = rig.pose.bones["B2"].fabrik_joint
+    joint.limit_type, joint.hinge_max, joint.center = "HINGE", radians(30), (0.1, 0.2, 0.3)
+    add = getattr(bpy.ops.fabrik, f"{kind}_preset_add")
+    assert add(name="My own") == {"FINISHED"}
+    assert (scripts / "presets" / "fabrik_ik" / kind / "My_own.py").exists()
+    item.solver, item.softness, item.iterations = "FABRIK", 0.0, 20
+    joint.limit_type, joint.hinge_max, joint.center = "NONE", 0.0, (0, 0, 0)
+    apply(kind, "My own")
+    if kind == "constraint":
+        assert (item.solver, item.softness, item.iterations) == ("CCD", 0.25, 50)
+        assert joint.limit_type == "NONE"
+    else:
+        assert (joint.limit_type, joint.hinge_max) == ("HINGE", pytest.approx(radians(30)))
+        assert tuple(joint.center) == pytest.approx((0.1, 0.2, 0.3))
+        assert item.solver == "FABRIK"
+    assert add(name="My own", remove_name=True) == {"FINISHED"}
+    assert "My own" not in listed(kind)
+
+
+def test_a_preset_keeps_every_setting_but_what_the_constraint_is_for() -> None:
+    from addon.binding.copying import values_of
+    from addon.ui.presets import CONSTRAINT_SETTINGS, JOINT_SETTINGS
+
+    rig = pose_chain(1)
+    add_constraint(rig, "B0")
+    own = {"bone", "target", "subtarget", "pole_target", "pole_subtarget", "use_tail", "pole_angle"}
+    own |= {"use_offset", "offset_location", "offset_rotation", "enabled", "influence"}
+    assert set(CONSTRAINT_SETTINGS) == values_of(rig.fabrik.constraints[0]).keys() - own
+    assert set(JOINT_SETTINGS) == values_of(rig.pose.bones["B0"].fabrik_joint).keys()
+
+
+def test_after_undo_of_a_preset_the_settings_are_as_before(scripts: Path) -> None:
+    rig = pose_chain(3)
+    add_constraint(rig, "B2", make_empty(), chain_count=3)
+    bpy.ops.ed.undo_push(message="step")
+    path = listed("constraint")["Leg"]
+    bpy.ops.fabrik.constraint_preset_apply("EXEC_DEFAULT", True, filepath=path)
+    assert rig.fabrik.constraints[0].solver == "TWO_BONE"
+    bpy.ops.ed.undo()
+    item = bpy.data.objects["Rig"].fabrik.constraints[0]
+    assert (item.solver, item.chain_count) == ("FABRIK", 3)
+
+
+def test_a_broken_preset_is_said_and_what_is_grey_says_why(scripts: Path) -> None:
+    broken = scripts / "Broken.py"
+    broken.write_text("1 / 0\n", encoding="utf-8")
+    with pytest.raises(RuntimeError, match="Select an armature"):
+        bpy.ops.fabrik.constraint_preset_apply(filepath=str(broken))
+    with pytest.raises(RuntimeError, match="click a bone"):
+        bpy.ops.fabrik.joint_preset_apply(filepath=str(broken))
+    rig = pose_chain(1)
+    with pytest.raises(RuntimeError, match="There is no constraint"):
+        bpy.ops.fabrik.constraint_preset_add(name="Mine")
+    add_constraint(rig, "B0")
+    for kind in KINDS:
+        with pytest.raises(RuntimeError, match="“Broken” is no preset for this: division by zero"):
+            getattr(bpy.ops.fabrik, f"{kind}_preset_apply")(filepath=str(broken))
