@@ -1,6 +1,6 @@
 """Operators and panels: they draw and call, they do not compute."""
 
-from . import joints, learn, operators, panels
+from . import bake, joints, learn, operators, panels
 
 
 def register() -> None:
@@ -9,10 +9,12 @@ def register() -> None:
     learn.register()
     panels.register()
     joints.register()
+    bake.register()
 
 
 def unregister() -> None:
     """Undo `register`, in the opposite order."""
+    bake.unregister()
     joints.unregister()
     panels.unregister()
     learn.unregister()

@@ -1,0 +1,195 @@
+"""Playing a range, and keeping what the constraints made of each frame."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+import numpy as np
+
+from . import animation, plan
+from .access import pose_bones, settings
+from .chain_plan import ProblemError
+from .picking import Picked
+from .rotation import AXIS_ANGLE, LOCATION, QUATERNION, SCALE, channel_of
+from .turns import Numbers
+
+CHEAP = {"EMPTY", "CAMERA", "LIGHT", "LIGHT_PROBE", "SPEAKER"}
+"""Kinds of objects that cost nothing to evaluate, whether anything needs them or not."""
+
+
+@dataclass
+class Track:
+    """What was recorded of one armature.
+
+    Attributes:
+        numbers: For each of `Picked.channels`, frames × bones × numbers, in single precision.
+        matrices: Where the bones are in armature space, frames × bones × 4 × 4.
+        worlds: Where the armature is in world space, frames × 4 × 4.
+    """
+
+    numbers: list[Numbers]
+    matrices: Numbers
+    worlds: Numbers
+
+
+@dataclass
+class Take:
+    """A range that was recorded.
+
+    Attributes:
+        frames: The frames.
+        times: Where keys have to stand for them: the frames, unless the scene remaps time.
+        tracks: What was recorded of each armature.
+    """
+
+    frames: list[int]
+    times: list[float]
+    tracks: list[Track]
+
+
+def record(
+    scene: bpy.types.Scene, layer: bpy.types.ViewLayer, picks: Sequence[Picked], frames: range
+) -> Generator[float, None, Take]:
+    """Play frames and keep what the bones hold and where they are.
+
+    Yields:
+        The share that is done, after each frame.
+    """
+    times: list[float] = []
+    tracks = [_room(picked, len(frames)) for picked in picks]
+    for i, frame in enumerate(frames):
+        scene.frame_set(frame)
+        times.append(scene.frame_current_final)
+        depsgraph: Any = layer.depsgraph
+        for picked, track in zip(picks, tracks, strict=True):
+            _keep(picked, track, i, depsgraph)
+        yield (i + 1) / len(frames)
+    return Take(list(frames), times, tracks)
+
+
+def _room(picked: Picked, count: int) -> Track:
+    sizes = [(len(c.bones), channel_of(c.mode)[1]) for c in picked.channels]
+    return Track(
+        [np.empty((count, *size), np.float32) for size in sizes],
+        np.empty((count, len(picked.bones), 4, 4), np.float32),
+        np.empty((count, 4, 4), np.float64),
+    )
+
+
+def _keep(picked: Picked, track: Track, i: int, depsgraph: bpy.types.Depsgraph) -> None:
+    bones = pose_bones(picked.armature)
+    places = np.array(picked.bones)
+    for channel, numbers in zip(picked.channels, track.numbers, strict=True):
+        name, size = channel_of(channel.mode)
+        numbers[i] = _column(bones, name, size)[places[list(channel.bones)]]
+    copy = picked.armature.evaluated_get(depsgraph)
+    matrices = _column(pose_bones(copy), "matrix", 16)[places]
+    # Blender hands them over column by column.
+    track.matrices[i] = matrices.reshape(-1, 4, 4).transpose(0, 2, 1)
+    track.worlds[i] = copy.matrix_world
+
+
+def _column(bones: Any, name: str, size: int) -> Numbers:
+    column = np.empty(len(bones) * size, np.float32)
+    bones.foreach_get(name, column)
+    return column.reshape(-1, size)
+
+
+@contextmanager
+def staged(layer: bpy.types.ViewLayer, armatures: Sequence[bpy.types.Object]) -> Iterator[None]:
+    """Let Blender evaluate nothing but armatures, and what they need, for a while.
+
+    What is hidden is evaluated only where something that is shown depends on it: the meshes of a
+    character, which nothing here depends on, would cost more than all the rest. Armatures that are
+    hidden are shown meanwhile. What was selected and hidden is so again afterwards.
+
+    Raises:
+        ProblemError: If an armature is hidden by its collection.
+    """
+    selected = [ob for ob in layer.objects if ob.select_get(view_layer=layer)]
+    hidden = {ob: (ob.hide_get(view_layer=layer), ob.hide_viewport) for ob in armatures}
+    costly = [
+        ob
+        for ob in layer.objects
+        if ob not in hidden
+        and ob.type not in CHEAP
+        and ob.mode == "OBJECT"
+        and not ob.hide_get(view_layer=layer)
+    ]
+    try:
+        for ob in armatures:
+            _show(ob, layer)
+        for ob in costly:
+            ob.hide_set(True, view_layer=layer)
+        yield
+    finally:
+        for ob in costly:
+            ob.hide_set(False, view_layer=layer)
+        for ob, (is_hidden, is_disabled) in hidden.items():
+            if ob.hide_viewport != is_disabled:
+                ob.hide_viewport = is_disabled
+            if ob.hide_get(view_layer=layer) != is_hidden:
+                ob.hide_set(is_hidden, view_layer=layer)
+        for ob in selected:
+            if not ob.select_get(view_layer=layer):
+                ob.select_set(True, view_layer=layer)
+
+
+def _show(ob: bpy.types.Object, layer: bpy.types.ViewLayer) -> None:
+    if ob.visible_get(view_layer=layer):
+        return
+    if ob.hide_get(view_layer=layer):
+        ob.hide_set(False, view_layer=layer)
+    if ob.hide_viewport:
+        ob.hide_viewport = False
+    if not ob.visible_get(view_layer=layer):
+        raise ProblemError(
+            f"“{ob.name}” is in a hidden collection, where Blender does not pose it: show it"
+        )
+
+
+class _Posed:
+    """What the bones of an armature hold, and the FK input that is kept under it."""
+
+    def __init__(self, armature: bpy.types.Object) -> None:
+        self._armature = armature
+        self._record = settings(armature).record
+        bones = pose_bones(armature)
+        self._columns = {
+            name: _column(bones, name, size)
+            for name, size in map(channel_of, (QUATERNION, AXIS_ANGLE, 1, LOCATION, SCALE))
+        }
+
+    def restore(self) -> None:
+        settings(self._armature).record = self._record
+        for name, column in self._columns.items():
+            pose_bones(self._armature).foreach_set(name, column.ravel())
+        self._armature.update_tag()
+
+
+@contextmanager
+def returning(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> Iterator[None]:
+    """Go back to the present frame afterwards, and after a failure to what was not keyed as well.
+
+    At a frame change Blender gives each animated channel the value of its animation, and what was
+    set there by hand and not keyed is lost.
+    """
+    frame, subframe = scene.frame_current, scene.frame_subframe
+    unkeyed = [(ob, animation.values(ob)) for ob in layer.objects if ob.animation_data]
+    posed = [_Posed(ob) for ob in layer.objects if settings(ob).record]
+    try:
+        yield
+    except BaseException:
+        scene.frame_set(frame, subframe=subframe)
+        for ob, values in unkeyed:
+            animation.restore(ob, values)
+        for one in posed:
+            one.restore()
+        plan.discard()
+        layer.update()
+        raise
+    scene.frame_set(frame, subframe=subframe)
