@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from math import pi
 from typing import Any
 
 import bpy
@@ -108,6 +109,8 @@ def check(picks: Sequence[Picked], wishes: Wishes) -> None:
         raise ProblemError(
             f"The range ends at {wishes.end}, before its start at {wishes.start}: raise its end"
         )
+    if wishes.step < 1 or not 0.0 <= wishes.error <= pi:
+        raise ProblemError("The step has to be 1 or more, and the error between 0° and 180°")
     used: set[tuple[int, int]] = set()
     for picked in picks:
         _check_armature(picked.armature, wishes)
