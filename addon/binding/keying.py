@@ -122,18 +122,13 @@ def _put_handles(
         ("left", -1.0, [spans[0], *spans]),
         ("right", 1.0, [*spans, spans[-1]]),
     ):
-        kinds = array("i", bytes(4 * len(points)))
-        points.foreach_get(f"handle_{name}_type", kinds)
-        kinds[start:] = array("i", [FREE]) * len(times)
-        points.foreach_set(f"handle_{name}_type", kinds)
-        places = array("f", bytes(8 * len(points)))
-        points.foreach_get(f"handle_{name}", places)
+        _put(points, f"handle_{name}_type", array("i", [FREE]) * len(times), start)
         steps = [sign * length for length in lengths][: len(times)]
-        places[2 * start :: 2] = array("f", [t + s for t, s in zip(times, steps, strict=True)])
-        places[2 * start + 1 :: 2] = array(
-            "f", [v + s * m for v, s, m in zip(values, steps, slopes, strict=True)]
+        places = _pairs(
+            [t + step for t, step in zip(times, steps, strict=True)],
+            [v + step * m for v, step, m in zip(values, steps, slopes, strict=True)],
         )
-        points.foreach_set(f"handle_{name}", places)
+        _put(points, f"handle_{name}", places, start)
 
 
 def _curves(owner: Any, name: str, frame: float) -> dict[int, Any]:
@@ -162,19 +157,32 @@ def _append(curve: Any, frames: Sequence[float], values: Sequence[float], is_lin
     points = curve.keyframe_points
     start = len(points)
     points.add(len(frames))
-    places = array("f", bytes(8 * len(points)))
-    points.foreach_get("co", places)
-    places[2 * start :: 2] = array("f", frames)
-    places[2 * start + 1 :: 2] = array("f", values)
-    points.foreach_set("co", places)
+    _put(points, "co", _pairs(frames, values), start)
+    handle = VECTOR if is_linear else AUTO_CLAMPED
     kinds = {
         "interpolation": LINEAR if is_linear else BEZIER,
-        "handle_left_type": VECTOR if is_linear else AUTO_CLAMPED,
-        "handle_right_type": VECTOR if is_linear else AUTO_CLAMPED,
+        "handle_left_type": handle,
+        "handle_right_type": handle,
         "type": KEYFRAME,
     }
     for kind, value in kinds.items():
-        column = array("i", bytes(4 * len(points)))
-        points.foreach_get(kind, column)
-        column[start:] = array("i", [value]) * len(frames)
-        points.foreach_set(kind, column)
+        _put(points, kind, array("i", [value]) * len(frames), start)
+
+
+def _pairs(frames: Sequence[float], values: Sequence[float]) -> array[float]:
+    """Return frames and values in turns."""
+    pairs = array("f", bytes(8 * len(frames)))
+    pairs[::2] = array("f", frames)
+    pairs[1::2] = array("f", values)
+    return pairs
+
+
+def _put(points: Any, name: str, column: array[Any], start: int) -> None:
+    """Set a property of the last keys of a curve, from one of them on."""
+    if start:
+        size = column.itemsize * (len(column) // (len(points) - start))
+        whole = array(column.typecode, bytes(size * len(points)))
+        points.foreach_get(name, whole)
+        whole[-len(column) :] = column
+        column = whole
+    points.foreach_set(name, column)

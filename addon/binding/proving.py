@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import degrees
 
@@ -57,7 +57,7 @@ def compare(
     holds = True
     for picked, a, b in zip(picks, live.tracks, baked.tracks, strict=True):
         apart, reaches = _distances(picked, a, b)
-        turned = matrix_angles(_world(a), _world(b))
+        turned = _at_other(a, b, matrix_angles)
         share = np.maximum(apart / reaches, turned)
         frame, bone = np.unravel_index(int(share.argmax()), share.shape)
         if not where[1] or share[frame, bone] > worst:
@@ -73,19 +73,34 @@ def compare(
     return Proof(distance, angle, where[1], live.frames[where[0]], holds, wanted)
 
 
-def _world(track: Track) -> Numbers:
-    return track.worlds[:, None] @ track.matrices.astype(np.float64)
+def _at_other(a: Track, b: Track, measured: Callable[[Numbers, Numbers], Numbers]) -> Numbers:
+    """Return by how much bones differ at each frame: by nothing where they are the same bits.
+
+    Args:
+        a: One track.
+        b: The other one.
+        measured: Given the matrices of some frames in world space, by how much they differ.
+    """
+    found = np.zeros(a.matrices.shape[:2])
+    other = (a.matrices != b.matrices).any(axis=(1, 2, 3)) | (a.worlds != b.worlds).any(axis=(1, 2))
+    if other.any():
+        worlds = [t.worlds[other, None] @ t.matrices[other].astype(np.float64) for t in (a, b)]
+        found[other] = measured(*worlds)
+    return found
 
 
 def _distances(picked: Picked, a: Track, b: Track) -> tuple[Numbers, Numbers]:
     """Return how far heads and tails are apart, and how long the chains are, in world space."""
     bones = pose_bones(picked.armature)
-    tails = np.zeros((len(picked.bones), 4, 2))
-    tails[:, 3] = 1.0
-    tails[:, 1, 1] = [bones[i].bone.length for i in picked.bones]
-    apart = np.linalg.norm((_world(a) @ tails - _world(b) @ tails)[:, :, :3], axis=2).max(axis=-1)
+    ends = np.zeros((len(picked.bones), 4, 2))
+    ends[:, 3] = 1.0
+    ends[:, 1, 1] = [bones[i].bone.length for i in picked.bones]
+
+    def apart(x: Numbers, y: Numbers) -> Numbers:
+        return np.linalg.norm(((x - y) @ ends)[:, :, :3], axis=2).max(axis=-1)
+
     scale = np.linalg.norm(a.worlds[:, :3, :3], axis=1).mean(axis=-1)
-    return apart, np.array(picked.reaches) * scale[:, None]
+    return _at_other(a, b, apart), np.array(picked.reaches) * scale[:, None]
 
 
 def _channel_error(picked: Picked, a: Track, b: Track) -> float:

@@ -60,37 +60,47 @@ def record(
         The share that is done, after each frame.
     """
     times: list[float] = []
-    tracks = [_room(picked, len(frames)) for picked in picks]
+    recorders = [_Recorder(picked, len(frames)) for picked in picks]
     for i, frame in enumerate(frames):
         scene.frame_set(frame)
         times.append(scene.frame_current_final)
         depsgraph: Any = layer.depsgraph
-        for picked, track in zip(picks, tracks, strict=True):
-            _keep(picked, track, i, depsgraph)
+        for recorder in recorders:
+            recorder.keep(i, depsgraph)
         yield (i + 1) / len(frames)
-    return Take(list(frames), times, tracks)
+    return Take(list(frames), times, [recorder.track for recorder in recorders])
 
 
-def _room(picked: Picked, count: int) -> Track:
-    sizes = [(len(c.bones), channel_of(c.mode)[1]) for c in picked.channels]
-    return Track(
-        [np.empty((count, *size), np.float32) for size in sizes],
-        np.empty((count, len(picked.bones), 4, 4), np.float32),
-        np.empty((count, 4, 4), np.float64),
-    )
+class _Recorder:
+    """What keeps the bones of one armature, frame by frame."""
 
+    def __init__(self, picked: Picked, count: int) -> None:
+        """Make room for as many frames."""
+        self._armature = picked.armature
+        self._places = np.array(picked.bones)
+        self._channels = [
+            (*channel_of(channel.mode), self._places[list(channel.bones)])
+            for channel in picked.channels
+        ]
+        self.track = Track(
+            [
+                np.empty((count, len(places), size), np.float32)
+                for _, size, places in self._channels
+            ],
+            np.empty((count, len(picked.bones), 4, 4), np.float32),
+            np.empty((count, 4, 4), np.float64),
+        )
 
-def _keep(picked: Picked, track: Track, i: int, depsgraph: bpy.types.Depsgraph) -> None:
-    bones = pose_bones(picked.armature)
-    places = np.array(picked.bones)
-    for channel, numbers in zip(picked.channels, track.numbers, strict=True):
-        name, size = channel_of(channel.mode)
-        numbers[i] = _column(bones, name, size)[places[list(channel.bones)]]
-    copy = picked.armature.evaluated_get(depsgraph)
-    matrices = _column(pose_bones(copy), "matrix", 16)[places]
-    # Blender hands them over column by column.
-    track.matrices[i] = matrices.reshape(-1, 4, 4).transpose(0, 2, 1)
-    track.worlds[i] = copy.matrix_world
+    def keep(self, i: int, depsgraph: bpy.types.Depsgraph) -> None:
+        """Keep what there is now as a frame, counted from 0."""
+        bones = pose_bones(self._armature)
+        for (name, size, places), numbers in zip(self._channels, self.track.numbers, strict=True):
+            numbers[i] = _column(bones, name, size)[places]
+        copy = self._armature.evaluated_get(depsgraph)
+        # Blender hands matrices over column by column.
+        matrices = _column(pose_bones(copy), "matrix", 16)[self._places].reshape(-1, 4, 4)
+        self.track.matrices[i] = matrices.transpose(0, 2, 1)
+        self.track.worlds[i] = copy.matrix_world
 
 
 def _column(bones: Any, name: str, size: int) -> Numbers:
@@ -103,32 +113,26 @@ def _column(bones: Any, name: str, size: int) -> Numbers:
 def staged(layer: bpy.types.ViewLayer, armatures: Sequence[bpy.types.Object]) -> Iterator[None]:
     """Let Blender evaluate nothing but armatures, and what they need, for a while.
 
-    What is hidden is evaluated only where something that is shown depends on it: the meshes of a
-    character, which nothing here depends on, would cost more than all the rest. Armatures that are
-    hidden are shown meanwhile. What was selected and hidden is so again afterwards.
+    What is disabled in viewports is evaluated only where something that is shown depends on it: the
+    meshes of a character, which nothing here depends on, would cost more than all the rest.
+    Armatures that are hidden are shown meanwhile. What was selected and hidden is so again
+    afterwards.
 
     Raises:
-        ProblemError: If an armature is hidden by its collection.
+        ProblemError: If an armature stays hidden.
     """
     selected = [ob for ob in layer.objects if ob.select_get(view_layer=layer)]
+    costly = [ob for ob in layer.objects if ob not in armatures and _can_be_left_out(ob)]
     hidden = {ob: (ob.hide_get(view_layer=layer), ob.hide_viewport) for ob in armatures}
-    costly = [
-        ob
-        for ob in layer.objects
-        if ob not in hidden
-        and ob.type not in CHEAP
-        and ob.mode == "OBJECT"
-        and not ob.hide_get(view_layer=layer)
-    ]
     try:
         for ob in armatures:
             _show(ob, layer)
         for ob in costly:
-            ob.hide_set(True, view_layer=layer)
+            ob.hide_viewport = True
         yield
     finally:
         for ob in costly:
-            ob.hide_set(False, view_layer=layer)
+            ob.hide_viewport = False
         for ob, (is_hidden, is_disabled) in hidden.items():
             if ob.hide_viewport != is_disabled:
                 ob.hide_viewport = is_disabled
@@ -139,16 +143,22 @@ def staged(layer: bpy.types.ViewLayer, armatures: Sequence[bpy.types.Object]) ->
                 ob.select_set(True, view_layer=layer)
 
 
+def _can_be_left_out(ob: bpy.types.Object) -> bool:
+    """Return whether leaving an object out saves anything, and can be taken back."""
+    if ob.type in CHEAP or ob.mode != "OBJECT" or ob.hide_viewport or not ob.is_editable:
+        return False
+    channels = animation.animated(ob)
+    return all(path != "hide_viewport" for path, _ in channels.keyed | channels.driven)
+
+
 def _show(ob: bpy.types.Object, layer: bpy.types.ViewLayer) -> None:
-    if ob.visible_get(view_layer=layer):
-        return
     if ob.hide_get(view_layer=layer):
         ob.hide_set(False, view_layer=layer)
     if ob.hide_viewport:
         ob.hide_viewport = False
     if not ob.visible_get(view_layer=layer):
         raise ProblemError(
-            f"“{ob.name}” is in a hidden collection, where Blender does not pose it: show it"
+            f"“{ob.name}” is hidden by its collection, so that Blender does not pose it: show it"
         )
 
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 # What bakes uses numpy, which takes a tenth of a second to load, and so is imported when needed.
 
-CHUNK = 0.05
-"""Seconds of work between two looks at the keyboard."""
+LEAST, MOST = 0.05, 0.5
+"""Seconds of work between two looks at the keyboard: as many as Blender takes to draw, in these."""
 
 WHICH_ITEMS = (
     ("ACTIVE", "Active Constraint", "The one whose settings are shown"),
@@ -262,6 +262,7 @@ class FABRIK_OT_bake(Refusing, bpy.types.Operator):
         manager.modal_handler_add(self)
         manager.progress_begin(0, 100)
         self._show(context, 0.0)
+        self._paused = perf_counter()
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
@@ -272,7 +273,8 @@ class FABRIK_OT_bake(Refusing, bpy.types.Operator):
             return {"CANCELLED"}
         if event.type != "TIMER" or self._work is None:
             return {"RUNNING_MODAL"}
-        end = perf_counter() + CHUNK
+        drawing = perf_counter() - self._paused
+        end = perf_counter() + min(max(LEAST, drawing), MOST)
         try:
             done = next(self._work)
             while perf_counter() < end:
@@ -288,6 +290,7 @@ class FABRIK_OT_bake(Refusing, bpy.types.Operator):
             self._clear(context)
             raise
         self._show(context, done)
+        self._paused = perf_counter()
         return {"RUNNING_MODAL"}
 
     def cancel(self, context: bpy.types.Context) -> None:

@@ -447,7 +447,7 @@ def state():
         bpy.context.scene.frame_current_final,
         sorted(action.name for action in bpy.data.actions),
         {ob.name: keys_of(ob) for ob in bpy.data.objects},
-        [(ob.name, ob.select_get(), ob.hide_get()) for ob in bpy.data.objects],
+        [(ob.name, ob.select_get(), ob.hide_get(), ob.hide_viewport) for ob in bpy.data.objects],
         [[item.enabled for item in ob.fabrik.constraints] for ob in bpy.data.objects],
     )
 
@@ -485,8 +485,8 @@ def test_meshes_are_not_evaluated_meanwhile_and_all_is_shown_again(rig):
     rig.hide_set(True)
     layer = bpy.context.view_layer
     with recording.staged(layer, [rig]):
-        assert not mesh.visible_get() and rig.visible_get()
-    assert mesh.visible_get() and not rig.visible_get()
+        assert mesh.hide_viewport and rig.visible_get()
+    assert not mesh.hide_viewport and not rig.visible_get()
     assert bake(rig).proof.holds
 
 
