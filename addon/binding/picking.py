@@ -83,7 +83,8 @@ def posing(found: Iterable[Place], bones: set[tuple[str, str]]) -> list[Place]:
 def pick(found: Sequence[Place]) -> tuple[list[Picked], list[str]]:
     """Return what is baked of each armature, and the names of constraints that cannot be.
 
-    Left out is what is off at all frames, or cannot work.
+    Constraints that share bones are solved together and have one pose between them: with one of
+    them come all. Left out is what is off at all frames, or cannot work.
 
     Raises:
         ProblemError: If nothing is left, or the rotation mode of a bone is animated.
@@ -94,7 +95,7 @@ def pick(found: Sequence[Place]) -> tuple[list[Picked], list[str]]:
     working: dict[bpy.types.Object, list[ChainPlan]] = {}
     left_out: list[str] = []
     problem = ""
-    for ob, i in found:
+    for ob, i in _with_partners(found):
         chain = chains[ob.session_uid, i]
         reason = chain.problem or ("" if _can_be_on(ob, i) else OFF)
         if reason:
@@ -105,6 +106,15 @@ def pick(found: Sequence[Place]) -> tuple[list[Picked], list[str]]:
     if not working:
         raise ProblemError(problem)
     return [_picked(ob, own) for ob, own in working.items()], left_out
+
+
+def _with_partners(found: Sequence[Place]) -> list[Place]:
+    result: dict[Place, None] = {}
+    for ob, i in found:
+        units = [u for u in plan.current().units if u.rig.uid == ob.session_uid and i in u.items]
+        items = units[0].items if units else (i,)
+        result.update(dict.fromkeys((ob, item) for item in sorted(items)))
+    return list(result)
 
 
 def _chains() -> dict[tuple[int, int], ChainPlan]:

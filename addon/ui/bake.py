@@ -120,7 +120,7 @@ class FABRIK_OT_bake(Refusing, bpy.types.Operator):
     else:
         which: EnumProperty(
             name="Constraints",
-            description="Which constraints are baked",
+            description="Which constraints are baked; with one go all that share bones with it",
             items=WHICH_ITEMS,
             default="ARMATURE",
         )
