@@ -89,7 +89,7 @@ def run(effort: Effort) -> Section:
 
 def _measured(animated: bool, vertices: int, effort: Effort) -> dict[str, Score]:
     def more() -> None:
-        _add_mesh(vertices)
+        add_mesh(vertices)
         if animated:
             _animate()
 
@@ -110,7 +110,7 @@ def _row(name: str, scores: dict[str, Score]) -> list[str]:
     return [name, *found, times(ours.ratio(blenders)), times(ours.ratio_again(blenders))]
 
 
-def _add_mesh(vertices: int) -> None:
+def add_mesh(vertices: int) -> None:
     """Wrap each chain into a tube; all tubes are one mesh."""
     ob: Any = link(bpy.data.objects.new("Skin", bpy.data.meshes.new("Skin")))
     rings = vertices // RIG.chains // SIDES

@@ -8,8 +8,10 @@ The caller sets BLENDER_USER_RESOURCES to a temporary folder: this installs for 
 import importlib
 import io
 import os
+import subprocess
 import sys
 import sysconfig
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -83,6 +85,22 @@ def check_tip(armature: bpy.types.Object, target: bpy.types.Object) -> None:
     assert distance < 1e-3, f"the tip is {distance:.4f} m from its target"
 
 
+def check_the_command(folder: Path) -> None:
+    """`blender --command fabrik_bake` bakes a file and says in its exit code how that went."""
+    blend, baked = folder / "shot.blend", folder / "shot_baked.blend"
+    bpy.ops.wm.save_userpref()
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+    before = blend.read_bytes()
+    for arguments, code in ((["--end", "5"], 0), (["--start", "5", "--end", "1"], 2)):
+        baked.unlink(missing_ok=True)
+        command = [bpy.app.binary_path, "--command", "fabrik_bake", str(blend), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == code, f"{done.returncode}: {done.stdout}{done.stderr}"
+        assert baked.exists() == (code == 0), "a file is written only if all is well"
+        assert blend.read_bytes() == before, "the input has changed"
+        print(done.stderr.strip().splitlines()[-1])
+
+
 def disable() -> None:
     """Disable the extension; nothing of it may stay behind."""
     bpy.ops.preferences.addon_disable(module=MODULE)
@@ -100,5 +118,7 @@ if __name__ == "__main__":
     install(zipped)
     check_it_runs_compiled(zipped)
     check_it_reaches()
+    with tempfile.TemporaryDirectory() as name:
+        check_the_command(Path(name))
     disable()
     print(f"Installed, used and disabled in Blender {bpy.app.version_string}: all is well.")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import bpy
 
@@ -154,11 +154,64 @@ def curves_of(ob: bpy.types.Object, path: str, everywhere: bool) -> list[dict[in
 
 def active_curves(ob: bpy.types.Object, path: str) -> dict[int, Any]:
     """Return the F-curves of a channel by their index, in the object's active action."""
+    return {c.array_index: c for c in all_active_curves(ob) if c.data_path == path}
+
+
+def all_active_curves(ob: bpy.types.Object) -> list[Any]:
+    """Return the F-curves of the object's active action."""
     data = ob.animation_data
     if data is None or data.action is None:
-        return {}
+        return []
     lists = _curve_lists(data.action, getattr(data, "action_slot", None))
-    return {c.array_index: c for curves in lists for c in curves if c.data_path == path}
+    return [curve for curves in lists for curve in curves]
+
+
+def mute(ob: bpy.types.Object, path: str) -> None:
+    """Mute what the active action and the drivers of an object do with a property."""
+    drivers: Any = ob.animation_data.drivers if ob.animation_data else ()
+    for curve in [*active_curves(ob, path).values(), *(d for d in drivers if d.data_path == path)]:
+        curve.mute = True
+
+
+def ensured_bag(ob: bpy.types.Object) -> Any:
+    """Return what holds the F-curves and groups of the object's active action, made if need be."""
+    data = ob.animation_data or ob.animation_data_create()
+    assert data is not None
+    if data.action is None:
+        data.action = bpy.data.actions.new(f"{ob.name}Action")
+    action: Any = data.action
+    if not HAS_LAYERS:
+        return action
+    if data.action_slot is None:
+        data.action_slot = action.slots.new("OBJECT", ob.name)
+    layer = action.layers[0] if action.layers else action.layers.new("Layer")
+    strip = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
+    return strip.channelbag(data.action_slot, ensure=True)
+
+
+def copy_action(ob: bpy.types.Object, name: str) -> None:
+    """Let the object use a copy of its active action, or a new one if it has none."""
+    data: Any = ob.animation_data or ob.animation_data_create()
+    if data.action is None:
+        data.action = bpy.data.actions.new(name)
+    else:
+        copy = data.action.copy()
+        copy.name = name
+        use_action(ob, copy, getattr(data, "action_slot_handle", 0))
+
+
+def use_action(ob: bpy.types.Object, action: bpy.types.Action | None, slot: int) -> None:
+    """Let an action animate an object.
+
+    Args:
+        ob: The object.
+        action: The action; None for none.
+        slot: The handle of its slot, 0 for none; versions without slots have none.
+    """
+    data: Any = ob.animation_data
+    data.action = action
+    if HAS_LAYERS and action is not None:
+        data.action_slot = _slot(action, slot)
 
 
 def _object_slots(action: Any) -> list[Any]:
@@ -249,6 +302,33 @@ def bring_over(evaluated: bpy.types.Object, original: bpy.types.Object) -> None:
             continue  # A curve of something that is not there any more, or cannot be written.
 
 
+Values = dict[tuple[str, int], Any]
+"""What animated channels hold, by data path and index in the array."""
+
+
+def values(ob: bpy.types.Object) -> Values:
+    """Return what the animated channels of an object hold at the moment, animation or not."""
+    channels = animated(ob)
+    found: Values = {}
+    for path, index in channels.keyed | channels.driven:
+        try:
+            value: Any = cast(Any, ob).path_resolve(path)
+        except ValueError:
+            continue  # A curve of something that is not there any more.
+        is_array = hasattr(value, "__getitem__") and not isinstance(value, str)
+        found[path, index] = value[index] if is_array else value
+    return found
+
+
+def restore(ob: bpy.types.Object, values: Values) -> None:
+    """Give the animated channels of an object what they held, where they hold anything else."""
+    for (path, index), value in values.items():
+        try:
+            _put(ob, path, index, value)
+        except (ValueError, KeyError, AttributeError, TypeError):
+            continue  # It cannot be written.
+
+
 CUSTOM = re.compile(r'(.*)\["((?:[^"\\]|\\.)*)"\]', re.DOTALL)
 """Splits the path of a custom property into that of its owner and its name."""
 
@@ -260,10 +340,20 @@ def _copy(source: bpy.types.Object, to: bpy.types.Object, path: str, index: int)
         ValueError, KeyError, AttributeError: If there is no such property, or it cannot be set.
     """
     value: Any = source.path_resolve(path)
+    is_array = hasattr(value, "__getitem__") and not isinstance(value, str)
+    _put(to, path, index, value[index] if is_array else value)
+
+
+def _put(to: bpy.types.Object, path: str, index: int, value: Any) -> None:
+    """Set one number, or one value without index, if it is another one.
+
+    Raises:
+        ValueError, KeyError, AttributeError: If there is no such property, or it cannot be set.
+    """
     present: Any = to.path_resolve(path)
-    if hasattr(value, "__getitem__") and not isinstance(value, str):
-        if present[index] != value[index]:
-            present[index] = value[index]
+    if hasattr(present, "__getitem__") and not isinstance(present, str):
+        if present[index] != value:
+            present[index] = value
         return
     if present == value:
         return

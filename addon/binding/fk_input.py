@@ -11,6 +11,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import acos, pi
 from typing import Any
 
@@ -64,7 +65,7 @@ Animated = tuple[Sequence[int], Sequence[int]]
 """Which numbers of a bone's channel are keyed, and which are driven."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Group:
     """Bones of which the same channel is solved, and which are animated or not.
 
@@ -86,6 +87,12 @@ class Group:
     runs: list[Run]
     animated: dict[int, Animated]
     left: bytes | None = None
+
+    @cached_property
+    def is_keyed(self) -> bool:
+        """Whether F-curves set all numbers of all the bones, and drivers none."""
+        found = self.animated.values()
+        return bool(found) and all(len(k) == self.size and not d for k, d in found)
 
 
 class FkInput:
@@ -154,6 +161,12 @@ class FkInput:
                 continue
             group.left = None
             self.stamp += 1
+            if is_fresh and group.is_keyed:
+                buffer = evaluated.buffer(group.channel, group.size)
+                for first, last, _ in group.runs:
+                    run = (group.first + first, group.first + last, 0)
+                    transfer(buffer, group.size, first, self.inputs, 4, run)
+                continue
             for bone in group.bones:
                 numbers = self._input(bone, group, evaluated, is_fresh)
                 place = (group.first + bone) * 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, cast
 
 import bpy
@@ -14,8 +15,9 @@ from .chain_plan import ProblemError
 LINEAR, BEZIER = 1, 2
 """Blender's numbers for how a curve runs from one key to the next."""
 
-VECTOR, AUTO_CLAMPED = 2, 4
-"""Blender's numbers for handles: straight to the next key, or smooth without going beyond it."""
+FREE, VECTOR, AUTO_CLAMPED = 0, 2, 4
+"""Blender's numbers for handles: as they are set, straight to the next key, or smooth without going
+beyond it."""
 
 KEYFRAME = 0
 """Blender's number for an ordinary key."""
@@ -51,6 +53,83 @@ def set_keys(
         curve.mute = False
         _clear(curve, frames[0], frames[-1])
         _append(curve, frames, values, is_linear)
+        curve.update()
+
+
+class ActiveCurves:
+    """The F-curves of an object's active action, found at once however many there are."""
+
+    def __init__(self, ob: bpy.types.Object) -> None:
+        """Find them; the action is made if there is none."""
+        self._bag = animation.ensured_bag(ob)
+        self._known = {(c.data_path, c.array_index): c for c in self._bag.fcurves}
+
+    def at(self, path: str, index: int, group: str) -> Any:
+        """Return a curve that shows what its keys say, made if need be.
+
+        Its mute, its lock and its modifiers would keep new keys from being seen, and are off then.
+
+        Args:
+            path: The channel.
+            index: The number of it.
+            group: The name of the group that a new curve gets into.
+        """
+        curve = self._known.get((path, index))
+        if curve is None:
+            curve = self._known[path, index] = self._bag.fcurves.new(path, index=index)
+            curve.group = self._bag.groups.get(group) or self._bag.groups.new(group)
+        curve.mute = curve.lock = False
+        if curve.group is not None and curve.group.mute and not animation.HAS_LAYERS:
+            curve.group = None
+        for modifier in curve.modifiers:
+            modifier.mute = True
+        return curve
+
+
+def put_keys(
+    curve: Any,
+    times: Sequence[float],
+    values: Sequence[float],
+    slopes: Sequence[float] | None = None,
+) -> None:
+    """Give a curve keys, in place of all that it has from the first of the times to the last.
+
+    Args:
+        curve: The F-curve.
+        times: Where the keys stand, ascending; at least one.
+        values: What it is there.
+        slopes: How steep it is there, for a smooth curve; without, it runs straight from key to
+            key.
+    """
+    _clear(curve, times[0], times[-1])
+    start = len(curve.keyframe_points)
+    _append(curve, times, values, slopes is None)
+    if slopes is not None:
+        _put_handles(curve, start, times, values, slopes)
+    curve.update()
+
+
+def _put_handles(
+    curve: Any,
+    start: int,
+    times: Sequence[float],
+    values: Sequence[float],
+    slopes: Sequence[float],
+) -> None:
+    """Put the handles of the last keys at a third of the way, where time runs evenly."""
+    points = curve.keyframe_points
+    spans = [(b - a) / 3.0 for a, b in pairwise(times)] or [1.0]
+    for name, sign, lengths in (
+        ("left", -1.0, [spans[0], *spans]),
+        ("right", 1.0, [*spans, spans[-1]]),
+    ):
+        _put(points, f"handle_{name}_type", array("i", [FREE]) * len(times), start)
+        steps = [sign * length for length in lengths][: len(times)]
+        places = _pairs(
+            [t + step for t, step in zip(times, steps, strict=True)],
+            [v + step * m for v, step, m in zip(values, steps, slopes, strict=True)],
+        )
+        _put(points, f"handle_{name}", places, start)
 
 
 def set_span(
@@ -175,6 +254,11 @@ def _group(owner: Any) -> str:
 def _clear(curve: Any, first: float, last: float) -> None:
     """Take away the keys from one frame to another, both included."""
     points = curve.keyframe_points
+    if not points:
+        return
+    if first - NEAR <= points[0].co[0] and points[-1].co[0] <= last + NEAR:
+        points.clear()
+        return
     for i in reversed(range(len(points))):
         if first - NEAR <= points[i].co[0] <= last + NEAR:
             points.remove(points[i], fast=True)
@@ -184,20 +268,32 @@ def _append(curve: Any, frames: Sequence[float], values: Sequence[float], is_lin
     points = curve.keyframe_points
     start = len(points)
     points.add(len(frames))
-    places = array("f", bytes(8 * len(points)))
-    points.foreach_get("co", places)
-    places[2 * start :: 2] = array("f", frames)
-    places[2 * start + 1 :: 2] = array("f", values)
-    points.foreach_set("co", places)
+    _put(points, "co", _pairs(frames, values), start)
+    handle = VECTOR if is_linear else AUTO_CLAMPED
     kinds = {
         "interpolation": LINEAR if is_linear else BEZIER,
-        "handle_left_type": VECTOR if is_linear else AUTO_CLAMPED,
-        "handle_right_type": VECTOR if is_linear else AUTO_CLAMPED,
+        "handle_left_type": handle,
+        "handle_right_type": handle,
         "type": KEYFRAME,
     }
     for kind, value in kinds.items():
-        column = array("i", bytes(4 * len(points)))
-        points.foreach_get(kind, column)
-        column[start:] = array("i", [value]) * len(frames)
-        points.foreach_set(kind, column)
-    curve.update()
+        _put(points, kind, array("i", [value]) * len(frames), start)
+
+
+def _pairs(frames: Sequence[float], values: Sequence[float]) -> array[float]:
+    """Return frames and values in turns."""
+    pairs = array("f", bytes(8 * len(frames)))
+    pairs[::2] = array("f", frames)
+    pairs[1::2] = array("f", values)
+    return pairs
+
+
+def _put(points: Any, name: str, column: array[Any], start: int) -> None:
+    """Set a property of the last keys of a curve, from one of them on."""
+    if start:
+        size = column.itemsize * (len(column) // (len(points) - start))
+        whole = array(column.typecode, bytes(size * len(points)))
+        points.foreach_get(name, whole)
+        whole[-len(column) :] = column
+        column = whole
+    points.foreach_set(name, column)

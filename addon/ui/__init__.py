@@ -1,8 +1,34 @@
 """Operators, panels and what is drawn over the 3D view: they draw and call, they do not compute."""
 
-from . import convert, copying, drag, joints, learn, operators, overlay, panels, presets, snap
+from . import (
+    bake,
+    command,
+    convert,
+    copying,
+    drag,
+    joints,
+    learn,
+    operators,
+    overlay,
+    panels,
+    presets,
+    snap,
+)
 
-PARTS = (operators, learn, snap, convert, copying, presets, panels, joints, drag, overlay)
+PARTS = (
+    operators,
+    learn,
+    snap,
+    convert,
+    copying,
+    presets,
+    panels,
+    joints,
+    bake,
+    command,
+    drag,
+    overlay,
+)
 """In an order in which each finds what it hangs on."""
 
 

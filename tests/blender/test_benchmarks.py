@@ -17,7 +17,16 @@ from benchmarks.jointed import BLENDERS, CONES, KINDS, OURS, THREE, X, Y, Z, bro
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "benchmarks" / "run.py"
-TITLES = ("Frame cost", "Skinned", "Idle", "Sweeps", "Joint limits", "Long chains", "Memory")
+TITLES = (
+    "Frame cost",
+    "Skinned",
+    "Idle",
+    "Sweeps",
+    "Joint limits",
+    "Long chains",
+    "Baking",
+    "Memory",
+)
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,162 @@
+"""Baking, ours beside Blender's own bake of the same file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import bpy
+
+from samples.opening import FOLDER, quiet
+
+from . import extension, skinned
+from .effort import Effort
+from .report import Goal, Section, Table, times
+from .scenes import FRAMES, OURS, Rig, armature, save_variants
+
+RIGS = {
+    "20 × 10": Rig(20, 10),
+    "4 × 3 and a mesh of 50,000 vertices": Rig(4, 3),
+    "humanoid (a sample)": None,
+}
+VERTICES = 50_000
+ROUNDS = 3
+
+MEANING = """\
+Frames a second of baking all constraints of a file over {frames} frames, medians of {rounds} runs \
+in turns, each in a file opened anew. Blender's is `bpy.ops.nla.bake` with visual keying of the \
+bones that our constraints pose, rotations only, on the very same file, so that both play the \
+same constraints. Ours is what the operator does: it plays the range, writes the keys, and plays \
+it once more with the constraints off to prove that nothing has changed; “unproven” is the time up \
+to that. “playing” is the same file played and nothing else. “apart” is the largest distance \
+between live and baked that the proof found, in metres."""
+
+PLAYED = """\
+playing alone gives {share:.1f} times the frames a second of Blender's bake, and much more cannot \
+be had while Blender evaluates each frame; the proof plays once more"""
+
+
+def run(effort: Effort) -> Section:
+    """Measure all rigs."""
+    names = effort.of(list(RIGS), ["20 × 10"])
+    frames = effort.of(FRAMES, 4)
+    found = {name: _measured(RIGS[name], name, frames, effort) for name in names}
+    return Section(
+        "Baking",
+        [
+            Table(
+                MEANING.format(frames=frames, rounds=effort.of(ROUNDS, 1)),
+                (
+                    "rig",
+                    "ours, proven",
+                    "unproven",
+                    "Blender",
+                    "playing",
+                    "ours / Blender, proven",
+                    "unproven",
+                    "apart",
+                ),
+                [_row(name, speeds) for name, speeds in found.items()],
+            )
+        ],
+        goals=[
+            Goal(
+                f"{name}: frames a second of Blender's bake / ours, proven",
+                0.1,
+                speeds["blender"] / speeds["proven"],
+                PLAYED.format(share=speeds["playing"] / speeds["blender"]),
+            )
+            for name, speeds in found.items()
+        ],
+    )
+
+
+def _row(name: str, speeds: dict[str, float]) -> list[str]:
+    kinds = ("proven", "unproven", "blender", "playing")
+    return [
+        name,
+        *(f"{speeds[kind]:.0f}" for kind in kinds),
+        times(speeds["proven"] / speeds["blender"]),
+        times(speeds["unproven"] / speeds["blender"]),
+        f"{speeds['apart']:.1e}",
+    ]
+
+
+def _measured(rig: Rig | None, name: str, frames: int, effort: Effort) -> dict[str, float]:
+    """Return the frames a second of each way, and how far ours was off."""
+    found: dict[str, list[float]] = {}
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"{OURS}.blend"
+        if rig is None:
+            extension.turn(True)
+            path = FOLDER / "humanoid.blend"
+        else:
+            more = _skin(effort) if "mesh" in name else None
+            save_variants(rig, Path(folder), more)
+        for _ in range(effort.of(ROUNDS, 1)):
+            for way in (_play, _bake, _bake_as_blender):
+                extension.turn(True)
+                scene = extension.open_file(path)
+                for kind, figure in way(scene, frames).items():
+                    found.setdefault(kind, []).append(figure)
+    return {kind: median(figures) for kind, figures in found.items()}
+
+
+def _skin(effort: Effort) -> Callable[[], None]:
+    return lambda: skinned.add_mesh(effort.of(VERTICES, 2_000))
+
+
+def _play(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
+    scene.frame_set(frames)
+    start = perf_counter()
+    for frame in range(1, frames + 1):
+        scene.frame_set(frame)
+    return {"playing": frames / (perf_counter() - start)}
+
+
+def _bake(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
+    from addon.binding import baking, picking
+
+    scene.frame_set(frames)
+    layer: Any = bpy.context.view_layer
+    start = perf_counter()
+    written = 0.0
+    picks, _ = picking.pick(picking.places([armature()]))
+    work = baking.bake(scene, layer, picks, baking.Wishes(1, frames))
+    while True:
+        try:
+            done = next(work)
+        except StopIteration as finished:
+            apart = finished.value.proof.distance
+            break
+        if done > baking.PLAYED and not written:
+            written = perf_counter() - start
+    proven = perf_counter() - start
+    return {"proven": frames / proven, "unproven": frames / written, "apart": apart}
+
+
+def _bake_as_blender(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
+    from addon.binding import picking
+
+    ob = armature()
+    picks, _ = picking.pick(picking.places([ob]))
+    posed = set(picks[0].names)
+    layer: Any = bpy.context.view_layer
+    for other in layer.objects:
+        other.select_set(other == ob)
+    layer.objects.active = ob
+    bpy.ops.object.mode_set(mode="POSE")
+    for bone in ob.pose.bones:
+        (bone if hasattr(bone, "select") else bone.bone).select = bone.name in posed
+    wishes: dict[str, Any] = {"bake_types": {"POSE"}, "channel_types": {"ROTATION"}}
+    scene.frame_set(frames)
+    start = perf_counter()
+    with quiet():
+        bpy.ops.nla.bake(
+            frame_start=1, frame_end=frames, only_selected=True, visual_keying=True, **wishes
+        )
+    return {"blender": frames / (perf_counter() - start)}
