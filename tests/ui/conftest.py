@@ -26,10 +26,11 @@ def window(blender: Window, request: pytest.FixtureRequest) -> Iterator[Window]:
     """The window with a new file; the last picture that a test took of it is kept."""
     blender.ask("empty()")
     blender.until("is_up()")
+    blender.last = None
     yield blender
-    if blender.is_running() and blender.last is not None:
+    if blender.is_running():
         blender.key("Escape")
-        blender.save(blender.last, FOLDER / f"{request.node.name}.png")
+        blender.save(blender.last or blender.picture(), FOLDER / f"{request.node.name}.png")
 
 
 @pytest.hookimpl(wrapper=True)

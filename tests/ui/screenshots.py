@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from window import ROOT, STARTER, Window, opened
+from window import ROOT, SCREEN, STARTER, Window, opened
 
 IMAGES = ROOT / "docs" / "images"
 LARGEST = 300_000
@@ -47,10 +47,13 @@ def picture(window: Window, name: str, step: Step) -> Path:
     window.ask(f"arrange({name!r})")
     window.until("open_tab()")
     for place in step.clicks[:-1]:
+        before = window.settled()
         window.click(place)
-        window.settled()
+        window.drawn(before, SCREEN, 10_000)
     if step.clicks:
+        before = window.settled()
         window.move(step.clicks[-1])
+        window.drawn(before, SCREEN, 300)
     target = IMAGES / step.file
     window.save(window.settled(), target)
     return target
