@@ -43,14 +43,10 @@ def set_keys(
         frames: Where the keys stand, ascending; at least one.
         rows: For each number of the property its values at the frames.
         is_linear: Whether the curve runs straight from key to key, or smoothly.
-
-    Raises:
-        RuntimeError: If it cannot be keyed, as where the action is linked.
     """
-    curves = _curves(owner, name, frames[0])
+    curves, path = ActiveCurves(owner.id_data), owner.path_from_id(name)
     for i, values in enumerate(rows):
-        curve = curves[i]
-        curve.mute = False
+        curve = curves.at(path, i, _group(owner))
         _clear(curve, frames[0], frames[-1])
         _append(curve, frames, values, is_linear)
         curve.update()
@@ -72,12 +68,13 @@ class ActiveCurves:
         Args:
             path: The channel.
             index: The number of it.
-            group: The name of the group that a new curve gets into.
+            group: The name of the group that a new curve gets into; empty for none.
         """
         curve = self._known.get((path, index))
         if curve is None:
             curve = self._known[path, index] = self._bag.fcurves.new(path, index=index)
-            curve.group = self._bag.groups.get(group) or self._bag.groups.new(group)
+            if group:
+                curve.group = self._bag.groups.get(group) or self._bag.groups.new(group)
         curve.mute = curve.lock = False
         if curve.group is not None and curve.group.mute and not animation.HAS_LAYERS:
             curve.group = None
@@ -151,9 +148,6 @@ def set_span(
             They get keys, and the curve holds from the first guard, and from the last of the
             frames, to the next key. Without guards the curve runs smoothly.
         outside: What the numbers of the property are there if they have no keys yet.
-
-    Raises:
-        RuntimeError: See `set_keys`.
     """
     path = owner.path_from_id(name)
     known = {i: c for i, c in animation.active_curves(owner.id_data, path).items() if _keys(c)}
@@ -237,14 +231,6 @@ def auto_key(owner: Any, name: str) -> None:
         options={option for option, is_on in options.items() if is_on},
         keytype=tools.keyframe_type,
     )
-
-
-def _curves(owner: Any, name: str, frame: float) -> dict[int, Any]:
-    """Return a property's F-curves by their index, made with a key at a frame if need be."""
-    ob = owner.id_data
-    # Whichever way a Blender stores its actions, this makes what is missing.
-    owner.keyframe_insert(name, frame=frame, group=_group(owner))
-    return animation.active_curves(ob, owner.path_from_id(name))
 
 
 def _group(owner: Any) -> str:
