@@ -585,7 +585,7 @@ def test_keys_act_above_strips_of_the_nla(rig):
 
 
 def test_a_muted_group_does_not_hide_the_keys(rig):
-    rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=2, group="Arm")
+    rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=2, group="B1")
     curves(rig)[0].group.mute = True
     live = played(rig)
     assert bake(rig).proof.holds
