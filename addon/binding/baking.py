@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from math import pi
-from typing import Any
+from typing import Any, cast
 
 import bpy
 import numpy as np
@@ -126,6 +126,8 @@ def _check_armature(ob: bpy.types.Object, wishes: Wishes) -> None:
         raise ProblemError(
             f"{name} has its constraints from the linked file: disable them instead of removing"
         )
+    if ob.mode == "EDIT" or cast(bpy.types.Armature, ob.data).pose_position == "REST":
+        raise ProblemError(f"{name} shows its rest pose: leave Edit Mode, or Rest Position")
     data = ob.animation_data
     if data is None:
         return

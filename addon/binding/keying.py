@@ -59,6 +59,7 @@ class ActiveCurves:
         """Find them; the action is made if there is none."""
         self._bag = animation.ensured_bag(ob)
         self._known = {(c.data_path, c.array_index): c for c in self._bag.fcurves}
+        self._groups: dict[str, Any] = {}
 
     def at(self, path: str, index: int, group: str) -> Any:
         """Return a curve that shows what its keys say, made if need be.
@@ -74,13 +75,26 @@ class ActiveCurves:
         if curve is None:
             curve = self._known[path, index] = self._bag.fcurves.new(path, index=index)
             if group:
-                curve.group = self._bag.groups.get(group) or self._bag.groups.new(group)
+                curve.group = self._group(group)
         curve.mute = curve.lock = False
-        if curve.group is not None and curve.group.mute and not animation.HAS_LAYERS:
-            curve.group = None
+        if _mutes(curve.group):
+            curve.group = self._group(group)
         for modifier in curve.modifiers:
             modifier.mute = True
         return curve
+
+    def _group(self, name: str) -> Any:
+        """Return a group of a name that does not mute what is in it, made if need be."""
+        found = self._groups.get(name) or self._bag.groups.get(name)
+        if found is None or _mutes(found):
+            found = self._bag.groups.new(name)
+        self._groups[name] = found
+        return found
+
+
+def _mutes(group: Any) -> bool:
+    """Return whether a group keeps its curves from acting."""
+    return group is not None and group.mute and not animation.HAS_LAYERS
 
 
 def put_keys(

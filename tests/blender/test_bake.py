@@ -535,6 +535,63 @@ def test_what_cannot_be_baked_is_said(rig):
         bake()
 
 
+def test_the_rest_pose_is_not_baked(rig):
+    rig.data.pose_position = "REST"
+    with pytest.raises(ProblemError, match="shows its rest pose"):
+        bake(rig)
+    rig.data.pose_position = "POSE"
+    bpy.ops.object.mode_set(mode="EDIT")
+    with pytest.raises(ProblemError, match="leave Edit Mode"):
+        bake(rig)
+
+
+def test_linked_armatures_are_refused_and_overrides_baked(rig, tmp_path):
+    path = str(tmp_path / "library.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(path, link=True) as (_, wanted):
+        wanted.objects = ["Rig"]
+    (linked,) = wanted.objects
+    scene = bpy.context.scene
+    scene.collection.objects.link(linked)
+    update()
+    with pytest.raises(ProblemError, match="linked from another file"):
+        bake(linked)
+    own = linked.override_create(remap_local_usages=True)
+    if own.name not in scene.collection.objects:
+        scene.collection.objects.link(own)
+    update()
+    with pytest.raises(ProblemError, match="disable them instead"):
+        bake(own, afterwards=baking.REMOVE)
+    live = played(own)
+    assert bake(own).proof.holds
+    assert not own.fabrik.constraints[0].enabled
+    assert difference(played(own), live) < 1e-5
+
+
+def test_keys_act_above_strips_of_the_nla(rig):
+    bone = rig.pose.bones["B1"]
+    bone.rotation_quaternion = (0.8, 0.0, 0.6, 0.0)
+    bone.keyframe_insert("rotation_quaternion", frame=1)
+    data = rig.animation_data
+    action, slot = data.action, getattr(data, "action_slot", None)
+    data.action = None
+    strip = data.nla_tracks.new().strips.new("Turned", 1, action)
+    if slot is not None:
+        strip.action_slot = slot
+    live = played(rig)
+    assert bake(rig).proof.holds
+    assert difference(played(rig), live) < 1e-5
+
+
+def test_a_muted_group_does_not_hide_the_keys(rig):
+    rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=2, group="B1")
+    curves(rig)[0].group.mute = True
+    live = played(rig)
+    assert bake(rig).proof.holds
+    assert difference(played(rig), live) < 1e-5
+
+
 def test_the_current_action_has_to_be_free(rig):
     rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=1)
     curves(rig)[0].lock = True
