@@ -11,10 +11,10 @@ from ..binding.access import settings
 from ..binding.chain_plan import ProblemError
 from ..binding.converting import Conversion, convert_from_blender, convert_to_blender
 from .draw import length_text
-from .refusing import Refusing, active_armature, active_refusal, armature_refusal, tweak_refusal
+from .refusing import Working, active_armature, active_refusal, armature_refusal, tweak_refusal
 
 if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    pass
 
 SELECTED = ("SELECTED", "Selected Bones", "Those whose tip bones are selected")
 ALL = ("ALL", "All", "All of the armature")
@@ -26,20 +26,17 @@ def _selected(context: bpy.types.Context) -> set[str]:
     return {bone.name for bone in bones if bone.id_data == context.object}
 
 
-class Converting(Refusing):
+class Converting(Working):
     """An operator that converts constraints, and says what came of it."""
 
-    report: Any
-
-    def said(self, context: bpy.types.Context, conversion: Conversion) -> None:
-        """Report how many were converted, how far the pose went, and what is to be known."""
-        for note in conversion.notes:
-            self.report({"WARNING"}, note)
+    def said(self, context: bpy.types.Context, conversion: Conversion) -> str:
+        """Return how many were converted and how far the pose went; report what is to be known."""
+        self.warn(conversion.notes)
         count = len(conversion.names)
         what = f"Converted {count} constraint{'' if count == 1 else 's'}"
         moved = length_text(context.scene, conversion.moved)
         more = ": see the Info editor for what changed" if conversion.notes else ""
-        self.report({"INFO"}, f"{what}; the pose moved by at most {moved}{more}")
+        return f"{what}; the pose moved by at most {moved}{more}"
 
 
 class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
@@ -72,15 +69,10 @@ class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
             return "The armature has no Inverse Kinematics constraint of Blender's"
         return reason
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Convert them, or report why not and change nothing."""
+    def work(self, context: bpy.types.Context) -> str:
+        """Convert them."""
         bones = _selected(context) if self.which == "SELECTED" else None
-        try:
-            self.said(context, convert_from_blender(active_armature(context), bones))
-        except ProblemError as problem:
-            self.report({"ERROR"}, str(problem))
-            return {"CANCELLED"}
-        return {"FINISHED"}
+        return self.said(context, convert_from_blender(active_armature(context), bones))
 
 
 class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
@@ -109,8 +101,8 @@ class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
         """Ask for a constraint."""
         return active_refusal(context) or tweak_refusal(context)
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Convert them, or report why not and change nothing."""
+    def work(self, context: bpy.types.Context) -> str:
+        """Convert them."""
         armature = active_armature(context)
         fabrik = settings(armature)
         tips = [item.bone for item in fabrik.constraints]
@@ -119,14 +111,9 @@ class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
             "SELECTED": [i for i, tip in enumerate(tips) if tip in _selected(context)],
             "ALL": list(range(len(tips))),
         }[self.which]
-        try:
-            if not chosen:
-                raise ProblemError("No selected bone is the tip of a constraint: select one")
-            self.said(context, convert_to_blender(armature, chosen))
-        except ProblemError as problem:
-            self.report({"ERROR"}, str(problem))
-            return {"CANCELLED"}
-        return {"FINISHED"}
+        if not chosen:
+            raise ProblemError("No selected bone is the tip of a constraint: select one")
+        return self.said(context, convert_to_blender(armature, chosen))
 
 
 CLASSES = (FABRIK_OT_convert_from_blender, FABRIK_OT_convert_to_blender)

@@ -9,10 +9,10 @@ import bpy
 from ..binding import copying, mirroring
 from ..binding.access import settings
 from ..binding.chain_plan import ProblemError, listed
-from .refusing import Refusing, active_armature, active_refusal, armature_refusal
+from .refusing import Working, active_armature, active_refusal, armature_refusal
 
 if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    pass
 
 MOST_NAMED = 4
 """Reports name so many bones at most, and count them if there are more."""
@@ -24,7 +24,7 @@ def _named(names: list[str], what: str) -> str:
     return listed(names)
 
 
-class FABRIK_OT_constraint_copy(Refusing, bpy.types.Operator):
+class FABRIK_OT_constraint_copy(Working, bpy.types.Operator):
     """Copy the active constraint to the selected bones."""
 
     bl_idname = "fabrik.constraint_copy"
@@ -42,28 +42,22 @@ class FABRIK_OT_constraint_copy(Refusing, bpy.types.Operator):
             return "Enter Pose Mode and select the bones that are to get a copy"
         return reason
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Copy it, or report why not."""
+    def work(self, context: bpy.types.Context) -> str:
+        """Copy it."""
         armature = active_armature(context)
         bones: list[Any] = [
             bone for bone in context.selected_pose_bones or () if _is_editable(bone.id_data)
         ]
-        try:
-            made, notes = copying.copy_constraint(armature, settings(armature).active_index, bones)
-        except ProblemError as problem:
-            self.report({"ERROR"}, str(problem))
-            return {"CANCELLED"}
-        for note in notes:
-            self.report({"WARNING"}, note)
-        self.report({"INFO"}, f"Added {_named(made, 'constraint')}")
-        return {"FINISHED"}
+        made, notes = copying.copy_constraint(armature, settings(armature).active_index, bones)
+        self.warn(notes)
+        return f"Added {_named(made, 'constraint')}"
 
 
 def _is_editable(armature: Any) -> bool:
     return armature.is_editable
 
 
-class FABRIK_OT_constraint_mirror(Refusing, bpy.types.Operator):
+class FABRIK_OT_constraint_mirror(Working, bpy.types.Operator):
     """Mirror the active constraint to the other side."""
 
     bl_idname = "fabrik.constraint_mirror"
@@ -80,18 +74,12 @@ class FABRIK_OT_constraint_mirror(Refusing, bpy.types.Operator):
         """Ask for a constraint."""
         return active_refusal(context)
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Mirror it, or report why not."""
+    def work(self, context: bpy.types.Context) -> str:
+        """Mirror it."""
         armature = active_armature(context)
-        try:
-            name, notes = mirroring.mirror_constraint(armature, settings(armature).active_index)
-        except ProblemError as problem:
-            self.report({"ERROR"}, str(problem))
-            return {"CANCELLED"}
-        for note in notes:
-            self.report({"WARNING"}, note)
-        self.report({"INFO"}, f"“{name}” is the mirror image")
-        return {"FINISHED"}
+        name, notes = mirroring.mirror_constraint(armature, settings(armature).active_index)
+        self.warn(notes)
+        return f"“{name}” is the mirror image"
 
 
 def _joints_refusal(context: bpy.types.Context) -> str:
@@ -101,7 +89,7 @@ def _joints_refusal(context: bpy.types.Context) -> str:
     return reason
 
 
-class FABRIK_OT_joint_copy(Refusing, bpy.types.Operator):
+class FABRIK_OT_joint_copy(Working, bpy.types.Operator):
     """Copy the active bone's joint to the selected bones."""
 
     bl_idname = "fabrik.joint_copy"
@@ -117,18 +105,16 @@ class FABRIK_OT_joint_copy(Refusing, bpy.types.Operator):
             return "Select the bones that are to get the joint of the active one"
         return reason
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Copy it, and report to which bones."""
+    def work(self, context: bpy.types.Context) -> str:
+        """Copy it."""
         bones = [bone for bone in context.selected_pose_bones or () if _is_editable(bone.id_data)]
         names = copying.copy_joint(context.active_pose_bone, bones)
         if not names:
-            self.report({"ERROR"}, "The selected bones are linked: make library overrides of them")
-            return {"CANCELLED"}
-        self.report({"INFO"}, f"Copied the joint to {_named(names, 'bone')}")
-        return {"FINISHED"}
+            raise ProblemError("The selected bones are linked: make library overrides of them")
+        return f"Copied the joint to {_named(names, 'bone')}"
 
 
-class FABRIK_OT_joint_mirror(Refusing, bpy.types.Operator):
+class FABRIK_OT_joint_mirror(Working, bpy.types.Operator):
     """Mirror the joints of the selected bones to the other side."""
 
     bl_idname = "fabrik.joint_mirror"
@@ -144,20 +130,14 @@ class FABRIK_OT_joint_mirror(Refusing, bpy.types.Operator):
         """Ask for an active bone."""
         return _joints_refusal(context)
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Mirror them, and report to which bones."""
+    def work(self, context: bpy.types.Context) -> str:
+        """Mirror them."""
         armature = active_armature(context)
         bones: Any = context.selected_pose_bones or [context.active_pose_bone]
         names = [bone.name for bone in bones if bone.id_data == armature]
-        try:
-            done, notes = mirroring.mirror_joints(armature, names)
-        except ProblemError as problem:
-            self.report({"ERROR"}, str(problem))
-            return {"CANCELLED"}
-        for note in notes:
-            self.report({"WARNING"}, note)
-        self.report({"INFO"}, f"Mirrored the joint to {_named(done, 'bone')}")
-        return {"FINISHED"}
+        done, notes = mirroring.mirror_joints(armature, names)
+        self.warn(notes)
+        return f"Mirrored the joint to {_named(done, 'bone')}"
 
 
 class FABRIK_MT_specials(bpy.types.Menu):

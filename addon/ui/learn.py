@@ -10,10 +10,10 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ..binding.chain_plan import ProblemError
 from ..binding.learning import learn
-from .refusing import Refusing
+from .refusing import Working
 
 
-class FABRIK_OT_joint_learn(Refusing, bpy.types.Operator):
+class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
     """Set the limits of joints to what the armature's actions use."""
 
     bl_idname = "fabrik.joint_learn"

@@ -12,7 +12,7 @@ from ..binding.access import settings
 from ..binding.chain_plan import ProblemError
 from ..binding.properties import SOLVER_ITEMS
 from .refusing import (
-    Refusing,
+    Working,
     active_armature,
     active_refusal,
     armature_refusal,
@@ -38,7 +38,7 @@ def selected_targets(context: bpy.types.Context) -> list[Target]:
     return bones or [(ob, "") for ob in context.selected_objects if ob.mode != "POSE"]
 
 
-class FABRIK_OT_constraint_add(Refusing, bpy.types.Operator):
+class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
     """Add a constraint to the active bone, as Blender's own operator for its own IK."""
 
     bl_idname = "fabrik.constraint_add"
@@ -117,7 +117,7 @@ class FABRIK_OT_constraint_add(Refusing, bpy.types.Operator):
         return f"“{item.bone}” reaches for “{item.subtarget or cast(Any, item.target).name}”"
 
 
-class FABRIK_OT_constraint_remove(Refusing, bpy.types.Operator):
+class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):
     """Remove the active constraint and its animation."""
 
     bl_idname = "fabrik.constraint_remove"
@@ -140,7 +140,7 @@ class FABRIK_OT_constraint_remove(Refusing, bpy.types.Operator):
         return f"Removed “{name}”; its bones have their FK pose back"
 
 
-class FABRIK_OT_constraint_move(Refusing, bpy.types.Operator):
+class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
     """Let the active constraint change places with a neighbour, with its animation."""
 
     bl_idname = "fabrik.constraint_move"
@@ -186,7 +186,7 @@ class FABRIK_OT_constraint_move(Refusing, bpy.types.Operator):
         return f"“{first}” comes before “{second}” now"
 
 
-class FABRIK_OT_pole_add(Refusing, bpy.types.Operator):
+class FABRIK_OT_pole_add(Working, bpy.types.Operator):
     """Add a pole that leaves the pose as it is."""
 
     bl_idname = "fabrik.pole_add"
@@ -217,7 +217,7 @@ class FABRIK_OT_pole_add(Refusing, bpy.types.Operator):
         return f"The chain faces “{pole.name}”"
 
 
-class FABRIK_OT_offset_set(Refusing, bpy.types.Operator):
+class FABRIK_OT_offset_set(Working, bpy.types.Operator):
     """Let the active constraint keep its tip where it is now."""
 
     bl_idname = "fabrik.offset_set"

@@ -14,13 +14,14 @@ from bl_operators.presets import AddPresetBase
 from bl_ui.utils import PresetPanel
 from bpy.props import BoolProperty, StringProperty
 
+from ..binding.chain_plan import ProblemError
 from ..binding.copying import copy_joint
 from ..binding.editing import active_constraint
 from .joints import shown_bone
-from .refusing import Refusing, active_armature, active_refusal
+from .refusing import Refusing, Working, active_armature, active_refusal
 
 if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    pass
 
 HOME = Path(__file__).resolve().parent.parent
 
@@ -61,10 +62,8 @@ JOINT_SETTINGS = (
 )
 
 
-class Applying(Refusing):
+class Applying(Working):
     """An operator that runs a preset's file, and can be undone as Blender's own cannot."""
-
-    report: Any
 
     if TYPE_CHECKING:
         filepath: str
@@ -76,14 +75,16 @@ class Applying(Refusing):
             options={"SKIP_SAVE"},
         )
 
-    def apply(self) -> bool:
-        """Run the file, and return whether it did; if not, report why."""
+    def apply(self) -> None:
+        """Run the file.
+
+        Raises:
+            ProblemError: If it does not run.
+        """
         try:
             bpy.utils.execfile(self.filepath)
         except Exception as error:  # It is anybody's script.
-            self.report({"ERROR"}, f"“{self.title}” is no preset for this: {error}")
-            return False
-        return True
+            raise ProblemError(f"“{self.title}” is no preset for this: {error}") from None
 
     @property
     def title(self) -> str:
@@ -107,13 +108,11 @@ class FABRIK_OT_constraint_preset_apply(Applying, bpy.types.Operator):
         """Ask for a constraint."""
         return active_refusal(context)
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Apply it, or report why not."""
-        item = active_constraint(active_armature(context))
-        if item is None or not self.apply():
-            return {"CANCELLED"}
-        self.report({"INFO"}, f"“{item.name}” is set up as “{self.title}”")
-        return {"FINISHED"}
+    def work(self, context: bpy.types.Context) -> str:
+        """Apply it."""
+        self.apply()
+        item: Any = active_constraint(active_armature(context))
+        return f"“{item.name}” is set up as “{self.title}”"
 
 
 class FABRIK_OT_joint_preset_apply(Applying, bpy.types.Operator):
@@ -129,16 +128,14 @@ class FABRIK_OT_joint_preset_apply(Applying, bpy.types.Operator):
         """Ask for a bone."""
         return _joint_refusal(context)
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Apply it, or report why not."""
-        if not self.apply():
-            return {"CANCELLED"}
+    def work(self, context: bpy.types.Context) -> str:
+        """Apply it."""
+        self.apply()
         bone = shown_bone(context)
         bones: list[Any] = list(context.selected_pose_bones or ())
         others = copy_joint(bone, [one for one in bones if one.id_data.is_editable])
         more = f" and {len(others)} more" if others else ""
-        self.report({"INFO"}, f"“{bone.name}”{more} bends as “{self.title}”")
-        return {"FINISHED"}
+        return f"“{bone.name}”{more} bends as “{self.title}”"
 
 
 def _joint_refusal(context: bpy.types.Context) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 import bpy
@@ -14,15 +15,7 @@ if TYPE_CHECKING:
 
 
 class Refusing:
-    """An operator whose button is grey, with the reason in its tooltip, while it cannot work.
-
-    What it did, or why it could not, is reported where Blender reports such things.
-
-    Attributes:
-        kind: Of the report of what it did: WARNING where the user should look at it.
-    """
-
-    kind = "INFO"
+    """An operator whose button is grey, with the reason in its tooltip, while it cannot work."""
 
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
@@ -37,6 +30,17 @@ class Refusing:
             cls.poll_message_set(reason)  # type: ignore[attr-defined]
         return not reason
 
+
+class Working(Refusing):
+    """An operator that works at once, and reports what it did, or why it could not.
+
+    Attributes:
+        kind: Of the report of what it did: WARNING where the user should look at it.
+    """
+
+    kind = "INFO"
+    report: Any
+
     def work(self, context: bpy.types.Context) -> str:
         """Do it, and return a sentence of what was done; empty if there was nothing to do.
 
@@ -47,16 +51,20 @@ class Refusing:
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Work, and report how it went."""
-        operator = cast(Any, self)
         try:
             done = self.work(context)
         except ProblemError as problem:
-            operator.report({"ERROR"}, str(problem))
+            self.report({"ERROR"}, str(problem))
             return {"CANCELLED"}
         if not done:
             return {"CANCELLED"}
-        operator.report({self.kind}, done)
+        self.report({self.kind}, done)
         return {"FINISHED"}
+
+    def warn(self, notes: Iterable[str]) -> None:
+        """Report what the user should know besides."""
+        for note in notes:
+            self.report({"WARNING"}, note)
 
 
 def active_armature(context: bpy.types.Context) -> bpy.types.Object:

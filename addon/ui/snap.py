@@ -15,7 +15,7 @@ from ..binding.snap_to_fk import snap_to_fk
 from ..binding.snap_to_ik import snap_to_ik
 from ..binding.span import Span
 from .draw import length_text
-from .refusing import Refusing, active_armature, active_refusal, tweak_refusal
+from .refusing import Working, active_armature, active_refusal, tweak_refusal
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -24,7 +24,7 @@ MOST_NAMES = 4
 """The most names that a report lists."""
 
 
-class Snapping(Refusing, bpy.types.Operator):
+class Snapping(Working, bpy.types.Operator):
     """What both directions ask for and report."""
 
     # Only the step is remembered from one time to the next.

@@ -172,7 +172,14 @@ def test_a_preset_keeps_every_setting_but_what_the_constraint_is_for() -> None:
     rig = pose_chain(1)
     add_constraint(rig, "B0")
     own = {"bone", "target", "subtarget", "pole_target", "pole_subtarget", "use_tail", "pole_angle"}
-    own |= {"use_offset", "offset_location", "offset_rotation", "enabled", "influence"}
+    own |= {
+        "show_overlay",
+        "use_offset",
+        "offset_location",
+        "offset_rotation",
+        "enabled",
+        "influence",
+    }
     assert set(CONSTRAINT_SETTINGS) == values_of(rig.fabrik.constraints[0]).keys() - own
     assert set(JOINT_SETTINGS) == values_of(rig.pose.bones["B0"].fabrik_joint).keys()
 
