@@ -18,8 +18,8 @@ from ..core.vectors import ORIGIN
 from . import editing
 from .access import pose_bones, rest_bone, settings
 from .chain_plan import ProblemError, listed
+from .converting.counterpart import span_of
 from .copying import IK_AXIS, add_with, give, values_of
-from .counterpart import span_of
 from .joints import AXES
 from .placing import new_empty
 from .skeleton import vector

@@ -19,8 +19,8 @@ from .refusing import Refusing
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-    from ..binding.baking import Outcome, Wishes
-    from ..binding.picking import Picked, Place
+    from ..binding.baking.bake import Outcome, Wishes
+    from ..binding.baking.picking import Picked, Place
 
 # What bakes uses numpy, which takes a tenth of a second to load, and so is imported when needed.
 
@@ -57,7 +57,7 @@ def armatures_of(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
 
 def places_of(context: bpy.types.Context, which: str) -> list[Place]:
     """Return the constraints that one of `WHICH_ITEMS` means."""
-    from ..binding import picking
+    from ..binding.baking import picking
 
     layer = cast(bpy.types.ViewLayer, context.view_layer)
     armature = context.object
@@ -216,7 +216,8 @@ class FABRIK_OT_bake(Refusing, bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Bake; after the dialog piece by piece, else in one go."""
-        from ..binding import baking, picking
+        from ..binding.baking import bake as baking
+        from ..binding.baking import picking
 
         self._wishes = baking.Wishes(
             self.frame_start,
@@ -249,7 +250,7 @@ class FABRIK_OT_bake(Refusing, bpy.types.Operator):
     def _start(
         self, context: bpy.types.Context, picks: list[Picked]
     ) -> Generator[float, None, Outcome]:
-        from ..binding import baking
+        from ..binding.baking import bake as baking
 
         layer = cast(bpy.types.ViewLayer, context.view_layer)
         return baking.bake(context.scene, layer, picks, self._wishes)

@@ -18,8 +18,8 @@ from ..binding.chain_plan import ProblemError, listed
 from .bake import armatures_of, summary
 
 if TYPE_CHECKING:
-    from ..binding.baking import Wishes
-    from ..binding.picking import Place
+    from ..binding.baking.bake import Wishes
+    from ..binding.baking.picking import Place
 
 NAME = "fabrik_bake"
 
@@ -83,7 +83,8 @@ def _say(text: str) -> None:
 
 
 def _run(wanted: Any) -> int:
-    from ..binding import baking, parts, picking, recording
+    from ..binding.baking import bake as baking
+    from ..binding.baking import parts, picking, recording
 
     digest = _open(wanted.file)
     output = wanted.part or wanted.output
@@ -121,7 +122,7 @@ def _run(wanted: Any) -> int:
 
 def _open(path: Path) -> str:
     """Open a file and return what tells it from others."""
-    from ..binding.parts import digest_of
+    from ..binding.baking.parts import digest_of
 
     try:
         digest = digest_of(path)
@@ -134,7 +135,7 @@ def _open(path: Path) -> str:
 
 
 def _wishes(wanted: Any, scene: bpy.types.Scene) -> Wishes:
-    from ..binding.baking import Wishes
+    from ..binding.baking.bake import Wishes
 
     return Wishes(
         scene.frame_start if wanted.start is None else wanted.start,
@@ -148,7 +149,7 @@ def _wishes(wanted: Any, scene: bpy.types.Scene) -> Wishes:
 
 def _places(layer: bpy.types.ViewLayer, names: Sequence[str] | None) -> list[Place]:
     """Return all constraints of a view layer, or those of some names."""
-    from ..binding import picking
+    from ..binding.baking import picking
 
     found = picking.places(armatures_of(layer))
     if not names:

@@ -9,7 +9,7 @@ from bpy.props import EnumProperty
 
 from ..binding.access import settings
 from ..binding.chain_plan import ProblemError
-from ..binding.converting import Conversion, convert_from_blender, convert_to_blender
+from ..binding.converting.convert import Conversion, convert_from_blender, convert_to_blender
 from .draw import length_text
 from .refusing import Working, active_armature, active_refusal, armature_refusal, tweak_refusal
 

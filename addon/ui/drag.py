@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 from bpy.props import BoolProperty, FloatVectorProperty, StringProperty
 
-from ..binding import drag
 from ..binding.chain_plan import ProblemError
-from ..binding.selection import PoseSelection
+from ..binding.dragging import drag
+from ..binding.dragging.selection import PoseSelection
 from ..core.vectors import ORIGIN, Vec, length
 from .dragging import Handle
 from .draw import Layout, length_text

@@ -6,9 +6,9 @@ from typing import Any
 
 import bpy
 
-from ..binding.drag import Drag
-from ..binding.motion import Lock, Typed, locked, on_grid, pressed, projected, stepped
-from ..binding.snapping import seen_point
+from ..binding.dragging.drag import Drag
+from ..binding.dragging.motion import Lock, Typed, locked, on_grid, pressed, projected, stepped
+from ..binding.dragging.snapping import seen_point
 from ..core.vectors import IDENTITY, ORIGIN, Mat3, Vec, length, mat_columns, sub
 from .axis_lines import AxisLines
 from .draw import length_text

@@ -20,8 +20,8 @@ from ..binding import timing
 from ..binding.access import scene_settings
 from ..binding.handlers import say_once
 from ..binding.properties import STATE_ITEMS
-from ..binding.shown import ShownChain, shown_chains
-from ..binding.shown_joint import ShownJoint, shown_joint
+from ..binding.showing.chains import ShownChain, shown_chains
+from ..binding.showing.joint import ShownJoint, shown_joint
 from ..core.vectors import Vec, mix
 from .draw import Layout, length_text, sweeps_text
 from .overlay_paint import Colour, Strokes, faint, palette, pixel, start_texts, write

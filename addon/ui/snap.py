@@ -10,10 +10,10 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ..binding.access import settings
 from ..binding.chain_plan import ProblemError, listed
-from ..binding.snap import Snapped, fk_key_frames, ik_key_frames, that_pose
-from ..binding.snap_to_fk import snap_to_fk
-from ..binding.snap_to_ik import snap_to_ik
-from ..binding.span import Span
+from ..binding.switching.snap import Snapped, fk_key_frames, ik_key_frames, that_pose
+from ..binding.switching.span import Span
+from ..binding.switching.to_fk import snap_to_fk
+from ..binding.switching.to_ik import snap_to_ik
 from .draw import length_text
 from .refusing import Working, active_armature, active_refusal, tweak_refusal
 

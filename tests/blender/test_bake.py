@@ -6,6 +6,7 @@ from math import degrees, pi, radians
 import bpy
 import numpy as np
 import pytest
+from addon.binding.baking.turns import angles, quaternions
 from rigs import (
     activate,
     add_constraint,
@@ -20,9 +21,10 @@ from rigs import (
     update,
 )
 
-from addon.binding import animation, baking, continuity, picking, proving, recording, simplifying
+from addon.binding import animation
+from addon.binding.baking import bake as baking
+from addon.binding.baking import continuity, picking, proving, recording, simplifying
 from addon.binding.chain_plan import ProblemError
-from addon.binding.turns import angles, quaternions
 from samples.opening import FOLDER
 
 MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")

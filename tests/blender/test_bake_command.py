@@ -136,7 +136,7 @@ def test_what_is_wrong_is_said_in_one_sentence_and_nothing_is_written(blend, cas
 
 
 def test_a_bake_that_is_not_as_it_was_live_is_not_written(blend, monkeypatch, capfd):
-    from addon.binding import baking
+    from addon.binding.baking import bake as baking
 
     monkeypatch.setattr(baking, "write", lambda picked, keys: None)
     assert command.run([str(blend)]) == command.UNPROVEN

@@ -32,13 +32,13 @@ NEAR = 1e-3
 
 
 def from_blender(rig: bpy.types.Object, bones: set[str] | None = None) -> Any:
-    from addon.binding.converting import convert_from_blender
+    from addon.binding.converting.convert import convert_from_blender
 
     return convert_from_blender(rig, bones)
 
 
 def to_blender(rig: bpy.types.Object, *indices: int) -> Any:
-    from addon.binding.converting import convert_to_blender
+    from addon.binding.converting.convert import convert_to_blender
 
     return convert_to_blender(rig, indices or range(len(rig.fabrik.constraints)))
 

@@ -27,13 +27,13 @@ from rigs import (
     world_location,
 )
 
-from addon.binding import drag
 from addon.binding.chain_plan import ProblemError
-from addon.binding.drag_chain import ChainDrag
-from addon.binding.drag_target import TargetDrag
-from addon.binding.motion import Lock, Typed, locked, on_grid, pressed, projected, stepped
-from addon.binding.selection import PoseSelection
-from addon.binding.snapping import seen_point
+from addon.binding.dragging import drag
+from addon.binding.dragging.chain import ChainDrag
+from addon.binding.dragging.motion import Lock, Typed, locked, on_grid, pressed, projected, stepped
+from addon.binding.dragging.selection import PoseSelection
+from addon.binding.dragging.snapping import seen_point
+from addon.binding.dragging.target import TargetDrag
 
 WAY = Vector((0.3, -0.4, -0.5))
 WORLD = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)

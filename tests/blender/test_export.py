@@ -7,7 +7,8 @@ import bpy
 import pytest
 from rigs import add_constraint, evaluated, go, make_armature, make_empty
 
-from addon.binding import baking, picking
+from addon.binding.baking import bake as baking
+from addon.binding.baking import picking
 
 FRAMES = range(1, 25)
 BONES = ("B0", "B1", "B2", "Hand")

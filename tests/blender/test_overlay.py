@@ -22,7 +22,7 @@ NEAR = 1e-5
 @pytest.fixture
 def shown(addon: ModuleType, empty_file: None) -> Any:
     """Return what is shown of all constraints, or of the only one."""
-    from addon.binding.shown import shown_chains
+    from addon.binding.showing.chains import shown_chains
 
     def ask(viewport: Any = None) -> list[Any]:
         return shown_chains(bpy.context.view_layer, viewport)
@@ -420,7 +420,7 @@ def test_showing_makes_no_plan(shown: Any, rig: Any) -> None:
 def test_showing_writes_nothing_and_has_nothing_evaluated(
     addon: ModuleType, shown: Any, rig: Any
 ) -> None:
-    from addon.binding.shown_joint import shown_joint
+    from addon.binding.showing.joint import shown_joint
 
     bpy.ops.object.mode_set(mode="POSE")
     rig.data.bones.active = rig.data.bones["B1"]
@@ -480,7 +480,7 @@ def test_the_switches_are_on_at_first_and_cannot_be_keyed(rig: Any) -> None:
 
 @pytest.mark.parametrize("is_far", [False, True], ids=("perspective", "orthographic"))
 def test_the_outline_is_where_sight_grazes_the_shell(addon: ModuleType, is_far: bool) -> None:
-    from addon.binding.shell import Shell
+    from addon.binding.showing.shell import Shell
 
     shell = Shell(((1.5, 0.2, 0, 0, 0.8, 0, 0, 0, -1.1), (1, 2, 3)), 2.0, 0.5)
     eye = (4.0, -6.0, 5.0)
@@ -497,7 +497,7 @@ def test_the_outline_is_where_sight_grazes_the_shell(addon: ModuleType, is_far: 
 
 
 def test_the_outline_is_not_there_from_inside_or_if_it_has_no_size(addon: ModuleType) -> None:
-    from addon.binding.shell import Shell
+    from addon.binding.showing.shell import Shell
 
     shell = Shell(((1, 0, 0, 0, 1, 0, 0, 0, 1), (0, 0, 0)), 2.0, 0.0)
     assert shell.outline(2.0, (0.1, 0.5, 0.0), False) == []
@@ -525,7 +525,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def joint(addon: ModuleType, empty_file: None) -> Any:
-    from addon.binding.shown_joint import shown_joint
+    from addon.binding.showing.joint import shown_joint
 
     return lambda: shown_joint(bpy.context.view_layer)
 

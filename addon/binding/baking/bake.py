@@ -1,0 +1,375 @@
+"""Baking: what the constraints pose becomes keys, and is played once more to prove it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from math import pi
+from typing import Any, cast
+
+import bpy
+import numpy as np
+
+from .. import animation, editing
+from ..access import pose_bones, settings
+from ..chain_plan import ProblemError
+from ..keying import ActiveCurves, put_keys
+from ..muting import muting
+from ..rotation import channel_of
+from .continuity import continuous
+from .picking import Channel, Picked
+from .proving import Proof, compare
+from .recording import Take, Track, record, returning, staged
+from .simplifying import ROUNDING, simplified, slopes
+from .turns import Numbers
+
+LEAVE, DISABLE, REMOVE = "LEAVE", "DISABLE", "REMOVE"
+"""What becomes of the constraints."""
+
+PLAYED = 0.5
+"""The share of the work that is done when the range is recorded."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How to bake.
+
+    Attributes:
+        start: The first frame.
+        end: The last one.
+        step: From one key to the next, in frames; the last frame has a key in any case.
+        error: By what angle simplified channels may be off, in radians; 0 keeps all keys.
+        is_new: Whether the keys go into a copy of the action, so that the action stays as it is.
+        afterwards: What becomes of the constraints.
+    """
+
+    start: int
+    end: int
+    step: int = 1
+    error: float = 0.0
+    is_new: bool = True
+    afterwards: str = DISABLE
+
+    @property
+    def frames(self) -> range:
+        """All frames of the range."""
+        return range(self.start, self.end + 1)
+
+    @property
+    def places(self) -> list[int]:
+        """The frames at which keys may stand, counted from the first frame of the range."""
+        last = self.end - self.start
+        return sorted({*range(0, last + 1, self.step), last})
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Keys of one channel of one bone.
+
+    Attributes:
+        bone: Its name.
+        name: Of the channel.
+        times: Where they stand.
+        values: For each number that gets keys, by its index, the values.
+        slopes: The same of how steep the curve is; empty if it runs straight from key to key.
+    """
+
+    bone: str
+    name: str
+    times: Sequence[float]
+    values: dict[int, Sequence[float]]
+    slopes: dict[int, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a bake has done.
+
+    Attributes:
+        constraints: How many were baked.
+        keys: How many keys there are.
+        most: How many there are at most, without step and simplifying.
+        proof: What playing it has shown.
+    """
+
+    constraints: int
+    keys: int
+    most: int
+    proof: Proof
+
+
+def check(picks: Sequence[Picked], wishes: Wishes) -> None:
+    """Look for what would keep a bake from being right.
+
+    Raises:
+        ProblemError: If there is anything.
+    """
+    if wishes.end < wishes.start:
+        raise ProblemError(
+            f"The range ends at {wishes.end}, before its start at {wishes.start}: raise its end"
+        )
+    if wishes.step < 1 or not 0.0 <= wishes.error <= pi:
+        raise ProblemError("The step has to be 1 or more, and the error between 0° and 180°")
+    used: set[tuple[int, int]] = set()
+    for picked in picks:
+        _check_armature(picked.armature, wishes)
+        if not wishes.is_new:
+            _check_action(picked, used)
+
+
+def _check_armature(ob: bpy.types.Object, wishes: Wishes) -> None:
+    name = f"“{ob.name}”"
+    if not ob.is_editable:
+        raise ProblemError(f"{name} is linked from another file: make a library override of it")
+    if wishes.afterwards == REMOVE and ob.override_library is not None:
+        raise ProblemError(
+            f"{name} has its constraints from the linked file: disable them instead of removing"
+        )
+    if ob.mode == "EDIT" or cast(bpy.types.Armature, ob.data).pose_position == "REST":
+        raise ProblemError(f"{name} shows its rest pose: leave Edit Mode, or Rest Position")
+    data = ob.animation_data
+    if data is None:
+        return
+    if data.use_tweak_mode:
+        raise ProblemError(
+            f"An action of {name} is being tweaked in the NLA: leave its tweak mode first (Tab)"
+        )
+    if not data.use_nla or not data.nla_tracks:
+        return
+    if any(track.is_solo for track in data.nla_tracks):
+        raise ProblemError(
+            f"A track of {name} is played solo in the NLA, so that keys would not be seen: "
+            "unset its star"
+        )
+    if data.action_blend_type != "REPLACE" or data.action_influence < 1.0:
+        raise ProblemError(
+            f"The active action of {name} is mixed with the NLA below it, so that keys would not "
+            "be seen as they are: set its blending to Replace and its influence to 1"
+        )
+
+
+def _check_action(picked: Picked, used: set[tuple[int, int]]) -> None:
+    """Look whether the present action can take the keys."""
+    data: Any = picked.armature.animation_data
+    if data is None or data.action is None:
+        return
+    action = data.action
+    hint = "bake into a new action"
+    if not action.is_editable:
+        raise ProblemError(f"The action “{action.name}” is linked from another file: {hint}")
+    key = (action.session_uid, getattr(data, "action_slot_handle", 0))
+    if key in used:
+        raise ProblemError(f"Several armatures use the action “{action.name}”: {hint}")
+    used.add(key)
+    paths = {path for path, _, _ in _paths(picked)}
+    for curve in animation.all_active_curves(picked.armature):
+        if curve.data_path in paths and (curve.lock or (curve.group and curve.group.lock)):
+            raise ProblemError(
+                f"The channel “{curve.data_path}” is locked in the Graph Editor: unlock it, or "
+                f"{hint}"
+            )
+
+
+def _paths(picked: Picked) -> list[tuple[str, Channel, int]]:
+    """Return the path of each bone's each channel, with the channel and the bone's place in it."""
+    bones = pose_bones(picked.armature)
+    return [
+        (bones[picked.names[bone]].path_from_id(channel_of(channel.mode)[0]), channel, place)
+        for channel in picked.channels
+        for place, bone in enumerate(channel.bones)
+    ]
+
+
+def bake(
+    scene: bpy.types.Scene, layer: bpy.types.ViewLayer, picks: Sequence[Picked], wishes: Wishes
+) -> Generator[float, None, Outcome]:
+    """Record, write and prove.
+
+    If it is closed before its end, or fails, everything is as it was. Its last frame change is to
+    the frame that was shown.
+
+    Yields:
+        The share that is done.
+
+    Raises:
+        ProblemError: If `check` finds anything.
+    """
+    check(picks, wishes)
+    armatures = [picked.armature for picked in picks]
+    with returning(scene, layer), staged(layer, armatures):
+        playing = record(scene, layer, picks, wishes.frames)
+        take = yield from _share_of(playing, 0.0, PLAYED)
+        return (yield from _written(scene, layer, picks, take, wishes))
+
+
+def put_together(
+    scene: bpy.types.Scene,
+    layer: bpy.types.ViewLayer,
+    picks: Sequence[Picked],
+    take: Take,
+    wishes: Wishes,
+) -> Generator[float, None, Outcome]:
+    """Write and prove what was recorded elsewhere; else as `bake`."""
+    check(picks, wishes)
+    with returning(scene, layer), staged(layer, [picked.armature for picked in picks]):
+        return (yield from _written(scene, layer, picks, take, wishes))
+
+
+def _share_of(
+    work: Generator[float, None, Any], start: float, end: float
+) -> Generator[float, None, Any]:
+    """Do a part of the whole work, and return what it returns."""
+    while True:
+        try:
+            done = next(work)
+        except StopIteration as finished:
+            return finished.value
+        yield start + (end - start) * done
+
+
+def _written(
+    scene: bpy.types.Scene,
+    layer: bpy.types.ViewLayer,
+    picks: Sequence[Picked],
+    take: Take,
+    wishes: Wishes,
+) -> Generator[float, None, Outcome]:
+    keys: list[list[Keys]] = []
+    for picked, track in zip(picks, take.tracks, strict=True):
+        keys.append([])
+        for one in _keys(picked, track, take, wishes):
+            keys[-1].append(one)
+            yield PLAYED
+    drafts: list[_Draft] = []
+    try:
+        for picked, own in zip(picks, keys, strict=True):
+            drafts.append(_Draft(picked.armature))
+            write(picked, own)
+        with ExitStack() as off:
+            for picked in picks:
+                off.enter_context(muting(picked.armature, picked.items))
+            playing = record(scene, layer, picks, wishes.frames)
+            played = yield from _share_of(playing, PLAYED, 1.0)
+    except BaseException:
+        for draft in reversed(drafts):
+            draft.drop()
+        raise
+    proof = compare(take, played, picks, wishes.places, wishes.error)
+    for picked, own, draft in zip(picks, keys, drafts, strict=True):
+        if wishes.is_new or not draft.has_old:
+            draft.keep()
+        else:
+            draft.drop()
+            write(picked, own)
+        settle(picked, wishes.afterwards, take.times[0])
+    return Outcome(
+        sum(len(picked.items) for picked in picks),
+        sum(len(one.times) * len(one.values) for own in keys for one in own),
+        sum(len(take.frames) * len(one.values) for own in keys for one in own),
+        proof,
+    )
+
+
+class _Draft:
+    """A copy of an armature's action, which it uses until it is known to be right."""
+
+    def __init__(self, armature: bpy.types.Object) -> None:
+        """Let the armature use a copy, or a new action if it has none."""
+        data: Any = armature.animation_data
+        self.armature = armature
+        self._had_data = data is not None
+        self._old = data.action if data else None
+        self._slot = getattr(data, "action_slot_handle", 0)
+        name = self._old.name if self._old else armature.name
+        animation.copy_action(armature, f"{name} Baked")
+
+    @property
+    def has_old(self) -> bool:
+        """Whether the armature had an action."""
+        return self._old is not None
+
+    def drop(self) -> None:
+        """Let the armature use the action that it had."""
+        data: Any = self.armature.animation_data
+        draft = data.action
+        animation.use_action(self.armature, self._old, self._slot)
+        bpy.data.actions.remove(draft)
+        if not self._had_data:
+            self.armature.animation_data_clear()
+
+    def keep(self) -> None:
+        """Keep the copy, and the action that it was made of as well, though nobody may use it."""
+        if self._old is not None and self._old.users == 0:
+            self._old.use_fake_user = True
+
+
+def _keys(picked: Picked, track: Track, take: Take, wishes: Wishes) -> Generator[Keys, None, None]:
+    """Find the keys of one armature."""
+    places = wishes.places
+    is_straight = wishes.error == 0.0 and len(places) == len(take.frames)
+    for channel, numbers in zip(picked.channels, track.numbers, strict=True):
+        name, size = channel_of(channel.mode)
+        driven = np.zeros((len(channel.bones), size), bool)
+        for place, indices in enumerate(channel.driven):
+            driven[place, list(indices)] = True
+        numbers = continuous(channel.mode, numbers, driven)
+        for place, bone in enumerate(channel.bones):
+            column = numbers[:, place]
+            standing = places
+            if wishes.error > 0.0:
+                most = max(0.0, wishes.error - ROUNDING)
+                reach = picked.reaches[bone]
+                standing = simplified(channel.mode, column, places, most, reach)
+            free = [i for i in range(size) if not driven[place, i]]
+            yield Keys(
+                picked.names[bone],
+                name,
+                [take.times[i] for i in standing],
+                _rows(column, free, standing),
+                {} if is_straight else _rows(_per_time(column, take.times), free, standing),
+            )
+
+
+def _rows(column: Numbers, free: Sequence[int], standing: Sequence[int]) -> dict[int, Any]:
+    return {i: column[standing, i].tolist() for i in free}
+
+
+def _per_time(column: Numbers, times: Sequence[float]) -> Numbers:
+    step = times[1] - times[0] if len(times) > 1 else 1.0
+    return slopes(column.astype(np.float64)) / step
+
+
+def write(picked: Picked, keys: Sequence[Keys]) -> None:
+    """Write the keys of one armature into its active action."""
+    curves = ActiveCurves(picked.armature)
+    bones = pose_bones(picked.armature)
+    for one in keys:
+        path = bones[one.bone].path_from_id(one.name)
+        for i, values in one.values.items():
+            put_keys(curves.at(path, i, one.bone), one.times, values, one.slopes.get(i))
+
+
+def settle(picked: Picked, afterwards: str, time: float) -> None:
+    """Leave, disable or remove the constraints that were baked.
+
+    What is disabled stays so, though keys or drivers may have turned it on and off: they are muted,
+    and what comes from the NLA is outvoted by a key at a time.
+    """
+    if afterwards == REMOVE:
+        for index in reversed(picked.items):
+            editing.remove(picked.armature, index)
+    elif afterwards == DISABLE:
+        for index in picked.items:
+            _disable(picked.armature, index, time)
+    picked.armature.update_tag()
+
+
+def _disable(armature: bpy.types.Object, index: int, time: float) -> None:
+    path = f"fabrik.constraints[{index}].enabled"
+    animation.mute(armature, path)
+    if any(found == path for found, _ in animation.animated(armature).keyed):
+        curve = ActiveCurves(armature).at(path, 0, "FABRIK IK")
+        curve.keyframe_points.clear()
+        put_keys(curve, [time], [0.0])
+    settings(armature).constraints[index].enabled = False

@@ -1,0 +1,182 @@
+"""Which constraints are baked, and what they pose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import bpy
+
+from .. import animation, plan
+from ..access import pose_bones, settings
+from ..chain_plan import OFF, ChainPlan, ProblemError, listed
+from ..rotation import KINDS, channel_of, integers
+from ..skeleton import Skeleton
+
+Place = tuple[bpy.types.Object, int]
+"""An armature, and the place of a constraint in its list."""
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A channel that the constraints pose of some bones, which all have it in the same mode.
+
+    Attributes:
+        mode: The rotation mode, or what stands for locations and scales.
+        bones: The bones, by their places among `Picked.bones`.
+        driven: Of each bone the numbers that a driver sets.
+    """
+
+    mode: int
+    bones: tuple[int, ...]
+    driven: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Picked:
+    """What is baked of one armature.
+
+    Attributes:
+        armature: The armature object.
+        items: The places of the constraints in its list, ascending.
+        bones: The bones that they pose, by their indices in the pose, ascending.
+        names: Their names.
+        reaches: For each of them the length of its chain at rest, in armature space.
+        channels: What is posed of them.
+    """
+
+    armature: bpy.types.Object
+    items: tuple[int, ...]
+    bones: tuple[int, ...]
+    names: tuple[str, ...]
+    reaches: tuple[float, ...]
+    channels: tuple[Channel, ...]
+
+    def described(self) -> list[object]:
+        """Return what has to be the same where parts of a bake are put together, as JSON has it."""
+        names = [settings(self.armature).constraints[i].name for i in self.items]
+        channels = [[c.mode, list(c.bones), [list(d) for d in c.driven]] for c in self.channels]
+        return [self.armature.name, list(self.items), names, list(self.names), channels]
+
+
+def places(armatures: Iterable[bpy.types.Object]) -> list[Place]:
+    """Return all constraints of armatures."""
+    return [(ob, i) for ob in armatures for i in range(len(settings(ob).constraints))]
+
+
+def posing(found: Iterable[Place], bones: set[tuple[str, str]]) -> list[Place]:
+    """Return those of some constraints that pose one of some bones.
+
+    Args:
+        found: The constraints.
+        bones: The names of armature and bone.
+    """
+    chains = _chains()
+    result: list[Place] = []
+    for ob, i in found:
+        chain = chains[ob.session_uid, i]
+        if any((ob.name, chain.rig.names[bone]) in bones for bone in chain.bones):
+            result.append((ob, i))
+    return result
+
+
+def pick(found: Sequence[Place]) -> tuple[list[Picked], list[str]]:
+    """Return what is baked of each armature, and the names of constraints that cannot be.
+
+    Constraints that share bones are solved together and have one pose between them: with one of
+    them come all. Left out is what is off at all frames, or cannot work.
+
+    Raises:
+        ProblemError: If nothing is left, or the rotation mode of a bone is animated.
+    """
+    if not found:
+        raise ProblemError("There is no constraint to bake: add one to the tip bone of a chain")
+    chains = _chains()
+    working: dict[bpy.types.Object, list[ChainPlan]] = {}
+    left_out: list[str] = []
+    problem = ""
+    for ob, i in _with_partners(found):
+        chain = chains[ob.session_uid, i]
+        reason = chain.problem or ("" if _can_be_on(ob, i) else OFF)
+        if reason:
+            left_out.append(chain.name)
+            problem = problem or f"“{chain.name}” cannot be baked. {reason}"
+        else:
+            working.setdefault(ob, []).append(chain)
+    if not working:
+        raise ProblemError(problem)
+    return [_picked(ob, own) for ob, own in working.items()], left_out
+
+
+def _with_partners(found: Sequence[Place]) -> list[Place]:
+    result: dict[Place, None] = {}
+    for ob, i in found:
+        units = [u for u in plan.current().units if u.rig.uid == ob.session_uid and i in u.items]
+        items = units[0].items if units else (i,)
+        result.update(dict.fromkeys((ob, item) for item in sorted(items)))
+    return list(result)
+
+
+def _chains() -> dict[tuple[int, int], ChainPlan]:
+    return {(chain.rig.uid, chain.item): chain for chain in plan.current().chains}
+
+
+def _can_be_on(armature: bpy.types.Object, index: int) -> bool:
+    item = settings(armature).constraints[index]
+    animated = animation.animated(armature)
+    paths = {path for path, _ in animated.keyed | animated.driven}
+
+    def may_change(name: str) -> bool:
+        return f"fabrik.constraints[{index}].{name}" in paths
+
+    return (item.enabled or may_change("enabled")) and (
+        item.influence > 0.0 or may_change("influence")
+    )
+
+
+def _picked(armature: bpy.types.Object, chains: list[ChainPlan]) -> Picked:
+    rig = chains[0].rig
+    bones = sorted({bone for chain in chains for bone in chain.bones})
+    more = {slot for chain in chains for slot in chain.more}
+    lengths = {chain: sum(rig.bone(b).length for b in chain.bones) for chain in chains}
+    return Picked(
+        armature,
+        tuple(sorted(chain.item for chain in chains)),
+        tuple(bones),
+        tuple(rig.names[bone] for bone in bones),
+        tuple(max(lengths[chain] for chain in chains if bone in chain.bones) for bone in bones),
+        tuple(_channels(rig, bones, more)),
+    )
+
+
+def _channels(rig: Skeleton, bones: list[int], more: set[int]) -> list[Channel]:
+    animated = animation.animated(rig.object)
+    modes = integers(pose_bones(rig.object), "rotation_mode")
+    count = len(rig.names)
+    grouped: dict[int, list[int]] = {}
+    for place, bone in enumerate(bones):
+        _ask_for_one_mode(rig, bone, animated)
+        kinds = [modes[bone], *(kind for n, kind in enumerate(KINDS) if n * count + bone in more)]
+        for kind in kinds:
+            grouped.setdefault(kind, []).append(place)
+    return [
+        Channel(
+            mode,
+            tuple(own),
+            tuple(
+                tuple(animated.numbers(rig.names[bones[p]], channel_of(mode)[0])[1]) for p in own
+            ),
+        )
+        for mode, own in grouped.items()
+    ]
+
+
+def _ask_for_one_mode(rig: Skeleton, bone: int, animated: animation.Channels) -> None:
+    if not animated.has_modes:
+        return
+    path = f"{pose_bones(rig.object)[bone].path_from_id()}.rotation_mode"
+    if any(found == path for found, _ in animated.keyed | animated.driven):
+        raise ProblemError(
+            f"The rotation mode of {listed([rig.names[bone]])} is animated, so that no one channel "
+            "can hold its turn: remove the keys of it first"
+        )

@@ -1,0 +1,79 @@
+"""Letting bones take a solved pose as their FK input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import bpy
+
+from .. import animation
+from ..access import pose_bones
+from ..chain_plan import ChainPlan, ProblemError
+from ..muting import muting
+from ..rotation import KINDS, channel_of, mode_of
+
+Channel = tuple[str, str]
+"""A pose bone's name, and that of one of its properties."""
+
+Values = dict[Channel, list[float]]
+
+
+def posed_channels(chains: Iterable[ChainPlan]) -> list[Channel]:
+    """Return the channels that constraints of one armature pose: rotations, and what else grows."""
+    found: dict[Channel, None] = {}
+    for chain in chains:
+        names, count = chain.rig.names, len(chain.rig.names)
+        bones = pose_bones(chain.rig.object)
+        for i in chain.bones:
+            found[names[i], channel_of(mode_of(bones[names[i]]))[0]] = None
+        for slot in chain.more:
+            found[names[slot % count], channel_of(KINDS[slot // count])[0]] = None
+    return list(found)
+
+
+def refuse_driven(armature: bpy.types.Object, channels: Iterable[Channel]) -> None:
+    """Refuse channels that a driver sets, so that nothing else can.
+
+    Raises:
+        ProblemError: If there is one.
+    """
+    for name, channel in channels:
+        if animation.has_driver(armature, pose_bones(armature)[name], channel):
+            raise ProblemError(
+                f"The {channel.partition('_')[0]} of “{name}” has a driver and cannot be set: "
+                "remove it first"
+            )
+
+
+def taken(armature: bpy.types.Object, channels: Iterable[Channel]) -> Values:
+    """Return what channels hold: as solved, or the FK input while constraints are muted."""
+    bones = pose_bones(armature)
+    return {(bone, name): list(getattr(bones[bone], name)) for bone, name in channels}
+
+
+def put(armature: bpy.types.Object, values: Values) -> None:
+    """Set channels. What constraints pose is FK input only if it is set while they are muted."""
+    bones: Any = pose_bones(armature)
+    for (bone, name), numbers in values.items():
+        setattr(bones[bone], name, numbers)
+
+
+def apply_pose(armature: bpy.types.Object, indices: Sequence[int], values: Values) -> None:
+    """Let channels that constraints pose take values as FK input; nothing is keyed.
+
+    A frame change brings animated channels back to their keys.
+
+    Args:
+        armature: The armature.
+        indices: All constraints that pose them, by their places in the list.
+        values: What the channels get: what `taken` gave while the constraints were shown, so
+            that the FK pose becomes the pose that was shown.
+    """
+    layer = bpy.context.view_layer
+    assert layer is not None
+    with muting(armature, indices):
+        layer.update()
+        put(armature, values)
+        layer.update()
+    layer.update()

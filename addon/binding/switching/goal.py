@@ -1,0 +1,183 @@
+"""Where target and pole have to be for a chain to be solved in its FK pose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import cos, log, sin
+from typing import NamedTuple
+
+import bpy
+
+from ...core import Frame, frame_in, inverse, point_in
+from ...core.bend import (
+    NEAR_AXIS,
+    UNCLEAR,
+    aimed_past,
+    bend_direction,
+    chain_axis,
+    eased,
+)
+from ...core.vectors import (
+    ORIGIN,
+    Mat3,
+    Vec,
+    across,
+    add,
+    dot,
+    length,
+    mat_apply,
+    mat_columns,
+    mat_product,
+    mat_upright,
+    scaled,
+    sub,
+    turned_about,
+)
+from ..access import settings
+from ..chain_plan import ChainPlan, ProblemError
+from ..moving import place_of
+from ..placing import measured, size_of, sum_of
+from ..pose import Evaluated
+from ..skeleton import matrix3, vector
+
+STRAIGHT = 1e-4
+"""A chain whose joints all stay this near to its axis, as a share of its length, counts as
+straight: nobody sees it, and rounding of the target's place would bend it by more."""
+
+BEYOND = 1e-6
+"""How far beyond full reach, as a share of it, the target of a straight chain is put."""
+
+SOFT_MOST = 2.0
+"""How far from the root, in lengths of the chain, a target is put at most to make up for softness:
+it would have to be infinitely far for the chain to be straight."""
+
+
+class FkGoal(NamedTuple):
+    """Where a chain's target and pole are wanted, in world space.
+
+    Attributes:
+        place: Of the target.
+        axes: Upright axes that the target is to have, None if they do not matter.
+        pole: Place of the pole; None if there is none, or the chain has no bend to face it.
+    """
+
+    place: Vec
+    axes: Mat3 | None
+    pole: Vec | None
+
+
+def fk_goal(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, start: int) -> FkGoal:
+    """Return where a chain needs its target and pole so that solving leaves it as it is shown.
+
+    Args:
+        depsgraph: Which shows the chain in its FK pose.
+        chain: The constraint, which has a target.
+        start: The place in the chain of the first bone that no other constraint poses as well.
+
+    Raises:
+        ProblemError: If the armature is flat.
+    """
+    armature = chain.rig.object.evaluated_get(depsgraph)
+    item = settings(armature).constraints[chain.item]
+    shown = Evaluated(armature)
+    world = matrix3(armature.matrix_world), vector(armature.matrix_world.translation)
+    frames = [shown.frame(bone) for bone in chain.bones]
+    tip = _tip(chain, shown, frames[-1])
+    joints = [*[head for _, head in frames[start:]], tip]
+    if chain.has_hand and (item.rotation_weight > 0.0 or chain.tip_bone >= 0):
+        joints.pop()  # The bones before the hand reach with its head.
+    place = tip
+    if start == 0 and len(joints) > 1:
+        # What stretches makes up for softness by growing.
+        softness = 0.0 if chain.stretches else min(max(item.softness, 0.0), 0.9)
+        place = add(tip, _outwards(joints, softness))
+    place, axes = _beside(depsgraph, chain, point_in(world, place), frame_in(world, frames[-1])[0])
+    pole = None
+    if chain.pole is not None and len(joints) > 2:
+        now = _from_world(chain, world, place_of(depsgraph, chain.pole)[1])
+        pole = faced_from(joints, now, item.pole_angle)
+    return FkGoal(place, axes, None if pole is None else point_in(world, pole))
+
+
+def _from_world(chain: ChainPlan, world: Frame, place: Vec) -> Vec:
+    try:
+        return point_in(inverse(world), place)
+    except ValueError:
+        name = chain.rig.object.name
+        raise ProblemError(f"“{name}” is scaled to zero: give it a scale") from None
+
+
+def _tip(chain: ChainPlan, shown: Evaluated, last: Frame) -> Vec:
+    """Return where the tip of a chain is shown in armature space."""
+    if chain.tip_bone >= 0:
+        return shown.frame(chain.tip_bone)[1]
+    return point_in(last, (0.0, chain.rig.bone(chain.bones[-1]).length, 0.0))
+
+
+def _beside(
+    depsgraph: bpy.types.Depsgraph, chain: ChainPlan, tip: Vec, hand: Mat3
+) -> tuple[Vec, Mat3 | None]:
+    """Return where the target is wanted for the tip, and its upright axes if they matter."""
+    place, axes = tip, mat_upright(hand) if chain.has_hand else None
+    if chain.offset is None or chain.target is None:
+        return place, axes
+    if axes is not None:
+        x, y, z = mat_columns(chain.offset[0])
+        axes = mat_product(axes, (*x, *y, *z))
+    # As it is turned now: once it has turned, its place is looked at again.
+    return sub(place, mat_apply(place_of(depsgraph, chain.target)[0], chain.offset[1])), axes
+
+
+def _outwards(joints: Sequence[Vec], softness: float) -> Vec:
+    """Return by how much the target has to be farther out than the tip."""
+    root, end = joints[0], joints[-1]
+    size = size_of(joints)
+    way = sub(end, root)
+    distance = length(way) / size if size > 0.0 else 0.0
+    if distance == 0.0:
+        return ORIGIN
+    is_straight = distance > 0.5 and _aside(joints, chain_axis(measured(joints))) < STRAIGHT
+    wanted = 1.0 + BEYOND if is_straight else distance
+    begins = 1.0 - softness
+    if distance > begins and softness > 0.0:
+        left = 1.0 - (distance - begins) / softness
+        far = begins - softness * log(left) if left > 0.0 and not is_straight else SOFT_MOST
+        wanted = min(far, SOFT_MOST)
+    return scaled(way, wanted / distance - 1.0)
+
+
+def faced_from(joints: Sequence[Vec], pole: Vec, pole_angle: float) -> Vec | None:
+    """Return a place for the pole which the chain faces; None if the chain has no bend.
+
+    It is turned there about the line from root to tip, and keeps its distance from the chain,
+    unless it is so near to that line that it would have little weight.
+
+    Args:
+        joints: The joints of the chain, any space.
+        pole: Where the pole is now, in the same space.
+        pole_angle: By how much the chain turns on, in radians.
+    """
+    size = size_of(joints)
+    if size == 0.0:
+        return None
+    points = measured(joints)
+    axis = chain_axis(points)
+    bend = bend_direction(points, axis)
+    if bend is None or _aside(joints, axis) < STRAIGHT:
+        return None
+    spread = sum(length(across(point, axis)) for point in points[1:-1])
+    middle = scaled(sum_of(points[1:-1]), 1.0 / (len(points) - 2))
+    clear = eased(dot(middle, bend) * (len(points) - 2) / spread / UNCLEAR)
+    aim = -pole_angle - aimed_past(clear)
+    direction = turned_about(bend, axis, cos(aim), sin(aim))
+    now = scaled(sub(pole, joints[0]), 1.0 / size)
+    along, out = dot(now, axis), length(across(now, axis))
+    if out <= NEAR_AXIS * length(now):
+        along, out = dot(middle, axis), dot(middle, bend) + 1.0
+    place = add(scaled(axis, along), scaled(direction, out))
+    return add(joints[0], scaled(place, size))
+
+
+def _aside(joints: Sequence[Vec], axis: Vec) -> float:
+    """Return how far joints stand off the axis, as a share of the chain's length."""
+    return max(length(across(point, axis)) for point in measured(joints))

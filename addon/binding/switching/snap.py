@@ -1,0 +1,139 @@
+"""What the snaps between FK and IK share: which constraints, and how well it went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, cast
+
+import bpy
+
+from ...core.vectors import Vec
+from .. import plan
+from ..access import pose_bones, settings
+from ..chain_plan import ChainPlan, ProblemError
+from ..keying import key_frames
+from ..moving import channels_of, owner_of
+from .applying import posed_channels
+from .comparing import bone_points, bones_length, farthest
+from .influence import refuse_unkeyable, refuse_unswitchable
+from .span import Span, go_to, updated
+
+NEAR = 1e-4
+"""Poses that differ by less, as a share of the length of the chain, are the same."""
+
+Look = list[list[Vec]]
+"""The `bone_points` of each of some constraints."""
+
+
+class Snapped(NamedTuple):
+    """How a snap went.
+
+    Attributes:
+        written: The names of what was moved.
+        difference: The largest distance from the pose that was wanted, in world space.
+        problem: Why that is more than `NEAR`, and what to do; empty if it is not.
+    """
+
+    written: list[str]
+    difference: float
+    problem: str
+
+
+def planned(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> list[ChainPlan]:
+    """Return constraints of an armature, ready to be snapped.
+
+    Raises:
+        ProblemError: If one of them cannot work, or not be keyed if that is asked for.
+    """
+    chains = [chain for chain in _chains(armature) if chain.item in indices]
+    for chain in chains:
+        if chain.problem:
+            raise ProblemError(f"“{chain.name}” cannot work: {chain.problem}")
+        if span.switches:
+            refuse_unswitchable(armature, chain.item)
+    if span.switches:
+        refuse_unkeyable(armature)
+    return chains
+
+
+def that_pose(armature: bpy.types.Object, bones: Collection[str]) -> list[int]:
+    """Return the places of the constraints that pose one of some bones, or end at one."""
+    return [
+        chain.item
+        for chain in _chains(armature)
+        if any(chain.rig.names[i] in bones for i in (*chain.bones, chain.tip_bone) if i >= 0)
+    ]
+
+
+def fk_key_frames(armature: bpy.types.Object, indices: Collection[int]) -> set[float]:
+    """Return the frames at which the bones of constraints are keyed."""
+    chains = [chain for chain in _chains(armature) if chain.item in indices]
+    bones = pose_bones(armature)
+    return {
+        frame for bone, name in posed_channels(chains) for frame in key_frames(bones[bone], [name])
+    }
+
+
+def ik_key_frames(armature: bpy.types.Object, indices: Collection[int]) -> set[float]:
+    """Return the frames at which the targets and poles of constraints are keyed."""
+    return {
+        frame
+        for chain in _chains(armature)
+        if chain.item in indices
+        for point in (chain.target, chain.pole)
+        if point is not None
+        for frame in key_frames(owner_of(point), channels_of(point, turns=True))
+    }
+
+
+def _chains(armature: bpy.types.Object) -> list[ChainPlan]:
+    uid = armature.session_uid
+    return [chain for chain in plan.current().chains if chain.rig.uid == uid]
+
+
+def is_on(chain: ChainPlan) -> bool:
+    """Return whether a constraint does anything at the present frame."""
+    item = settings(chain.rig.object).constraints[chain.item]
+    return item.enabled and item.influence > 0.0
+
+
+def look(depsgraph: bpy.types.Depsgraph, chains: Sequence[ChainPlan]) -> Look:
+    """Return the pose of the bones of constraints that is shown."""
+    return [bone_points(depsgraph, chain.rig, chain.bones) for chain in chains]
+
+
+@contextmanager
+def present_frame(span: Span) -> Iterator[None]:
+    """Go back to the present frame in the end, if the scene goes to others."""
+    frame = cast(bpy.types.Scene, bpy.context.scene).frame_current_final
+    try:
+        yield
+    finally:
+        if span.is_range:
+            go_to(frame)
+        updated()
+
+
+def compared(
+    chains: Sequence[ChainPlan],
+    span: Span,
+    wanted: Sequence[Look],
+    why: Callable[[ChainPlan], str],
+) -> tuple[float, str]:
+    """Play the frames, and return the largest difference, and why it is more than `NEAR`.
+
+    Args:
+        chains: Of which armatures the poses are compared.
+        span: The frames.
+        wanted: The pose that each of them should show.
+        why: Says of a constraint, at the frame that is shown, why it differs.
+    """
+    largest, worst, problem = 0.0, NEAR, ""
+    for depsgraph, should in zip(span.visit(), wanted, strict=True):
+        for chain, points, shown in zip(chains, should, look(depsgraph, chains), strict=True):
+            difference, size = farthest(points, shown), bones_length(points)
+            largest = max(largest, difference)
+            if difference > worst * size:
+                worst, problem = difference / size, f"“{chain.name}”: {why(chain)}"
+    return largest, problem

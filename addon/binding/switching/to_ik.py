@@ -1,0 +1,91 @@
+"""IK to FK: the bones take the solved pose as their FK pose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import bpy
+
+from ..access import pose_bones
+from ..chain_plan import ChainPlan
+from ..keying import set_span
+from ..muting import insisting, muting
+from ..rotation import KINDS, channel_of, continuous, mode_of
+from .applying import Channel, Values, apply_pose, posed_channels, refuse_driven, taken
+from .influence import key_influence, refuse_unkeyable
+from .snap import Look, Snapped, compared, is_on, look, planned, present_frame
+from .span import Span, updated
+
+OTHERS = tuple(channel_of(kind)[0] for kind in KINDS[1:])
+"""The channels that are no rotation."""
+
+WHY_NOT_FK = (
+    "Its bones do not keep the pose: look for constraints, drivers or NLA strips that set them"
+)
+WHY_NOT_IK = (
+    "Its FK pose is the solved one now, but while it is on it is solved on from there, as Stretch, "
+    "Softness, weights below 1 and solvers that have not arrived do: turn its influence off"
+)
+
+
+def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> Snapped:
+    """Let the bones of constraints take the pose that is shown as their FK pose.
+
+    A constraint that is off counts as wholly on for it.
+
+    Args:
+        armature: The armature.
+        indices: The constraints, by their places in its list.
+        span: The frames. The constraints are off there if it switches, and on at other frames.
+
+    Raises:
+        ProblemError: If it cannot be done; then nothing has changed.
+    """
+    chains = planned(armature, indices, span)
+    channels = posed_channels(chains)
+    refuse_driven(armature, channels)
+    if span.is_keyed:
+        refuse_unkeyable(armature)
+    with present_frame(span):
+        wanted, found = _shown(armature, chains, channels, span)
+        with muting(armature, indices):
+            updated()
+            before = taken(armature, channels)
+        if not span.is_range:
+            apply_pose(armature, indices, found[0])
+        if span.is_keyed:
+            _key(armature, span, found, before)
+        if span.switches:
+            for index in indices:
+                key_influence(armature, index, span, is_on=False)
+        with muting(armature, indices):
+            difference, problem = compared(chains, span, wanted, lambda _: WHY_NOT_FK)
+        updated()
+        other, reason = compared(chains, span, wanted, lambda _: WHY_NOT_IK)
+    bones = dict.fromkeys(bone for bone, _ in channels)
+    return Snapped(list(bones), max(difference, other), problem or reason)
+
+
+def _shown(
+    armature: bpy.types.Object, chains: Sequence[ChainPlan], channels: Sequence[Channel], span: Span
+) -> tuple[list[Look], list[Values]]:
+    """Return the pose of each frame as it is shown, and its channels."""
+    looks: list[Look] = []
+    found: list[Values] = []
+    for _ in span.visit():
+        idle = [chain.item for chain in chains if not is_on(chain)]
+        with insisting(armature, idle):
+            looks.append(look(updated(), chains))
+            found.append(taken(armature, channels))
+    return looks, found
+
+
+def _key(armature: bpy.types.Object, span: Span, found: Sequence[Values], before: Values) -> None:
+    """Key channels as they were found at the frames of a span."""
+    for (name, channel), outside in before.items():
+        bone = pose_bones(armature)[name]
+        rows = [values[name, channel] for values in found]
+        if channel not in OTHERS:
+            rows = continuous(mode_of(bone), rows)
+        columns = list(zip(*rows, strict=True))
+        set_span(bone, channel, span.frames, columns, span.guards, outside)
