@@ -18,8 +18,8 @@ from ..binding.chain_plan import ProblemError, listed
 from .bake import armatures_of, summary
 
 if TYPE_CHECKING:
-    from ..binding.baking.bake import Wishes
     from ..binding.baking.picking import Place
+    from ..binding.baking.wishes import Wishes
 
 NAME = "fabrik_bake"
 
@@ -50,7 +50,12 @@ def _parser() -> _Parser:
     add("--step", type=int, default=1, help="frames from key to key (1)")
     add("--error", type=float, default=0.0, help="simplify to this angle, in degrees (0: do not)")
     add("--into", choices=("new", "current"), default="new", help="which action (new)")
-    add("--afterwards", choices=("leave", "disable", "remove"), default="disable")
+    add(
+        "--afterwards",
+        choices=("leave", "disable", "remove"),
+        default="disable",
+        help="what becomes of the constraints (disable)",
+    )
     add(
         "--constraint",
         nargs="+",
@@ -59,7 +64,12 @@ def _parser() -> _Parser:
         help="only these constraints, as NAME or ARMATURE/NAME (all)",
     )
     whole = parser.add_mutually_exclusive_group()
-    whole.add_argument("--part", type=Path, metavar="PART.npz", help="only record, to a file")
+    whole.add_argument(
+        "--part",
+        type=Path,
+        metavar="PART.npz",
+        help="only record, to a file; how keys are written is said when parts are merged",
+    )
     whole.add_argument(
         "--merge", type=Path, nargs="+", metavar="PART.npz", help="bake what parts have recorded"
     )
@@ -135,7 +145,7 @@ def _open(path: Path) -> str:
 
 
 def _wishes(wanted: Any, scene: bpy.types.Scene) -> Wishes:
-    from ..binding.baking.bake import Wishes
+    from ..binding.baking.wishes import Wishes
 
     return Wishes(
         scene.frame_start if wanted.start is None else wanted.start,

@@ -6,7 +6,6 @@ from math import degrees, pi, radians
 import bpy
 import numpy as np
 import pytest
-from addon.binding.baking.turns import angles, quaternions
 from rigs import (
     activate,
     add_constraint,
@@ -24,6 +23,8 @@ from rigs import (
 from addon.binding import animation
 from addon.binding.baking import bake as baking
 from addon.binding.baking import continuity, picking, proving, recording, simplifying
+from addon.binding.baking.turns import angles, quaternions
+from addon.binding.baking.wishes import DISABLE, LEAVE, REMOVE
 from addon.binding.chain_plan import ProblemError
 from samples.opening import FOLDER
 
@@ -299,14 +300,14 @@ def test_disabled_holds_though_a_strip_of_the_nla_keys_the_switch(rig):
     assert difference(played(rig), live) < 1e-5
 
 
-@pytest.mark.parametrize("afterwards", (baking.LEAVE, baking.DISABLE, baking.REMOVE))
+@pytest.mark.parametrize("afterwards", (LEAVE, DISABLE, REMOVE))
 def test_what_becomes_of_the_constraint(rig, afterwards):
     live = played(rig)
     bake(rig, afterwards=afterwards)
     items = rig.fabrik.constraints
-    assert len(items) == (afterwards != baking.REMOVE)
+    assert len(items) == (afterwards != REMOVE)
     if items:
-        assert items[0].enabled == (afterwards == baking.LEAVE)
+        assert items[0].enabled == (afterwards == LEAVE)
     assert difference(played(rig), live) < 1e-4
 
 
@@ -420,7 +421,7 @@ def test_simplified_turns_stay_within_the_error(rig, mode, error):
         mode, "rotation_euler"
     )
     order = {"QUATERNION": 0, "AXIS_ANGLE": -1}.get(mode, 1)
-    bake(rig, afterwards=baking.LEAVE)
+    bake(rig, afterwards=LEAVE)
     exact = {b: column(rig, b, channel) for b in ("B0", "B1", "B2")}
     outcome = bake(rig, error=radians(error))
     assert outcome.proof.holds and outcome.keys < (1.0 if error < 1.0 else 0.6) * outcome.most
@@ -564,7 +565,7 @@ def test_linked_armatures_are_refused_and_overrides_baked(rig, tmp_path):
         scene.collection.objects.link(own)
     update()
     with pytest.raises(ProblemError, match="disable them instead"):
-        bake(own, afterwards=baking.REMOVE)
+        bake(own, afterwards=REMOVE)
     live = played(own)
     assert bake(own).proof.holds
     assert not own.fabrik.constraints[0].enabled

@@ -9,6 +9,7 @@ from rigs import add_constraint, evaluated, go, make_armature, make_empty
 
 from addon.binding.baking import bake as baking
 from addon.binding.baking import picking
+from addon.binding.baking.wishes import REMOVE
 
 FRAMES = range(1, 25)
 BONES = ("B0", "B1", "B2", "Hand")
@@ -50,7 +51,7 @@ def live(empty_file):
     add_constraint(rig, "B2", target)
     before = joints()
     picks, _ = picking.pick(picking.places([rig]))
-    wishes = baking.Wishes(FRAMES[0], FRAMES[-1], afterwards=baking.REMOVE)
+    wishes = baking.Wishes(FRAMES[0], FRAMES[-1], afterwards=REMOVE)
     work = baking.bake(scene, bpy.context.view_layer, picks, wishes)
     with pytest.raises(StopIteration):
         while True:

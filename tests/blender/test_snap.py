@@ -8,7 +8,6 @@ from math import dist
 
 import bpy
 import pytest
-from addon.binding.switching.comparing import farthest
 from mathutils import Matrix, Quaternion
 from rigs import (
     activate,
@@ -25,6 +24,8 @@ from rigs import (
     update,
     world_bits,
 )
+
+from addon.binding.switching.comparing import farthest
 
 NEAR = 1e-4
 MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "ZXY", "YZX")
