@@ -35,10 +35,10 @@ class Working(Refusing):
     """An operator that works at once, and reports what it did, or why it could not.
 
     Attributes:
-        kind: Of the report of what it did: WARNING where the user should look at it.
+        severity: Of the report of what it did: WARNING where the user should look at it.
     """
 
-    kind = "INFO"
+    severity = "INFO"
     report: Any
 
     def work(self, context: bpy.types.Context) -> str:
@@ -58,7 +58,7 @@ class Working(Refusing):
             return {"CANCELLED"}
         if not done:
             return {"CANCELLED"}
-        self.report({self.kind}, done)
+        self.report({self.severity}, done)
         return {"FINISHED"}
 
     def warn(self, notes: Iterable[str]) -> None:

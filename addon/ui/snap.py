@@ -101,7 +101,7 @@ class Snapping(Working, bpy.types.Operator):
             done = self.snapped(armature, indices, span)
         finally:
             manager.progress_end()
-        self.kind = "WARNING" if done.problem else "INFO"
+        self.severity = "WARNING" if done.problem else "INFO"
         return self._told(context.scene, span, done)
 
     def snapped(self, armature: bpy.types.Object, indices: Sequence[int], span: Span) -> Snapped:

@@ -320,7 +320,7 @@ def warning(operator, **settings) -> str:
     said = []
     cls = getattr(snap, operator)
     before = cls._told
-    cls._told = lambda self, scene, span, done: said.append((self.kind, done.problem)) or "Done"
+    cls._told = lambda self, scene, span, done: said.append((self.severity, done.problem)) or "Done"
     try:
         getattr(bpy.ops.fabrik, cls.bl_idname.partition(".")[2])(**settings)
     finally:
