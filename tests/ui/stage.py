@@ -268,11 +268,6 @@ def watch(*names: str) -> None:
         _watching.append(bpy.types.SpaceView3D.draw_handler_add(note, (), "WINDOW", "POST_PIXEL"))
 
 
-def has(operator: str) -> bool:
-    """Return whether the extension has an operator."""
-    return hasattr(bpy.types, f"FABRIK_OT_{operator}")
-
-
 def modal() -> str:
     """Return the operator that has the mouse now, an empty text if none has."""
     running = bpy.context.window_manager.windows[0].modal_operators

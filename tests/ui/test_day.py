@@ -5,7 +5,6 @@ agent for the state. Pictures are looked at for pixels that changed, not for how
 in build/ui are for people.
 """
 
-import pytest
 from window import Window
 
 NEAR = 1e-3
@@ -143,11 +142,6 @@ class TestPlaying:
 
 
 class TestTheDragTool:
-    @pytest.fixture(autouse=True)
-    def is_there(self, window):
-        if not window.ask("has('drag')"):
-            pytest.skip("the extension has no operator fabrik.drag yet")
-
     def take_tool(self, window, what):
         """Choose the tool in the toolbar, and lay the mouse on a bone."""
         have(window, what, sidebar=False)
@@ -205,11 +199,6 @@ class TestTheDragTool:
 
 
 class TestBaking:
-    @pytest.fixture(autouse=True)
-    def is_there(self, window):
-        if not window.ask("has('bake')"):
-            pytest.skip("the extension has no operator fabrik.bake yet")
-
     def test_the_menu_bakes_what_was_played(self, window):
         have(window, "constraint", sidebar=False)
         window.ask("travel('Target'); remember('stage')")
@@ -232,8 +221,6 @@ class TestBaking:
 class TestTheOverlay:
     def test_its_button_draws_it_and_takes_it_away(self, window):
         have(window, "constraint")
-        if not window.ask("hasattr(bpy.context.scene, 'fabrik')"):
-            pytest.skip("the extension has no overlay yet")
         button = window.find("fabrik.show_overlay")
         shown = window.settled()
         assert window.ask("bpy.context.scene.fabrik.show_overlay")
