@@ -10,6 +10,7 @@ them before you commit them, for menus are opened by clicks at fixed places of t
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +47,9 @@ def picture(window: Window, name: str, step: Step) -> Path:
     window.settled()
     window.ask(f"arrange({name!r})")
     window.until("open_tab()")
+    # A sidebar comes gliding in, and with software OpenGL a step of that may take longer than a
+    # screen has to rest to count as settled.
+    time.sleep(3.0)
     for place in step.clicks[:-1]:
         before = window.settled()
         window.click(place)
