@@ -243,12 +243,11 @@ def _put(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> str:
     if known is None or known.bone != values["bone"]:
         name = editing.free_name(armature, name)
         return add_with(armature, name, values).name
-    before, broken = values_of(known), set(editing.problems())
+    before, broken = values_of(known), editing.problems()
     give(known, values)
-    for key, problem in editing.problems().items():
-        if key not in broken:
-            give(known, before)
-            raise ProblemError(problem)
+    if problem := editing.new_problem(broken):
+        give(known, before)
+        raise ProblemError(problem)
     return name
 
 

@@ -13,9 +13,6 @@ from ..binding.converting.convert import Conversion, convert_from_blender, conve
 from .draw import length_text
 from .refusing import Working, active_armature, active_refusal, armature_refusal, tweak_refusal
 
-if TYPE_CHECKING:
-    pass
-
 SELECTED = ("SELECTED", "Selected Bones", "Those whose tip bones are selected")
 ALL = ("ALL", "All", "All of the armature")
 

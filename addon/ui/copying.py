@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 
@@ -10,9 +10,6 @@ from ..binding import copying, mirroring
 from ..binding.access import settings
 from ..binding.chain_plan import ProblemError, listed
 from .refusing import Working, active_armature, active_refusal, armature_refusal
-
-if TYPE_CHECKING:
-    pass
 
 MOST_NAMED = 4
 """Reports name so many bones at most, and count them if there are more."""

@@ -175,7 +175,7 @@ def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
         ProblemError: If it could not work, or would break another one; then nothing has changed.
     """
     refuse_native(bone, con)
-    broken = set(editing.problems())
+    broken = editing.problems()
     items = settings(armature).constraints
     name = bone.name if _is_numbered(con.name, NATIVE_NAME) else con.name
     name = editing.free_name(armature, name)
@@ -183,11 +183,10 @@ def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
     item.name = name
     notes = from_native(bone, con, item)
     item.enabled = False
-    for key, problem in editing.problems().items():
-        if key not in broken:
-            items.remove(len(items) - 1)
-            editing.changed(armature)
-            raise ProblemError(f"“{con.name}” of “{bone.name}” stays Blender's: {problem}")
+    if problem := editing.new_problem(broken):
+        items.remove(len(items) - 1)
+        editing.changed(armature)
+        raise ProblemError(f"“{con.name}” of “{bone.name}” stays Blender's: {problem}")
     return [f"“{name}”: {note}" for note in notes]
 
 

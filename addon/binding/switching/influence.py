@@ -52,9 +52,7 @@ def refuse_unswitchable(armature: bpy.types.Object, index: int) -> None:
             f"The influence of “{item.name}” has a driver, so that no key can switch it: key what "
             "drives it, or remove the driver"
         )
-    path = item.path_from_id("enabled")
-    channels = animation.animated(armature)
-    if any(found == path for found, _ in channels.keyed | channels.driven):
+    if animation.animated(armature).sets(item.path_from_id("enabled")):
         raise ProblemError(
             f"Whether “{item.name}” is enabled is animated, which would be in the way of a switch: "
             "remove that animation and key the influence instead"
