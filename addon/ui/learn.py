@@ -10,6 +10,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ..binding.chain_plan import ProblemError
 from ..binding.learning import learn
+from ..binding.refusals import linked_problem
 from .refusing import Working
 
 
@@ -62,11 +63,7 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
         bones = _bones(context)
         if not bones:
             return "Enter Pose Mode and select the bones that are to get limits"
-        for bone in bones:
-            if not bone.id_data.is_editable:
-                name = bone.id_data.name
-                return f"“{name}” is linked from another file: make a library override of it"
-        return ""
+        return next(filter(None, (linked_problem(bone.id_data) for bone in bones)), "")
 
     def work(self, context: bpy.types.Context) -> str:
         """Set the limits, and return which bones got which."""

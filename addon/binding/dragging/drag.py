@@ -13,6 +13,7 @@ import bpy
 from .. import plan
 from ..access import session_uid, settings
 from ..chain_plan import ChainPlan, ProblemError
+from ..refusals import linked_problem
 from ..skeleton import Skeleton, skeleton_of
 from .chain import ChainDrag
 from .target import TargetDrag
@@ -36,10 +37,8 @@ def begin(armature: bpy.types.Object, bone: str, selected: Collection[str] = ())
     Raises:
         ProblemError: If it cannot be dragged.
     """
-    if not armature.is_editable:
-        raise ProblemError(
-            f"“{armature.name}” is linked from another file: make a library override of it"
-        )
+    if problem := linked_problem(armature):
+        raise ProblemError(problem)
     depsgraph = bpy.context.evaluated_depsgraph_get()
     plan.discard_if_outdated()
     rig = skeleton_of(armature)

@@ -14,9 +14,10 @@ from ..access import pose_bones, settings
 from ..chain_plan import ChainPlan, ProblemError
 from ..keying import key_frames
 from ..moving import channels_of, owner_of
+from ..refusals import refuse_unkeyable
 from .applying import posed_channels
 from .comparing import bone_points, bones_length, farthest
-from .influence import refuse_unkeyable, refuse_unswitchable
+from .influence import refuse_unswitchable
 from .span import Span, go_to, updated
 
 NEAR = 1e-4

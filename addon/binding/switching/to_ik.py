@@ -10,9 +10,10 @@ from ..access import pose_bones
 from ..chain_plan import ChainPlan
 from ..keying import set_span
 from ..muting import insisting, muting
+from ..refusals import refuse_unkeyable
 from ..rotation import KINDS, channel_of, continuous, mode_of
 from .applying import Channel, Values, apply_pose, posed_channels, refuse_driven, taken
-from .influence import key_influence, refuse_unkeyable
+from .influence import key_influence
 from .snap import Look, Snapped, compared, is_on, look, planned, present_frame
 from .span import Span, updated
 
