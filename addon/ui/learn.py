@@ -12,6 +12,7 @@ from ..binding.chain_plan import ProblemError
 from ..binding.learning import learn
 from ..binding.refusals import linked_problem
 from .refusing import Working
+from .wording import counted, named
 
 
 class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
@@ -75,13 +76,13 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
                 f"No action of the armature turns the selected bones: give it one{hint}"
             )
         parts = [
-            f"{kinds.count(kind)} {name}{'' if kinds.count(kind) == 1 else 's'}"
+            counted(kinds.count(kind), name)
             for kind, name in (("HINGE", "hinge"), ("CONE", "cone"))
             if kind in kinds
         ]
         if "" in kinds:
             still = [bone.name for bone, kind in zip(bones, kinds, strict=True) if not kind]
-            parts.append(f"nothing for {', '.join(f'“{name}”' for name in still[:4])}")
+            parts.append(f"nothing for {named(still)}")
         return f"Learned {', '.join(parts)}"
 
 

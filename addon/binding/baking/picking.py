@@ -64,22 +64,6 @@ def places(armatures: Iterable[bpy.types.Object]) -> list[Place]:
     return [(ob, i) for ob in armatures for i in range(len(settings(ob).constraints))]
 
 
-def posing(found: Iterable[Place], bones: set[tuple[str, str]]) -> list[Place]:
-    """Return those of some constraints that pose one of some bones.
-
-    Args:
-        found: The constraints.
-        bones: The names of armature and bone.
-    """
-    chains = _chains()
-    result: list[Place] = []
-    for ob, i in found:
-        chain = chains[ob.session_uid, i]
-        if any((ob.name, chain.rig.names[bone]) in bones for bone in chain.bones):
-            result.append((ob, i))
-    return result
-
-
 def pick(found: Sequence[Place]) -> tuple[list[Picked], list[str]]:
     """Return what is baked of each armature, and the names of constraints that cannot be.
 
