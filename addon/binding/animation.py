@@ -34,6 +34,10 @@ class Channels:
         """Whether the rotation mode of a bone is among them."""
         return any(path.endswith(".rotation_mode") for path, _ in self.keyed | self.driven)
 
+    def sets(self, path: str) -> bool:
+        """Return whether a property is among them, or any number of it."""
+        return any(found == path for found, _ in self.keyed | self.driven)
+
     def numbers(self, bone: str, channel: str) -> tuple[list[int], list[int]]:
         """Return which numbers of a bone's channel are keyed, and which are driven."""
         if not self.keyed and not self.driven:

@@ -96,16 +96,15 @@ def add_with(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> F
     Raises:
         ProblemError: If it could not work, or would break another one; then nothing has changed.
     """
-    broken = set(editing.problems())
+    broken = editing.problems()
     items = settings(armature).constraints
     item = items.add()
     item.name = name
     give(item, values)
-    for key, problem in editing.problems().items():
-        if key not in broken:
-            items.remove(len(items) - 1)
-            editing.changed(armature)
-            raise ProblemError(problem)
+    if problem := editing.new_problem(broken):
+        items.remove(len(items) - 1)
+        editing.changed(armature)
+        raise ProblemError(problem)
     return item
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import bpy
@@ -55,7 +56,7 @@ def add(
     count = min(chain_count, length)
     if solver == "AUTO":
         solver = "TWO_BONE" if (count or length) == 2 else "FABRIK"
-    broken = set(problems())
+    broken = problems()
     made = None
     if target is None:
         place, size = tip_world(armature, bone)
@@ -65,13 +66,12 @@ def add(
     item.name = free_name(armature, bone)
     item.bone, item.chain_count, item.solver = bone, count, solver
     item.target, item.subtarget = target, subtarget
-    for key, problem in problems().items():
-        if key not in broken:
-            fabrik.constraints.remove(len(fabrik.constraints) - 1)
-            if made is not None:
-                bpy.data.objects.remove(made)
-            changed(armature)
-            raise ProblemError(problem)
+    if problem := new_problem(broken):
+        fabrik.constraints.remove(len(fabrik.constraints) - 1)
+        if made is not None:
+            bpy.data.objects.remove(made)
+        changed(armature)
+        raise ProblemError(problem)
     fabrik.active_index = len(fabrik.constraints) - 1
     item.use_offset = use_offset
     return item
@@ -139,6 +139,11 @@ def problems() -> dict[tuple[int, int], str]:
     """Return what is wrong with the constraints of the file, by armature and place in its list."""
     chains = plan.current().chains
     return {(chain.rig.uid, chain.item): chain.problem for chain in chains if chain.problem}
+
+
+def new_problem(known: Collection[tuple[int, int]]) -> str:
+    """Return what is wrong that was not among the `problems` of before, empty if nothing is."""
+    return next((problem for key, problem in problems().items() if key not in known), "")
 
 
 def free_name(armature: bpy.types.Object, name: str) -> str:

@@ -11,6 +11,7 @@ import bpy
 
 from . import animation
 from .chain_plan import ProblemError
+from .refusals import action_problem
 
 LINEAR, BEZIER = 1, 2
 """Blender's numbers for how a curve runs from one key to the next."""
@@ -222,12 +223,8 @@ def auto_key(owner: Any, name: str) -> None:
     tools = cast(bpy.types.Scene, bpy.context.scene).tool_settings
     if not tools.use_keyframe_insert_auto:
         return
-    data = owner.id_data.animation_data
-    if data is not None and data.action is not None and not data.action.is_editable:
-        raise ProblemError(
-            f"the action “{data.action.name}” is linked from another file: give “"
-            f"{owner.id_data.name}” one of its own"
-        )
+    if problem := action_problem(owner.id_data):
+        raise ProblemError(problem)
     edit = cast(bpy.types.Preferences, bpy.context.preferences).edit
     is_replacing = tools.auto_keying_mode == "REPLACE_KEYS"
     is_picky = is_replacing or edit.use_keyframe_insert_available

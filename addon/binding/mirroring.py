@@ -18,9 +18,9 @@ from ..core.vectors import ORIGIN
 from . import editing
 from .access import pose_bones, rest_bone, settings
 from .chain_plan import ProblemError, listed
-from .converting.counterpart import span_of
 from .copying import IK_AXIS, add_with, give, values_of
 from .joints import AXES
+from .named_chain import named_chain
 from .placing import new_empty
 from .skeleton import vector
 
@@ -215,8 +215,8 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
         "pole_angle": -item.pole_angle,
         **_mirrored_offset(item, target.axes, hand),
     }
-    span = span_of(item, pose_bones(armature)[item.bone])
-    bones = [*span.bones, span.tip] if span.tip and item.use_rotation else span.bones
+    chain = named_chain(item, pose_bones(armature)[item.bone])
+    bones = [*chain.bones, chain.tip] if chain.tip and item.use_rotation else chain.bones
     try:
         result = _put(armature, name, values)
     except ProblemError:
@@ -243,12 +243,11 @@ def _put(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> str:
     if known is None or known.bone != values["bone"]:
         name = editing.free_name(armature, name)
         return add_with(armature, name, values).name
-    before, broken = values_of(known), set(editing.problems())
+    before, broken = values_of(known), editing.problems()
     give(known, values)
-    for key, problem in editing.problems().items():
-        if key not in broken:
-            give(known, before)
-            raise ProblemError(problem)
+    if problem := editing.new_problem(broken):
+        give(known, before)
+        raise ProblemError(problem)
     return name
 
 

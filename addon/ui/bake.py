@@ -12,9 +12,11 @@ from bpy.props import EnumProperty, FloatProperty, IntProperty
 
 from ..binding.access import settings
 from ..binding.chain_plan import ProblemError, listed
+from .choosing import ACTIVE, SELECTED, of_selected_bones, shown_range
 from .draw import Layout
 from .panels import OfArmature
 from .refusing import Refusing
+from .wording import counted
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -28,8 +30,8 @@ LEAST, MOST = 0.05, 0.5
 """Seconds of work between two looks at the keyboard: as many as Blender takes to draw, in these."""
 
 WHICH_ITEMS = (
-    ("ACTIVE", "Active Constraint", "The one whose settings are shown"),
-    ("BONES", "Of Selected Bones", "Those that pose one of the selected bones"),
+    ("ACTIVE", *ACTIVE),
+    ("BONES", *SELECTED),
     ("ARMATURE", "Of the Armature", "All constraints of the active armature"),
     ("ALL", "All", "All constraints of all armatures in the view layer"),
 )
@@ -56,7 +58,11 @@ def armatures_of(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
 
 
 def places_of(context: bpy.types.Context, which: str) -> list[Place]:
-    """Return the constraints that one of `WHICH_ITEMS` means."""
+    """Return the constraints that one of `WHICH_ITEMS` means.
+
+    Raises:
+        ProblemError: If no constraint poses a selected bone.
+    """
     from ..binding.baking import picking
 
     layer = cast(bpy.types.ViewLayer, context.view_layer)
@@ -64,9 +70,7 @@ def places_of(context: bpy.types.Context, which: str) -> list[Place]:
     if which == "ALL":
         return picking.places(armatures_of(layer))
     if which == "BONES":
-        selected: list[Any] = list(context.selected_pose_bones or ())
-        bones = {(bone.id_data.name, bone.name) for bone in selected}
-        return picking.posing(picking.places(armatures_of(layer)), bones)
+        return of_selected_bones(context, armatures_of(layer))
     if armature is None or armature.type != "ARMATURE":
         return []
     if which == "ACTIVE":
@@ -78,7 +82,7 @@ def places_of(context: bpy.types.Context, which: str) -> list[Place]:
 def summary(outcome: Outcome, wishes: Wishes, left_out: list[str]) -> str:
     """Return what a bake did, in a sentence or two."""
     proof = outcome.proof
-    many = f"{outcome.constraints} constraint{'' if outcome.constraints == 1 else 's'}"
+    many = counted(outcome.constraints, "constraint")
     keys = f"{outcome.keys:,} keys"
     if outcome.keys < outcome.most:
         keys += f" instead of {outcome.most:,}"
@@ -204,13 +208,12 @@ class FABRIK_OT_bake(Refusing, bpy.types.Operator):
         self, context: bpy.types.Context, event: bpy.types.Event
     ) -> set[OperatorReturnItems]:
         """Ask in a dialog, with the range of the scene unless another one is given."""
-        scene = context.scene
-        is_preview = scene.use_preview_range
+        start, end = shown_range(context.scene)
         props: Any = self.properties
         if not props.is_property_set("frame_start"):
-            self.frame_start = scene.frame_preview_start if is_preview else scene.frame_start
+            self.frame_start = start
         if not props.is_property_set("frame_end"):
-            self.frame_end = scene.frame_preview_end if is_preview else scene.frame_end
+            self.frame_end = end
         self._is_interactive = True
         return context.window_manager.invoke_props_dialog(self)
 

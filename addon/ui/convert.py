@@ -7,23 +7,10 @@ from typing import TYPE_CHECKING, Any
 import bpy
 from bpy.props import EnumProperty
 
-from ..binding.access import settings
-from ..binding.chain_plan import ProblemError
 from ..binding.converting.convert import Conversion, convert_from_blender, convert_to_blender
-from .draw import length_text
+from .choosing import WHICH_ITEMS, chosen, selected
 from .refusing import Working, active_armature, active_refusal, armature_refusal, tweak_refusal
-
-if TYPE_CHECKING:
-    pass
-
-SELECTED = ("SELECTED", "Selected Bones", "Those whose tip bones are selected")
-ALL = ("ALL", "All", "All of the armature")
-
-
-def _selected(context: bpy.types.Context) -> set[str]:
-    """Return the names of the armature's selected bones."""
-    bones: Any = context.selected_pose_bones or ()
-    return {bone.name for bone in bones if bone.id_data == context.object}
+from .wording import counted, length_text
 
 
 class Converting(Working):
@@ -32,8 +19,7 @@ class Converting(Working):
     def said(self, context: bpy.types.Context, conversion: Conversion) -> str:
         """Return how many were converted and how far the pose went; report what is to be known."""
         self.warn(conversion.notes)
-        count = len(conversion.names)
-        what = f"Converted {count} constraint{'' if count == 1 else 's'}"
+        what = f"Converted {counted(len(conversion.names), 'constraint')}"
         moved = length_text(context.scene, conversion.moved)
         more = ": see the Info editor for what changed" if conversion.notes else ""
         return f"{what}; the pose moved by at most {moved}{more}"
@@ -56,7 +42,10 @@ class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
         which: EnumProperty(
             name="Constraints",
             description="Which of Blender's IK constraints are converted",
-            items=(SELECTED, ALL),
+            items=(
+                ("SELECTED", "Of Selected Bones", "Those on selected bones"),
+                ("ALL", "All", "All of the armature"),
+            ),
             default="ALL",
         )
 
@@ -71,8 +60,9 @@ class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
 
     def work(self, context: bpy.types.Context) -> str:
         """Convert them."""
-        bones = _selected(context) if self.which == "SELECTED" else None
-        return self.said(context, convert_from_blender(active_armature(context), bones))
+        armature = active_armature(context)
+        bones = selected(context, armature) if self.which == "SELECTED" else None
+        return self.said(context, convert_from_blender(armature, bones))
 
 
 class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
@@ -92,7 +82,7 @@ class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
         which: EnumProperty(
             name="Constraints",
             description="Which constraints are converted",
-            items=(("ACTIVE", "Active", "The one whose settings are shown"), SELECTED, ALL),
+            items=WHICH_ITEMS,
             default="ALL",
         )
 
@@ -104,16 +94,8 @@ class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Convert them."""
         armature = active_armature(context)
-        fabrik = settings(armature)
-        tips = [item.bone for item in fabrik.constraints]
-        chosen = {
-            "ACTIVE": [fabrik.active_index],
-            "SELECTED": [i for i, tip in enumerate(tips) if tip in _selected(context)],
-            "ALL": list(range(len(tips))),
-        }[self.which]
-        if not chosen:
-            raise ProblemError("No selected bone is the tip of a constraint: select one")
-        return self.said(context, convert_to_blender(armature, chosen))
+        indices = chosen(context, armature, self.which)
+        return self.said(context, convert_to_blender(armature, indices))
 
 
 CLASSES = (FABRIK_OT_convert_from_blender, FABRIK_OT_convert_to_blender)

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 
 from ..binding import copying, mirroring
 from ..binding.access import settings
-from ..binding.chain_plan import ProblemError, listed
+from ..binding.chain_plan import ProblemError
 from .refusing import Working, active_armature, active_refusal, armature_refusal
-
-if TYPE_CHECKING:
-    pass
-
-MOST_NAMED = 4
-"""Reports name so many bones at most, and count them if there are more."""
-
-
-def _named(names: list[str], what: str) -> str:
-    if len(names) > MOST_NAMED:
-        return f"{len(names)} {what}s"
-    return listed(names)
+from .wording import named
 
 
 class FABRIK_OT_constraint_copy(Working, bpy.types.Operator):
@@ -50,7 +39,7 @@ class FABRIK_OT_constraint_copy(Working, bpy.types.Operator):
         ]
         made, notes = copying.copy_constraint(armature, settings(armature).active_index, bones)
         self.warn(notes)
-        return f"Added {_named(made, 'constraint')}"
+        return f"Added {named(made)}"
 
 
 def _is_editable(armature: Any) -> bool:
@@ -111,7 +100,7 @@ class FABRIK_OT_joint_copy(Working, bpy.types.Operator):
         names = copying.copy_joint(context.active_pose_bone, bones)
         if not names:
             raise ProblemError("The selected bones are linked: make library overrides of them")
-        return f"Copied the joint to {_named(names, 'bone')}"
+        return f"Copied the joint to {named(names)}"
 
 
 class FABRIK_OT_joint_mirror(Working, bpy.types.Operator):
@@ -137,7 +126,7 @@ class FABRIK_OT_joint_mirror(Working, bpy.types.Operator):
         names = [bone.name for bone in bones if bone.id_data == armature]
         done, notes = mirroring.mirror_joints(armature, names)
         self.warn(notes)
-        return f"Mirrored the joint to {_named(done, 'bone')}"
+        return f"Mirrored the joint to {named(done)}"
 
 
 class FABRIK_MT_specials(bpy.types.Menu):

@@ -12,8 +12,9 @@ from ..binding.dragging import drag
 from ..binding.dragging.selection import PoseSelection
 from ..core.vectors import ORIGIN, Vec, length
 from .dragging import Handle
-from .draw import Layout, length_text
+from .draw import Layout
 from .refusing import Refusing, armature_refusal
+from .wording import length_text
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems

@@ -11,8 +11,8 @@ from ..binding.dragging.motion import Lock, Typed, locked, on_grid, pressed, pro
 from ..binding.dragging.snapping import seen_point
 from ..core.vectors import IDENTITY, ORIGIN, Mat3, Vec, length, mat_columns, sub
 from .axis_lines import AxisLines
-from .draw import length_text
 from .pointer import Pointer
+from .wording import length_text
 
 AXES = ("X", "Y", "Z")
 SURFACES = {"FACE", "VERTEX"}

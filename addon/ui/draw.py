@@ -12,6 +12,7 @@ from ..binding.chain_plan import listed
 from ..binding.editing import active_constraint
 from ..binding.plan import partners
 from ..binding.properties import FabrikConstraint
+from .wording import counted, length_text
 
 Layout = Any
 """A `bpy.types.UILayout`, whose stubs know neither our operators' settings nor names of icons."""
@@ -81,7 +82,7 @@ def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstra
     state.alert = item.state == "INVALID"
     state.label(text=state_name(item), icon=STATE_ICONS[item.state])
     if item.state not in ("INVALID", "DISABLED"):
-        sweeps = sweeps_text(item.iterations_used)
+        sweeps = counted(item.iterations_used, "sweep")
         layout.label(text=f"{length_text(context.scene, item.error)} off after {sweeps}")
     if item.message:
         draw_sentence(layout, context, item.message)
@@ -200,19 +201,6 @@ def state_name(item: FabrikConstraint) -> str:
     """Return the state as people read it."""
     states = cast(bpy.types.EnumProperty, item.bl_rna.properties["state"])
     return states.enum_items[item.state].name
-
-
-def sweeps_text(count: int) -> str:
-    """Return how many sweeps a solve took."""
-    return "1 sweep" if count == 1 else f"{count} sweeps"
-
-
-def length_text(scene: bpy.types.Scene, metres: float) -> str:
-    """Return a length in the units of a scene."""
-    units = scene.unit_settings
-    return bpy.utils.units.to_string(
-        units.system, "LENGTH", metres * units.scale_length, precision=4
-    ).strip()
 
 
 def wrapped(sentence: str, context: bpy.types.Context) -> list[str]:

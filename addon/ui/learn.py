@@ -10,7 +10,9 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ..binding.chain_plan import ProblemError
 from ..binding.learning import learn
+from ..binding.refusals import linked_problem
 from .refusing import Working
+from .wording import counted, named
 
 
 class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
@@ -62,11 +64,7 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
         bones = _bones(context)
         if not bones:
             return "Enter Pose Mode and select the bones that are to get limits"
-        for bone in bones:
-            if not bone.id_data.is_editable:
-                name = bone.id_data.name
-                return f"“{name}” is linked from another file: make a library override of it"
-        return ""
+        return next(filter(None, (linked_problem(bone.id_data) for bone in bones)), "")
 
     def work(self, context: bpy.types.Context) -> str:
         """Set the limits, and return which bones got which."""
@@ -78,13 +76,13 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
                 f"No action of the armature turns the selected bones: give it one{hint}"
             )
         parts = [
-            f"{kinds.count(kind)} {name}{'' if kinds.count(kind) == 1 else 's'}"
+            counted(kinds.count(kind), name)
             for kind, name in (("HINGE", "hinge"), ("CONE", "cone"))
             if kind in kinds
         ]
         if "" in kinds:
             still = [bone.name for bone, kind in zip(bones, kinds, strict=True) if not kind]
-            parts.append(f"nothing for {', '.join(f'“{name}”' for name in still[:4])}")
+            parts.append(f"nothing for {named(still)}")
         return f"Learned {', '.join(parts)}"
 
 

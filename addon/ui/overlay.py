@@ -23,8 +23,9 @@ from ..binding.properties import STATE_ITEMS
 from ..binding.showing.chains import ShownChain, shown_chains
 from ..binding.showing.joint import ShownJoint, shown_joint
 from ..core.vectors import Vec, mix
-from .draw import Layout, length_text, sweeps_text
+from .draw import Layout
 from .overlay_paint import Colour, Strokes, faint, palette, pixel, start_texts, write
+from .wording import counted, length_text
 
 STATES = {identifier: name for identifier, name, _ in STATE_ITEMS}
 
@@ -169,7 +170,7 @@ def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str
     """Return what the corner says: how each constraint did, and how long all took."""
     lines: list[str] = []
     for chain in chains[:MOST_LINES]:
-        parts = [STATES[chain.state], sweeps_text(chain.sweeps)]
+        parts = [STATES[chain.state], counted(chain.sweeps, "sweep")]
         if chain.missed:
             scene = cast(bpy.types.Scene, context.scene)
             parts.insert(1, f"{length_text(scene, chain.missed)} off")

@@ -17,6 +17,7 @@ from bpy.props import BoolProperty, StringProperty
 from ..binding.chain_plan import ProblemError
 from ..binding.copying import copy_joint
 from ..binding.editing import active_constraint
+from ..binding.refusals import linked_problem
 from .joints import shown_bone
 from .refusing import Refusing, Working, active_armature, active_refusal
 
@@ -142,9 +143,7 @@ def _joint_refusal(context: bpy.types.Context) -> str:
     bone = shown_bone(context)
     if bone is None:
         return "Enter Pose Mode and click a bone"
-    if not bone.id_data.is_editable:
-        return f"“{bone.id_data.name}” is linked from another file: make a library override of it"
-    return ""
+    return linked_problem(bone.id_data)
 
 
 Base: Any = AddPresetBase

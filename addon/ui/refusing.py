@@ -9,6 +9,7 @@ import bpy
 
 from ..binding import editing
 from ..binding.chain_plan import ProblemError
+from ..binding.refusals import linked_problem, tweak_problem
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -77,9 +78,7 @@ def armature_refusal(context: bpy.types.Context) -> str:
     armature = context.object
     if armature is None or armature.type != "ARMATURE":
         return "Select an armature"
-    if not armature.is_editable:
-        return f"“{armature.name}” is linked from another file: make a library override of it"
-    return ""
+    return linked_problem(armature)
 
 
 def active_refusal(context: bpy.types.Context) -> str:
@@ -92,7 +91,4 @@ def active_refusal(context: bpy.types.Context) -> str:
 
 def tweak_refusal(context: bpy.types.Context) -> str:
     """Ask that the armature's animation be not in the NLA's tweak mode."""
-    data = active_armature(context).animation_data
-    if data is not None and data.use_tweak_mode:
-        return "An action is being tweaked in the NLA: leave its tweak mode first (Tab)"
-    return ""
+    return tweak_problem(active_armature(context))

@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING, Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
-from ..binding.access import settings
-from ..binding.chain_plan import ProblemError, listed
-from ..binding.switching.snap import Snapped, fk_key_frames, ik_key_frames, that_pose
+from ..binding.chain_plan import ProblemError
+from ..binding.switching.snap import Snapped, fk_key_frames, ik_key_frames
 from ..binding.switching.span import Span
 from ..binding.switching.to_fk import snap_to_fk
 from ..binding.switching.to_ik import snap_to_ik
-from .draw import length_text
+from .choosing import WHICH_ITEMS, chosen, shown_range
 from .refusing import Working, active_armature, active_refusal, tweak_refusal
+from .wording import length_text, named
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
-
-MOST_NAMES = 4
-"""The most names that a report lists."""
 
 
 class Snapping(Working, bpy.types.Operator):
@@ -40,11 +37,7 @@ class Snapping(Working, bpy.types.Operator):
         which: EnumProperty(
             name="Constraints",
             description="Which constraints are snapped",
-            items=(
-                ("ACTIVE", "Active", "The one whose settings are shown"),
-                ("SELECTED", "Of Selected Bones", "All that pose a selected bone"),
-                ("ALL", "All", "All of the armature"),
-            ),
+            items=WHICH_ITEMS,
             options={"SKIP_SAVE"},
         )
         switches: BoolProperty(
@@ -84,17 +77,14 @@ class Snapping(Working, bpy.types.Operator):
         self, context: bpy.types.Context, event: bpy.types.Event
     ) -> set[OperatorReturnItems]:
         """Offer the scene's frames, and snap the present one at once."""
-        scene = context.scene
-        uses_preview = scene.use_preview_range
-        self.frame_start = scene.frame_preview_start if uses_preview else scene.frame_start
-        self.frame_end = scene.frame_preview_end if uses_preview else scene.frame_end
+        self.frame_start, self.frame_end = shown_range(context.scene)
         return self.execute(context)
 
     def work(self, context: bpy.types.Context) -> str:
         """Snap, and return how well."""
         armature = active_armature(context)
         manager = context.window_manager
-        indices = self._indices(context, armature)
+        indices = chosen(context, armature, self.which)
         span = self._span(context, armature, indices, manager.progress_update)
         manager.progress_begin(0.0, 1.0)
         try:
@@ -115,25 +105,6 @@ class Snapping(Working, bpy.types.Operator):
     def sentence(self, names: str) -> str:
         """Return what was done, given the names of what was written to."""
         raise NotImplementedError
-
-    def _indices(self, context: bpy.types.Context, armature: bpy.types.Object) -> list[int]:
-        """Return the places of the constraints to snap.
-
-        Raises:
-            ProblemError: If there is none.
-        """
-        if self.which == "ACTIVE":
-            return [settings(armature).active_index]
-        count = len(settings(armature).constraints)
-        if self.which == "ALL":
-            return list(range(count))
-        selected = [
-            bone.name for bone in context.selected_pose_bones or () if bone.id_data == armature
-        ]
-        indices = that_pose(armature, selected)
-        if not indices:
-            raise ProblemError("No constraint poses a selected bone: select bones of its chain")
-        return indices
 
     def _span(
         self,
@@ -171,9 +142,7 @@ class Snapping(Working, bpy.types.Operator):
 
     def _told(self, scene: bpy.types.Scene, span: Span, done: Snapped) -> str:
         """Return what was done, and how near the two poses are to each other."""
-        names = listed(done.written[:MOST_NAMES])
-        more = len(done.written) - MOST_NAMES
-        text = self.sentence(f"{names} and {more} more" if more > 0 else names)
+        text = self.sentence(named(done.written))
         if span.is_range:
             text += f" at {len(span.frames)} frames"
         elif span.is_keyed:

@@ -248,10 +248,11 @@ def settle(picked: Picked, afterwards: str, time: float) -> None:
 
 
 def _disable(armature: bpy.types.Object, index: int, time: float) -> None:
-    path = f"fabrik.constraints[{index}].enabled"
+    item = settings(armature).constraints[index]
+    path = item.path_from_id("enabled")
     animation.mute(armature, path)
     if any(found == path for found, _ in animation.animated(armature).keyed):
         curve = ActiveCurves(armature).at(path, 0, "FABRIK IK")
         curve.keyframe_points.clear()
         put_keys(curve, [time], [0.0])
-    settings(armature).constraints[index].enabled = False
+    item.enabled = False

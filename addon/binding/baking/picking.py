@@ -64,22 +64,6 @@ def places(armatures: Iterable[bpy.types.Object]) -> list[Place]:
     return [(ob, i) for ob in armatures for i in range(len(settings(ob).constraints))]
 
 
-def posing(found: Iterable[Place], bones: set[tuple[str, str]]) -> list[Place]:
-    """Return those of some constraints that pose one of some bones.
-
-    Args:
-        found: The constraints.
-        bones: The names of armature and bone.
-    """
-    chains = _chains()
-    result: list[Place] = []
-    for ob, i in found:
-        chain = chains[ob.session_uid, i]
-        if any((ob.name, chain.rig.names[bone]) in bones for bone in chain.bones):
-            result.append((ob, i))
-    return result
-
-
 def pick(found: Sequence[Place]) -> tuple[list[Picked], list[str]]:
     """Return what is baked of each armature, and the names of constraints that cannot be.
 
@@ -124,13 +108,8 @@ def _chains() -> dict[tuple[int, int], ChainPlan]:
 def _can_be_on(armature: bpy.types.Object, index: int) -> bool:
     item = settings(armature).constraints[index]
     animated = animation.animated(armature)
-    paths = {path for path, _ in animated.keyed | animated.driven}
-
-    def may_change(name: str) -> bool:
-        return f"fabrik.constraints[{index}].{name}" in paths
-
-    return (item.enabled or may_change("enabled")) and (
-        item.influence > 0.0 or may_change("influence")
+    return (item.enabled or animated.sets(item.path_from_id("enabled"))) and (
+        item.influence > 0.0 or animated.sets(item.path_from_id("influence"))
     )
 
 
@@ -174,8 +153,7 @@ def _channels(rig: Skeleton, bones: list[int], more: set[int]) -> list[Channel]:
 def _ask_for_one_mode(rig: Skeleton, bone: int, animated: animation.Channels) -> None:
     if not animated.has_modes:
         return
-    path = f"{pose_bones(rig.object)[bone].path_from_id()}.rotation_mode"
-    if any(found == path for found, _ in animated.keyed | animated.driven):
+    if animated.sets(pose_bones(rig.object)[bone].path_from_id("rotation_mode")):
         raise ProblemError(
             f"The rotation mode of {listed([rig.names[bone]])} is animated, so that no one channel "
             "can hold its turn: remove the keys of it first"

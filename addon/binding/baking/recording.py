@@ -147,8 +147,7 @@ def _can_be_left_out(ob: bpy.types.Object) -> bool:
     """Return whether leaving an object out saves anything, and can be taken back."""
     if ob.type in CHEAP or ob.mode != "OBJECT" or ob.hide_viewport or not ob.is_editable:
         return False
-    channels = animation.animated(ob)
-    return all(path != "hide_viewport" for path, _ in channels.keyed | channels.driven)
+    return not animation.animated(ob).sets("hide_viewport")
 
 
 def _show(ob: bpy.types.Object, layer: bpy.types.ViewLayer) -> None:

@@ -12,6 +12,7 @@ import bpy
 from .. import animation
 from ..access import pose_bones
 from ..chain_plan import ProblemError
+from ..refusals import linked_problem, tweak_problem
 from ..rotation import channel_of
 from .picking import Picked
 
@@ -71,9 +72,9 @@ def check(picks: Sequence[Picked], wishes: Wishes) -> None:
 
 
 def _check_armature(ob: bpy.types.Object, wishes: Wishes) -> None:
+    if problem := linked_problem(ob) or tweak_problem(ob):
+        raise ProblemError(problem)
     name = f"“{ob.name}”"
-    if not ob.is_editable:
-        raise ProblemError(f"{name} is linked from another file: make a library override of it")
     if wishes.afterwards == REMOVE and ob.override_library is not None:
         raise ProblemError(
             f"{name} has its constraints from the linked file: disable them instead of removing"
@@ -81,13 +82,7 @@ def _check_armature(ob: bpy.types.Object, wishes: Wishes) -> None:
     if ob.mode == "EDIT" or cast(bpy.types.Armature, ob.data).pose_position == "REST":
         raise ProblemError(f"{name} shows its rest pose: leave Edit Mode, or Rest Position")
     data = ob.animation_data
-    if data is None:
-        return
-    if data.use_tweak_mode:
-        raise ProblemError(
-            f"An action of {name} is being tweaked in the NLA: leave its tweak mode first (Tab)"
-        )
-    if not data.use_nla or not data.nla_tracks:
+    if data is None or not data.use_nla or not data.nla_tracks:
         return
     if any(track.is_solo for track in data.nla_tracks):
         raise ProblemError(

@@ -20,6 +20,7 @@ from .. import animation, editing
 from ..access import pose_bones, settings
 from ..chain_plan import ProblemError, listed, rest_bend
 from ..muting import muting
+from ..named_chain import NamedChain, named_chain
 from ..skeleton import skeleton_of
 from .counterpart import (
     ANIMATED,
@@ -29,14 +30,12 @@ from .counterpart import (
     keep_native_joint,
     refuse_native,
     refuse_own,
-    span_of,
     to_native,
 )
 from .curve_moves import Move, animated_below, move_curves
 from .poses import (
     Change,
     Shown,
-    Span,
     angle_about,
     bend,
     change,
@@ -82,7 +81,7 @@ class Link:
 
     Attributes:
         holder: The new constraint.
-        span: Its chain.
+        chain: Its chain.
         title: How notes call it.
         turn: Gives its pole angle, given where the joints are in the FK pose, its axis and bend.
         is_on: Whether it is to be on.
@@ -91,7 +90,7 @@ class Link:
     """
 
     holder: Any
-    span: Span
+    chain: NamedChain
     title: str
     turn: Callable[[Any, Vector, Vector], float]
     is_on: bool
@@ -152,7 +151,7 @@ def convert_from_blender(
     for bone, name in made:
         # It does nothing from now on. Removing it would take its drivers away as well.
         own[bone].constraints[name].target = None
-    for name in dict.fromkeys(name for link in links for name in link.span.bones):
+    for name in dict.fromkeys(name for link in links for name in link.chain.bones):
         notes += keep_native_joint(own[name])
     outcome = _settle(armature, links, before, notes)
     for link in links:
@@ -175,7 +174,7 @@ def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
         ProblemError: If it could not work, or would break another one; then nothing has changed.
     """
     refuse_native(bone, con)
-    broken = set(editing.problems())
+    broken = editing.problems()
     items = settings(armature).constraints
     name = bone.name if _is_numbered(con.name, NATIVE_NAME) else con.name
     name = editing.free_name(armature, name)
@@ -183,11 +182,10 @@ def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
     item.name = name
     notes = from_native(bone, con, item)
     item.enabled = False
-    for key, problem in editing.problems().items():
-        if key not in broken:
-            items.remove(len(items) - 1)
-            editing.changed(armature)
-            raise ProblemError(f"“{con.name}” of “{bone.name}” stays Blender's: {problem}")
+    if problem := editing.new_problem(broken):
+        items.remove(len(items) - 1)
+        editing.changed(armature)
+        raise ProblemError(f"“{con.name}” of “{bone.name}” stays Blender's: {problem}")
     return [f"“{name}”: {note}" for note in notes]
 
 
@@ -199,7 +197,7 @@ def _own_link(bone: Any, con: Any, item: Any) -> Link:
 
     tip = pose_bones(bone.id_data)[item.bone]
     return Link(
-        item, span_of(item, tip), item.name, turn, not con.mute, theta, con.path_from_id() + "."
+        item, named_chain(item, tip), item.name, turn, not con.mute, theta, con.path_from_id() + "."
     )
 
 
@@ -231,7 +229,7 @@ def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> 
         _native_link(own[bone], own[bone].constraints[name], items[index])
         for index, (bone, name) in zip(chosen, made, strict=True)
     ]
-    for name in dict.fromkeys(name for link in links for name in link.span.bones):
+    for name in dict.fromkeys(name for link in links for name in link.chain.bones):
         notes += give_native_joint(own[name])
     with muting(armature, chosen):
         outcome = _settle(armature, links, before, notes)
@@ -269,7 +267,13 @@ def _native_link(bone: Any, con: Any, item: Any) -> Link:
         return theta if _up(root, theta).dot(up) > 0.0 else theta + pi
 
     return Link(
-        con, span_of(item, bone), item.name, turn, item.enabled, angle, item.path_from_id() + "."
+        con,
+        named_chain(item, bone),
+        item.name,
+        turn,
+        item.enabled,
+        angle,
+        item.path_from_id() + ".",
     )
 
 
@@ -299,8 +303,8 @@ def _settle(
     fk = shown_pose(armature)
     for link in links:
         if link.has_pole:
-            axis, side = _fk_bend(armature, link.span, fk)
-            link.holder.pole_angle = _wrapped(link.turn(fk[link.span.bones[0]], axis, side))
+            axis, side = _fk_bend(armature, link.chain, fk)
+            link.holder.pole_angle = _wrapped(link.turn(fk[link.chain.bones[0]], axis, side))
     for link in links:
         link.holder.enabled = link.is_on
     after = _fit(armature, links, before)
@@ -313,13 +317,13 @@ def _settle(
 
 
 def _is_off(armature: bpy.types.Object, link: Link, before: Shown, after: Shown) -> bool:
-    moved, turned = change(armature, before, after, link.span.bones)
-    return moved > NEAR * size_world(armature, link.span, before) or turned > 10.0 * NEAR
+    moved, turned = change(armature, before, after, link.chain.bones)
+    return moved > NEAR * size_world(armature, link.chain, before) or turned > 10.0 * NEAR
 
 
 def _take(armature: bpy.types.Object, link: Link, before: Shown) -> list[str]:
     """Let a chain have the shown pose as its FK pose, as far as that is not animated."""
-    has_taken, is_animated = take_as_fk(armature, link.span.bones, before)
+    has_taken, is_animated = take_as_fk(armature, link.chain.bones, before)
     notes: list[str] = []
     if has_taken:
         notes.append(
@@ -338,7 +342,7 @@ def _fit(armature: bpy.types.Object, links: Sequence[Link], before: Shown) -> Sh
     for _ in range(MOST_FITS):
         largest = 0.0
         for link in turning:
-            wanted, found = (joints(armature, link.span, pose) for pose in (before, after))
+            wanted, found = (joints(armature, link.chain, pose) for pose in (before, after))
             turn = swivel(found, wanted)
             largest = max(largest, abs(turn))
             link.holder.pole_angle = _wrapped(link.holder.pole_angle + turn)
@@ -348,16 +352,16 @@ def _fit(armature: bpy.types.Object, links: Sequence[Link], before: Shown) -> Sh
     return after
 
 
-def _fk_bend(armature: bpy.types.Object, span: Span, fk: Shown) -> tuple[Vector, Vector]:
+def _fk_bend(armature: bpy.types.Object, chain: NamedChain, fk: Shown) -> tuple[Vector, Vector]:
     """Return the axis of a chain in its FK pose, and to which side it bends, or will bend."""
-    points = joints(armature, span, fk)
+    points = joints(armature, chain, fk)
     found = bend(points)
     if found is not None:
         return found
-    root = fk[span.bones[0]]
+    root = fk[chain.bones[0]]
     rig = skeleton_of(armature)
-    tip = rig.index[span.tip] if span.tip else -1
-    side = rest_bend(rig, [rig.index[name] for name in span.bones], tip)
+    tip = rig.index[chain.tip] if chain.tip else -1
+    side = rest_bend(rig, [rig.index[name] for name in chain.bones], tip)
     axis: Vector = (points[-1] - points[0]).normalized()
     return axis, root.to_3x3() @ Vector(side or (0.0, 0.0, 1.0))
 

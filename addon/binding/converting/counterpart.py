@@ -13,8 +13,8 @@ import bpy
 from ..access import pose_bones
 from ..chain_plan import ProblemError, listed
 from ..joints import AXES, FREE, ik_settings, joint_problem
+from ..named_chain import named_chain
 from ..native import active_constraints
-from .poses import Span
 
 if TYPE_CHECKING:
     from ..joint_properties import FabrikJoint
@@ -67,17 +67,6 @@ IN_LINE = radians(0.1)
 """A hinge whose axis is nearer to one of the bone's turns about that one."""
 
 
-def span_of(holder: Any, bone: Any) -> Span:
-    """Return the chain of a constraint, Blender's or ours, with a tip bone; cut at its root."""
-    tip = "" if holder.use_tail else bone.name
-    last = bone if holder.use_tail else bone.parent
-    names: list[str] = []
-    while last is not None and (holder.chain_count == 0 or len(names) < holder.chain_count):
-        names.insert(0, last.name)
-        last = last.parent
-    return Span(names, tip)
-
-
 # From Blender
 
 
@@ -117,23 +106,23 @@ def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
         What has no counterpart.
     """
     notes: list[str] = []
-    span = span_of(con, bone)
+    chain = named_chain(con, bone)
     for name in SAME:
         setattr(item, name, max(1, con.iterations) if name == "iterations" else getattr(con, name))
     item.bone = bone.name
     item.rotation_weight = con.orient_weight
     item.pole_angle = 0.0
-    if con.chain_count > len(span.bones):
-        item.chain_count = len(span.bones)
+    if con.chain_count > len(chain.bones):
+        item.chain_count = len(chain.bones)
         notes.append(
-            f"Chain Length of {con.chain_count} is {len(span.bones)} now: there are no more bones"
+            f"Chain Length of {con.chain_count} is {len(chain.bones)} now: there are no more bones"
         )
     if not con.use_tail and (con.use_rotation or _is_apart(bone)):
         item.bone, item.use_tail = bone.parent.name, True
         notes.append(f"The tip is the tail of “{item.bone}”, which is what Blender's IK moves")
-    if len(span.bones) == 2 and not con.use_rotation:
+    if len(chain.bones) == 2 and not con.use_rotation:
         item.solver = "TWO_BONE"
-    bones = [pose_bones(bone.id_data)[name] for name in span.bones]
+    bones = [pose_bones(bone.id_data)[name] for name in chain.bones]
     stretching = {one.ik_stretch for one in bones}
     item.use_stretch = con.use_stretch and stretching != {0.0}
     if item.use_stretch and len(stretching) > 1:
@@ -219,7 +208,9 @@ def refuse_own(item: FabrikConstraint, bone: Any) -> None:
         raise ProblemError(
             f"“{bone.name}” has no parent that could move its head: turn on Use Tail"
         )
-    problems = [joint_problem(pose_bones(bone.id_data)[one]) for one in span_of(item, bone).bones]
+    problems = [
+        joint_problem(pose_bones(bone.id_data)[one]) for one in named_chain(item, bone).bones
+    ]
     for problem in filter(None, problems):
         raise ProblemError(problem)
 
@@ -234,7 +225,7 @@ def to_native(item: FabrikConstraint, bone: Any, con: Any) -> list[str]:
     for name in SAME:
         setattr(con, name, getattr(item, name))
     con.orient_weight = item.rotation_weight
-    bones = [pose_bones(bone.id_data)[name] for name in span_of(item, bone).bones]
+    bones = [pose_bones(bone.id_data)[name] for name in named_chain(item, bone).bones]
     notes += _own_notes(item)
     if item.use_rotation and not item.use_tail:
         notes.append(

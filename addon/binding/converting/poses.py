@@ -13,8 +13,8 @@ from mathutils import Matrix, Quaternion, Vector
 from .. import animation
 from ..access import pose_bones, settings
 from ..muting import muting
-from ..rotation import channel_of, channel_values, floats, integers
-from ..skeleton import skeleton_of
+from ..named_chain import NamedChain
+from ..rotation import channel_of, channel_values, mode_of
 
 BENT = 1e-5
 """A chain whose joints stand off its axis by less than this share of its length has no side."""
@@ -33,18 +33,6 @@ class Change(NamedTuple):
 
     moved: float
     turned: float
-
-
-class Span(NamedTuple):
-    """A chain of bones by their names.
-
-    Attributes:
-        bones: Root first.
-        tip: The bone whose head is the tip; empty if the last bone's tail is.
-    """
-
-    bones: list[str]
-    tip: str
 
 
 def shown_pose(armature: bpy.types.Object) -> Shown:
@@ -68,18 +56,18 @@ def change(armature: bpy.types.Object, before: Shown, after: Shown, bones: Itera
     return Change(moved, turned)
 
 
-def joints(armature: bpy.types.Object, span: Span, pose: Shown) -> list[Vector]:
+def joints(armature: bpy.types.Object, chain: NamedChain, pose: Shown) -> list[Vector]:
     """Return the heads of a chain's bones and its tip, in armature space."""
-    heads = [pose[name].translation for name in span.bones]
-    if span.tip:
-        return [*heads, pose[span.tip].translation]
-    last = span.bones[-1]
+    heads = [pose[name].translation for name in chain.bones]
+    if chain.tip:
+        return [*heads, pose[chain.tip].translation]
+    last = chain.bones[-1]
     return [*heads, pose[last] @ Vector((0.0, pose_bones(armature)[last].bone.length, 0.0))]
 
 
-def size_world(armature: bpy.types.Object, span: Span, pose: Shown) -> float:
+def size_world(armature: bpy.types.Object, chain: NamedChain, pose: Shown) -> float:
     """Return the length of a chain in world space."""
-    points = [armature.matrix_world @ point for point in joints(armature, span, pose)]
+    points = [armature.matrix_world @ point for point in joints(armature, chain, pose)]
     return sum((b - a).length for a, b in pairwise(points))
 
 
@@ -129,23 +117,21 @@ def take_as_fk(armature: bpy.types.Object, bones: Iterable[str], pose: Shown) ->
     Returns:
         Whether a bone took it, and whether one is animated.
     """
-    rig = skeleton_of(armature)
     channels = animation.animated(armature)
     has_taken = is_animated = False
     own = pose_bones(armature)
-    modes = integers(own, "rotation_mode")
     with muting(armature, range(len(settings(armature).constraints))):
         bpy.context.view_layer.update()  # The channels hold the FK pose then.
         for name in bones:
-            mode = modes[rig.index[name]]
-            channel, size = channel_of(mode)
+            bone = own[name]
+            mode = mode_of(bone)
+            channel, _ = channel_of(mode)
             if any(channels.numbers(name, channel)):
                 is_animated = True
                 continue
-            now = floats(own, channel, size)[rig.index[name] * size :][:size].tolist()
-            turn = _local(own[name], pose).to_quaternion()
+            turn = _local(bone, pose).to_quaternion()
             rotation = (turn.w, turn.x, turn.y, turn.z)
-            setattr(own[name], channel, channel_values(mode, rotation, now))
+            setattr(bone, channel, channel_values(mode, rotation, list(getattr(bone, channel))))
             has_taken = True
         bpy.context.view_layer.update()
     return has_taken, is_animated

@@ -11,8 +11,10 @@ from collections.abc import Collection
 import bpy
 
 from .. import plan
-from ..access import session_uid, settings
+from ..access import settings
 from ..chain_plan import ChainPlan, ProblemError
+from ..choosing import chains_in, is_on
+from ..refusals import linked_problem
 from ..skeleton import Skeleton, skeleton_of
 from .chain import ChainDrag
 from .target import TargetDrag
@@ -36,20 +38,14 @@ def begin(armature: bpy.types.Object, bone: str, selected: Collection[str] = ())
     Raises:
         ProblemError: If it cannot be dragged.
     """
-    if not armature.is_editable:
-        raise ProblemError(
-            f"“{armature.name}” is linked from another file: make a library override of it"
-        )
+    if problem := linked_problem(armature):
+        raise ProblemError(problem)
     depsgraph = bpy.context.evaluated_depsgraph_get()
     plan.discard_if_outdated()
     rig = skeleton_of(armature)
     if bone not in rig.index:
         raise ProblemError(f"There is no bone “{bone}” in “{armature.name}”: choose another one")
-    chains = [
-        chain
-        for chain in plan.current().chains
-        if chain.rig.uid == session_uid(armature) and _is_on(chain)
-    ]
+    chains = [chain for chain in chains_in(armature) if is_on(chain)]
     chain = _posing(chains, rig.index[bone])
     if chain is None:
         posed = {i for other in chains if not _problem(other) for i in other.bones}
@@ -58,11 +54,6 @@ def begin(armature: bpy.types.Object, bone: str, selected: Collection[str] = ())
     if problem or chain.target is None:
         raise ProblemError(problem)
     return TargetDrag(depsgraph, chain.target, chain.offset)
-
-
-def _is_on(chain: ChainPlan) -> bool:
-    item = settings(chain.rig.object).constraints[chain.item]
-    return item.enabled and item.influence > 0.0
 
 
 def _problem(chain: ChainPlan) -> str:

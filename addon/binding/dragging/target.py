@@ -13,6 +13,7 @@ from ..chain_plan import ProblemError
 from ..keying import auto_key
 from ..moving import location_axes, owner_of, place_of
 from ..native import active_constraints
+from ..refusals import linked_problem
 from ..skeleton import Point, vector
 
 ARRIVED = 1e-4
@@ -63,10 +64,8 @@ class TargetDrag:
         """
         owner = self._owner
         ob = self._target.object
-        if not ob.is_editable:
-            raise ProblemError(
-                f"The target “{ob.name}” is linked from another file: make a library override of it"
-            )
+        if problem := linked_problem(ob):
+            raise ProblemError(f"The target {problem}")
         if self._target.skeleton is not None and owner.bone.use_connect:
             raise ProblemError(
                 f"The target “{self.name}” is connected to its parent and cannot leave it: turn "

@@ -11,34 +11,6 @@ from ..keying import set_span
 from .span import Span
 
 
-def refuse_unkeyable(ob: bpy.types.Object) -> None:
-    """Refuse an object that cannot get keys.
-
-    Raises:
-        ProblemError: Saying what is in the way.
-    """
-    data = ob.animation_data
-    if data is not None and data.use_tweak_mode:
-        raise ProblemError(
-            f"An action of “{ob.name}” is being tweaked in the NLA: leave its tweak mode first "
-            "(Tab)"
-        )
-    if (
-        data is not None
-        and data.use_nla
-        and any(track.strips and not track.mute for track in data.nla_tracks)
-    ):
-        raise ProblemError(
-            f"“{ob.name}” has strips in the NLA, which its keys would cover or be mixed with: mute "
-            "their tracks, or bake them into its action first"
-        )
-    if data is not None and data.action is not None and not data.action.is_editable:
-        raise ProblemError(
-            f"The action of “{ob.name}” is linked from another file and takes no keys: make it "
-            "local, or give the object another one"
-        )
-
-
 def refuse_unswitchable(armature: bpy.types.Object, index: int) -> None:
     """Refuse a constraint whose influence cannot decide at which frames it is on.
 
@@ -52,9 +24,7 @@ def refuse_unswitchable(armature: bpy.types.Object, index: int) -> None:
             f"The influence of “{item.name}” has a driver, so that no key can switch it: key what "
             "drives it, or remove the driver"
         )
-    path = item.path_from_id("enabled")
-    channels = animation.animated(armature)
-    if any(found == path for found, _ in channels.keyed | channels.driven):
+    if animation.animated(armature).sets(item.path_from_id("enabled")):
         raise ProblemError(
             f"Whether “{item.name}” is enabled is animated, which would be in the way of a switch: "
             "remove that animation and key the influence instead"

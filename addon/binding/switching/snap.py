@@ -9,14 +9,15 @@ from typing import NamedTuple, cast
 import bpy
 
 from ...core.vectors import Vec
-from .. import plan
-from ..access import pose_bones, settings
+from ..access import pose_bones
 from ..chain_plan import ChainPlan, ProblemError
+from ..choosing import chains_in
 from ..keying import key_frames
 from ..moving import channels_of, owner_of
+from ..refusals import refuse_unkeyable
 from .applying import posed_channels
 from .comparing import bone_points, bones_length, farthest
-from .influence import refuse_unkeyable, refuse_unswitchable
+from .influence import refuse_unswitchable
 from .span import Span, go_to, updated
 
 NEAR = 1e-4
@@ -46,7 +47,7 @@ def planned(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> l
     Raises:
         ProblemError: If one of them cannot work, or not be keyed if that is asked for.
     """
-    chains = [chain for chain in _chains(armature) if chain.item in indices]
+    chains = [chain for chain in chains_in(armature) if chain.item in indices]
     for chain in chains:
         if chain.problem:
             raise ProblemError(f"“{chain.name}” cannot work: {chain.problem}")
@@ -57,18 +58,9 @@ def planned(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> l
     return chains
 
 
-def that_pose(armature: bpy.types.Object, bones: Collection[str]) -> list[int]:
-    """Return the places of the constraints that pose one of some bones, or end at one."""
-    return [
-        chain.item
-        for chain in _chains(armature)
-        if any(chain.rig.names[i] in bones for i in (*chain.bones, chain.tip_bone) if i >= 0)
-    ]
-
-
 def fk_key_frames(armature: bpy.types.Object, indices: Collection[int]) -> set[float]:
     """Return the frames at which the bones of constraints are keyed."""
-    chains = [chain for chain in _chains(armature) if chain.item in indices]
+    chains = [chain for chain in chains_in(armature) if chain.item in indices]
     bones = pose_bones(armature)
     return {
         frame for bone, name in posed_channels(chains) for frame in key_frames(bones[bone], [name])
@@ -79,23 +71,12 @@ def ik_key_frames(armature: bpy.types.Object, indices: Collection[int]) -> set[f
     """Return the frames at which the targets and poles of constraints are keyed."""
     return {
         frame
-        for chain in _chains(armature)
+        for chain in chains_in(armature)
         if chain.item in indices
         for point in (chain.target, chain.pole)
         if point is not None
         for frame in key_frames(owner_of(point), channels_of(point, turns=True))
     }
-
-
-def _chains(armature: bpy.types.Object) -> list[ChainPlan]:
-    uid = armature.session_uid
-    return [chain for chain in plan.current().chains if chain.rig.uid == uid]
-
-
-def is_on(chain: ChainPlan) -> bool:
-    """Return whether a constraint does anything at the present frame."""
-    item = settings(chain.rig.object).constraints[chain.item]
-    return item.enabled and item.influence > 0.0
 
 
 def look(depsgraph: bpy.types.Depsgraph, chains: Sequence[ChainPlan]) -> Look:

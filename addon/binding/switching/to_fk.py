@@ -13,15 +13,17 @@ from .. import plan
 from ..access import pose_bones, settings
 from ..body_plan import BodyPlan
 from ..chain_plan import ChainPlan, ProblemError
+from ..choosing import is_on
 from ..keying import set_span
 from ..moving import channels_of, move_to, owner_of, place_of, refuse_unmovable
 from ..muting import insisting, muting
+from ..refusals import refuse_unkeyable
 from ..rotation import CHANNELS, LOCATION, continuous, mode_of
 from ..skeleton import Point
 from .comparing import bone_points, bones_length
 from .goal import fk_goal
-from .influence import key_influence, refuse_unkeyable
-from .snap import Look, Snapped, compared, is_on, look, planned, present_frame
+from .influence import key_influence
+from .snap import Look, Snapped, compared, look, planned, present_frame
 from .span import Span, updated
 
 ROUNDS = 8

@@ -8,12 +8,14 @@ import bpy
 
 from ..access import pose_bones
 from ..chain_plan import ChainPlan
+from ..choosing import is_on
 from ..keying import set_span
 from ..muting import insisting, muting
+from ..refusals import refuse_unkeyable
 from ..rotation import KINDS, channel_of, continuous, mode_of
 from .applying import Channel, Values, apply_pose, posed_channels, refuse_driven, taken
-from .influence import key_influence, refuse_unkeyable
-from .snap import Look, Snapped, compared, is_on, look, planned, present_frame
+from .influence import key_influence
+from .snap import Look, Snapped, compared, look, planned, present_frame
 from .span import Span, updated
 
 OTHERS = tuple(channel_of(kind)[0] for kind in KINDS[1:])

@@ -1,0 +1,63 @@
+"""Which constraints and frames an operator works on, as its settings name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import bpy
+
+from ..binding.access import settings
+from ..binding.chain_plan import ProblemError
+from ..binding.choosing import that_pose
+
+ACTIVE = ("Active", "The one whose settings are shown")
+SELECTED = ("Of Selected Bones", "Those that pose a selected bone, or end at one")
+"""The names and descriptions of choices that mean the same wherever there is a choice."""
+
+WHICH_ITEMS = (
+    ("ACTIVE", *ACTIVE),
+    ("SELECTED", *SELECTED),
+    ("ALL", "All", "All of the armature"),
+)
+"""Which constraints of the active armature."""
+
+
+def chosen(context: bpy.types.Context, armature: bpy.types.Object, which: str) -> list[int]:
+    """Return the places of the constraints that one of `WHICH_ITEMS` means.
+
+    Raises:
+        ProblemError: If no constraint poses a selected bone.
+    """
+    if which == "ACTIVE":
+        return [settings(armature).active_index]
+    if which == "SELECTED":
+        return [index for _, index in of_selected_bones(context, [armature])]
+    return list(range(len(settings(armature).constraints)))
+
+
+def of_selected_bones(
+    context: bpy.types.Context, armatures: Iterable[bpy.types.Object]
+) -> list[tuple[bpy.types.Object, int]]:
+    """Return the constraints that pose a selected bone, or end at one, by armature and place.
+
+    Raises:
+        ProblemError: If there is none.
+    """
+    found = [(ob, index) for ob in armatures for index in that_pose(ob, selected(context, ob))]
+    if not found:
+        raise ProblemError("No constraint poses a selected bone: select bones of its chain")
+    return found
+
+
+def selected(context: bpy.types.Context, armature: bpy.types.Object) -> set[str]:
+    """Return the names of an armature's selected bones; none outside Pose Mode."""
+    bones: Any = context.selected_pose_bones or ()
+    return {bone.name for bone in bones if bone.id_data == armature}
+
+
+def shown_range(scene: bpy.types.Scene) -> tuple[int, int]:
+    """Return the first and the last frame that are played: the preview range if it is used."""
+    if scene.use_preview_range:
+        return scene.frame_preview_start, scene.frame_preview_end
+    return scene.frame_start, scene.frame_end

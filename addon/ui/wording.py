@@ -1,0 +1,33 @@
+"""Numbers, names and lengths as they stand in reports and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import bpy
+
+from ..binding.chain_plan import listed
+
+MOST_NAMES = 4
+"""The most names that a report lists."""
+
+
+def counted(count: int, noun: str) -> str:
+    """Return how many there are of something: 1 key, 2 keys."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def named(names: Sequence[str]) -> str:
+    """Return names as they stand in a sentence: the first few, and how many more there are."""
+    more = len(names) - MOST_NAMES
+    if more <= 0:
+        return listed(names)
+    return f"{', '.join(f'“{name}”' for name in names[:MOST_NAMES])} and {more} more"
+
+
+def length_text(scene: bpy.types.Scene, metres: float) -> str:
+    """Return a length in the units of a scene."""
+    units = scene.unit_settings
+    return bpy.utils.units.to_string(
+        units.system, "LENGTH", metres * units.scale_length, precision=4
+    ).strip()
