@@ -8,7 +8,7 @@ import bpy
 from bpy.props import EnumProperty
 
 from ..binding.access import settings
-from ..binding.chain_plan import ProblemError
+from ..binding.chain_plan import ProblemError, listed
 from ..binding.converting.convert import Conversion, convert_from_blender, convert_to_blender
 from .draw import length_text
 from .refusing import Working, active_armature, active_refusal, armature_refusal, tweak_refusal
@@ -36,6 +36,9 @@ class Converting(Working):
         what = f"Converted {count} constraint{'' if count == 1 else 's'}"
         moved = length_text(context.scene, conversion.moved)
         more = ": see the Info editor for what changed" if conversion.notes else ""
+        if conversion.off:
+            self.severity = "WARNING"
+            moved += f", as {listed(conversion.off)} could not keep it"
         return f"{what}; the pose moved by at most {moved}{more}"
 
 
