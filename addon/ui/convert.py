@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 from bpy.props import EnumProperty
 
+from ..binding.chain_plan import listed
 from ..binding.converting.convert import Conversion, convert_from_blender, convert_to_blender
 from .choosing import WHICH_ITEMS, chosen, selected
 from .refusing import Working, active_armature, active_refusal, armature_refusal, tweak_refusal
@@ -22,6 +23,9 @@ class Converting(Working):
         what = f"Converted {counted(len(conversion.names), 'constraint')}"
         moved = length_text(context.scene, conversion.moved)
         more = ": see the Info editor for what changed" if conversion.notes else ""
+        if conversion.off:
+            self.severity = "WARNING"
+            moved += f", as {listed(conversion.off)} could not keep it"
         return f"{what}; the pose moved by at most {moved}{more}"
 
 

@@ -27,6 +27,8 @@ from rigs import (
     update,
 )
 
+from samples.opening import FOLDER
+
 NEAR = 1e-3
 """The pose stays within this share of the chain's length."""
 
@@ -203,6 +205,32 @@ def test_a_longer_chain_takes_the_shown_pose_as_its_fk_pose_and_says_so(
     assert farthest(rig, before, pose(rig)) < NEAR + missed / count
     back = to_blender(rig)
     assert back.moved < NEAR * count
+
+
+@pytest.mark.parametrize(("name", "frame"), [("arm", 43), ("arm", 61), ("weapon_grip", 115)])
+def test_a_limb_that_is_sharply_bent_keeps_its_pose(name: str, frame: int) -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(FOLDER / f"{name}.blend"))
+    (rig,) = (ob for ob in bpy.data.objects if ob.type == "ARMATURE")
+    go(frame)
+    before = pose(rig)
+    found = to_blender(rig)
+    assert found.off == []
+    assert found.moved < 1e-5
+    assert farthest(rig, before, pose(rig)) < 1e-5
+
+
+def test_a_pose_that_cannot_be_kept_is_a_warning(capfd: pytest.CaptureFixture[str]) -> None:
+    rig, con = poled_limb(Random(4), 5)
+    con.pole_target = None
+    con.target.location = con.target.location * 0.6 + Vector((0.1, 0.2, 0.3))
+    for bone in rig.pose.bones:
+        bone.keyframe_insert("rotation_quaternion", frame=1)
+    go(1)
+    activate(rig)
+    bpy.ops.fabrik.convert_from_blender()
+    last = [line for line in capfd.readouterr().out.splitlines() if "Converted" in line][-1]
+    assert last.startswith("Warning: Converted 1 constraint; the pose moved by at most ")
+    assert f", as “{rig.fabrik.constraints[0].name}” could not keep it" in last
 
 
 def test_keyed_bones_keep_their_keys_and_the_difference_is_reported() -> None:

@@ -53,7 +53,10 @@ one, and the chain gets the shown pose as its FK pose."""
 FITTED = 1e-6
 """A bend that is off by less, in radians, is where it was."""
 
-MOST_FITS = 8
+MOST_FITS = 16
+
+SLOWEST, FASTEST = 0.2, 5.0
+"""By how much a chain swivels with its pole angle at least and at most, as far as is believed."""
 
 NATIVE_NAME = "IK"
 """What Blender calls its IK constraints, so that it tells nothing of them."""
@@ -67,12 +70,14 @@ class Conversion(NamedTuple):
         notes: What has no counterpart, or has changed, in a sentence each.
         moved: The farthest that a head or tail of a bone went by it, in metres in world space.
         turned: The most that a bone turned by it, in radians.
+        off: The constraints that do not show the pose of before, as the notes call them.
     """
 
     names: list[str]
     notes: list[str]
     moved: float
     turned: float
+    off: list[str]
 
 
 @dataclass(slots=True)
@@ -153,7 +158,7 @@ def convert_from_blender(
         own[bone].constraints[name].target = None
     for name in dict.fromkeys(name for link in links for name in link.chain.bones):
         notes += keep_native_joint(own[name])
-    outcome = _settle(armature, links, before, notes)
+    outcome, off = _settle(armature, links, before, notes)
     for link in links:
         notes += _move_animation(armature, link, {**ANIMATED, "mute": "enabled"})
     for bone, name in made:
@@ -161,7 +166,7 @@ def convert_from_blender(
     settings(armature).active_index = first
     editing.changed(armature)
     bpy.context.view_layer.update()
-    return Conversion([link.holder.name for link in links], notes, *outcome)
+    return Conversion([link.holder.name for link in links], notes, *outcome, off)
 
 
 def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
@@ -232,14 +237,14 @@ def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> 
     for name in dict.fromkeys(name for link in links for name in link.chain.bones):
         notes += give_native_joint(own[name])
     with muting(armature, chosen):
-        outcome = _settle(armature, links, before, notes)
+        outcome, off = _settle(armature, links, before, notes)
     back = {ours: theirs for theirs, ours in ANIMATED.items()}
     for link in links:
         notes += _move_animation(armature, link, back)
     for index in reversed(chosen):
         notes += _remove_own(armature, index)
     bpy.context.view_layer.update()
-    return Conversion([name for _, name in made], notes, *outcome)
+    return Conversion([name for _, name in made], notes, *outcome, off)
 
 
 def _is_numbered(name: str, stem: str) -> bool:
@@ -294,11 +299,11 @@ def _up(root: Any, theta: float) -> Vector:
 
 def _settle(
     armature: bpy.types.Object, links: Sequence[Link], before: Shown, notes: list[str]
-) -> Change:
+) -> tuple[Change, list[str]]:
     """Let new constraints, which are off still, show the pose of before, and turn them on.
 
     Returns:
-        By how much it is missed.
+        By how much it is missed, and the titles of those whose chains miss it.
     """
     fk = shown_pose(armature)
     for link in links:
@@ -313,7 +318,10 @@ def _settle(
         for link in off:
             notes += _take(armature, link, before)
         after = _fit(armature, links, before)
-    return change(armature, before, after, before)
+    missing = [
+        link.title for link in links if link.is_on and _is_off(armature, link, before, after)
+    ]
+    return change(armature, before, after, before), missing
 
 
 def _is_off(armature: bpy.types.Object, link: Link, before: Shown, after: Shown) -> bool:
@@ -338,18 +346,35 @@ def _take(armature: bpy.types.Object, link: Link, before: Shown) -> list[str]:
 def _fit(armature: bpy.types.Object, links: Sequence[Link], before: Shown) -> Shown:
     """Turn the pole angles until all chains bend as before, and return the pose."""
     turning = [link for link in links if link.has_pole and link.is_full]
+    lacking = [0.0] * len(turning)
+    steps = [0.0] * len(turning)
     after = shown_pose(armature)
     for _ in range(MOST_FITS):
-        largest = 0.0
-        for link in turning:
+        for i, link in enumerate(turning):
             wanted, found = (joints(armature, link.chain, pose) for pose in (before, after))
             turn = swivel(found, wanted)
-            largest = max(largest, abs(turn))
-            link.holder.pole_angle = _wrapped(link.holder.pole_angle + turn)
-        if largest < FITTED:
+            steps[i] = _step(turn, lacking[i], steps[i])
+            lacking[i] = turn
+            link.holder.pole_angle = _wrapped(link.holder.pole_angle + steps[i])
+        if max(map(abs, lacking), default=0.0) < FITTED:
             break
         after = shown_pose(armature)
     return after
+
+
+def _step(lacking: float, before: float, step: float) -> float:
+    """Return by how much to turn a pole angle now.
+
+    A chain does not swivel by as much as that: Blender's IK turns what faces the pole about the
+    first bone, which may lie far off the line from root to tip.
+
+    Args:
+        lacking: By how much the chain has to swivel yet.
+        before: By how much it had to before the last step.
+        step: The last step; 0 if there was none.
+    """
+    rate = _wrapped(before - lacking) / step if step else 1.0
+    return lacking / min(max(rate, SLOWEST), FASTEST)
 
 
 def _fk_bend(armature: bpy.types.Object, chain: NamedChain, fk: Shown) -> tuple[Vector, Vector]:
