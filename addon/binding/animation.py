@@ -1,4 +1,4 @@
-"""Which channels of an object are animated, whichever way Blender's versions store it."""
+"""What animates an object, whichever way Blender's versions store it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import bpy
 
@@ -289,85 +289,6 @@ def _mutes(items: Any) -> bytes:
     mutes = [False] * len(items)
     items.foreach_get("mute", mutes)
     return bytes(mutes)
-
-
-def bring_over(evaluated: bpy.types.Object, original: bpy.types.Object) -> None:
-    """Give the original the animated values of an evaluated copy.
-
-    In a render nothing is flushed to the originals; but as soon as one of them is written, Blender
-    copies the whole object from original to evaluated again, without running its animation. What
-    the original then holds is what is rendered.
-    """
-    channels = animated(original)
-    for path, index in channels.keyed | channels.driven:
-        try:
-            _copy(evaluated, original, path, index)
-        except (ValueError, KeyError, AttributeError):
-            continue  # A curve of something that is not there any more, or cannot be written.
-
-
-Values = dict[tuple[str, int], Any]
-"""What animated channels hold, by data path and index in the array."""
-
-
-def values(ob: bpy.types.Object) -> Values:
-    """Return what the animated channels of an object hold at the moment, animation or not."""
-    channels = animated(ob)
-    found: Values = {}
-    for path, index in channels.keyed | channels.driven:
-        try:
-            value: Any = cast(Any, ob).path_resolve(path)
-        except ValueError:
-            continue  # A curve of something that is not there any more.
-        is_array = hasattr(value, "__getitem__") and not isinstance(value, str)
-        found[path, index] = value[index] if is_array else value
-    return found
-
-
-def restore(ob: bpy.types.Object, values: Values) -> None:
-    """Give the animated channels of an object what they held, where they hold anything else."""
-    for (path, index), value in values.items():
-        try:
-            _put(ob, path, index, value)
-        except (ValueError, KeyError, AttributeError, TypeError):
-            continue  # It cannot be written.
-
-
-CUSTOM = re.compile(r'(.*)\["((?:[^"\\]|\\.)*)"\]', re.DOTALL)
-"""Splits the path of a custom property into that of its owner and its name."""
-
-
-def _copy(source: bpy.types.Object, to: bpy.types.Object, path: str, index: int) -> None:
-    """Copy one number, or one value without index.
-
-    Raises:
-        ValueError, KeyError, AttributeError: If there is no such property, or it cannot be set.
-    """
-    value: Any = source.path_resolve(path)
-    is_array = hasattr(value, "__getitem__") and not isinstance(value, str)
-    _put(to, path, index, value[index] if is_array else value)
-
-
-def _put(to: bpy.types.Object, path: str, index: int, value: Any) -> None:
-    """Set one number, or one value without index, if it is another one.
-
-    Raises:
-        ValueError, KeyError, AttributeError: If there is no such property, or it cannot be set.
-    """
-    present: Any = to.path_resolve(path)
-    if hasattr(present, "__getitem__") and not isinstance(present, str):
-        if present[index] != value:
-            present[index] = value
-        return
-    if present == value:
-        return
-    custom = CUSTOM.fullmatch(path)
-    owner_path, name = custom.groups() if custom else path.rpartition(".")[::2]
-    owner: Any = to.path_resolve(owner_path) if owner_path else to
-    if custom:
-        owner[bpy.utils.unescape_identifier(name)] = value
-    else:
-        setattr(owner, name, value)
 
 
 ITEM = re.compile(r"fabrik\.constraints\[(\d+)\](.*)", re.DOTALL)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
-from . import animation
 from .access import set_of_all, settings
+from .animated_values import bring_over
 from .chain_plan import Report
 from .fk_input import FkInput, Group
 from .pose import Pose
@@ -28,7 +28,7 @@ def write_pose(pose: Pose, is_foreign: bool) -> None:
     if fk_input is None:
         return
     if is_foreign:
-        animation.bring_over(pose.now.object, pose.rig.object)
+        bring_over(pose.now.object, pose.rig.object)
         fk_input.original = PoseChannels(fk_input.bones)
     if write_channels(pose, fk_input) or not _is_evaluated(pose, fk_input):
         # The object's own data is not tagged: it would be copied and evaluated once more.

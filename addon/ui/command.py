@@ -113,13 +113,11 @@ def _run(wanted: Any) -> int:
             parts.save(draft, digest, picks, take)
             _say(f"Recorded frames {wishes.start} to {wishes.end} to “{output}”")
             return 0
+        take = None
         if wanted.merge:
             found = [parts.load(path) for path in wanted.merge]
             take = parts.joined(found, digest, picks, wishes.frames)
-            work = baking.put_together(scene, layer, picks, take, wishes)
-        else:
-            work = baking.bake(scene, layer, picks, wishes)
-        outcome = _shown(work)
+        outcome = _shown(baking.bake(scene, layer, picks, wishes, take))
         text = summary(outcome, wishes, [])
         if not outcome.proof.holds:
             draft.unlink(missing_ok=True)

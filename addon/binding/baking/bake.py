@@ -64,12 +64,23 @@ class Outcome:
 
 
 def bake(
-    scene: bpy.types.Scene, layer: bpy.types.ViewLayer, picks: Sequence[Picked], wishes: Wishes
+    scene: bpy.types.Scene,
+    layer: bpy.types.ViewLayer,
+    picks: Sequence[Picked],
+    wishes: Wishes,
+    take: Take | None = None,
 ) -> Generator[float, None, Outcome]:
     """Record, write and prove.
 
     If it is closed before its end, or fails, everything is as it was. Its last frame change is to
     the frame that was shown.
+
+    Args:
+        scene: The scene that is played.
+        layer: What is evaluated.
+        picks: What is baked.
+        wishes: How.
+        take: What was recorded elsewhere, which is not recorded again; None if nothing was.
 
     Yields:
         The share that is done.
@@ -81,21 +92,8 @@ def bake(
     armatures = [picked.armature for picked in picks]
     with returning(scene, layer), staged(layer, armatures):
         playing = record(scene, layer, picks, wishes.frames)
-        take = yield from _share_of(playing, 0.0, PLAYED)
-        return (yield from _written(scene, layer, picks, take, wishes))
-
-
-def put_together(
-    scene: bpy.types.Scene,
-    layer: bpy.types.ViewLayer,
-    picks: Sequence[Picked],
-    take: Take,
-    wishes: Wishes,
-) -> Generator[float, None, Outcome]:
-    """Write and prove what was recorded elsewhere; else as `bake`."""
-    check(picks, wishes)
-    with returning(scene, layer), staged(layer, [picked.armature for picked in picks]):
-        return (yield from _written(scene, layer, picks, take, wishes))
+        live = take or (yield from _share_of(playing, 0.0, PLAYED))
+        return (yield from _written(scene, layer, picks, live, wishes))
 
 
 def _share_of(

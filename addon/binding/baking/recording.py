@@ -10,7 +10,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from .. import animation, plan
+from .. import animated_values, animation, plan
 from ..access import pose_bones, settings
 from ..chain_plan import ProblemError
 from ..rotation import AXIS_ANGLE, LOCATION, QUATERNION, SCALE, channel_of
@@ -188,14 +188,14 @@ def returning(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> Iterator[No
     set there by hand and not keyed is lost.
     """
     frame, subframe = scene.frame_current, scene.frame_subframe
-    unkeyed = [(ob, animation.values(ob)) for ob in layer.objects if ob.animation_data]
+    unkeyed = [(ob, animated_values.values(ob)) for ob in layer.objects if ob.animation_data]
     posed = [_Posed(ob) for ob in layer.objects if settings(ob).record]
     try:
         yield
     except BaseException:
         scene.frame_set(frame, subframe=subframe)
         for ob, values in unkeyed:
-            animation.restore(ob, values)
+            animated_values.restore(ob, values)
         for one in posed:
             one.restore()
         plan.discard()
