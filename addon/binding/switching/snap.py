@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple, cast
 
 import bpy
 
 from ...core.vectors import Vec
-from .. import plan
+from .. import animation, plan
 from ..access import pose_bones, settings
 from ..chain_plan import ChainPlan, ProblemError
 from ..keying import key_frames
 from ..moving import channels_of, owner_of
+from ..muting import muting
 from .applying import posed_channels
 from .comparing import bone_points, bones_length, farthest
 from .influence import refuse_unkeyable, refuse_unswitchable
@@ -112,6 +113,29 @@ def present_frame(span: Span) -> Iterator[None]:
     finally:
         if span.is_range:
             go_to(frame)
+        updated()
+
+
+@contextmanager
+def keeping_unkeyed(objects: Iterable[bpy.types.Object], span: Span) -> Iterator[None]:
+    """Keep what is set and not keyed on objects that get keys at the present frame.
+
+    Blender gives all animated channels of an object their keyed values when its curves change. In a
+    range the scene goes to other frames, which does so as well.
+    """
+    if not span.is_keyed or span.is_range:
+        yield
+        return
+    owners = list({ob.session_uid: ob for ob in objects}.values())
+    with ExitStack() as stack:
+        for ob in owners:  # What bones hold is their FK pose then.
+            stack.enter_context(muting(ob, range(len(settings(ob).constraints))))
+        updated()
+        yield
+        kept = [(ob, animation.values(ob)) for ob in owners]
+        updated()
+        for ob, values in kept:
+            animation.restore(ob, values)
         updated()
 
 

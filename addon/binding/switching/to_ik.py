@@ -13,7 +13,7 @@ from ..muting import insisting, muting
 from ..rotation import KINDS, channel_of, continuous, mode_of
 from .applying import Channel, Values, apply_pose, posed_channels, refuse_driven, taken
 from .influence import key_influence, refuse_unkeyable
-from .snap import Look, Snapped, compared, is_on, look, planned, present_frame
+from .snap import Look, Snapped, compared, is_on, keeping_unkeyed, look, planned, present_frame
 from .span import Span, updated
 
 OTHERS = tuple(channel_of(kind)[0] for kind in KINDS[1:])
@@ -53,11 +53,12 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
             before = taken(armature, channels)
         if not span.is_range:
             apply_pose(armature, indices, found[0])
-        if span.is_keyed:
-            _key(armature, span, found, before)
-        if span.switches:
-            for index in indices:
-                key_influence(armature, index, span, is_on=False)
+        with keeping_unkeyed([armature], span):
+            if span.is_keyed:
+                _key(armature, span, found, before)
+            if span.switches:
+                for index in indices:
+                    key_influence(armature, index, span, is_on=False)
         with muting(armature, indices):
             difference, problem = compared(chains, span, wanted, lambda _: WHY_NOT_FK)
         updated()
