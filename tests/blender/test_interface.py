@@ -34,13 +34,13 @@ KEYABLE = (
 def classes(addon: ModuleType) -> dict[str, Any]:
     """Return all classes of ours that Blender knows, by their names."""
     from addon.binding import properties
-    from addon.ui import convert, copying, joints, learn, operators, panels, presets
+    from addon.ui import PARTS
 
     return {
         cls.__name__: cls
-        for module in (properties, operators, panels, joints, learn, convert, copying, presets)
+        for module in (properties, *PARTS)
         for cls in vars(module).values()
-        if inspect.isclass(cls) and issubclass(cls, bpy.types.bpy_struct) and cls.is_registered
+        if inspect.isclass(cls) and getattr(cls, "is_registered", False)
     }
 
 
@@ -89,7 +89,8 @@ def test_every_operator_can_be_undone_and_says_why_it_is_grey(addon: ModuleType)
         if issubclass(cls, bpy.types.Operator):
             # What adds and removes presets changes files, and those no undo brings back.
             undo = set() if name.endswith("preset_add") else {"UNDO"}
-            assert cls.bl_options - {"INTERNAL"} == {"REGISTER"} | undo, name
+            kinds = {"REGISTER", "UNDO"}
+            assert cls.bl_options & kinds == {"REGISTER"} | undo, name
             assert not bpy_operator(cls).poll()
             with pytest.raises(RuntimeError, match=r"poll\(\) \w+ .*\w+ "):
                 bpy_operator(cls)()

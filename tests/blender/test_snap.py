@@ -860,3 +860,35 @@ def test_undo_gives_everything_back(arm, operator, switches) -> None:
     assert now() != before
     bpy.ops.ed.undo()
     assert now() == before
+
+
+# What is set and not keyed
+
+
+@pytest.mark.parametrize("snap", ["snap_to_fk", "snap_to_ik"])
+def test_a_switch_keeps_what_is_posed_and_not_keyed(arm: bpy.types.Object, snap: str) -> None:
+    base, tip = arm.pose.bones
+    base.rotation_mode = "XYZ"
+    target = arm.fabrik.constraints[0].target
+    for owner, channel in (
+        (tip, "location"),
+        (base, "rotation_euler"),
+        (target, "location"),
+        (target, "scale"),
+    ):
+        owner.keyframe_insert(channel, frame=1)
+    go(10)
+    tip.location = (0.0, 0.2, 0.1)
+    target.location = (1.5, 0.5, 2.2)
+    target.scale = (2.0, 1.0, 1.0)
+    arm.fabrik.constraints[0].enabled = False
+    update()
+    base.rotation_euler = (0.4, 0.3, -0.2)
+    update()
+    arm.fabrik.constraints[0].enabled = snap == "snap_to_ik"
+    update()
+    wanted = points(arm)
+    assert getattr(bpy.ops.fabrik, snap)(switches=True) == {"FINISHED"}
+    assert apart(arm, wanted) <= NEAR
+    assert tuple(tip.location) == pytest.approx((0.0, 0.2, 0.1))
+    assert tuple(target.scale) == pytest.approx((2.0, 1.0, 1.0))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple, cast
 
 import bpy
 
 from ...core.vectors import Vec
-from ..access import pose_bones
+from .. import animated_values
+from ..access import pose_bones, settings
 from ..chain_plan import ChainPlan, ProblemError
 from ..choosing import chains_in
 from ..keying import key_frames
 from ..moving import channels_of, owner_of
+from ..muting import muting
 from ..refusals import refuse_unkeyable
 from .applying import posed_channels
 from .comparing import bone_points, bones_length, farthest
@@ -93,6 +95,29 @@ def present_frame(span: Span) -> Iterator[None]:
     finally:
         if span.is_range:
             go_to(frame)
+        updated()
+
+
+@contextmanager
+def keeping_unkeyed(objects: Iterable[bpy.types.Object], span: Span) -> Iterator[None]:
+    """Keep what is set and not keyed on objects that get keys at the present frame.
+
+    Blender gives all animated channels of an object their keyed values when its curves change. In a
+    range the scene goes to other frames, which does so as well.
+    """
+    if not span.is_keyed or span.is_range:
+        yield
+        return
+    owners = list({ob.session_uid: ob for ob in objects}.values())
+    with ExitStack() as stack:
+        for ob in owners:  # What bones hold is their FK pose then.
+            stack.enter_context(muting(ob, range(len(settings(ob).constraints))))
+        updated()
+        yield
+        kept = [(ob, animated_values.values(ob)) for ob in owners]
+        updated()
+        for ob, values in kept:
+            animated_values.restore(ob, values)
         updated()
 
 

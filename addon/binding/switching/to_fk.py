@@ -23,7 +23,7 @@ from ..skeleton import Point
 from .comparing import bone_points, bones_length
 from .goal import fk_goal
 from .influence import key_influence
-from .snap import Look, Snapped, compared, look, planned, present_frame
+from .snap import Look, Snapped, compared, keeping_unkeyed, look, planned, present_frame
 from .span import Span, updated
 
 ROUNDS = 8
@@ -235,12 +235,14 @@ def snap_to_fk(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
             for handle in snap.handles:
                 handle.put_back()
             raise
-        if span.is_keyed:
-            for handle in snap.handles:
-                handle.key(span)
-        if span.switches:
-            for index in indices:
-                key_influence(armature, index, span, is_on=True)
+        owners = [armature, *(handle.point.object for handle in snap.handles)]
+        with keeping_unkeyed(owners, span):
+            if span.is_keyed:
+                for handle in snap.handles:
+                    handle.key(span)
+            if span.switches:
+                for index in indices:
+                    key_influence(armature, index, span, is_on=True)
         with insisting(armature, indices):
             difference, problem = compared(snap.chains, span, wanted, snap.why)
     names = dict.fromkeys(handle.owner.name for handle in snap.handles)

@@ -15,7 +15,7 @@ from ..refusals import refuse_unkeyable
 from ..rotation import KINDS, channel_of, continuous, mode_of
 from .applying import Channel, Values, apply_pose, posed_channels, refuse_driven, taken
 from .influence import key_influence
-from .snap import Look, Snapped, compared, look, planned, present_frame
+from .snap import Look, Snapped, compared, keeping_unkeyed, look, planned, present_frame
 from .span import Span, updated
 
 OTHERS = tuple(channel_of(kind)[0] for kind in KINDS[1:])
@@ -55,11 +55,12 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
             before = taken(armature, channels)
         if not span.is_range:
             apply_pose(armature, indices, found[0])
-        if span.is_keyed:
-            _key(armature, span, found, before)
-        if span.switches:
-            for index in indices:
-                key_influence(armature, index, span, is_on=False)
+        with keeping_unkeyed([armature], span):
+            if span.is_keyed:
+                _key(armature, span, found, before)
+            if span.switches:
+                for index in indices:
+                    key_influence(armature, index, span, is_on=False)
         with muting(armature, indices):
             difference, problem = compared(chains, span, wanted, lambda _: WHY_NOT_FK)
         updated()
