@@ -12,6 +12,7 @@ import bpy
 
 from . import dependencies
 from .access import settings
+from .rotation import channel_of, mode_of
 
 HAS_LAYERS = hasattr(bpy.types, "ActionLayer")
 """Before Blender 4.4 an action was one plain list of curves, and a group of them could be muted."""
@@ -240,9 +241,7 @@ def has_driver(ob: bpy.types.Object, bone: bpy.types.PoseBone, channel: str) -> 
     if data is None or not data.drivers:
         return False
     if channel == "rotation":
-        channel = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(
-            bone.rotation_mode, "rotation_euler"
-        )
+        channel, _ = channel_of(mode_of(bone))
     path = bone.path_from_id(channel)
     found = [data.drivers.find(path, index=i) for i in range(4)]
     return any(curve is not None and not curve.mute for curve in found)

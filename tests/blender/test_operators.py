@@ -653,6 +653,31 @@ def test_after_undo_of_adding_a_pole_it_is_gone() -> None:
     assert pose_bits(rig) == before
 
 
+# Of selected bones
+
+OF_SELECTED_BONES = {
+    "snap_to_fk": "SELECTED",
+    "snap_to_ik": "SELECTED",
+    "convert_to_blender": "SELECTED",
+    "bake": "BONES",
+}
+
+
+@pytest.mark.parametrize("name", OF_SELECTED_BONES)
+def test_selected_bones_mean_the_constraints_that_pose_them_or_end_at_one(name: str) -> None:
+    rig = make_chain(4)
+    item = add_constraint(rig, "B3", make_empty(location=(0.3, 0.0, 2.5)), chain_count=2)
+    item.use_tail = False  # It poses B1 and B2, and ends at B3.
+    update()
+    enter_pose_mode(rig)
+    operator, which = getattr(bpy.ops.fabrik, name), OF_SELECTED_BONES[name]
+    select_bone(rig, "B0")
+    refuses(operator, "No constraint poses a selected bone", which=which)
+    for bone in ("B0", "B1", "B2", "B3"):
+        select_bone(rig, bone, bone == "B3")
+    assert operator(which=which) == {"FINISHED"}
+
+
 # Grey buttons
 
 

@@ -32,6 +32,7 @@ from ..chain_plan import ChainPlan
 from ..fk_input import FkInput
 from ..joints import ik_settings
 from ..offset import SOLVED
+from ..placing import size_of
 from ..plan import Plan, known
 from ..pose import Evaluated
 from ..rotation import SCALE, quaternion
@@ -191,7 +192,7 @@ def _shown(
     target = _place(cast(Point, chain.target), depsgraph)
     aim = target[1] if chain.offset is None else point_in(target, chain.offset[1])
     missed = dist(joints[-1], aim)
-    tolerance = rig.item(chain).tolerance * _size(joints)
+    tolerance = rig.item(chain).tolerance * size_of(joints)
     return ShownChain(
         item.name,
         layer.objects.active == armature and settings(armature).active_index == chain.item,
@@ -244,7 +245,7 @@ def _elbow(joints: Sequence[Vec]) -> Vec | None:
         return None
     axis = unit(sub(joints[-1], joints[0])) or ORIGIN
     off = [length(across(sub(joint, joints[0]), axis)) for joint in joints[1:-1]]
-    if max(off) <= STRAIGHT * _size(joints):
+    if max(off) <= STRAIGHT * size_of(joints):
         return joints[len(joints) // 2]
     return joints[1 + off.index(max(off))]
 
@@ -293,10 +294,6 @@ def _ungrown(plan: Plan, chain: ChainPlan, rig: ShownRig) -> list[Frame]:
         local = rig.local(bone, rig.rotation(bone), scale if any(scale) else None)
         frames.append(bone_frame(chain.rig.bone(bone), local, frames[-1] if frames else parent))
     return frames
-
-
-def _size(joints: Sequence[Vec]) -> float:
-    return sum(dist(a, b) for a, b in pairwise(joints))
 
 
 def _place(point: Point, depsgraph: bpy.types.Depsgraph) -> Frame:

@@ -1,6 +1,6 @@
 """What the viewport shows of the active bone's joint, from the limit that the solver keeps.
 
-It is read as in `shown`.
+It is read as in `chains`.
 """
 
 from __future__ import annotations
