@@ -8,6 +8,7 @@ from . import (
     drag,
     joints,
     learn,
+    menus,
     operators,
     overlay,
     panels,
@@ -27,6 +28,7 @@ PARTS = (
     bake,
     command,
     drag,
+    menus,
     overlay,
 )
 """In an order in which each finds what it hangs on."""

@@ -343,28 +343,4 @@ class FABRIK_PT_bake(OfArmature, bpy.types.Panel):
 
 CLASSES = (FABRIK_OT_bake, FABRIK_PT_bake)
 
-
-def draw_menu(menu: Any, context: bpy.types.Context) -> None:
-    """Add the operator to Pose > Animation and to Pose > Inverse Kinematics."""
-    if context.mode == "POSE":
-        menu.layout.operator("fabrik.bake", text="Bake FABRIK IK…")
-
-
-def _menus() -> list[Any]:
-    return [bpy.types.VIEW3D_MT_pose_ik, bpy.types.VIEW3D_MT_object_animation]
-
-
-def register() -> None:
-    """Add the operator, the panel and the entries of menus."""
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-    for menu in _menus():
-        menu.append(draw_menu)
-
-
-def unregister() -> None:
-    """Take them away."""
-    for menu in _menus():
-        menu.remove(draw_menu)
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

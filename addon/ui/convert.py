@@ -104,25 +104,4 @@ class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
 
 CLASSES = (FABRIK_OT_convert_from_blender, FABRIK_OT_convert_to_blender)
 
-
-def draw_menu(menu: Any, _context: bpy.types.Context) -> None:
-    """Add the operator to Pose > Inverse Kinematics."""
-    menu.layout.operator("fabrik.convert_from_blender")
-
-
-def register() -> None:
-    """Add the operators and the menu entry."""
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-    _menu().append(draw_menu)
-
-
-def unregister() -> None:
-    """Take them away."""
-    _menu().remove(draw_menu)
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
-
-
-def _menu() -> Any:
-    return bpy.types.VIEW3D_MT_pose_ik
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -277,15 +277,9 @@ class FABRIK_drag(bpy.types.WorkSpaceTool):
     )
 
 
-def draw_menu(menu: Any, _context: bpy.types.Context) -> None:
-    """Add the operator to Pose > Inverse Kinematics."""
-    menu.layout.operator("fabrik.drag").under_mouse = False
-
-
 def register() -> None:
-    """Add the operator and its menu entry, and the tool where there are windows."""
+    """Add the operator, and the tool where there are windows."""
     bpy.utils.register_class(FABRIK_OT_drag)
-    cast(Any, bpy.types).VIEW3D_MT_pose_ik.append(draw_menu)
     if not bpy.app.background:
         bpy.utils.register_tool(FABRIK_drag, after={"builtin.transform"}, separator=True)
 
@@ -294,5 +288,4 @@ def unregister() -> None:
     """Take them away."""
     if not bpy.app.background:
         bpy.utils.unregister_tool(FABRIK_drag)
-    cast(Any, bpy.types).VIEW3D_MT_pose_ik.remove(draw_menu)
     bpy.utils.unregister_class(FABRIK_OT_drag)

@@ -75,27 +75,4 @@ class FABRIK_PT_sidebar(OfArmature, bpy.types.Panel):
 
 CLASSES = (FABRIK_UL_constraints, FABRIK_PT_constraints, FABRIK_PT_sidebar)
 
-
-def draw_menu(menu: Any, _context: bpy.types.Context) -> None:
-    """Add the operators to Pose > Inverse Kinematics."""
-    menu.layout.operator("fabrik.constraint_add")
-    menu.layout.operator("fabrik.snap_to_fk")
-    menu.layout.operator("fabrik.snap_to_ik")
-
-
-def _menu() -> Any:
-    return bpy.types.VIEW3D_MT_pose_ik
-
-
-def register() -> None:
-    """Add the panels and the menu entry."""
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-    _menu().append(draw_menu)
-
-
-def unregister() -> None:
-    """Take them away."""
-    _menu().remove(draw_menu)
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -101,24 +101,25 @@ def bpy_operator(cls: Any) -> Any:
 
 
 def test_the_operators_are_in_the_menu_of_inverse_kinematics(addon: ModuleType) -> None:
-    from addon.ui.panels import draw_menu
+    from addon.ui.menus import draw_ik
 
-    assert draw_menu in bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs
+    assert draw_ik in bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs
     layout = Layout()
-    draw_menu(SimpleNamespace(layout=layout), bpy.context)
-    assert layout.shown == ["fabrik.constraint_add", "fabrik.snap_to_fk", "fabrik.snap_to_ik"]
+    draw_ik(SimpleNamespace(layout=layout), bpy.context)
+    names = "constraint_add convert_from_blender drag snap_to_fk snap_to_ik bake".split()
+    assert layout.shown == [f"fabrik.{name}" for name in names]
 
 
 def test_unregistering_takes_everything_away_and_registering_again_works(
     addon: ModuleType,
 ) -> None:
-    from addon.ui.panels import draw_menu
+    from addon.ui.menus import draw_ik
 
     addon.unregister()
     try:
         assert not [name for name in dir(bpy.types) if name.lower().startswith("fabrik_")]
         assert not dir(bpy.ops.fabrik)
-        assert draw_menu not in bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs
+        assert draw_ik not in bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs
         assert not hasattr(bpy.types.Object, "fabrik")
     finally:
         addon.register()

@@ -30,7 +30,7 @@ class Step:
 
 STEPS = {
     "select": Step("step-1-select.png"),
-    "menu": Step("step-2-add.png", ((356, 52), (440, 442), (760, 496))),
+    "menu": Step("step-2-add.png", ((356, 52), (440, 442), (760, 500))),
     "panel": Step("step-3-panel.png"),
     "properties": Step("step-4-properties.png"),
     "pole": Step("step-5-pole.png"),

@@ -1,0 +1,47 @@
+"""What the extension adds to Blender's own menus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import bpy
+
+
+def draw_ik(menu: Any, _context: bpy.types.Context) -> None:
+    """Draw what belongs to Pose > Inverse Kinematics."""
+    layout = menu.layout
+    layout.separator()
+    layout.operator("fabrik.constraint_add")
+    layout.operator("fabrik.convert_from_blender")
+    layout.separator()
+    layout.operator("fabrik.drag").under_mouse = False
+    layout.operator("fabrik.snap_to_fk")
+    layout.operator("fabrik.snap_to_ik")
+    layout.operator("fabrik.bake", text="Bake FABRIK IK…")
+
+
+def draw_animation(menu: Any, context: bpy.types.Context) -> None:
+    """Draw what belongs to Pose > Animation; Blender shows the same menu in Object Mode."""
+    if context.mode == "POSE":
+        menu.layout.operator("fabrik.bake", text="Bake FABRIK IK…")
+
+
+def _entries() -> list[tuple[Any, Callable[..., None]]]:
+    types: Any = bpy.types
+    return [
+        (types.VIEW3D_MT_pose_ik, draw_ik),
+        (types.VIEW3D_MT_object_animation, draw_animation),
+    ]
+
+
+def register() -> None:
+    """Add the entries."""
+    for menu, draw in _entries():
+        menu.append(draw)
+
+
+def unregister() -> None:
+    """Take them away."""
+    for menu, draw in reversed(_entries()):
+        menu.remove(draw)
