@@ -65,8 +65,7 @@ class End(NamedTuple):
 
 def mirrored_axes(armature: bpy.types.Object, bone: str, other: str) -> Matrix:
     """Return S: what takes the axes of a bone to those of the bone on the other side."""
-    rest, there = (rest_bone(armature, name).matrix_local.to_3x3() for name in (bone, other))
-    return there.transposed() @ ACROSS @ rest
+    return _rest(armature, other).transposed() @ ACROSS @ _rest(armature, bone)
 
 
 def other_side(armature: bpy.types.Object, bone: str) -> str:
@@ -327,8 +326,7 @@ def _mirrored_bone(ob: bpy.types.Object, bone: str, notes: list[str]) -> End:
     if other == bone or other not in pose_bones(armature):
         notes.append(f"“{bone}” has no other side: both chains share it")
         return End(ob, bone, ACROSS)
-    there = rest_bone(armature, other).matrix_local.to_3x3()
-    return End(armature, other, there.transposed() @ ACROSS @ _rest(ob, bone))
+    return End(armature, other, _rest(armature, other).transposed() @ ACROSS @ _rest(ob, bone))
 
 
 def _rest(ob: bpy.types.Object, bone: str) -> Matrix:
