@@ -14,7 +14,7 @@ from ..binding.access import settings
 from ..binding.chain_plan import ProblemError, listed
 from .draw import Layout
 from .panels import OfArmature
-from .refusing import Refusing
+from .refusing import Refusing, end_running
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -287,6 +287,10 @@ class FABRIK_OT_bake(Refusing, bpy.types.Operator):
             self._clear(context)
             self.report({"ERROR"}, str(problem))
             return {"CANCELLED"}
+        except ReferenceError:  # It was undone, or removed, in another window.
+            self._clear(context)
+            self.report({"ERROR"}, "What was baked is gone, and nothing was baked: bake again")
+            return {"CANCELLED"}
         except BaseException:
             self._clear(context)
             raise
@@ -296,9 +300,13 @@ class FABRIK_OT_bake(Refusing, bpy.types.Operator):
 
     def cancel(self, context: bpy.types.Context) -> None:
         """Stop, and leave everything as it was."""
-        if self._work is not None:
-            self._work.close()
-        self._clear(context)
+        try:
+            if self._work is not None:
+                self._work.close()
+        except ReferenceError:  # As in `modal`.
+            pass
+        finally:
+            self._clear(context)
 
     def _show(self, context: bpy.types.Context, done: float) -> None:
         context.window_manager.progress_update(int(100.0 * done))
@@ -361,6 +369,7 @@ def register() -> None:
 
 def unregister() -> None:
     """Take them away."""
+    end_running(FABRIK_OT_bake)
     for menu in _menus():
         menu.remove(draw_menu)
     for cls in reversed(CLASSES):

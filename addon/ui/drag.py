@@ -13,7 +13,7 @@ from ..binding.dragging.selection import PoseSelection
 from ..core.vectors import ORIGIN, Vec, length
 from .dragging import Handle
 from .draw import Layout, length_text
-from .refusing import Refusing, armature_refusal
+from .refusing import Refusing, armature_refusal, end_running
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -291,6 +291,7 @@ def register() -> None:
 
 def unregister() -> None:
     """Take them away."""
+    end_running(FABRIK_OT_drag)
     if not bpy.app.background:
         bpy.utils.unregister_tool(FABRIK_drag)
     cast(Any, bpy.types).VIEW3D_MT_pose_ik.remove(draw_menu)

@@ -67,6 +67,21 @@ class Working(Refusing):
             self.report({"WARNING"}, note)
 
 
+def end_running(cls: Any) -> None:
+    """End an operator that runs in a window, before its class is taken away.
+
+    Blender takes it out of the window then, but does not call its `cancel`.
+    """
+    for window in cast(bpy.types.WindowManager, bpy.context.window_manager).windows:
+        for operator in list(window.modal_operators):
+            if isinstance(operator, cls):  # None is what has lost its class before.
+                with bpy.context.temp_override(window=window):
+                    operator.cancel(bpy.context)
+                for area in window.screen.areas:
+                    area.header_text_set(None)
+                window.view_layer.update()
+
+
 def active_armature(context: bpy.types.Context) -> bpy.types.Object:
     """Return the armature that `armature_refusal` had nothing against."""
     return cast(bpy.types.Object, context.object)
