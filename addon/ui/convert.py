@@ -11,7 +11,14 @@ from ..binding.access import settings
 from ..binding.chain_plan import ProblemError, listed
 from ..binding.converting.convert import Conversion, convert_from_blender, convert_to_blender
 from .draw import length_text
-from .refusing import Working, active_armature, active_refusal, armature_refusal, tweak_refusal
+from .refusing import (
+    Working,
+    active_armature,
+    active_refusal,
+    armature_refusal,
+    rest_refusal,
+    tweak_refusal,
+)
 
 if TYPE_CHECKING:
     pass
@@ -66,7 +73,7 @@ class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
         """Ask for an armature with an IK constraint of Blender's."""
-        reason = armature_refusal(context) or tweak_refusal(context)
+        reason = armature_refusal(context) or rest_refusal(context) or tweak_refusal(context)
         pose: Any = active_armature(context).pose if not reason else None
         if pose and not any(con.type == "IK" for bone in pose.bones for con in bone.constraints):
             return "The armature has no Inverse Kinematics constraint of Blender's"
@@ -102,7 +109,7 @@ class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
         """Ask for a constraint."""
-        return active_refusal(context) or tweak_refusal(context)
+        return active_refusal(context) or rest_refusal(context) or tweak_refusal(context)
 
     def work(self, context: bpy.types.Context) -> str:
         """Convert them."""

@@ -111,3 +111,12 @@ def tweak_refusal(context: bpy.types.Context) -> str:
     if data is not None and data.use_tweak_mode:
         return "An action is being tweaked in the NLA: leave its tweak mode first (Tab)"
     return ""
+
+
+def rest_refusal(context: bpy.types.Context) -> str:
+    """Ask that the armature show its pose."""
+    armature = active_armature(context)
+    data = cast(bpy.types.Armature, armature.data)
+    if armature.mode == "EDIT" or data.pose_position == "REST":
+        return f"“{armature.name}” shows its rest pose: leave Edit Mode, or Rest Position"
+    return ""
