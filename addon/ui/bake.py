@@ -15,7 +15,7 @@ from ..binding.chain_plan import ProblemError, listed
 from .choosing import ACTIVE, SELECTED, of_selected_bones, shown_range
 from .draw import Layout
 from .panels import OfArmature
-from .refusing import Refusing
+from .refusing import Refusing, end_running
 from .wording import counted
 
 if TYPE_CHECKING:
@@ -290,6 +290,10 @@ class FABRIK_OT_bake(Refusing, bpy.types.Operator):
             self._clear(context)
             self.report({"ERROR"}, str(problem))
             return {"CANCELLED"}
+        except ReferenceError:  # It was undone, or removed, in another window.
+            self._clear(context)
+            self.report({"ERROR"}, "What was baked is gone, and nothing was baked: bake again")
+            return {"CANCELLED"}
         except BaseException:
             self._clear(context)
             raise
@@ -299,9 +303,13 @@ class FABRIK_OT_bake(Refusing, bpy.types.Operator):
 
     def cancel(self, context: bpy.types.Context) -> None:
         """Stop, and leave everything as it was."""
-        if self._work is not None:
-            self._work.close()
-        self._clear(context)
+        try:
+            if self._work is not None:
+                self._work.close()
+        except ReferenceError:  # As in `modal`.
+            pass
+        finally:
+            self._clear(context)
 
     def _show(self, context: bpy.types.Context, done: float) -> None:
         context.window_manager.progress_update(int(100.0 * done))
@@ -343,4 +351,15 @@ class FABRIK_PT_bake(OfArmature, bpy.types.Panel):
 
 CLASSES = (FABRIK_OT_bake, FABRIK_PT_bake)
 
-register, unregister = bpy.utils.register_classes_factory(CLASSES)
+
+def register() -> None:
+    """Add the operator and the panel."""
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister() -> None:
+    """Take them away."""
+    end_running(FABRIK_OT_bake)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -10,7 +10,14 @@ from bpy.props import EnumProperty
 from ..binding.chain_plan import listed
 from ..binding.converting.convert import Conversion, convert_from_blender, convert_to_blender
 from .choosing import WHICH_ITEMS, chosen, selected
-from .refusing import Working, active_armature, active_refusal, armature_refusal, tweak_refusal
+from .refusing import (
+    Working,
+    active_armature,
+    active_refusal,
+    armature_refusal,
+    rest_refusal,
+    tweak_refusal,
+)
 from .wording import counted, length_text
 
 
@@ -56,7 +63,7 @@ class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
         """Ask for an armature with an IK constraint of Blender's."""
-        reason = armature_refusal(context) or tweak_refusal(context)
+        reason = armature_refusal(context) or rest_refusal(context) or tweak_refusal(context)
         pose: Any = active_armature(context).pose if not reason else None
         if pose and not any(con.type == "IK" for bone in pose.bones for con in bone.constraints):
             return "The armature has no Inverse Kinematics constraint of Blender's"
@@ -93,7 +100,7 @@ class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
         """Ask for a constraint."""
-        return active_refusal(context) or tweak_refusal(context)
+        return active_refusal(context) or rest_refusal(context) or tweak_refusal(context)
 
     def work(self, context: bpy.types.Context) -> str:
         """Convert them."""

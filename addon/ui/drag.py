@@ -13,7 +13,7 @@ from ..binding.dragging.selection import PoseSelection
 from ..core.vectors import ORIGIN, Vec, length
 from .dragging import Handle
 from .draw import Layout
-from .refusing import Refusing, armature_refusal
+from .refusing import Refusing, armature_refusal, end_running
 from .wording import length_text
 
 if TYPE_CHECKING:
@@ -286,6 +286,7 @@ def register() -> None:
 
 def unregister() -> None:
     """Take them away."""
+    end_running(FABRIK_OT_drag)
     if not bpy.app.background:
         bpy.utils.unregister_tool(FABRIK_drag)
     bpy.utils.unregister_class(FABRIK_OT_drag)

@@ -16,6 +16,7 @@ from .refusing import (
     active_armature,
     active_refusal,
     armature_refusal,
+    rest_refusal,
     tweak_refusal,
 )
 
@@ -200,7 +201,7 @@ class FABRIK_OT_pole_add(Working, bpy.types.Operator):
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
         """Ask for a constraint that works and has no pole."""
-        reason = active_refusal(context)
+        reason = active_refusal(context) or rest_refusal(context)
         if reason:
             return reason
         item = editing.active_constraint(active_armature(context))
@@ -231,7 +232,7 @@ class FABRIK_OT_offset_set(Working, bpy.types.Operator):
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
         """Ask for a constraint with a tip bone and a target."""
-        reason = active_refusal(context)
+        reason = active_refusal(context) or rest_refusal(context)
         if reason:
             return reason
         item = editing.active_constraint(active_armature(context))

@@ -68,6 +68,21 @@ class Working(Refusing):
             self.report({"WARNING"}, note)
 
 
+def end_running(cls: Any) -> None:
+    """End an operator that runs in a window, before its class is taken away.
+
+    Blender takes it out of the window then, but does not call its `cancel`.
+    """
+    for window in cast(bpy.types.WindowManager, bpy.context.window_manager).windows:
+        for operator in list(window.modal_operators):
+            if isinstance(operator, cls):  # None is what has lost its class before.
+                with bpy.context.temp_override(window=window):
+                    operator.cancel(bpy.context)
+                for area in window.screen.areas:
+                    area.header_text_set(None)
+                window.view_layer.update()
+
+
 def active_armature(context: bpy.types.Context) -> bpy.types.Object:
     """Return the armature that `armature_refusal` had nothing against."""
     return cast(bpy.types.Object, context.object)
@@ -92,3 +107,12 @@ def active_refusal(context: bpy.types.Context) -> str:
 def tweak_refusal(context: bpy.types.Context) -> str:
     """Ask that the armature's animation be not in the NLA's tweak mode."""
     return tweak_problem(active_armature(context))
+
+
+def rest_refusal(context: bpy.types.Context) -> str:
+    """Ask that the armature show its pose."""
+    armature = active_armature(context)
+    data = cast(bpy.types.Armature, armature.data)
+    if armature.mode == "EDIT" or data.pose_position == "REST":
+        return f"“{armature.name}” shows its rest pose: leave Edit Mode, or Rest Position"
+    return ""

@@ -14,7 +14,7 @@ from ..binding.switching.span import Span
 from ..binding.switching.to_fk import snap_to_fk
 from ..binding.switching.to_ik import snap_to_ik
 from .choosing import WHICH_ITEMS, chosen, shown_range
-from .refusing import Working, active_armature, active_refusal, tweak_refusal
+from .refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
 from .wording import length_text, named
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Snapping(Working, bpy.types.Operator):
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
         """Ask for a constraint."""
-        return active_refusal(context) or tweak_refusal(context)
+        return active_refusal(context) or rest_refusal(context) or tweak_refusal(context)
 
     def invoke(
         self, context: bpy.types.Context, event: bpy.types.Event

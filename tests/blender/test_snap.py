@@ -892,3 +892,16 @@ def test_a_switch_keeps_what_is_posed_and_not_keyed(arm: bpy.types.Object, snap:
     assert apart(arm, wanted) <= NEAR
     assert tuple(tip.location) == pytest.approx((0.0, 0.2, 0.1))
     assert tuple(target.scale) == pytest.approx((2.0, 1.0, 1.0))
+
+
+@pytest.mark.parametrize("mode", ["EDIT", "REST"])
+@pytest.mark.parametrize("name", ["snap_to_fk", "snap_to_ik", "convert_to_blender", "offset_set"])
+def test_a_rest_pose_is_refused(arm: bpy.types.Object, name: str, mode: str) -> None:
+    operator = getattr(bpy.ops.fabrik, name)
+    assert operator.poll()
+    if mode == "EDIT":
+        bpy.ops.object.mode_set(mode="EDIT")
+    else:
+        arm.data.pose_position = "REST"
+    with pytest.raises(RuntimeError, match="shows its rest pose: leave Edit Mode, or Rest Pos"):
+        operator()

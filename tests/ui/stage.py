@@ -269,8 +269,11 @@ def watch(*names: str) -> None:
 
 
 def modal() -> str:
-    """Return the operator that has the mouse now, an empty text if none has."""
-    running = bpy.context.window_manager.windows[0].modal_operators
+    """Return the operator that has the mouse now, an empty text if none has.
+
+    One whose class was taken away is there as None until the next event.
+    """
+    running = [one for one in bpy.context.window_manager.windows[0].modal_operators if one]
     return running[0].bl_idname if running else ""
 
 

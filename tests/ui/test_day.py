@@ -15,6 +15,11 @@ CHANGED = 2000
 
 POSE_MENU = (356, 52)
 
+STATUS = (0, 970, 500, 30)
+"""Where the status bar tells what goes on."""
+
+ADDONS = "list(bpy.context.preferences.addons.keys())"
+
 RIG = "bpy.data.objects['Figure']"
 ITEM = f"{RIG}.fabrik.constraints[0]"
 COUNT = f"len({RIG}.fabrik.constraints)"
@@ -216,6 +221,29 @@ class TestBaking:
         window.settled()
         window.key("ctrl+z")
         window.until("not keyed_bones('Figure')")
+
+    def test_disabling_the_extension_meanwhile_leaves_everything_as_it_was(self, window):
+        have(window, "constraint", sidebar=False)
+        window.ask("travel('Target'); bpy.context.scene.frame_end = 20_000; remember('stage')")
+        window.move(POSE_MENU)  # What the status bar tells depends on what the mouse is over.
+        pose, before = window.ask("pose('Figure')"), window.settled()
+        window.choose(POSE_MENU, "Bake FABRIK IK")
+        window.settled()
+        window.key("Return")
+        window.until(f"modal() == 'FABRIK_OT_bake' and {FRAME} > 1")
+        window.drawn(before, STATUS, 100)
+
+        (module,) = (name for name in window.ask(ADDONS) if "fabrik" in name)
+        window.ask(f"bpy.ops.preferences.addon_disable(module={module!r})")
+        try:
+            window.until(f"modal() == '' and {FRAME} == 1")
+            assert window.ask("keyed_bones('Figure')") == []
+            assert window.ask("[ob.name for ob in bpy.data.objects if ob.hide_viewport]") == []
+            window.slide(10, 0)
+            assert window.settled().differing(before, STATUS) < 100
+        finally:
+            window.ask(f"bpy.ops.preferences.addon_enable(module={module!r})")
+        window.until(f"pose('Figure') == {pose}")
 
 
 class TestTheOverlay:
