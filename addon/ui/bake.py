@@ -46,7 +46,12 @@ INTO_ITEMS = (
 )
 
 AFTERWARDS_ITEMS = (
-    ("LEAVE", "Leave", "Leave them on, over keys that hold the pose that they make"),
+    (
+        "LEAVE",
+        "Leave",
+        "Leave them on, over keys that hold the pose that they make: with an influence below 1 "
+        "they go on from there",
+    ),
     ("DISABLE", "Disable", "Turn them off at all frames; keys and drivers of that are muted"),
     ("REMOVE", "Remove", "Remove them, with their keys and drivers"),
 )
