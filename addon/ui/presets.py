@@ -82,6 +82,8 @@ class Applying(Working):
         Raises:
             ProblemError: If it does not run.
         """
+        if not self.filepath:
+            raise ProblemError("There is no preset to apply: choose one in the menu")
         try:
             bpy.utils.execfile(self.filepath)
         except Exception as error:  # It is anybody's script.

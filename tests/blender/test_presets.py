@@ -210,3 +210,5 @@ def test_a_broken_preset_is_said_and_what_is_grey_says_why(scripts: Path) -> Non
     for kind in KINDS:
         with pytest.raises(RuntimeError, match="“Broken” is no preset for this: division by zero"):
             getattr(bpy.ops.fabrik, f"{kind}_preset_apply")(filepath=str(broken))
+        with pytest.raises(RuntimeError, match="There is no preset to apply"):
+            getattr(bpy.ops.fabrik, f"{kind}_preset_apply")()
