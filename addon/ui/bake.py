@@ -102,6 +102,11 @@ def summary(outcome: Outcome, wishes: Wishes, left_out: list[str]) -> str:
         text += f", which is more than {proof.wanted}"
     if left_out:
         text += f". Left out, as they are off or cannot work: {listed(left_out)}"
+    if outcome.going_on:
+        text += (
+            f". Left on with a part of their influence, and going on from the baked pose to "
+            f"another one: {listed(outcome.going_on)}; disable them"
+        )
     return text
 
 
@@ -333,7 +338,7 @@ class FABRIK_OT_bake(Refusing, bpy.types.Operator):
         context.workspace.status_text_set(None)
 
     def _report(self, outcome: Outcome) -> set[OperatorReturnItems]:
-        kind = "INFO" if outcome.proof.holds else "WARNING"
+        kind = "INFO" if outcome.proof.holds and not outcome.going_on else "WARNING"
         self.report({kind}, summary(outcome, self._wishes, self._left_out))
         return {"FINISHED"}
 

@@ -671,3 +671,15 @@ def test_the_samples_are_baked_as_they_are_live(name):
     assert proof.holds
     # What the proof leaves out of the evaluation makes no difference.
     assert difference(played(*armatures, frames=frames), live) < 1e-5
+
+
+@pytest.mark.parametrize("afterwards", (LEAVE, DISABLE))
+def test_what_goes_on_from_the_baked_pose_is_said(rig, afterwards):
+    item = rig.fabrik.constraints[0]
+    item.influence = 0.5
+    live = played(rig)
+    outcome = bake(rig, afterwards=afterwards)
+    assert (difference(played(rig), live) > 1e-2) == (afterwards == LEAVE)
+    assert outcome.going_on == ([item.name] if afterwards == LEAVE else [])
+    item.enabled, item.influence = True, 1.0
+    assert not bake(rig, afterwards=afterwards).going_on

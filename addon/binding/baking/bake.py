@@ -21,7 +21,7 @@ from .proving import Proof, compare
 from .recording import Take, Track, record, returning, staged
 from .simplifying import ROUNDING, simplified, slopes
 from .turns import Numbers
-from .wishes import DISABLE, REMOVE, Wishes, check
+from .wishes import DISABLE, LEAVE, REMOVE, Wishes, check, partly_on
 
 PLAYED = 0.5
 """The share of the work that is done when the range is recorded."""
@@ -55,12 +55,15 @@ class Outcome:
         keys: How many keys there are.
         most: How many there are at most, without step and simplifying.
         proof: What playing it has shown.
+        going_on: The names of constraints that were left on and go on from the baked pose to
+            another one.
     """
 
     constraints: int
     keys: int
     most: int
     proof: Proof
+    going_on: list[str]
 
 
 def bake(
@@ -148,6 +151,9 @@ def _written(
         sum(len(one.times) * len(one.values) for own in keys for one in own),
         sum(len(take.frames) * len(one.values) for own in keys for one in own),
         proof,
+        [name for picked in picks for name in partly_on(picked)]
+        if wishes.afterwards == LEAVE
+        else [],
     )
 
 
