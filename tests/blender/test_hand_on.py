@@ -200,7 +200,9 @@ class TestWithoutTheExtension:
         _, printed = elsewhere(blend, work, "None", with_addon=False)
         bpy.ops.wm.open_mainfile(filepath=str(blend))
 
-        assert "WARN" not in printed
+        # A Blender whose root folder is not the system's tells of that, which is not meant.
+        warnings = [line for line in printed.splitlines() if "WARN" in line]
+        assert [line for line in warnings if "mounted file-systems" not in line] == []
         assert "rror" not in printed
         target = bpy.data.objects["Target"]
         for name in ("Rig", "Rig.001"):
