@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -112,7 +113,9 @@ def test_the_gaze_meets_the_target_whatever_the_shares(
 
 
 @settings(max_examples=100)
-@given(seed=st.integers(0, 10**6), pair=st.sampled_from(PAIRS), plane=st.sampled_from(sorted(PLANES)))
+@given(
+    seed=st.integers(0, 10**6), pair=st.sampled_from(PAIRS), plane=st.sampled_from(sorted(PLANES))
+)
 def test_the_up_axis_is_as_near_to_up_as_it_can_be(
     seed: int, pair: tuple[Vec, Vec], plane: str
 ) -> None:
@@ -147,9 +150,7 @@ def test_shares_go_from_the_last_bone_alone_to_equal_parts() -> None:
 
     def parts(share: float) -> list[float]:
         look = Look(Z, Y, share=share)
-        return [
-            quat_apart(q, Local().rotation) for q in pose_look(chain, target, look).rotations
-        ]
+        return [quat_apart(q, Local().rotation) for q in pose_look(chain, target, look).rotations]
 
     assert parts(0.0) == pytest.approx([0.0, 0.0, 0.0, 0.8], abs=1e-12)
     assert parts(1.0) == pytest.approx([0.2] * 4, abs=1e-9)
@@ -205,15 +206,14 @@ def test_a_soft_limit_eases_in_with_the_same_slope() -> None:
     assert gaze_angle(math.pi, math.pi, 0.0) == math.pi
 
 
-def test_the_gaze_turns_at_most_so_much_faster_than_the_target(figure) -> None:
-    """The steepest that the limited angle is: where it turns back, 1.5 limits on half of the rest."""
+def test_the_gaze_turns_at_most_so_much_faster_than_the_target() -> None:
+    """The steepest is where it turns back: 1.5 times a limit on half of what is left behind."""
     for degrees in (30, 60, 90, 120, 150):
         limit = math.radians(degrees)
-        steps = [gaze_angle(math.pi * i / 20000, limit, 0.1) for i in range(20001)]
-        steepest = max(abs(a - b) for a, b in zip(steps, steps[1:], strict=False)) / math.pi * 20000
+        angles = [gaze_angle(math.pi * i / 20000, limit, 0.1) for i in range(20001)]
+        steepest = max(abs(a - b) for a, b in pairwise(angles)) / math.pi * 20000
         bound = max(1.0, 3.0 * limit / (math.pi - limit))
-        figure(f"gaze / target, limit {degrees}°, steepest", f"{steepest:.2f} (bound {bound:.2f})")
-        assert steepest <= bound + 1e-3
+        assert 0.98 * bound <= steepest <= bound + 1e-3
 
 
 # No jump
@@ -248,7 +248,7 @@ def steps(pose: Callable[[float], Sequence[Quat]], count: int) -> float:
     poses = [pose(i / count) for i in range(count + 1)]
     return max(
         quat_apart(a, b)
-        for before, after in zip(poses, poses[1:], strict=False)
+        for before, after in pairwise(poses)
         for a, b in zip(before, after, strict=True)
     )
 
@@ -261,9 +261,14 @@ LIMITED = [
 ]
 
 
+FASTEST = {"behind": 15.0, "through": 110.0}
+"""The most that a bone turned per path in any of them, in radians: 12 and 91 were measured."""
+
+
 @pytest.mark.parametrize("way", [behind, through])
-def test_a_limited_gaze_has_no_jump_wherever_the_target_goes(way, figure) -> None:
-    worst = 0.0
+def test_a_limited_gaze_has_no_jump_wherever_the_target_goes(
+    way: Callable[..., Callable[[float], Vec]],
+) -> None:
     for number, look in enumerate(LIMITED):
         chain = bones(random.Random(number), 1 + number % 4)
         for aside in (0.0, 1e-3):
@@ -271,9 +276,8 @@ def test_a_limited_gaze_has_no_jump_wherever_the_target_goes(way, figure) -> Non
             rotations = lambda t, c=chain, k=look, p=path: pose_look(c, p(t), k).rotations  # noqa: E731
             coarse, fine = steps(rotations, 150), steps(rotations, 1200)
             # A jump stays as large however finely the path is sampled.
-            assert fine <= 0.3 * coarse, (number, aside, coarse, fine)
-            worst = max(worst, fine * 1200)
-    figure(f"bone's speed, limited gaze, target passing {way.__name__}", f"{worst:.0f} rad a path")
+            assert fine <= 0.3 * coarse
+            assert fine * 1200 <= FASTEST[way.__name__]
 
 
 def test_without_limits_shared_turns_have_no_jump_behind() -> None:
@@ -312,7 +316,7 @@ def test_without_limits_the_whole_pose_has_no_jump_past_behind() -> None:
             return add(head, add(scaled(way, 3.0), scaled(up, aside)))  # noqa: B023
 
         look = Look(Z, Y, None, 0.5)
-        rotations = lambda t, k=look: pose_look(chain, place(t), k).rotations  # noqa: E731, B023
+        rotations = lambda t, k=look: pose_look(chain, place(t), k).rotations  # noqa: E731
         assert steps(rotations, 1200) <= 0.3 * steps(rotations, 150)
 
 
