@@ -120,6 +120,9 @@ class Turn(NamedTuple):
     share: tuple[float, float]
 
 
+UNTURNED: Final = Turn(Z_AXIS, 0.0, 0.0, (0.0, 0.0))
+
+
 def pose_look(
     chain: ChainInput,
     target: Vec,
@@ -209,10 +212,13 @@ def _turned(
     chain: ChainInput, stood: list[Mat3], gaze: Gaze, target: Vec, look: Look
 ) -> list[Quat]:
     """Return the local rotations of the bones."""
-    turn = _turn(gaze, chain.joints[-2], target, look)
+    parts = shares(chain, look.share)
+    turn = UNTURNED
+    if len(parts) > 1 and parts[-2] > 0.0:
+        turn = _turn(gaze, chain.joints[-2], target, look)
     axes, head = chain.parent[0], chain.root
     rotations: list[Quat] = []
-    for i, (link, part) in enumerate(zip(chain.links, shares(chain, look.share), strict=True)):
+    for i, (link, part) in enumerate(zip(chain.links, parts, strict=True)):
         inherited, post_scale = inherited_axes(link.bone, axes)
         held = chain.held[i] if chain.held else None
         rotation = link.rotation

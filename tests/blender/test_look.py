@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 
 import bpy
 import pytest
@@ -56,8 +57,7 @@ def look(
     """Add a look-at; eyes look along Y with Z up, others along Z with Y up."""
     item = add_constraint(rig, bone, target, solver="LOOK_AT", chain_count=count)
     if bone.startswith("Eye"):
-        item.look.up_axis = "Z"
-        item.look.axis = "Y"
+        item.look.axis, item.look.up_axis = "Y", "Z"
     for name, value in more.items():
         setattr(item.look, name, value)
     return item
@@ -102,9 +102,7 @@ def test_the_gaze_is_on_the_target(axis: str, mode: str) -> None:
     rig, target = make_head(), make_empty(location=(1.2, -0.7, 1.4))
     for bone in rig.pose.bones:
         bone.rotation_mode = mode
-    item = look(rig, "Head", target, 3)
-    item.look.up_axis = "NONE"
-    item.look.axis = axis
+    item = look(rig, "Head", target, 3, up_axis="NONE", axis=axis)
     update()
     assert missed(rig, "Head", target.location, axis) < PRECISE
     assert (item.state, item.message) == ("REACHED", "")
@@ -465,7 +463,61 @@ def test_a_refused_one_leaves_nothing_behind() -> None:
     assert len(bpy.data.objects) == objects and not rig.fabrik.constraints
 
 
-# Bake
+# Rendered, baked, mirrored
+
+
+class Watcher(bpy.types.RenderEngine):
+    """A render engine that draws nothing and notes the matrices of the bones that it is given."""
+
+    bl_idname = "TEST_WATCHER"
+    bl_label = "Watcher"
+    seen: dict[int, list[float]] = {}  # noqa: RUF012
+
+    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
+        bones = next(ob for ob in depsgraph.objects if ob.type == "ARMATURE").pose.bones
+        numbers = [x for bone in bones for row in bone.matrix for x in row]
+        type(self).seen[depsgraph.scene.frame_current] = numbers
+        self.end_result(self.begin_result(0, 0, 4, 4))
+
+
+def test_a_render_shows_what_the_viewport_shows(tmp_path: Path) -> None:
+    rig, target = make_head(), make_empty()
+    key_path(target, around)
+    look(rig, "Head", target, 3, limit_angle=1.3, damping=0.3)
+    look(rig, "Eye.L", target, limit_angle=0.6)
+    scene = bpy.context.scene
+    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    scene.collection.objects.link(scene.camera)
+    bpy.utils.register_class(Watcher)
+    try:
+        Watcher.seen.clear()
+        scene.render.engine = Watcher.bl_idname
+        scene.render.resolution_x = scene.render.resolution_y = 4
+        scene.render.filepath = str(tmp_path / "frame")
+        scene.frame_start, scene.frame_end = 20, 24
+        bpy.ops.render.render(animation=True)
+    finally:
+        scene.render.engine = "CYCLES"
+        bpy.utils.unregister_class(Watcher)
+    assert sorted(Watcher.seen) == [20, 21, 22, 23, 24]
+    for frame, numbers in Watcher.seen.items():
+        go(frame)
+        assert numbers == [x for b in evaluated(rig).pose.bones for row in b.matrix for x in row]
+
+
+def test_a_mirrored_look_turns_like_a_mirror_image() -> None:
+    rig = make_head()
+    left, right = make_empty("Aim.L", (1, -1, 1)), make_empty("Aim.R", (-1, -1, 1))
+    look(rig, "Eye.L", left, axis="X", up_axis="NEGATIVE_Z")
+    activate(rig)
+    assert bpy.ops.fabrik.constraint_mirror() == {"FINISHED"}
+    update()
+    other = rig.fabrik.constraints[1]
+    assert (other.bone, other.target) == ("Eye.R", right)
+    assert (other.look.axis, other.look.up_axis) == ("NEGATIVE_X", "NEGATIVE_Z")
+    assert missed(rig, "Eye.R", right.location, "NEGATIVE_X") < PRECISE
+    gaze, mirrored = axis_world(rig, "Eye.L", "Y"), axis_world(rig, "Eye.R", "Y")
+    assert (Vector((-gaze.x, gaze.y, gaze.z)) - mirrored).length < 1e-5
 
 
 def test_a_baked_look_is_the_same_without_the_constraints() -> None:

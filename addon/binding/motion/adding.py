@@ -82,8 +82,6 @@ def add_look(
         if made is not None:
             bpy.data.objects.remove(made)
         raise
-    # Not through a state in which both are along the same axis.
-    item.look.up_axis = "NONE"
     item.look.axis, item.look.up_axis = ahead, up
     return item
 

@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ...core import WHOLE, Frame, Local, bone_frame, frame_in, inverse, point_in
-from ...core.vectors import ORIGIN, Vec, add, length, mat_product, mat_stretched, quat_matrix, times
+from ...core.vectors import (
+    ORIGIN,
+    Mat3,
+    Vec,
+    add,
+    length,
+    mat_product,
+    mat_stretched,
+    quat_matrix,
+    times,
+)
 from ..access import pose_bones, rest_bone
 from ..animation import channel_curves, driven, has_nla
 from ..native import active_constraints
@@ -144,12 +154,14 @@ class _Tracer:
         more_place, more_scale = vector(posed.delta_location), vector(posed.delta_scale)
         more_turn = quat_matrix(quaternion(mode, _delta_rotation(posed)))
 
-        def track(frame: float) -> Frame:
+        def axes(frame: float) -> Mat3:
             turn = mat_product(more_turn, quat_matrix(quaternion(mode, rotation(frame))))
-            size = times(vector(scale(frame)), more_scale)
-            return mat_stretched(turn, size), add(vector(location(frame)), more_place)
+            return mat_stretched(turn, times(vector(scale(frame)), more_scale))
 
-        return track
+        if isinstance(rotation, _Still) and isinstance(scale, _Still):  # Like most targets.
+            still = axes(0.0)
+            return lambda frame: (still, add(vector(location(frame)), more_place))
+        return lambda frame: (axes(frame), add(vector(location(frame)), more_place))
 
     def _channel(
         self, ob: bpy.types.Object, posed: Any, path: str, name: str, count: int
@@ -158,7 +170,7 @@ class _Tracer:
         curves = channel_curves(ob, path + name, count)
         standing = list(getattr(posed, name))
         if not any(curves):
-            return lambda frame: standing
+            return _Still(standing)
         self.moves = True
         pairs = list(zip(curves, standing, strict=True))
         return lambda frame: [
@@ -181,6 +193,16 @@ class _Tracer:
             raise UntraceableError(f"“{name}” has a driver")
         if path == "" and ob.session_uid in self.moment.plan.carried:
             raise UntraceableError(f"“{name}” moves with a solved chain")
+
+
+class _Still:
+    """A channel without F-curves."""
+
+    def __init__(self, values: list[float]) -> None:
+        self.values = values
+
+    def __call__(self, _frame: float) -> list[float]:
+        return self.values
 
 
 def _delta_rotation(posed: Any) -> Any:
