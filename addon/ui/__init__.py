@@ -8,6 +8,7 @@ from . import (
     drag,
     joints,
     learn,
+    look,
     menus,
     operators,
     overlay,
@@ -18,6 +19,7 @@ from . import (
 
 PARTS = (
     operators,
+    look,
     learn,
     snap,
     convert,
