@@ -327,6 +327,11 @@ def test_damping_follows_parents_and_bones_of_other_armatures() -> None:
 
     then, now = late(lambda: world_location(target))
     assert then < 0.01 < 0.03 < now and item.message == ""
+    hung = make_empty("Hung", (0, 0, 0.3))
+    hung.parent, hung.parent_type, hung.parent_bone = arm, "BONE", "B0"
+    item.target = hung
+    then, now = late(lambda: world_location(hung))
+    assert then < 0.01 and then < 0.3 * now and item.message == ""
     item.target, item.subtarget = arm, "B1"
     then, now = late(lambda: evaluated(arm).matrix_world @ evaluated(arm).pose.bones["B1"].head)
     assert then < 0.01 and then < 0.3 * now and item.message == ""

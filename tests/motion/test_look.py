@@ -48,6 +48,11 @@ def turn(rng: random.Random, most: float) -> Quat:
     return quat_about(direction(rng), rng.uniform(0.0, most))
 
 
+def vec(numbers: Sequence[float]) -> Vec:
+    x, y, z = numbers
+    return x, y, z
+
+
 def bones(
     rng: random.Random,
     count: int,
@@ -63,8 +68,8 @@ def bones(
     for i in range(count):
         size = rng.uniform(0.1, 0.5)
         found.append(Bone(quat_matrix(turn(rng, most if i else math.pi)), (0, before, 0), size))
-        scale = tuple(rng.uniform(0.5, 2.0) for _ in range(3)) if uneven else (1.0, 1.0, 1.0)
-        channels.append(Local((0.0, 0.0, 0.0), turn(rng, most), scale))  # type: ignore[arg-type]
+        scale = [rng.uniform(0.5, 2.0) * rng.choice((1.0, 1.0, -1.0)) for _ in X if uneven]
+        channels.append(Local((0.0, 0.0, 0.0), turn(rng, most), vec(scale or (1.0, 1.0, 1.0))))
         before = size
     return ChainInput(found, channels, (0, before, 0), WHOLE, None, limits, stiffness)
 
@@ -288,6 +293,26 @@ def test_without_limits_shared_turns_have_no_jump_behind() -> None:
             path = behind(chain, aside, 0.7 * number)
             rotations = lambda t, c=chain, k=look, p=path: pose_look(c, p(t), k).rotations[:-1]  # noqa: E731
             assert steps(rotations, 1200) <= 0.3 * steps(rotations, 150)
+
+
+def test_without_limits_shared_turns_have_no_jump_overhead() -> None:
+    """Where the target passes straight above, only the last bone has to roll at once."""
+    chain = bones(random.Random(3), 4, most=0.2)
+    head, ahead = gaze_of(chain, chain.rotations, Z)
+    up = unit(mat_apply(frame_of(chain, chain.rotations)[0], Y))
+    assert up is not None
+    level = cross(up, ahead)
+    for aside in (1e-6, 1e-3):
+
+        def place(t: float) -> Vec:
+            a = math.pi * (t - 0.5)
+            way = add(scaled(up, math.cos(a)), scaled(level, math.sin(a)))
+            return add(head, add(scaled(way, 3.0), scaled(ahead, aside)))  # noqa: B023
+
+        look = Look(Z, Y, None, 1.0)
+        whole = lambda t: pose_look(chain, place(t), look).rotations  # noqa: E731, B023
+        shared = lambda t: whole(t)[:-1]  # noqa: E731, B023
+        assert steps(shared, 1200) <= 0.3 * steps(shared, 150)
 
 
 def test_without_limits_the_gaze_itself_has_no_jump_behind() -> None:
