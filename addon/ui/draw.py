@@ -84,8 +84,10 @@ def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstra
     state.alert = item.state == "INVALID"
     state.label(text=state_name(item), icon=STATE_ICONS[item.state])
     if item.state not in ("INVALID", "DISABLED"):
-        sweeps = counted(item.iterations_used, "sweep")
-        layout.label(text=f"{length_text(context.scene, item.error)} off after {sweeps}")
+        off = f"{length_text(context.scene, item.error)} off"
+        if item.solver in REACHING:
+            off += f" after {counted(item.iterations_used, 'sweep')}"
+        layout.label(text=off)
     if item.message:
         draw_sentence(layout, context, item.message)
 
@@ -162,7 +164,8 @@ def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
     layout.prop(item, "solver")
     sweeping = layout.column()
     sweeping.active = item.solver != "TWO_BONE"
-    sweeping.prop(item, "iterations")
+    if item.solver in REACHING:
+        sweeping.prop(item, "iterations")
     sweeping.prop(item, "tolerance")
 
 

@@ -468,7 +468,22 @@ def test_a_refused_one_leaves_nothing_behind() -> None:
     assert len(bpy.data.objects) == objects and not rig.fabrik.constraints
 
 
-# Rendered, baked, mirrored
+# Shown, rendered, baked, mirrored
+
+
+def test_the_viewport_shows_how_far_the_gaze_is_off_and_no_reach() -> None:
+    from addon.binding.showing.chains import shown_chains
+
+    rig, target = make_head(), make_empty(location=(3.0, -0.3, 0.6))
+    item = look(rig, "Head", target, 2, limit_angle=0.8)
+    activate(rig)
+    update()
+    (shown,) = shown_chains(bpy.context.view_layer)
+    assert shown.shell is None and shown.missed == pytest.approx(item.error) and item.error > 1.0
+    item.look.limit_angle = math.pi
+    update()
+    (shown,) = shown_chains(bpy.context.view_layer)
+    assert shown.missed == 0.0
 
 
 class Watcher(bpy.types.RenderEngine):
