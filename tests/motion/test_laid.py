@@ -5,9 +5,9 @@ from math import dist, radians
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parts.core import WHOLE, Bone, ChainInput, Local, chain_frames, point_in
-from parts.core.vectors import IDENTITY, Quat, Vec, add, quat_about, quat_apart, scaled, unit
-from parts.motion.laid import laid
+from addon.core import WHOLE, Bone, ChainInput, Local, chain_frames, point_in
+from addon.core.vectors import IDENTITY, Quat, Vec, add, quat_about, quat_apart, scaled, unit
+from addon.motion.laid import laid
 
 number = st.floats(-1.0, 1.0)
 direction = st.tuples(number, number, number).filter(lambda way: dist(way, (0, 0, 0)) > 0.1)
