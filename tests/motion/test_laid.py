@@ -5,6 +5,7 @@ from math import dist, radians
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from addon.core import WHOLE, Bone, ChainInput, Local, chain_frames, point_in
 from addon.core.vectors import IDENTITY, Quat, Vec, add, quat_about, quat_apart, scaled, unit
 from addon.motion.laid import laid
