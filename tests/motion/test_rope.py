@@ -66,7 +66,7 @@ def test_a_rope_hangs_where_its_energy_is_least(
     lengths = [max(part, 0.1) for part in lengths]
     size = fsum(lengths)
     target = add(root, scaled(way, 0.55 * size))
-    if hypot(way[0], way[1]) * 0.55 * size < 2.0 * max(lengths):
+    if hypot(way[0], way[1]) * 0.55 * size < 3.0 * max(lengths):
         return
     joints = hang(root, target, lengths, DOWN, SIDE)
     other = moved(joints, lengths, target, angle, turn)
