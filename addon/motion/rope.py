@@ -93,8 +93,8 @@ def hang(root: Vec, target: Vec, lengths: Sequence[float], down: Vec, side: Vec)
     With its ends nearly one above the other such a rope is folded at one joint, or not at all: no
     bone could be on the way across. Less than three bones apart it therefore hangs as if its ends
     were a little farther apart, up to one bone and a half, and is bent from there to its target,
-    as FABRIK lands. Where the target passes exactly above or below the root, the plane in which the rope
-    hangs turns over; in this line it is that of the side.
+    as FABRIK lands. Where the target passes exactly above or below the root, the plane in which
+    the rope hangs turns over; in this line it is that of the side.
 
     Args:
         root: Where the rope begins.
