@@ -47,8 +47,7 @@ def pose_rope(
 ) -> Posture:
     """Return the posture of a chain that hangs between its root and a target.
 
-    If the target is exactly above or below the root, the chain hangs in the plane to whose side a
-    straight one would bend.
+    If the target is exactly above or below the root, the chain hangs to its `hanging_side`.
 
     Args:
         chain: The bones and their FK input. What limits them does not count.
@@ -64,10 +63,10 @@ def pose_rope(
     """
     lengths = chain.chain.bone_lengths()
     size = fsum(lengths)
-    x, y, z = chain.chain.bend or down
+    side = hanging_side(chain)
     rounds = 0
     while True:
-        joints = hang(chain.root, target, lengths, down, (x, y, z))
+        joints = hang(chain.root, target, lengths, down, side)
         if rest is not None:
             joints = rest(joints, lengths)
         posture = laid(chain, joints, target, 1.0, tolerance)
@@ -78,6 +77,12 @@ def pose_rope(
         changes = zip(lengths, swing_along(chain, joints)[2], strict=True)
         lengths = tuple([old + share * (new - old) for old, new in changes])
     return posture if influence == 1.0 else weakened(posture, chain, influence)
+
+
+def hanging_side(chain: ChainInput) -> Vec:
+    """Return to which side a rope hangs if nothing else says it: where it bends if straight."""
+    x, y, z = chain.chain.bend or (0.0, 0.0, 1.0)
+    return (x, y, z)
 
 
 def hang(root: Vec, target: Vec, lengths: Sequence[float], down: Vec, side: Vec) -> list[Vec]:

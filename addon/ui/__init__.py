@@ -13,11 +13,13 @@ from . import (
     overlay,
     panels,
     presets,
+    ropes,
     snap,
 )
 
 PARTS = (
     operators,
+    ropes,
     learn,
     snap,
     convert,

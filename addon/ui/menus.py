@@ -13,6 +13,8 @@ def draw_ik(menu: Any, _context: bpy.types.Context) -> None:
     layout = menu.layout
     layout.separator()
     layout.operator("fabrik.constraint_add")
+    layout.operator("fabrik.rope_add")
+    layout.operator("fabrik.wave_add")
     layout.operator("fabrik.convert_from_blender")
     layout.separator()
     layout.operator("fabrik.drag").under_mouse = False
