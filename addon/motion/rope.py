@@ -30,8 +30,11 @@ ROUNDS: Final = 30
 WHOLE_ROUNDS: Final = 5
 """The rounds in which new lengths are taken as they are; later ones take part of the change."""
 
-FITTED: Final = 1e-8
-"""By what share of its length a rope may miss the end that it was hung to, when its bones fit."""
+FITTED: Final = 1e-6
+"""By what share of its length a rope may miss the end that it was hung to, when its bones fit.
+
+Blender's single precision makes some of that by itself: axes are never quite at right angles.
+"""
 
 Rest = Callable[[list[Vec], Sequence[float]], list[Vec]]
 """Brings the joints of a hanging rope, with the lengths of its bones, out of what they are in."""
