@@ -15,6 +15,7 @@ from bpy.app.handlers import persistent
 
 from . import animation, dependencies, fk_input, plan, timing
 from .evaluate import anticipate, evaluate, forget_seen
+from .motion import surface
 
 _is_inside = False
 
@@ -112,6 +113,7 @@ def _forget() -> None:
     fk_input.forget_earlier()
     forget_seen()
     timing.forget()
+    surface.forget()
 
 
 def refresh() -> None:

@@ -14,12 +14,14 @@ from . import (
     overlay,
     panels,
     presets,
+    ropes,
     snap,
 )
 
 PARTS = (
     operators,
     look,
+    ropes,
     learn,
     snap,
     convert,

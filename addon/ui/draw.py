@@ -178,13 +178,32 @@ def _draw_snap(layout: Layout, _armature: bpy.types.Object, _item: FabrikConstra
     switch.operator("fabrik.snap_to_ik", text="Switch to FK").switches = True
 
 
+def _draw_rope(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item.rope, "use_scene_gravity")
+    layout.prop(item.rope, "collision")
+    if item.rope.collision != "NONE":
+        layout.prop(item.rope, "collision_object")
+        layout.prop(item.rope, "thickness")
+    layout.prop(item, "use_stretch")
+    _draw_if(layout, item, "use_stretch", "stretch_max", "use_volume")
+
+
+def _draw_wave(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    for name in ("amplitude", "wavelength", "speed", "phase", "falloff", "direction"):
+        layout.prop(item.wave, name)
+    layout.prop(item.wave, "noise")
+    layout.prop(item.wave, "seed")
+
+
 REACHING = ("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK")
 MOVING = ("LOOK_AT", "ROPE", "FOLLOW", "WAVE")
 
 GROUPS = (
     ("Chain", _draw_chain, (*REACHING, *MOVING)),
-    ("Target", _draw_target, (*REACHING, *MOVING)),
+    ("Target", _draw_target, (*REACHING, "LOOK_AT", "ROPE", "FOLLOW")),
     ("Look-at", _draw_look, ("LOOK_AT",)),
+    ("Rope", _draw_rope, ("ROPE",)),
+    ("Wave", _draw_wave, ("WAVE",)),
     ("Rotation", _draw_rotation, REACHING),
     ("Reach", _draw_reach, REACHING),
     ("Pole", _draw_pole, REACHING),

@@ -24,6 +24,7 @@ TITLES = (
     "Sweeps",
     "Joint limits",
     "Long chains",
+    "Ropes and waves",
     "Baking",
     "Look-at",
     "Memory",

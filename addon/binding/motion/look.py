@@ -237,5 +237,5 @@ def _explanation(given: ChainInput, look: Look, posture: Posture) -> str:
     )
 
 
-LOOK = Motion(True, resolve, read, pose)
+MOTION = Motion(True, resolve, read, pose)
 """Looking at the target."""
