@@ -181,9 +181,10 @@ def _draw_snap(layout: Layout, _armature: bpy.types.Object, _item: FabrikConstra
 def _draw_rope(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(item.rope, "use_scene_gravity")
     layout.prop(item.rope, "collision")
-    if item.rope.collision != "NONE":
-        layout.prop(item.rope, "collision_object")
-        layout.prop(item.rope, "thickness")
+    rest = layout.column()
+    rest.active = item.rope.collision != "NONE"
+    rest.prop(item.rope, "collision_object")
+    rest.prop(item.rope, "thickness")
     layout.prop(item, "use_stretch")
     _draw_if(layout, item, "use_stretch", "stretch_max", "use_volume")
 
