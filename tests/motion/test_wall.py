@@ -1,4 +1,4 @@
-"""The wall between motions and Blender: they stand on the solver's doorstep, and on nothing else."""
+"""The wall between motions and Blender: they stand on the solver and on nothing else."""
 
 import ast
 import sys
