@@ -15,7 +15,7 @@ class FABRIK_MT_motion(bpy.types.Menu):
 
     bl_label = "Add FABRIK IK Motion"
 
-    def draw(self, context: bpy.types.Context) -> None:
+    def draw(self, _context: bpy.types.Context) -> None:  # type: ignore[override]
         """Draw the operators that add it."""
         layout: Any = self.layout
         for name in MOTIONS:
