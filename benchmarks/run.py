@@ -32,8 +32,9 @@ SECTIONS = (
     "sweeps",
     "limits",
     "long",
-    "hanging",
     "bake",
+    "looking",
+    "hanging",
     "memory",
 )
 

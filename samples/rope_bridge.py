@@ -91,7 +91,7 @@ def _mooring() -> Bones:
     step = (Vector(CLEAT) - start) * (1.2 / MOORING)
     bones: Bones = {}
     for i in range(MOORING):
-        ends = [tuple(start + step * j) for j in (i, i + 1)]
+        ends = [(start + step * j).to_tuple() for j in (i, i + 1)]
         bones[f"Mooring.{i:02}"] = (ends[0], ends[1], f"Mooring.{i - 1:02}" if i else "")
     return bones
 

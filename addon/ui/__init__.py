@@ -8,6 +8,7 @@ from . import (
     drag,
     joints,
     learn,
+    look,
     menus,
     operators,
     overlay,
@@ -19,6 +20,7 @@ from . import (
 
 PARTS = (
     operators,
+    look,
     ropes,
     learn,
     snap,

@@ -26,6 +26,7 @@ TITLES = (
     "Long chains",
     "Ropes and waves",
     "Baking",
+    "Look-at",
     "Memory",
 )
 

@@ -1,12 +1,13 @@
 """The kinds of motion, by the constraint's solver."""
 
-from . import rope, wave
+from . import look, rope, wave
 from .motion import Motion
 
 MOTION_SOLVERS = ("LOOK_AT", "ROPE", "FOLLOW", "WAVE")
 """Their names, in the order of the setting: files and keys know them by their numbers."""
 
 MOTIONS: dict[str, Motion] = {
+    "LOOK_AT": look.MOTION,
     "ROPE": rope.MOTION,
     "WAVE": wave.MOTION,
 }
