@@ -13,6 +13,7 @@ import bpy
 import pytest
 from mathutils import Euler, Matrix, Vector
 from rigs import (
+    activate,
     add_constraint,
     channels_bits,
     evaluated,
@@ -448,6 +449,33 @@ def rest(item: bpy.types.PropertyGroup, kind: str, ob: bpy.types.Object) -> bpy.
 
 def bare_mesh() -> bpy.types.Mesh:
     return bpy.data.meshes.new("Bare")
+
+
+@pytest.mark.parametrize("collision", ["NONE", "MESH"])
+def test_baked_it_hangs_as_before(collision: str) -> None:
+    rig = animated_rope(collision)
+    live = {}
+    for frame in (1, 4, 8):
+        go(frame)
+        live[frame] = joints(rig)
+    assert bpy.ops.fabrik.bake(frame_start=1, frame_end=8) == {"FINISHED"}
+    (item,) = rig.fabrik.constraints
+    assert not item.enabled
+    for frame, places in live.items():
+        go(frame)
+        assert max((a - b).length for a, b in zip(places, joints(rig), strict=True)) < 1e-4
+
+
+def test_the_overlay_shows_what_hangs() -> None:
+    from addon.binding.showing.chains import shown_chains
+
+    rig = make_rope()
+    hang(rig, make_empty("Target", (1.2, 0, 0)))
+    add_constraint(rig, "B19", solver="WAVE")
+    activate(rig)
+    update()
+    shown = shown_chains(bpy.context.view_layer)
+    assert [len(chain.joints) for chain in shown] == [21, 21]
 
 
 def test_the_button_hangs_the_whole_chain_on_the_selected_object() -> None:
