@@ -27,6 +27,9 @@ FITTINGS: Final = 8
 LIFTS: Final = 3
 """How often a joint is lifted out of a surface and brought back to its bone's length."""
 
+FITTED: Final = 1e-4
+"""The step at which the bulge fits: the sweeps put the rest right."""
+
 MOST_ASIDE: Final = 2.0
 """The most that a joint is moved aside, in its depths."""
 
@@ -69,10 +72,11 @@ def on_plane(
     if min(heights) >= level:
         return [*joints]
     base = dot(point, normal) + level
+    nx, ny, nz = normal
 
     def keep(before: Vec, size: float, place: Vec) -> Vec:
-        below = base - dot(place, normal)
-        if below <= 0.0:
+        x, y, z = place
+        if x * nx + y * ny + z * nz >= base:
             return place
         above = max(0.0, dot(before, normal) - base)
         flat = unit(across(sub(place, before), normal)) or beside
@@ -169,7 +173,7 @@ def _risen(
             break
         step = total / slope
         share = min(max(0.0, share - step), MOST_ASIDE)
-        if abs(step) < 1e-9:
+        if abs(step) < FITTED:
             break
     return [add(place, scaled(beside, share * d)) for place, d in zip(lifted, depths, strict=True)]
 
