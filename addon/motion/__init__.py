@@ -1,11 +1,5 @@
-<<<<<<< HEAD
-"""Motion that makes itself: where a chain's joints are, worked out from what moves it.
-
-Like `core`, on which it stands, nothing in this package imports bpy, mathutils or numpy.
-=======
 """Motion that makes itself, on top of the solver: plain typed Python on tuples of floats.
 
 Nothing in this package imports bpy, mathutils or numpy, so it runs and is tested without Blender.
 Like the solver it says of every number in which space it is; lengths are in metres.
->>>>>>> main
 """

@@ -8,8 +8,9 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parts.core.vectors import quat_about, quat_turn
-from parts.motion.follow import FINENESS, Trail, dragged, way
+
+from addon.core.vectors import quat_about, quat_turn
+from addon.motion.follow import FINENESS, Trail, dragged, way
 
 numbers = st.floats(-5.0, 5.0, allow_nan=False).map(lambda x: round(x, 6))
 places = st.tuples(numbers, numbers, numbers)
@@ -80,7 +81,7 @@ def test_answer_is_the_same_whichever_way_it_was_reached(chain, path, is_on_path
 def test_what_is_not_remembered_is_reckoned_anew(monkeypatch):
     path = circle(3.0, 40)
     whole = Trail(straight(4), path).joints(37.25)
-    monkeypatch.setattr("parts.motion.follow.MOST_KEPT", 50)
+    monkeypatch.setattr("addon.motion.follow.MOST_KEPT", 50)
     assert Trail(straight(4), path).joints(37.25) == whole
 
 
