@@ -15,6 +15,7 @@ from . import (
     presets,
     simulate,
     snap,
+    timeline,
 )
 
 PARTS = (
@@ -32,6 +33,7 @@ PARTS = (
     drag,
     menus,
     overlay,
+    timeline,
 )
 """In an order in which each finds what it hangs on."""
 

@@ -29,6 +29,8 @@ MAGIC, VERSION = b"FABH", 1
 
 NONE, FRESH, STALE = "NONE", "FRESH", "STALE"
 
+RUNNING = "This is being simulated"
+
 
 class Simulated(Protocol):
     """What is simulated for one owner of a history; made anew for each pass.
@@ -156,6 +158,8 @@ def running(made: Iterable[tuple[bpy.types.Object, str]]) -> Iterator[None]:
 
 def note(history: History | None, frame: float) -> str:
     """Return what is to be said of a history at a frame, empty if nothing."""
+    if history is None and _running:
+        return RUNNING
     if history is None:
         return "Nothing was simulated yet: press Simulate"
     if not history.is_fresh:
@@ -182,6 +186,8 @@ def state(armature: Any) -> str:
 def sentence(armature: Any) -> str:
     """Return how the histories of an armature are, and what to do about it."""
     now = state(armature)
+    if _running:
+        return RUNNING
     kept = [one for one in _kept(armature.original).values() if one is not None]
     if now == NONE or not kept:
         return "Nothing was simulated yet: press Simulate"
