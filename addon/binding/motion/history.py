@@ -139,9 +139,10 @@ def data(armature: bpy.types.Object, owner: str) -> History | None:
     return found._replace(is_fresh=_freshness(armature).get(owner, False))
 
 
-def is_running(armature: bpy.types.Object, owner: str) -> bool:
-    """Return whether a history is being made now."""
-    return (session_uid(armature), owner) in _running
+def is_running(armature: bpy.types.Object, owner: str = "") -> bool:
+    """Return whether a history is being made now; without an owner, whether any of an armature."""
+    uid = session_uid(armature)
+    return (uid, owner) in _running if owner else any(uid == other for other, _ in _running)
 
 
 @contextmanager
