@@ -320,10 +320,13 @@ def test_chain_behind_a_chain_is_simulated_after_it(rig):
         go(frame)
         assert (joints(follower)[-1] - joints(rig)[0]).length < 1e-4
         assert follower.fabrik.constraints[0].message == ""
-    from addon.binding.motion.simulate import simulate as passing
-
-    for _ in passing(bpy.context.scene, bpy.context.view_layer, [follower, rig]):
-        pass
+    curve = curves(bpy.data.objects["Target"])[0]
+    curve.keyframe_points[2].co[1] -= 2.0
+    curve.update()
+    update()
+    assert [one.fabrik.simulation.state for one in (rig, follower)] == ["STALE", "STALE"]
+    simulate()  # Of the one behind, which needs the other.
+    assert [one.fabrik.simulation.state for one in (rig, follower)] == ["FRESH", "FRESH"]
     go(40)
     assert (joints(follower)[-1] - joints(rig)[0]).length < 1e-4
     assert follower.fabrik.constraints[0].message == ""

@@ -401,6 +401,15 @@ def test_render_without_a_window_simulates_what_is_outdated(rig):
     assert everything_bits() == before
 
 
+def test_render_tells_what_cannot_be_simulated_and_goes_on(rig, capsys):
+    from addon.ui.simulate import before_render
+
+    Places.fails_at = 23
+    before_render(bpy.context.scene)
+    assert "The test does not want this frame" in capsys.readouterr().out
+    assert state(rig) == "NONE"
+
+
 def test_idle_updates_cost_nothing(rig, monkeypatch):
     from addon.binding.motion import digest
 
@@ -479,6 +488,48 @@ def test_outdated_ones_are_due_where_automatic_is_on(rig):
     assert due(layer) == [rig]
     rig.fabrik.simulation.use_auto = False
     assert due(layer) == []
+
+
+def test_what_was_stopped_or_failed_is_due_again_only_after_an_edit(rig):
+    from addon.ui.simulate import due
+
+    layer = bpy.context.view_layer
+    Places.fails_at = 23
+    assert bpy.ops.fabrik.simulate_again() == {"CANCELLED"}
+    update()
+    assert state(rig) == "NONE"
+    assert due(layer) == []
+    key_moved(rig)
+    update()
+    assert due(layer) == [rig]
+    Places.fails_at = None
+    simulate()
+    bpy.ops.ed.undo_push(message="Before")
+    key_moved(rig)
+    update()
+    bpy.ops.ed.undo_push(message="Key")
+    assert bpy.ops.fabrik.simulate_again() == {"FINISHED"}
+    bpy.ops.ed.undo()
+    assert due(bpy.context.view_layer) == []
+    bpy.ops.ed.redo()
+    assert [ob.name for ob in due(bpy.context.view_layer)] == ["Rig"]
+
+
+def test_rest_pose_is_not_simulated(rig):
+    from addon.ui.simulate import due
+
+    rig.data.pose_position = "REST"
+    update()
+    assert due(bpy.context.view_layer) == []
+    with pytest.raises(RuntimeError, match="“Rig” shows its rest pose"):
+        bpy.ops.fabrik.simulate()
+
+
+def test_one_frame_may_be_simulated(rig):
+    rig.fabrik.simulation.frame_start = rig.fabrik.simulation.frame_end = 20
+    simulate()
+    assert state(rig) == "FRESH"
+    assert (kept(rig).start, kept(rig).end, len(kept(rig).blob)) == (20, 20, 24)
 
 
 def test_edits_tell_the_listeners_and_playing_does_not(rig):

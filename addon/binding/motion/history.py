@@ -18,7 +18,7 @@ import bpy
 
 from .. import plan
 from ..access import session_uid, settings
-from . import digest
+from . import contents, digest
 from .digest import Source
 
 if TYPE_CHECKING:
@@ -234,6 +234,12 @@ def digest_of(armature: bpy.types.Object, one: Simulated, frames: tuple[int, int
     return found
 
 
+def keys_now(armature: bpy.types.Object) -> list[bytes]:
+    """Return the keys that the histories of an armature would get if they were made now."""
+    frames = range_of(armature, bpy.context.scene)
+    return [digest_of(armature, one, frames).key() for one in owners(armature)]
+
+
 def _kept(armature: bpy.types.Object) -> dict[str, History | None]:
     return {one.owner: _history(armature, one.owner) for one in owners(armature)}
 
@@ -286,7 +292,7 @@ def note_updates(depsgraph: bpy.types.Depsgraph) -> None:
     if not _counting:
         return
     updated = {session_uid(update.id) for update in depsgraph.updates}
-    digest.forget(updated)
+    contents.forget(updated)
     found = [uid for uid, counting in _counting.items() if not counting.isdisjoint(updated)]
     for uid in found:
         _fresh.pop(uid, None)
@@ -304,7 +310,7 @@ def look_again() -> None:
     """Compare all histories with what there is now, whatever is known of it."""
     _fresh.clear()
     _counting.clear()
-    digest.forget_all()
+    contents.forget_all()
 
 
 def forget_all() -> None:

@@ -53,7 +53,7 @@ def stale(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
     """Return those of which anything has to be simulated anew, or for the first time."""
     plan.current()
     history.look_again()  # What a script changes between two frames, no update tells of.
-    return [ob for ob in simulated(layer) if history.state(ob) != history.FRESH]
+    return [ob for ob in simulated(layer) if _is_outdated(ob)]
 
 
 def simulate(
@@ -70,7 +70,7 @@ def simulate(
     Raises:
         ProblemError: If there is nothing to simulate, or it cannot be.
     """
-    runs = [_Run(ob, one, _frames(ob, scene)) for ob in armatures for one in history.owners(ob)]
+    runs = _runs(scene, armatures)
     if not runs:
         raise ProblemError("Nothing of the armature has to be simulated")
     objects = list({run.armature: None for run in runs})
@@ -156,6 +156,38 @@ def _without_others(runs: list[_Run]) -> Iterator[None]:
 def _counts(run: _Run, items: dict[bpy.types.Object, set[int]]) -> bool:
     paths = [f"fabrik.constraints[{item}]." for item in items.get(run.armature, ())]
     return any(run.one.owner.startswith(path) for path in paths)
+
+
+def is_at_rest(armature: bpy.types.Object) -> bool:
+    """Return whether an armature does not show its pose, so that there is nothing to simulate."""
+    data: Any = armature.data
+    return armature.mode == "EDIT" or data.pose_position == "REST"
+
+
+def _is_outdated(armature: bpy.types.Object) -> bool:
+    return bool(history.owners(armature)) and history.state(armature) != history.FRESH
+
+
+def _runs(scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]) -> list[_Run]:
+    """Return what is simulated: all of some armatures, and what it depends on and is not fresh.
+
+    Raises:
+        ProblemError: If it cannot be simulated.
+    """
+    runs: list[_Run] = []
+    waiting = list(armatures)
+    while waiting:
+        ob = waiting.pop(0)
+        if is_at_rest(ob):
+            raise ProblemError(
+                f"“{ob.name}” shows its rest pose: leave Edit Mode, or Rest Position"
+            )
+        own = [_Run(ob, one, _frames(ob, scene)) for one in history.owners(ob)]
+        runs += own
+        known = {run.armature for run in runs} | set(waiting)
+        needed = {other: None for run in own for other in run.needed() if other not in known}
+        waiting += [other for other in needed if other.is_editable and _is_outdated(other)]
+    return runs
 
 
 def clear(armature: bpy.types.Object) -> None:
