@@ -15,7 +15,7 @@ from bpy.app.handlers import persistent
 
 from . import animation, dependencies, fk_input, plan, timing
 from .evaluate import anticipate, evaluate, forget_seen
-from .motion import history
+from .motion import history, surface
 
 _is_inside = False
 
@@ -116,6 +116,7 @@ def _forget() -> None:
     forget_seen()
     history.forget_all()
     timing.forget()
+    surface.forget()
 
 
 def refresh() -> None:

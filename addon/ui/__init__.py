@@ -8,11 +8,13 @@ from . import (
     drag,
     joints,
     learn,
+    look,
     menus,
     operators,
     overlay,
     panels,
     presets,
+    ropes,
     simulate,
     snap,
     timeline,
@@ -20,6 +22,8 @@ from . import (
 
 PARTS = (
     operators,
+    look,
+    ropes,
     learn,
     snap,
     convert,

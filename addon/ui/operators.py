@@ -39,11 +39,11 @@ def selected_targets(context: bpy.types.Context) -> list[Target]:
     return bones or [(ob, "") for ob in context.selected_objects if ob.mode != "POSE"]
 
 
-def selected_target(context: bpy.types.Context) -> tuple[bpy.types.Object | None, str]:
-    """Return what is selected besides the tip bone, None if nothing is.
+def chosen_target(context: bpy.types.Context) -> tuple[bpy.types.Object | None, str]:
+    """Return what is selected besides the tip bone, None and an empty name if nothing is.
 
     Raises:
-        ProblemError: If there is more than one.
+        ProblemError: If more than one is.
     """
     targets = selected_targets(context)
     if len(targets) > 1:
@@ -116,8 +116,8 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraint."""
+        target, subtarget = chosen_target(context)
         tip: Any = context.active_pose_bone
-        target, subtarget = selected_target(context)
         item = editing.add(
             tip.id_data,
             tip.name,
@@ -127,7 +127,9 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
             self.solver,
             self.use_offset,
         )
-        return f"“{item.bone}” reaches for “{item.subtarget or cast(Any, item.target).name}”"
+        if item.target is None:
+            return f"“{item.bone}” needs no target"
+        return f"“{item.bone}” reaches for “{item.subtarget or item.target.name}”"
 
 
 class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):

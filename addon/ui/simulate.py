@@ -20,7 +20,7 @@ from ..binding.chain_plan import ProblemError
 from ..binding.handlers import say_once
 from ..binding.motion import history
 from .draw import Layout, draw_sentence
-from .operators import selected_target, tip_refusal
+from .operators import chosen_target, tip_refusal
 from .refusing import Refusing, Working, active_armature, armature_refusal, end_running
 from .stepping import Stepping
 from .timeline import redraw
@@ -148,7 +148,7 @@ class FABRIK_OT_follow_add(Working, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraint."""
         tip: Any = context.active_pose_bone
-        target, subtarget = selected_target(context)
+        target, subtarget = chosen_target(context)
         item = editing.add(tip.id_data, tip.name, target, subtarget, solver="FOLLOW")
         leader = item.subtarget or cast(Any, item.target).name
         return f"“{item.bone}” is led by “{leader}”, once it is simulated"

@@ -24,7 +24,9 @@ TITLES = (
     "Sweeps",
     "Joint limits",
     "Long chains",
+    "Ropes and waves",
     "Baking",
+    "Look-at",
     "Memory",
 )
 

@@ -49,7 +49,7 @@ def path_of(name: str) -> Path:
     return build.FOLDER / f"{name}.blend"
 
 
-@pytest.fixture(params=build.NAMES)
+@pytest.fixture(params=build.ALL)
 def sample(request: pytest.FixtureRequest, empty_file: None) -> str:
     bpy.ops.wm.open_mainfile(filepath=str(path_of(request.param)))
     return request.param
@@ -94,6 +94,8 @@ def tip_errors() -> list[float]:
     errors = []
     for rig in rigs():
         for item in rig.fabrik.constraints:
+            if item.target is None:
+                continue
             tip = measure.Tip(rig.name, item.bone, item.use_tail, item.target.name)
             errors.append(tip.error(depsgraph) / chain_length(rig, item))
     return errors
@@ -112,7 +114,9 @@ def test_pose_is_the_same_whichever_way_a_frame_was_reached(sample: str) -> None
     assert played(random.Random(7).sample(frames(), len(frames()))) == forwards
 
 
-def test_every_tip_arrives_at_every_frame(sample: str) -> None:
+@pytest.mark.parametrize("name", build.NAMES)
+def test_every_tip_arrives_at_every_frame(name: str) -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(path_of(name)))
     for frame in frames():
         bpy.context.scene.frame_set(frame)
         assert [(item.state, item.message) for item in constraints()] == [
@@ -151,7 +155,7 @@ def test_file_is_ready_to_be_opened(sample: str) -> None:
     assert scene.camera is not None
     assert len(bpy.data.texts["Read me"].lines) >= 3
     assert constraints()
-    assert all(item.target is not None for item in constraints())
+    assert all(item.target is not None or item.solver == "WAVE" for item in constraints())
     assert not [image for image in bpy.data.images if image.filepath]
     assert not bpy.data.libraries
 
@@ -180,7 +184,7 @@ def contents() -> dict[str, object]:
         "constraints": [
             (
                 *(getattr(item, field) for field in SETTINGS),
-                item.target.name,
+                item.target and item.target.name,
                 item.pole_target and item.pole_target.name,
             )
             for item in constraints()

@@ -303,4 +303,4 @@ def heads(armature: bpy.types.Object) -> list[Head]:
 
 history.PROVIDERS.append(heads)
 
-FOLLOW = Motion(True, _resolve, _read, _pose)
+MOTION = Motion(needs_target=True, resolve=_resolve, read=_read, pose=_pose)
