@@ -15,7 +15,9 @@ from . import (
     panels,
     presets,
     ropes,
+    simulate,
     snap,
+    timeline,
 )
 
 PARTS = (
@@ -30,10 +32,12 @@ PARTS = (
     panels,
     joints,
     bake,
+    simulate,
     command,
     drag,
     menus,
     overlay,
+    timeline,
 )
 """In an order in which each finds what it hangs on."""
 

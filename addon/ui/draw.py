@@ -169,6 +169,10 @@ def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
     sweeping.prop(item, "tolerance")
 
 
+def _draw_follow(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item.follow, "use_path")
+
+
 def _draw_snap(layout: Layout, _armature: bpy.types.Object, _item: FabrikConstraint) -> None:
     snap = layout.column(align=True)
     snap.operator("fabrik.snap_to_fk")
@@ -204,6 +208,7 @@ GROUPS = (
     ("Target", _draw_target, (*REACHING, "LOOK_AT", "ROPE", "FOLLOW")),
     ("Look-at", _draw_look, ("LOOK_AT",)),
     ("Rope", _draw_rope, ("ROPE",)),
+    ("Free Chain", _draw_follow, ("FOLLOW",)),
     ("Wave", _draw_wave, ("WAVE",)),
     ("Rotation", _draw_rotation, REACHING),
     ("Reach", _draw_reach, REACHING),

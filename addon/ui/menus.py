@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 
-MOTIONS = ("look", "rope", "wave")
+MOTIONS = ("look", "rope", "follow", "wave")
 
 
 class FABRIK_MT_motion(bpy.types.Menu):

@@ -1,6 +1,6 @@
 """The kinds of motion, by the constraint's solver."""
 
-from . import look, rope, wave
+from . import follow, look, rope, wave
 from .motion import Motion
 
 MOTION_SOLVERS = ("LOOK_AT", "ROPE", "FOLLOW", "WAVE")
@@ -9,5 +9,6 @@ MOTION_SOLVERS = ("LOOK_AT", "ROPE", "FOLLOW", "WAVE")
 MOTIONS: dict[str, Motion] = {
     "LOOK_AT": look.MOTION,
     "ROPE": rope.MOTION,
+    "FOLLOW": follow.MOTION,
     "WAVE": wave.MOTION,
 }
