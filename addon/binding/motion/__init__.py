@@ -1,0 +1,1 @@
+"""Motion that makes itself: what the kinds of it read from Blender and give to the loop."""
