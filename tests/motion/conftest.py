@@ -1,15 +1,11 @@
-"""Puts the add-on's parts without Blender on the path as the package `parts`."""
+"""Puts the add-on on the path, of which only the parts without Blender are imported."""
 
 import sys
 from pathlib import Path
-from types import ModuleType
 
 from hypothesis import settings
 
-# Not as `addon.motion`: the package of the add-on imports bpy.
-parts = ModuleType("parts")
-parts.__path__ = [str(Path(__file__).resolve().parents[2] / "addon")]
-sys.modules.setdefault("parts", parts)
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 settings.register_profile("same every time", derandomize=True, deadline=None, database=None)
 settings.load_profile("same every time")

@@ -1,1 +1,1 @@
-"""Motion that makes itself: what the kinds of it read from Blender and give to the loop."""
+"""What makes the motion of chains that do not merely reach: read from Blender, and solved."""
