@@ -33,8 +33,11 @@ STEEPEST = 0.5
 STEPS = 8
 """Which power mean stands for the highest of what is in a foot's way: the larger, the nearer."""
 
-SLACK = 0.01
+SLACK = 0.06
 """Over which share of the leg the hip begins to go down, and one leg takes over from another."""
+
+MOVED = 0.05
+"""By which share of the leg its foot is moved where all of the slack is there."""
 
 FLAT = 0.2
 """How much of a leg is left upright, as a share, where the hip begins to give up reaching."""
@@ -154,7 +157,8 @@ class Leg(NamedTuple):
     Attributes:
         root: Where its first joint is, as the animation has it.
         target: Where the animation has the foot.
-        goal: Where the foot goes.
+        goal: Where the foot goes, or would if nothing were in the way of its swing: what it is
+            lifted over is no reason for the hip to rise.
         length: From the first joint to the tip of the straight leg.
     """
 
@@ -181,7 +185,10 @@ def hip_shift(legs: Sequence[Leg], up: Vec, share: float, follow: float) -> floa
     if follow > 0.0:
         rises = [dot(sub(leg.goal, leg.target), up) for leg in legs]
         rise = follow * sum(rises) / len(rises)
-    slack = SLACK * min(leg.length for leg in legs)
+    size = min(leg.length for leg in legs)
+    moved = sqrt(sum([length(sub(leg.goal, leg.target)) ** 2 for leg in legs]))
+    # None for feet that are not moved: their hip stays where it is.
+    slack = SLACK * size * smooth(moved / (MOVED * size))
     drop = 0.0
     for leg in legs:
         drop = _smooth_max(drop, _lack(leg, up, share, rise), slack)
