@@ -125,7 +125,7 @@ class Hip(Carrier):
             goal = _heel(goal, found.aim.axes, size)
         size = sum(length(sub(b, a)) for a, b in itertools.pairwise(heads))
         share = moment.poses[self.rig.uid].settings[chain.item].influence
-        return Leg(heads[0], target, mix(target, goal, share), size)
+        return Leg(heads[0], target, mix(target, goal, share), size, share * found.rise)
 
 
 def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
