@@ -27,6 +27,7 @@ from .motion.follow import FabrikFollow
 from .motion.ground import FabrikGround
 from .motion.look import FabrikLook
 from .motion.rope import FabrikRope
+from .motion.simulation import FabrikSimulation
 from .motion.wave import FabrikWave
 from .property_kinds import FIXED, OVERRIDABLE, animated, fixed, structure_changed
 from .record import NO_PLACE
@@ -421,6 +422,7 @@ class FabrikSettings(bpy.types.PropertyGroup):
     if TYPE_CHECKING:
         constraints: bpy.types.bpy_prop_collection_idprop[FabrikConstraint]
         active_index: int
+        simulation: FabrikSimulation
         record: bytes
     else:
         constraints: CollectionProperty(
@@ -435,6 +437,7 @@ class FabrikSettings(bpy.types.PropertyGroup):
             options=FIXED,
             override=OVERRIDABLE,
         )
+        simulation: _group(FabrikSimulation, "Simulation", "What depends on more than one frame")
         record: StringProperty(
             name="Record",
             description="FK input of the solved bones, and what was written over it",
@@ -469,6 +472,7 @@ CLASSES = (
     FabrikWave,
     FabrikGround,
     FabrikConstraint,
+    FabrikSimulation,
     FabrikSettings,
     FabrikJoint,
     FabrikSceneSettings,

@@ -13,6 +13,7 @@ from . import (
     overlay,
     panels,
     presets,
+    simulate,
     snap,
 )
 
@@ -26,6 +27,7 @@ PARTS = (
     panels,
     joints,
     bake,
+    simulate,
     command,
     drag,
     menus,
