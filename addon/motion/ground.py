@@ -201,10 +201,10 @@ class Leg(NamedTuple):
 def hip_shift(legs: Sequence[Leg], up: Vec, share: float, follow: float) -> float:
     """Return by how much a hip rises for its feet; less than 0 if it goes down.
 
-    It goes with the mean of the ground below the feet, as far as it follows that, and then down until
-    all of them reach. No leg that the animation bends is stretched to more than a share of its
-    length, so that no knee snaps; one that the animation stretches farther may stay so, and one
-    that does not reach in the animation does not reach here.
+    It goes with the mean of the ground below the feet, as far as it follows that, and then down
+    until all of them reach. No leg that the animation bends is stretched to more than a share of
+    its length, so that no knee snaps; one that the animation stretches farther may stay so, and
+    one that does not reach in the animation does not reach here.
 
     Args:
         legs: All that it carries, at least one.

@@ -26,7 +26,6 @@ from ...core.vectors import (
 from ...motion import ground as shape
 from ...motion.contacts import Contact, Thresholds, contacts_of
 from ..chain_plan import ChainPlan
-from . import history
 from .goals import Aim
 from .probe import Probe, Under, probe_of
 from .rays import Ground
@@ -118,9 +117,13 @@ class Footing:
         step = _Step(moment, probe, given, aim)
         if not given.use_lock:
             return step.unlocked("")
+        from . import history  # Which knows the plan, of which this is a part.
+
         kept = history.data(chain.rig.object, owner_path(chain.item))
         walk = None if kept is None else self._walk(kept.blob, given)
-        note = self._note(walk, kept, moment.time)
+        note = UNKNOWN
+        if walk is not None:
+            note = history.note(kept, moment.time) or ("" if walk.contacts else NONE_FOUND)
         if walk is None or not walk.covers(moment.time):
             return step.unlocked(note)
         found = step.locked(walk)
@@ -134,11 +137,6 @@ class Footing:
             thresholds = Thresholds(given.speed, given.height, given.shortest)
             self._known = (key, None if track is None else Walk(track, thresholds))
         return self._known[1]
-
-    def _note(self, walk: Walk | None, kept: history.History | None, time: float) -> str:
-        if walk is None:
-            return UNKNOWN
-        return history.note(kept, time) or ("" if walk.contacts else NONE_FOUND)
 
 
 def owner_path(index: int) -> str:

@@ -12,6 +12,7 @@ from .. import plan
 from ..access import settings
 from ..chain_plan import ChainPlan
 from ..skeleton import Point
+from . import history
 from .footing import Footing, frame_of, owner_path
 from .goals import aim_of
 from .kinds import MOTIONS
@@ -117,3 +118,13 @@ def tracks_of(armature: bpy.types.Object) -> list[FootTrack]:
         for i, item in enumerate(items)
         if item.ground.use and item.solver not in MOTIONS
     ]
+
+
+def register() -> None:
+    """Let the tracks of feet be simulated."""
+    history.PROVIDERS.append(tracks_of)
+
+
+def unregister() -> None:
+    """Undo `register`."""
+    history.PROVIDERS.remove(tracks_of)
