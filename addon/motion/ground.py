@@ -214,8 +214,10 @@ def hip_shift(legs: Sequence[Leg], up: Vec, share: float, follow: float) -> floa
     """
     rise = follow * sum([leg.rise for leg in legs]) / len(legs)
     size = min(leg.length for leg in legs)
-    moved = sqrt(sum([length(sub(leg.goal, leg.target)) ** 2 for leg in legs]))
-    # None for feet that are not moved: their hip stays where it is.
+    # None for feet that are not moved, or all by the same: their legs are as in the animation.
+    moved = sqrt(
+        sum([length(sub(sub(leg.goal, leg.target), scaled(up, rise))) ** 2 for leg in legs])
+    )
     slack = SLACK * size * smooth(moved / (MOVED * size))
     drop = 0.0
     for leg in legs:

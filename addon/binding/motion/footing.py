@@ -73,6 +73,11 @@ class Walk:
         self.lowest = min(track.heights, default=0.0)
         self._firsts = [track.start + contact.first for contact in self.contacts]
 
+    def spans(self) -> list[tuple[int, int]]:
+        """Return the first and last frames of the contacts."""
+        start = self.track.start
+        return [(start + contact.first, start + contact.last) for contact in self.contacts]
+
     def covers(self, time: float) -> bool:
         """Return whether a time is in the range of the track, and there are contacts in it."""
         first = self.track.start
@@ -117,26 +122,32 @@ class Footing:
         step = _Step(moment, probe, given, aim)
         if not given.use_lock:
             return step.unlocked("")
-        from . import history  # Which knows the plan, of which this is a part.
-
-        kept = history.data(chain.rig.object, owner_path(chain.item))
-        walk = None if kept is None else self._walk(kept.blob, given)
-        note = UNKNOWN
-        if walk is not None:
-            note = history.note(kept, moment.time) or ("" if walk.contacts else NONE_FOUND)
+        walk, note = self.walk(chain, given, moment.time)
         if walk is None or not walk.covers(moment.time):
             return step.unlocked(note)
         found = step.locked(walk)
         return found._replace(aim=found.aim._replace(note=note))
 
-    def _walk(self, blob: bytes, given: FabrikGround) -> Walk | None:
-        """Return the track and its contacts, None if there is no track."""
-        key = (blob, given.speed, given.height, given.shortest)
+    def walk(self, chain: ChainPlan, given: FabrikGround, time: float) -> tuple[Walk | None, str]:
+        """Return the track of a foot with its contacts, if there is one, and what is to be said.
+
+        Args:
+            chain: The constraint.
+            given: Its settings.
+            time: The frame for which that is said.
+        """
+        from . import history  # Which knows the plan, of which this is a part.
+
+        kept = history.data(chain.rig.object, owner_path(chain.item))
+        key = (kept and kept.blob, given.speed, given.height, given.shortest)
         if key != self._known[0]:
-            track = unpacked(blob)
+            track = unpacked(kept.blob) if kept else None
             thresholds = Thresholds(given.speed, given.height, given.shortest)
             self._known = (key, None if track is None else Walk(track, thresholds))
-        return self._known[1]
+        walk = self._known[1]
+        if walk is None:
+            return None, UNKNOWN
+        return walk, history.note(kept, time) or ("" if walk.contacts else NONE_FOUND)
 
 
 def owner_path(index: int) -> str:
