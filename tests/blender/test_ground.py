@@ -63,7 +63,7 @@ def contacts(rig: bpy.types.Object, side: str) -> list[tuple[int, int]]:
     chain = next(c for c in plan.current().chains if c.rig.object == rig and side in c.name)
     item = rig.fabrik.constraints[chain.item]
     walk, _ = chain.goal_source.walk(chain, item.ground, 1)
-    return walk.spans()
+    return walk.spans
 
 
 def states(rig: bpy.types.Object) -> set[str]:

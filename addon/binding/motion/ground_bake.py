@@ -265,7 +265,7 @@ def _still(chain: ChainPlan, frames: range) -> list[tuple[int, int]]:
     if walk is None or not given.use_lock:
         return []
     last = len(frames) - 1
-    spans = [(max(0, a - frames[0]), min(last, b - frames[0])) for a, b in walk.spans()]
+    spans = [(max(0, a - frames[0]), min(last, b - frames[0])) for a, b in walk.spans]
     return [(a, b) for a, b in spans if a <= b]
 
 
