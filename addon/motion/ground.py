@@ -6,8 +6,8 @@ next, so that the foot has no speed at either end. Where ground is in the way of
 lifted over it in one arc. All of it is a function of the time, of the contacts, and of the ground.
 """
 
-from collections.abc import Sequence
-from math import acos, cos, sqrt
+from collections.abc import Mapping, Sequence
+from math import acos, ceil, cos, floor, pi, sqrt
 from typing import NamedTuple
 
 from ..core.vectors import (
@@ -198,21 +198,29 @@ class Leg(NamedTuple):
     rise: float
 
 
-def hip_shift(legs: Sequence[Leg], up: Vec, share: float, follow: float) -> float:
-    """Return by how much a hip rises for its feet; less than 0 if it goes down.
+def hip_rise(legs: Sequence[Leg], follow: float) -> float:
+    """Return how far a hip goes along with the ground below its feet.
 
-    It goes with the mean of the ground below the feet, as far as it follows that, and then down
-    until all of them reach. No leg that the animation bends is stretched to more than a share of
-    its length, so that no knee snaps; one that the animation stretches farther may stay so, and
-    one that does not reach in the animation does not reach here.
+    Args:
+        legs: All that it carries, at least one.
+        follow: How much of the ground's mean it takes: 1, or 0 to go down only.
+    """
+    return follow * sum([leg.rise for leg in legs]) / len(legs)
+
+
+def hip_drop(legs: Sequence[Leg], up: Vec, share: float, rise: float) -> float:
+    """Return how far a hip goes down from there until all feet reach.
+
+    No leg that the animation bends is stretched to more than a share of its length, so that no knee
+    snaps; one that the animation stretches farther may stay so, and one that does not reach in the
+    animation does not reach here.
 
     Args:
         legs: All that it carries, at least one.
         up: The direction of length 1 in which it moves.
         share: To which share of its length a leg is stretched at most.
-        follow: How much of the ground's mean it takes: 1, or 0 to go down only.
+        rise: How far it has gone along with the ground.
     """
-    rise = follow * sum([leg.rise for leg in legs]) / len(legs)
     size = min(leg.length for leg in legs)
     # None for feet that are not moved, or all by the same: their legs are as in the animation.
     moved = sqrt(
@@ -222,7 +230,27 @@ def hip_shift(legs: Sequence[Leg], up: Vec, share: float, follow: float) -> floa
     drop = 0.0
     for leg in legs:
         drop = _smooth_max(drop, _lack(leg, up, share, rise), slack)
-    return rise - drop
+    return drop
+
+
+def foreseen_drop(drops: Mapping[int, float], time: float, ease: int) -> float:
+    """Return how far a hip goes down at a time, so that it does so calmly.
+
+    It is as deep for a while before and after as it has to be, and that is smoothed over the same
+    while: never less than what is asked for at the time itself.
+
+    Args:
+        drops: How far it has to at each frame, at least for twice the while to both sides.
+        time: The frame, or a time between two.
+        ease: The while, in frames.
+    """
+    total, weights = 0.0, 0.0
+    for frame in range(ceil(time - ease), floor(time + ease) + 1):
+        weight = cos(0.5 * pi * (frame - time) / ease) ** 2
+        around = range(frame - ease - 1, frame + ease + 2)
+        total += weight * max([drops.get(other, 0.0) for other in around])
+        weights += weight
+    return total / weights
 
 
 def _lack(leg: Leg, up: Vec, share: float, rise: float) -> float:

@@ -14,7 +14,9 @@ from addon.core.vectors import Vec, add, dot, length, quat_turn, sub
 from addon.motion.ground import (
     Leg,
     Stance,
-    hip_shift,
+    foreseen_drop,
+    hip_drop,
+    hip_rise,
     influence,
     is_ground,
     lift,
@@ -109,6 +111,11 @@ def test_sole_stays_on_the_slope() -> None:
 def test_ground_fades_above_the_blend_height() -> None:
     assert influence(5.0, 0.0) == 1.0
     assert [influence(h, 0.5) for h in (0.0, 0.5, 0.75, 1.0, 3.0)] == [1.0, 1.0, 0.5, 0.0, 0.0]
+
+
+def hip_shift(legs: list[Leg], up: Vec, share: float, follow: float) -> float:
+    rise = hip_rise(legs, follow)
+    return rise - hip_drop(legs, up, share, rise)
 
 
 def leg(goal: Vec, target: Vec | None = None, root: Vec = (0.0, 0.0, 0.9)) -> Leg:
@@ -227,3 +234,25 @@ def test_walk_has_different_shifts() -> None:
     shifts = [shift for shift, _ in walk(hills, 0.0)]
     assert max(shifts) - min(shifts) > 0.05
     assert any(abs(dot((0, 0, b - a), UP)) > 1e-3 for a, b in pairwise(shifts))
+
+
+@given(
+    st.dictionaries(st.integers(-12, 12), st.floats(0.0, 0.3)),
+    st.floats(0.0, 1.0, exclude_max=True),
+)
+def test_foreseen_drop_is_never_less_than_what_is_needed(
+    drops: dict[int, float], time: float
+) -> None:
+    found = foreseen_drop(drops, time, 5)
+    assert found >= max(drops.get(0, 0.0), drops.get(1, 0.0) if time else 0.0) - 1e-12
+    assert found <= max(drops.values(), default=0.0) + 1e-12
+
+
+def test_foreseen_drop_is_calm() -> None:
+    """10 cm that are needed at one frame alone, seen at a hundredth of a frame."""
+    found = [foreseen_drop({0: 0.1}, i / 100, 5) for i in range(-1500, 1501)]
+    assert max(found) == pytest.approx(0.1) and found[0] == found[-1] == 0.0
+    assert max(abs(b - a) for a, b in pairwise(found)) < 1e-3
+    steps = found[::100]
+    bends = [abs(a - 2 * b + c) for a, b, c in zip(steps, steps[1:], steps[2:], strict=False)]
+    assert max(bends) < 0.012

@@ -17,6 +17,7 @@ from ...core.vectors import (
     across,
     add,
     dot,
+    mat_apply,
     mat_product,
     mix,
     quat_matrix,
@@ -58,6 +59,22 @@ class Foothold(NamedTuple):
     aim: Aim
     base: Vec
     rise: float = 0.0
+
+
+class Foreseen(NamedTuple):
+    """Where a leg is at another frame.
+
+    Attributes:
+        root: Its first joint, as the animation has it, in world space.
+        target: Where the animation has the foot.
+        goal: Where the foot goes.
+        rise: As in `Foothold`.
+    """
+
+    root: Vec
+    target: Vec
+    goal: Vec
+    rise: float
 
 
 class Footprint(NamedTuple):
@@ -156,6 +173,24 @@ class Footing:
         found = step.locked(walk)
         return found._replace(aim=found.aim._replace(note=note))
 
+    def foreseen(
+        self, moment: Snapshot, chain: ChainPlan, aim: Aim, frames: range
+    ) -> dict[int, Foreseen]:
+        """Return where a leg is at other frames, as far as its track tells, on ground as it is.
+
+        Args:
+            moment: The ground.
+            chain: The constraint.
+            aim: Where the animation has the foot now.
+            frames: The frames.
+        """
+        given = moment.item(chain).ground
+        walk, _ = self.walk(chain, given, moment.time)
+        if not given.use_lock or walk is None or not walk.covers(moment.time):
+            return {}
+        step = _Step(moment, probe_of(moment, chain, given, self.ground), given, aim)
+        return {f: step.foreseen(walk, f) for f in frames if walk.covers(f)}
+
     def walk(self, chain: ChainPlan, given: FabrikGround, time: float) -> tuple[Walk | None, str]:
         """Return the track of a foot with its contacts, if there is one, and what is to be said.
 
@@ -207,6 +242,7 @@ class _Step:
         self.height = dot(aim.place, probe.up) - probe.floor
         self.share = shape.influence(self.height, given.blend)
         self._frames: dict[int, Frame] = {}
+        self._stands: dict[int, _Stand] = {}
 
     @cached_property
     def below(self) -> Under | None:
@@ -308,8 +344,41 @@ class _Step:
             place = self._at_least(place, self.probe.floor + self.height)
         return Foothold(self._turned(place, swing.tilt, note), base, swing.rise)
 
+    def foreseen(self, walk: Walk, frame: int) -> Foreseen:
+        """Return where the leg is at another frame."""
+        sample = walk.track.samples[frame - walk.track.start]
+        place = self._place(walk, frame)
+        height = scaled(self.up, self.probe.floor + sample.height)
+        target = add(across(place, self.up), height)
+        leg = mat_apply(self._frame(walk, sample.under)[0], sample.root)
+        swing = self._swing(walk, frame)
+        share = shape.influence(sample.height, self.given.blend)
+        goal = add(target, scaled(swing.shift, share))
+        return Foreseen(add(target, leg), target, goal, share * swing.rise)
+
+    def _swing(self, walk: Walk, frame: int) -> shape.Swing:
+        """Return the correction of a frame, be it in a contact or not."""
+        number = walk.before(frame)
+        before = self._stand(walk, number) if number >= 0 else None
+        if before is not None and frame <= before.stance.last:
+            stance = before.stance
+            shift = ORIGIN if before.place is None else self._shift(walk, frame, before.place)
+            return shape.Swing(shift, stance.tilt, stance.rise)
+        if number + 1 < len(walk.contacts):
+            after = self._stand(walk, number + 1).stance
+            if before is not None:
+                return shape.swing(before.stance, after, frame)
+            return shape.Swing(after.entry, after.tilt, after.rise)
+        stance = self._stand(walk, number).stance
+        return shape.Swing(stance.exit, stance.tilt, stance.rise)
+
     def _stand(self, walk: Walk, number: int) -> _Stand:
         """Return a contact as the ground is now."""
+        if number not in self._stands:
+            self._stands[number] = self._found_stand(walk, number)
+        return self._stands[number]
+
+    def _found_stand(self, walk: Walk, number: int) -> _Stand:
         begin, end = walk.spans[number]
         still = shape.Stance(begin, end, ORIGIN, ORIGIN, ORIGIN, ORIGIN, ORIGIN, 0.0)
         footprint = walk.prints[number]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from math import ceil, floor
 from typing import TYPE_CHECKING, NamedTuple
+
+import bpy
 
 from ...core import Frame, point_in
 from ...core.frames import WHOLE
@@ -21,7 +24,7 @@ from ...core.vectors import (
     scaled,
     sub,
 )
-from ...motion.ground import Leg, hip_shift
+from ...motion.ground import Leg, foreseen_drop, hip_drop, hip_rise
 from ..access import settings
 from ..chain_plan import NOTHING, Answer, ChainPlan, ProblemError
 from ..rotation import KINDS, LOCATION
@@ -33,6 +36,9 @@ from .probe import probe_of
 
 if TYPE_CHECKING:
     from ..read import Snapshot
+
+EASE = 0.2
+"""For how many seconds the hip goes down before it has to, and comes up after."""
 
 
 class HipTask(NamedTuple):
@@ -67,7 +73,9 @@ class Hip(Carrier):
         first = moment.item(working[0]).ground
         up = probe_of(moment, working[0], first, _footing(working[0]).ground).up
         legs = [self._leg(moment, chain) for chain in working]
-        shift = hip_shift(legs, up, first.hip_reach, first.hip_follow)
+        rise = hip_rise(legs, first.hip_follow)
+        drop = hip_drop(legs, up, first.hip_reach, rise)
+        shift = rise - max(drop, self._foreseen(moment, working, legs, up))
         if shift == 0.0:
             return None
         beneath = pose.beneath(self.bones) if self.is_layered else None
@@ -91,6 +99,28 @@ class Hip(Carrier):
         local = pose.posed_local(self.bone)
         location = add(local.location, mat_solved(axes, shift))
         return Answer(task, self.bones, local.rotation, (), NOTHING, {self.bone: location})
+
+    def _foreseen(
+        self, moment: Snapshot, chains: Sequence[ChainPlan], legs: Sequence[Leg], up: Vec
+    ) -> float:
+        """Return how far it goes down for what its feet do before and after, 0 if nobody knows."""
+        first = moment.item(chains[0]).ground
+        ease = max(2, round(EASE * bpy.context.scene.render.fps))
+        time = moment.time
+        frames = range(ceil(time) - 2 * ease - 1, floor(time) + 2 * ease + 2)
+        tracks = [
+            _footing(chain).foreseen(moment, chain, aim_of(moment, chain), frames)
+            for chain in chains
+        ]
+        drops: dict[int, float] = {}
+        for frame in set(frames).intersection(*tracks):
+            others = [
+                Leg(seen.root, seen.target, seen.goal, leg.length, seen.rise)
+                for seen, leg in zip([track[frame] for track in tracks], legs, strict=True)
+            ]
+            rise = hip_rise(others, first.hip_follow)
+            drops[frame] = hip_drop(others, up, first.hip_reach, rise)
+        return foreseen_drop(drops, time, ease)
 
     def _is_on(self, moment: Snapshot, leg: ChainPlan) -> bool:
         given = moment.poses[self.rig.uid].settings[leg.item]

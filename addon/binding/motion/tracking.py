@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 import bpy
 
-from ...core.frames import WHOLE, inverse
-from ...core.vectors import dot, length, mat_columns
+from ...core import WHOLE, inverse, point_in
+from ...core.vectors import Vec, dot, length, mat_columns, sub
 from .. import plan
 from ..access import settings
 from ..chain_plan import ChainPlan
@@ -15,6 +15,7 @@ from ..skeleton import Point
 from . import history
 from .footing import Footing, frame_of, owner_path
 from .goals import aim_of
+from .hips import Hip, HipTask
 from .kinds import MOTIONS
 from .probe import probe_of
 from .tracks import Track, TrackMaker, packed
@@ -89,7 +90,8 @@ class FootTrack:
             inverse(now)
         except ValueError:  # It is flat, and has no space for the foot to ride along in.
             ob, now = None, WHOLE
-        self._maker.add(ob, (now, before), place, dot(place, probe.up) - probe.floor)
+        height = dot(place, probe.up) - probe.floor
+        self._maker.add(ob, (now, before), place, height, _root(moment, chain))
 
     def result(self) -> bytes:
         """Return the track."""
@@ -103,6 +105,16 @@ class FootTrack:
                 works = isinstance(chain.goal_source, Footing) and not chain.problem
                 return chain if works else None
         return None
+
+
+def _root(moment: Snapshot, chain: ChainPlan) -> Vec:
+    """Return where the animation has the first joint of a leg, in world space."""
+    world = moment.world(chain.rig.object, chain.rig.uid)
+    root = point_in(world, moment.frame(chain.rig, chain.bones[0])[1])
+    for unit in moment.plan.units:
+        if isinstance(unit, Hip) and chain in unit.chains and unit.last is not None:
+            root = sub(root, cast(HipTask, unit.last.task).shift)
+    return root
 
 
 def _rate() -> float:

@@ -19,7 +19,7 @@ from ...core.vectors import Vec, add, sub
 IN_WORLD = -1
 """Stands for the world where there was no ground below the foot."""
 
-NUMBERS = 8
+NUMBERS = 11
 """How many numbers are kept of a frame."""
 
 
@@ -31,12 +31,14 @@ class Sample(NamedTuple):
         place: Where it was, in the space of that object.
         step: How far it went since the frame before, seen from the ground, in metres.
         height: How high it was above the floor of the animation, in metres.
+        root: Where the first joint of its leg was, seen from the foot, in the same space.
     """
 
     under: int
     place: Vec
     step: Vec
     height: float
+    root: Vec
 
 
 class Track(NamedTuple):
@@ -75,7 +77,7 @@ def packed(track: Track) -> bytes:
     head = json.dumps([track.start, track.rate, track.leg, track.grounds])
     numbers = array("d")
     for sample in track.samples:
-        numbers.extend((sample.under, *sample.place, *sample.step, sample.height))
+        numbers.extend((sample.under, *sample.place, *sample.step, sample.height, *sample.root))
     return head.encode() + b"\n" + numbers.tobytes()
 
 
@@ -87,8 +89,11 @@ def unpacked(blob: bytes) -> Track | None:
         numbers = array("d")
         numbers.frombytes(body)
         rows = [numbers[i : i + NUMBERS].tolist() for i in range(0, len(numbers), NUMBERS)]
-        samples = [Sample(int(a), (b, c, d), (e, f, g), h) for a, b, c, d, e, f, g, h in rows]
-    except ValueError:
+        samples = [
+            Sample(int(r[0]), (r[1], r[2], r[3]), (r[4], r[5], r[6]), r[7], (r[8], r[9], r[10]))
+            for r in rows
+        ]
+    except (ValueError, IndexError):
         return None
     return Track(start, rate, leg, tuple(grounds), samples)
 
@@ -108,7 +113,12 @@ class TrackMaker:
         return tuple(self._grounds)
 
     def add(
-        self, under: bpy.types.Object | None, frames: Sequence[Frame], place: Vec, height: float
+        self,
+        under: bpy.types.Object | None,
+        frames: Sequence[Frame],
+        place: Vec,
+        height: float,
+        root: Vec,
     ) -> None:
         """Add a frame.
 
@@ -117,16 +127,19 @@ class TrackMaker:
             frames: Where that stands in world space now, and where the one of the last sample does.
             place: Where the foot is in world space.
             height: How high it is above the floor of the animation.
+            root: Where the first joint of its leg is in world space.
         """
         now, before = frames
-        local = point_in(inverse(now), place)
+        undone = inverse(now)
+        local = point_in(undone, place)
         step = (0.0, 0.0, 0.0)
         if self._last is not None:
             step = sub(place, point_in(before, self._last[1]))
         number = IN_WORLD
         if under is not None:
             number = self._grounds.setdefault(under.name, len(self._grounds))
-        self.samples.append(Sample(number, local, step, height))
+        leg = sub(point_in(undone, root), local)
+        self.samples.append(Sample(number, local, step, height, leg))
         self._last = (under, local)
 
     @property
