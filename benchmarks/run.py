@@ -35,6 +35,7 @@ SECTIONS = (
     "bake",
     "looking",
     "hanging",
+    "grounded",
     "memory",
 )
 

@@ -24,9 +24,10 @@ TITLES = (
     "Sweeps",
     "Joint limits",
     "Long chains",
-    "Ropes and waves",
     "Baking",
     "Look-at",
+    "Ropes and waves",
+    "Feet on the ground",
     "Memory",
 )
 

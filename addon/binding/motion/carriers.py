@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -81,8 +80,3 @@ class Carrier(ABC):
         Raises:
             ProblemError: If there can be none.
         """
-
-
-def carriers_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[Carrier]:
-    """Return the carriers of an armature, given its chains, which they may change."""
-    return []
