@@ -32,7 +32,7 @@ test-all: $(filter-out $(SKIP),test-core $(WHEELS:%=test-wheel-%))  ## run the t
 
 .PHONY: test-core
 test-core:
-	$(call env,core) -m pytest tests/core $(PYTEST)
+	$(call env,core) -m pytest tests/core tests/motion $(PYTEST)
 
 .PHONY: test-compiled
 test-compiled: wheels  ## the solver's tests once more, with the compiled solver if there can be one

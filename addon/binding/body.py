@@ -43,7 +43,7 @@ class BodyTask(NamedTuple):
 
     Attributes:
         parent: The frame of the first bone's parent, in armature space.
-        channels: What `Pose.bits_of` tells of the bones.
+        channels: What `Pose.bits_of` and, of a layer, `Pose.beneath` tell of the bones.
         tasks: What each chain is to do, or what it reports instead.
     """
 
@@ -57,7 +57,8 @@ def read_body(moment: Snapshot, body: BodyPlan) -> BodyTask:
     pose = moment.poses[body.rig.uid]
     parent = WHOLE if body.root_parent < 0 else moment.frame(body.rig, body.root_parent)
     tasks = tuple(_member_task(moment, chain) for chain in body.chains)
-    return BodyTask(parent, pose.bits_of(body.runs, -1), tasks)
+    beneath = pose.beneath(body.bones) if body.is_layered else None
+    return BodyTask(parent, (*pose.bits_of(body.runs, -1), beneath), tasks)
 
 
 def _member_task(moment: Snapshot, chain: ChainPlan) -> Task | Report:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ..core.vectors import Vec
 from .chain_plan import Answer, ChainPlan, listed, rest_bend
+from .motion.carriers import Carrier
 from .rotation import Run, runs_of
 from .skeleton import Skeleton
 
@@ -24,6 +25,7 @@ class BodyPlan:
         bones: All bones, each after its parent.
         runs: The same as runs of neighbours.
         root_parent: The bone that carries the first one, -1 if none does.
+        is_layered: Whether a constraint before it in the list poses bones of it as well.
         last: What was solved in the last update.
         answers: What was solved, by frame.
     """
@@ -34,6 +36,7 @@ class BodyPlan:
     bones: list[int] = field(init=False)
     runs: list[Run] = field(init=False)
     root_parent: int = field(init=False)
+    is_layered: bool = False
     last: Answer | None = None
     answers: dict[float, Answer] = field(default_factory=dict)
     _rest_bends: list[Bends] | None = None
@@ -88,9 +91,11 @@ def _bends(chain: ChainPlan) -> Bends:
     return [rest_bend(rig, bones[start:], -1) for start in places], before
 
 
-Unit = ChainPlan | BodyPlan
+Unit = ChainPlan | BodyPlan | Carrier
 
 
 def chains_of(unit: Unit) -> list[ChainPlan]:
     """Return the chains of a unit."""
-    return [unit] if isinstance(unit, ChainPlan) else unit.chains
+    if isinstance(unit, BodyPlan):
+        return unit.chains
+    return [unit] if isinstance(unit, ChainPlan) else []

@@ -23,13 +23,23 @@ IK_AXIS = ("lock_ik_", "use_ik_limit_", "ik_min_", "ik_max_", "ik_stiffness_")
 
 
 def values_of(group: bpy.types.PropertyGroup) -> dict[str, Any]:
-    """Return the settings of a constraint or joint by their names, in an order to set them in."""
-    names = [prop.identifier for prop in group.bl_rna.properties if prop.is_runtime]
-    found = {name: getattr(group, name) for name in names if name not in NOT_SETTINGS}
-    return {
-        name: tuple(value) if hasattr(value, "__len__") and not isinstance(value, str) else value
-        for name, value in found.items()
-    }
+    """Return the settings of a constraint or joint by their names, in an order to set them in.
+
+    Those of a group within it are named as in ``"look.weight"``.
+    """
+    found: dict[str, Any] = {}
+    for prop in group.bl_rna.properties:
+        if not prop.is_runtime or prop.is_hidden or prop.identifier in NOT_SETTINGS:
+            continue
+        value = getattr(group, prop.identifier)
+        if isinstance(value, bpy.types.PropertyGroup):
+            within = values_of(value)
+            found |= {f"{prop.identifier}.{name}": inner for name, inner in within.items()}
+        elif hasattr(value, "__len__") and not isinstance(value, str):
+            found[prop.identifier] = tuple(value)
+        else:
+            found[prop.identifier] = value
+    return found
 
 
 def give(group: bpy.types.PropertyGroup, values: dict[str, Any]) -> None:
@@ -40,7 +50,8 @@ def give(group: bpy.types.PropertyGroup, values: dict[str, Any]) -> None:
     now = values_of(group)
     for name, value in values.items():
         if now[name] != value or name.startswith("offset_"):
-            setattr(group, name, value)
+            *path, last = name.split(".")
+            setattr(group.path_resolve(path[0]) if path else group, last, value)
 
 
 def copy_constraint(

@@ -59,11 +59,28 @@ def declare(armature: bpy.types.Object) -> None:
 def _sources(armature: bpy.types.Object) -> list[Source]:
     sources: list[Source] = []
     for item in settings(armature).constraints:
-        for ob, bone in ((item.target, item.subtarget), (item.pole_target, item.pole_subtarget)):
+        named = ((item.target, item.subtarget), (item.pole_target, item.pole_subtarget))
+        for ob, bone in (*named, *((ob, "") for ob in watched(item))):
             # The armature is evaluated for its own sake, and needs no hint of it.
             if ob is not None and ob != armature and (ob, bone) not in sources:
                 sources.append((ob, bone))
     return sources
+
+
+def watched(group: bpy.types.PropertyGroup) -> list[bpy.types.Object]:
+    """Return the objects that groups of settings within one name, with those of collections."""
+    found: list[bpy.types.Object] = []
+    for prop in group.bl_rna.properties:
+        within = getattr(group, prop.identifier) if prop.is_runtime else None
+        if not isinstance(within, bpy.types.PropertyGroup):
+            continue
+        for name in [inner.identifier for inner in within.bl_rna.properties if inner.is_runtime]:
+            value = getattr(within, name)
+            if isinstance(value, bpy.types.Object):
+                found.append(value)
+            elif isinstance(value, bpy.types.Collection):
+                found += value.all_objects
+    return found
 
 
 def _declared(driver: Any) -> list[Source]:

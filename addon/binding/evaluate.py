@@ -9,10 +9,10 @@ import bpy
 from ..core import ChainInput, Frame, Posture
 from . import animation
 from .access import session_uid
-from .body import BodyTask, body_answer, present_member, read_body
-from .body_plan import Unit
+from .body import body_answer, present_member, read_body
+from .body_plan import BodyPlan, Unit
 from .chain_plan import NOTHING, OFF, Answer, ChainPlan, ProblemError, Report
-from .explain import explanation
+from .motion.carriers import Carrier
 from .plan import Plan, current, discard, is_empty
 from .pose import Pose
 from .read import Snapshot
@@ -57,6 +57,10 @@ def _pose(moment: Snapshot, unit: Unit, frame: float | None) -> None:
             task = read(moment, unit)
             if task is not None:
                 answer = _known(unit, task, frame) or _chain_answer(unit, pose, task)
+        elif isinstance(unit, Carrier):
+            carrying = unit.read(moment)
+            if carrying is not None:
+                answer = _known(unit, carrying, frame) or unit.answer(moment, carrying)
         else:
             body_task = read_body(moment, unit)
             answer = _known(unit, body_task, frame) or body_answer(unit, pose, body_task)
@@ -69,12 +73,12 @@ def _pose(moment: Snapshot, unit: Unit, frame: float | None) -> None:
     if answer is None or not answer.bones:
         _forget(moment.plan, unit)
         return
-    if pose.is_animated and frame is not None:
+    if (pose.is_animated or unit.rig.uid in moment.plan.timed) and frame is not None:
         _remember(moment.plan, unit, frame, answer)
     moment.turn(pose, answer)
 
 
-def _known(unit: Unit, task: Task | BodyTask, frame: float | None) -> Answer | None:
+def _known(unit: Unit, task: object, frame: float | None) -> Answer | None:
     """Return the solution of a task if it was the last one, or that of the frame before."""
     answer = unit.last
     if answer is not None and answer.task == task:
@@ -84,14 +88,10 @@ def _known(unit: Unit, task: Task | BodyTask, frame: float | None) -> Answer | N
 
 
 def _chain_answer(chain: ChainPlan, pose: Pose, task: Task) -> Answer:
-    posture, error = solve(chain, pose, task)
-    message = chain.note
-    if not message and posture.state != "REACHED":
-        message = explanation(posture, chain.stretches)
-    # To a micrometre: what is below that differs from frame to frame, and means nothing.
-    report = Report(posture.state, round(error, 6), posture.solution.sweeps, message)
+    posture, report, location = solve(chain, pose, task)
     grown = dict(zip(chain.bones, posture.scales, strict=True)) if posture.scales else NOTHING
-    return Answer(task, chain.bones, posture.numbers, (report,), grown, NOTHING)
+    placed = NOTHING if location is None else {chain.bones[0]: location}
+    return Answer(task, chain.bones, posture.numbers, (report,), grown, placed)
 
 
 def _remember(plan: Plan, unit: Unit, frame: float, answer: Answer) -> None:
@@ -123,7 +123,8 @@ def anticipate(frame: float) -> None:
     plan = current()
     for uid, pose in plan.poses.items():
         fk_input = pose.fk_input
-        if not pose.is_animated or fk_input is None or not fk_input.is_as_left():
+        is_still = not pose.is_animated and uid not in plan.timed
+        if is_still or fk_input is None or not fk_input.is_as_left():
             continue
         units = [unit for unit in plan.units if unit.rig.uid == uid]
         if not all(frame in unit.answers for unit in units):
@@ -152,13 +153,13 @@ def present(
     for unit in plan.units:
         if unit.rig.object == armature and index in unit.items:
             pose = moment.poses[unit.rig.uid]
-            if not isinstance(unit, ChainPlan):
+            if isinstance(unit, BodyPlan):
                 return present_member(moment, unit, pose, index)
-            task = read(moment, unit)
+            chain = cast(ChainPlan, unit)  # A carrier has no constraint of its own.
+            task = read(moment, chain)
             if task is None:
                 raise ProblemError(OFF)
-            posture, _ = solve(unit, pose, task)
-            return input_of(unit, pose, task), posture, task.world
+            return input_of(chain, pose, task), solve(chain, pose, task).posture, task.world
         if unit.rig.uid in rigs:
             _pose(moment, unit, None)
     raise ProblemError(f"“{armature.name}” has no such constraint")
@@ -202,7 +203,7 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_undo: bool) 
     if not is_frame_change:
         touched |= _unseen(plan, depsgraph)
     rigs: set[int] = set()
-    for uid in plan.rigs.keys() & (updated | touched):
+    for uid in plan.rigs.keys() & (updated | touched | _woken(plan, updated, is_frame_change)):
         rigs |= plan.groups[uid]
     held = _held(plan, depsgraph, rigs)
     if not held:
@@ -216,6 +217,12 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_undo: bool) 
     is_foreign = _is_foreign(depsgraph)
     touched |= {uid for uid in held if is_foreign or plan.poses[uid].is_animated}
     return Snapshot(plan, depsgraph, held, fresh, touched, is_foreign)
+
+
+def _woken(plan: Plan, updated: set[int], is_frame_change: bool) -> set[int]:
+    """Return the armatures that the time wakes up, or anything that they watch."""
+    found = set(plan.timed) if is_frame_change else set[int]()
+    return found.union(*[plan.watched[uid] for uid in plan.watched.keys() & updated])
 
 
 def _has_new_animation(plan: Plan, uid: int, updated: set[int]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import bpy
@@ -12,6 +12,7 @@ from . import dependencies
 from .access import pose_bones
 from .body_plan import BodyPlan, Unit, chains_of
 from .chain_plan import ChainPlan, listed
+from .motion.carriers import Carrier
 from .native import active_constraints, acts_plainly, constraint_point
 from .skeleton import skeleton_of
 
@@ -19,6 +20,10 @@ Node = tuple[bpy.types.Object, int]
 """An object, or with a number from 0 on a bone of it."""
 
 BONE_PATH = re.compile(r'pose\.bones\["([^"]+)"\]')
+
+
+Member = ChainPlan | Carrier
+"""What waits for others by itself."""
 
 
 class CycleError(Exception):
@@ -29,17 +34,23 @@ class Order:
     """What hangs on what, found by walking upwards from what the chains are given."""
 
     def __init__(
-        self, chains: list[ChainPlan], posed: dict[int, set[int]], moved: dict[int, set[int]]
+        self,
+        carriers: list[Carrier],
+        chains: list[ChainPlan],
+        posed: dict[int, set[int]],
+        moved: dict[int, set[int]],
     ) -> None:
         """Walk.
 
         A chain that waits for itself is told so, and left out of another attempt.
 
         Args:
+            carriers: Bones that are posed before the chains of their armatures.
             chains: All constraints, in the order of the lists.
             posed: For each armature the bones that chains pose, or posed.
             moved: For each armature the bones that are posed, or hang on a posed bone.
         """
+        self.carriers = carriers
         self.chains = chains
         self.posed = posed
         self.moved = moved
@@ -57,18 +68,23 @@ class Order:
             CycleError: If a chain waits for itself, which it knows now.
         """
         self.carried: set[int] = set()
-        self.posing: dict[tuple[int, int], ChainPlan] = {}
-        self.units = self._together([chain for chain in self.chains if not chain.problem])
-        self.unit_of = {chain: unit for unit in self.units for chain in chains_of(unit)}
+        chains = [chain for chain in self.chains if not chain.problem]
+        self.units: list[Unit] = [*self.carriers, *self._together(chains)]
+        self.posing: dict[tuple[int, int], list[Unit]] = {}
+        for unit in self.units:
+            for bone in unit.bones:
+                self.posing.setdefault((unit.rig.uid, bone), []).append(unit)
+        self.beneath = {unit: self._units_beneath(unit) for unit in self.units}
+        self.unit_of = {member: unit for unit in self.units for member in _members(unit)}
         # What each chain itself waits for, and what its unit does.
-        self.own = {
-            chain: {self.unit_of[other] for other in self._needs(chain, unit)}
-            for chain, unit in self.unit_of.items()
-        }
+        self.own = {member: self._needs(member, unit) for member, unit in self.unit_of.items()}
         self.needs = {
-            unit: {other for chain in chains_of(unit) for other in self.own[chain]}
+            unit: self.beneath[unit].union(*[self.own[member] for member in _members(unit)])
             for unit in self.units
         }
+        for unit in self.units:
+            for layer in (unit, *chains_of(unit)):
+                layer.is_layered = bool(self.beneath[unit])
         self.sequence: list[Unit] = []
         waiting = self.units[:]
         while waiting:
@@ -80,28 +96,29 @@ class Order:
             self.sequence.append(ready)
 
     def _together(self, chains: list[ChainPlan]) -> list[Unit]:
-        """Return the units: chains that share bones are one, others stand alone."""
+        """Return the units: chains that reach and share bones are one, others stand alone."""
         groups: list[list[ChainPlan]] = []
         for chain in chains:
             bones = set(chain.bones)
             mine = [chain]
             others: list[list[ChainPlan]] = []
             for group in groups:
-                shares = any(chain.rig is o.rig and bones & set(o.bones) for o in group)
+                shares = any(_are_one(chain, o) and bones & set(o.bones) for o in group)
                 if shares:
                     mine = [*group, *mine]
                 else:
                     others.append(group)
             groups = [*others, mine]
-        for group in groups:
-            for chain in group:
-                for bone in chain.bones:
-                    self.posing[chain.rig.uid, bone] = chain
         groups.sort(key=lambda group: chains.index(group[0]))
         return [
             group[0] if len(group) == 1 and not group[0].is_root_free else BodyPlan(group)
             for group in groups
         ]
+
+    def _units_beneath(self, unit: Unit) -> set[Unit]:
+        """Return the units that pose bones of one before it: those before it in the list."""
+        sharing = {o for bone in unit.bones for o in self.posing[unit.rig.uid, bone]}
+        return {other for other in sharing if self.units.index(other) < self.units.index(unit)}
 
     def ordered(self) -> list[Unit]:
         """Return the units so that each comes after all it needs, else in the list's order."""
@@ -154,15 +171,21 @@ class Order:
                     fringe.append(other)
         return found
 
-    def _needs(self, chain: ChainPlan, unit: Unit) -> set[ChainPlan]:
-        """Return the chains that must be solved before this one."""
-        starts: list[Node] = [(chain.rig.object, -1)]
+    def _needs(self, chain: Member, unit: Unit) -> set[Unit]:
+        """Return the units that must be solved before a chain of one."""
+        starts = [(chain.rig.object, -1)]
         if unit.root_parent >= 0:
             starts.append((chain.rig.object, unit.root_parent))
-        for point in (chain.target, chain.pole):
-            if point is not None:
-                starts += [(point.object, -1), (point.object, point.bone)]
-        needs: set[ChainPlan] = set()
+        # What is put on top of a layer may carry it as well, and is not there yet.
+        carrying = self._posing(starts, chain)
+        carrying = {other for other in carrying if unit not in self.beneath[other]}
+        points = chain.needs()
+        aims = [(point.object, bone) for point in points for bone in (-1, point.bone)]
+        return carrying | self._posing(aims, chain)
+
+    def _posing(self, starts: Sequence[Node], chain: Member) -> set[Unit]:
+        """Return the units with which the starts move."""
+        needs: set[Unit] = set()
         seen: dict[tuple[int, int], bool] = {}
         for start in starts:
             self._visit(start, seen, needs, chain)
@@ -172,8 +195,8 @@ class Order:
         self,
         node: Node,
         seen: dict[tuple[int, int], bool],
-        needs: set[ChainPlan],
-        chain: ChainPlan,
+        needs: set[Unit],
+        chain: Member,
     ) -> bool:
         """Return whether a node moves with a solved chain; collect these chains on the way."""
         ob, bone = node
@@ -187,7 +210,7 @@ class Order:
         seen[key] = False  # What leads back to itself adds nothing.
         posing = self.posing.get(key) if bone >= 0 else None
         if posing is not None:
-            needs.add(posing)
+            needs.update(posing)
         moves = posing is not None or bone in self.posed.get(ob.session_uid, ())
         for parent in _parents(ob, bone):
             moves |= self._visit(parent, seen, needs, chain)
@@ -204,8 +227,8 @@ class Order:
         node: Node,
         moves: bool,
         seen: dict[tuple[int, int], bool],
-        needs: set[ChainPlan],
-        chain: ChainPlan,
+        needs: set[Unit],
+        chain: Member,
     ) -> bool:
         """Return whether a node moves, given whether its parents do, or its constraints' sources.
 
@@ -233,7 +256,7 @@ class Order:
                 )
         return moves or follows
 
-    def _note_unseen(self, node: Node, chain: ChainPlan) -> None:
+    def _note_unseen(self, node: Node, chain: Member) -> None:
         """Say what moves a node with a solved chain without our seeing how: drivers and meshes."""
         ob, bone = node
         prefix = f'pose.bones["{_owner(node).name}"]' if bone >= 0 else ""
@@ -260,6 +283,15 @@ class Order:
         if bone >= 0:
             return bone in self.moved.get(ob.session_uid, ())
         return ob.session_uid in self.carried
+
+
+def _members(unit: Unit) -> Sequence[Member]:
+    return [unit] if isinstance(unit, Carrier) else chains_of(unit)
+
+
+def _are_one(chain: ChainPlan, other: ChainPlan) -> bool:
+    """Return whether chains are solved together if they share bones."""
+    return chain.rig is other.rig and chain.motion is None and other.motion is None
 
 
 def _owner(node: Node) -> Any:

@@ -15,11 +15,13 @@ import bpy
 
 from .access import pose_bones, settings
 from .body_plan import Unit, chains_of
-from .chain_plan import ChainPlan, resolved
+from .chain_plan import ChainPlan
+from .motion.carriers import Carrier, carriers_of
 from .native import active_constraints
 from .order import Order
 from .pose import Pose
 from .record import NO_INPUT, Record
+from .resolving import resolved
 from .rotation import KINDS
 from .skeleton import Skeleton, forget_skeletons, have_skeletons_changed, skeleton_of
 
@@ -39,6 +41,8 @@ class Plan:
         keys: For each armature the keys of its constraints, in the list's order.
         freed: The armatures with bones that no chain poses any more and that get their pose back.
         poses: What the armatures hold, looked at again at each update.
+        timed: The armatures whose solutions depend on the time itself.
+        watched: For each object that solutions depend on besides targets and poles their armatures.
         active: The bones with constraints of Blender's, and the names of those that do something.
         remembered: How many bones' solutions the chains remember.
     """
@@ -53,6 +57,8 @@ class Plan:
     keys: dict[int, list[int]] = field(default_factory=dict)
     freed: set[int] = field(default_factory=set)
     poses: dict[int, Pose] = field(default_factory=dict)
+    timed: set[int] = field(default_factory=set)
+    watched: dict[int, set[int]] = field(default_factory=dict)
     active: list[tuple[Skeleton, str, list[str]]] = field(default_factory=list)
     remembered: int = 0
 
@@ -138,6 +144,7 @@ def is_being_made() -> bool:
 def _make() -> Plan:
     plan = Plan()
     chains: list[ChainPlan] = []
+    carrying: list[Carrier] = []
     for ob in bpy.data.objects:
         if ob.type != "ARMATURE" or ob.pose is None:
             continue
@@ -148,9 +155,12 @@ def _make() -> Plan:
         rig = skeleton_of(ob)
         own = [resolved(rig, i) for i in range(count)]
         chains += own
+        carriers = carriers_of(rig, own)
+        carrying += carriers
         plan.rigs[rig.uid] = rig
-        more = {slot for chain in own for slot in chain.more}
-        needed = more.union(*[chain.bones for chain in own])
+        members = (*carriers, *own)
+        more = {slot for member in members for slot in member.more}
+        needed = more.union(*[member.bones for member in members])
         posed = recorded | needed
         plan.posed[rig.uid] = {slot % len(rig.names) for slot in posed}
         plan.moved[rig.uid] = rig.below(plan.posed[rig.uid])
@@ -160,11 +170,17 @@ def _make() -> Plan:
         plan.active += [(rig, b.name, _active(b)) for b in pose_bones(ob) if b.constraints]
         if recorded - needed:
             plan.freed.add(rig.uid)
-    order = Order(chains, plan.posed, plan.moved)
+    order = Order(carrying, chains, plan.posed, plan.moved)
     plan.chains = chains
     plan.units = order.ordered()
     plan.carried = order.carried
     plan.groups = order.groups()
+    for member in (*carrying, *chains):
+        uid = member.rig.uid
+        if member.is_timed:
+            plan.timed.add(uid)
+        for watched in member.watched:
+            plan.watched.setdefault(watched.session_uid, set()).add(uid)
     return plan
 
 

@@ -294,6 +294,11 @@ class Pose:
             taken(self.scales, runs, 3),
         )
 
+    def beneath(self, bones: Sequence[int]) -> tuple[object, ...]:
+        """Return what was solved of some bones by now: what a layer is put on top of."""
+        turned, placed, grown = self.turned, self.placed, self.grown
+        return tuple([(turned.get(b), placed.get(b), grown.get(b)) for b in bones])
+
     def turn(self, answer: Answer) -> None:
         """Set what was solved of some bones.
 

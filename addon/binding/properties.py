@@ -7,7 +7,6 @@ library overrides of bones treat them as they treat the bone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import bpy
@@ -22,8 +21,14 @@ from bpy.props import (
     StringProperty,
 )
 
-from . import dependencies, offset, plan
+from . import offset
 from .joint_properties import FabrikJoint
+from .motion.follow import FabrikFollow
+from .motion.ground import FabrikGround
+from .motion.look import FabrikLook
+from .motion.rope import FabrikRope
+from .motion.wave import FabrikWave
+from .property_kinds import FIXED, OVERRIDABLE, animated, fixed, structure_changed
 from .record import NO_PLACE
 
 SOLVER_ITEMS = (
@@ -31,6 +36,10 @@ SOLVER_ITEMS = (
     ("TWO_BONE", "Two Bone", "Exact limb of two bones, solved without iteration"),
     ("CCD", "CCD", "Turn one joint after the other, from the tip to the root; curls chains up"),
     ("TEXTBOOK", "FABRIK as Published", "Drag the joints until they arrive; slow near full reach"),
+    ("LOOK_AT", "Look-at", "Turn so that the last bone looks at the target"),
+    ("ROPE", "Rope", "Hang between the root and the target"),
+    ("FOLLOW", "Free Chain", "Follow the target with the head, and drag the rest along"),
+    ("WAVE", "Wave", "Wave on top of the pose that the constraints before it make"),
 )
 
 STATE_ITEMS = (
@@ -40,10 +49,6 @@ STATE_ITEMS = (
     ("INVALID", "Invalid", "The constraint cannot work; see its message"),
     ("DISABLED", "Disabled", "The constraint is off"),
 )
-
-KEYABLE = {"ANIMATABLE", "LIBRARY_EDITABLE"}
-FIXED = {"LIBRARY_EDITABLE"}
-OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
 
 
 def _shows_changed(_item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
@@ -55,22 +60,9 @@ def _shows_changed(_item: bpy.types.PropertyGroup, _context: bpy.types.Context) 
                 area.tag_redraw()
 
 
-def _value_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-    """Let Blender evaluate the armature, and with it the constraint, again."""
-    cast(bpy.types.Object, item.id_data).update_tag()
-
-
-def _structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-    """Throw the plan away and tell Blender what the armature now depends on."""
-    armature = cast(bpy.types.Object, item.id_data)
-    plan.discard()
-    dependencies.declare(armature)
-    armature.update_tag()
-
-
 def _ends_changed(item: FabrikConstraint, context: bpy.types.Context) -> None:
     """Do as for any structure, and take the offset between tip and target if it is wanted."""
-    _structure_changed(item, context)
+    structure_changed(item, context)
     offset.take_if_new(item)
 
 
@@ -78,19 +70,12 @@ def _offset_switched(item: FabrikConstraint, context: bpy.types.Context) -> None
     """Take the offset as it is now when the switch for it is turned on."""
     if item.use_offset:
         offset.take_if_possible(item)
-    _structure_changed(item, context)
+    structure_changed(item, context)
 
 
-def _animated(make: Callable[..., Any], name: str, description: str, **more: object) -> Any:
-    """Make a property that Blender may change from frame to frame."""
-    shared = {"options": KEYABLE, "override": OVERRIDABLE, "update": _value_changed}
-    return make(name=name, description=description, **shared, **more)
-
-
-def _fixed(make: Callable[..., Any], name: str, description: str, **more: object) -> Any:
-    """Make a property on which the plan depends."""
-    shared = {"options": FIXED, "override": OVERRIDABLE, "update": _structure_changed}
-    return make(name=name, description=description, **{**shared, **more})
+def _group(cls: type, name: str, description: str) -> Any:
+    shared: dict[str, Any] = {"override": OVERRIDABLE}
+    return PointerProperty(name=name, description=description, type=cls, **shared)
 
 
 class FabrikConstraint(bpy.types.PropertyGroup):
@@ -127,6 +112,11 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         iterations: int
         tolerance: float
         show_overlay: bool
+        look: FabrikLook
+        rope: FabrikRope
+        follow: FabrikFollow
+        wave: FabrikWave
+        ground: FabrikGround
         key: int
         state: str
         error: float
@@ -139,13 +129,13 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             default="FABRIK IK",
             override=OVERRIDABLE,
         )
-        enabled: _animated(
+        enabled: animated(
             BoolProperty,
             "Enabled",
             "Let the constraint pose its chain; off gives the FK pose back",
             default=True,
         )
-        influence: _animated(
+        influence: animated(
             FloatProperty,
             "Influence",
             "How far the chain follows: 0 is the FK pose, 1 the solved pose",
@@ -154,20 +144,21 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             max=1.0,
             subtype="FACTOR",
         )
-        solver: _animated(
+        solver: animated(
             EnumProperty,
             "Solver",
             "How the chain is brought to its target",
             items=SOLVER_ITEMS,
             default="FABRIK",
+            update=structure_changed,
         )
-        bone: _fixed(
+        bone: fixed(
             StringProperty,
             "Tip Bone",
             "Last bone of the chain, whose tail or head reaches for the target",
             update=_ends_changed,
         )
-        chain_count: _fixed(
+        chain_count: fixed(
             IntProperty,
             "Chain Length",
             "How many bones the chain has, counted up from the tip; 0 takes them all",
@@ -175,7 +166,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             min=0,
             soft_max=255,
         )
-        use_tail: _fixed(
+        use_tail: fixed(
             BoolProperty,
             "Use Tail",
             (
@@ -185,26 +176,26 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             default=True,
             update=_ends_changed,
         )
-        target: _fixed(
+        target: fixed(
             PointerProperty,
             "Target",
             "Object that the tip reaches for",
             type=bpy.types.Object,
             update=_ends_changed,
         )
-        subtarget: _fixed(
+        subtarget: fixed(
             StringProperty,
             "Bone",
             "Bone of the target armature whose head the tip reaches for",
             update=_ends_changed,
         )
-        use_rotation: _fixed(
+        use_rotation: fixed(
             BoolProperty,
             "Rotation",
             "Let the tip bone take the orientation of the target",
             default=False,
         )
-        rotation_weight: _animated(
+        rotation_weight: animated(
             FloatProperty,
             "Rotation Weight",
             (
@@ -216,7 +207,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             max=1.0,
             subtype="FACTOR",
         )
-        twist_spread: _animated(
+        twist_spread: animated(
             FloatProperty,
             "Twist Spread",
             (
@@ -228,7 +219,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             max=1.0,
             subtype="FACTOR",
         )
-        use_offset: _fixed(
+        use_offset: fixed(
             BoolProperty,
             "Offset",
             (
@@ -238,14 +229,14 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             default=False,
             update=_offset_switched,
         )
-        offset_location: _fixed(
+        offset_location: fixed(
             FloatVectorProperty,
             "Offset Location",
             "Where the tip is kept, in the space of the target",
             size=3,
             subtype="TRANSLATION",
         )
-        offset_rotation: _fixed(
+        offset_rotation: fixed(
             FloatVectorProperty,
             "Offset Rotation",
             "How the tip bone is kept turned, in the space of the target",
@@ -253,7 +244,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             default=(1.0, 0.0, 0.0, 0.0),
             subtype="QUATERNION",
         )
-        weight: _animated(
+        weight: animated(
             FloatProperty,
             "Weight",
             (
@@ -265,18 +256,18 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             max=1000.0,
             soft_max=10.0,
         )
-        pole_target: _fixed(
+        pole_target: fixed(
             PointerProperty,
             "Pole",
             "Object that the bend of the chain faces",
             type=bpy.types.Object,
         )
-        pole_subtarget: _fixed(
+        pole_subtarget: fixed(
             StringProperty,
             "Pole Bone",
             "Bone of the pole's armature whose head the bend of the chain faces",
         )
-        pole_angle: _animated(
+        pole_angle: animated(
             FloatProperty,
             "Pole Angle",
             "Turn of the bend away from the pole, about the line from root to target",
@@ -285,7 +276,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             soft_min=-3.141592653589793,
             soft_max=3.141592653589793,
         )
-        pole_weight: _animated(
+        pole_weight: animated(
             FloatProperty,
             "Pole Weight",
             "How far the bend turns to the pole: 0 leaves it as it is, 1 lets it face the pole",
@@ -294,7 +285,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             max=1.0,
             subtype="FACTOR",
         )
-        softness: _animated(
+        softness: animated(
             FloatProperty,
             "Softness",
             (
@@ -307,13 +298,13 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             soft_max=0.3,
             subtype="FACTOR",
         )
-        use_stretch: _fixed(
+        use_stretch: fixed(
             BoolProperty,
             "Stretch",
             "Let the bones grow longer where the target is beyond their reach",
             default=False,
         )
-        stretch_max: _animated(
+        stretch_max: animated(
             FloatProperty,
             "Stretch Max",
             "The most that the chain grows to, in lengths of its own",
@@ -322,13 +313,13 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             max=100.0,
             soft_max=3.0,
         )
-        use_volume: _animated(
+        use_volume: animated(
             BoolProperty,
             "Keep Volume",
             "Let bones grow thinner as they stretch",
             default=False,
         )
-        chain_bias: _animated(
+        chain_bias: animated(
             FloatProperty,
             "Bias",
             (
@@ -340,13 +331,13 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             max=1.0,
             subtype="FACTOR",
         )
-        use_free_root: _fixed(
+        use_free_root: fixed(
             BoolProperty,
             "Free Root",
             "Let the first bone of the chain leave its place, so that the body comes along",
             default=False,
         )
-        root_weight: _animated(
+        root_weight: animated(
             FloatProperty,
             "Root Weight",
             (
@@ -358,7 +349,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             max=1.0,
             subtype="FACTOR",
         )
-        iterations: _animated(
+        iterations: animated(
             IntProperty,
             "Iterations",
             "The most sweeps over the chain; it stops before when the tip has arrived",
@@ -367,7 +358,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             max=10000,
             soft_max=500,
         )
-        tolerance: _animated(
+        tolerance: animated(
             FloatProperty,
             "Tolerance",
             (
@@ -388,6 +379,11 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             override=OVERRIDABLE,
             update=_shows_changed,
         )
+        look: _group(FabrikLook, "Look-at", "How the chain looks at its target")
+        rope: _group(FabrikRope, "Rope", "How the chain hangs")
+        follow: _group(FabrikFollow, "Free Chain", "How the chain is dragged along")
+        wave: _group(FabrikWave, "Wave", "How the chain waves")
+        ground: _group(FabrikGround, "Ground", "How the tip stands on the ground")
         key: IntProperty(
             name="Key",
             description="Number by which a constraint is known when scripts change the list",
@@ -466,7 +462,17 @@ class FabrikSceneSettings(bpy.types.PropertyGroup):
         )
 
 
-CLASSES = (FabrikConstraint, FabrikSettings, FabrikJoint, FabrikSceneSettings)
+CLASSES = (
+    FabrikLook,
+    FabrikRope,
+    FabrikFollow,
+    FabrikWave,
+    FabrikGround,
+    FabrikConstraint,
+    FabrikSettings,
+    FabrikJoint,
+    FabrikSceneSettings,
+)
 
 
 def _bone_properties() -> dict[str, object]:

@@ -9,7 +9,7 @@ also makes it independent of the pose that was there before, to the last bit.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import bpy
 from mathutils import Matrix
@@ -28,12 +28,15 @@ from ..core.vectors import (
     mat_stretched,
     unit,
 )
-from .access import rest_bone
-from .chain_plan import Answer
+from .access import rest_bone, settings
+from .chain_plan import Answer, ChainPlan
 from .native import TURNED_ONLY, active_constraints, acts_plainly, constraint_point
 from .plan import Plan
 from .pose import Pose
 from .skeleton import Point, Skeleton, matrix3, skeleton_of, vector
+
+if TYPE_CHECKING:
+    from .properties import FabrikConstraint
 
 
 class Snapshot:
@@ -63,10 +66,18 @@ class Snapshot:
         self.depsgraph = depsgraph
         self.rigs = rigs
         self.is_foreign = is_foreign
+        self.time = cast(bpy.types.Scene, depsgraph.scene).frame_current_final
         self.poses = {uid: plan.poses[uid] for uid in rigs}
         for uid, evaluated in rigs.items():
             plan.poses[uid].look(evaluated, uid in fresh, uid in touched)
         self._worlds: dict[int, Frame] = {}
+
+    def item(self, chain: ChainPlan) -> FabrikConstraint:
+        """Return a constraint as the depsgraph has evaluated it."""
+        items = settings(self.rigs[chain.rig.uid]).constraints
+        if chain.item >= len(items):  # The copy was made before the constraint was added.
+            items = settings(chain.rig.object).constraints
+        return items[chain.item]
 
     def point(self, point: Point) -> Vec:
         """Return where a target or pole stands, in world space."""

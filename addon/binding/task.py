@@ -11,7 +11,6 @@ from ..core import (
     ChainInput,
     Frame,
     Goal,
-    Posture,
     Stretch,
     Tip,
     head_in_parent,
@@ -19,20 +18,25 @@ from ..core import (
     pose_in_world,
 )
 from ..core.vectors import ORIGIN, Mat3, Vec, mat_product, mat_upright
-from .chain_plan import ChainPlan, ProblemError
+from .chain_plan import ChainPlan, ProblemError, Report
+from .explain import explanation
 from .joints import IkSettings
+from .motion.goals import Aim
+from .motion.kinds import MOTION_SOLVERS, MOTIONS
+from .motion.motion import Posed, Scenery
 from .pose import Pose, Settings
 from .read import Snapshot
 from .skeleton import Point
 
-SOLVER_NAMES = tuple(SOLVERS)
+SOLVER_NAMES = (*SOLVERS, *MOTION_SOLVERS)
+"""The solvers by their numbers, in the order of the setting."""
 
 
 class Given(NamedTuple):
     """All that a chain under its FK input depends on, to the last bit.
 
     Attributes:
-        channels: What `Pose.bits_of` tells of its bones.
+        channels: What `Pose.bits_of` and, of a layer, `Pose.beneath` tell of its bones.
         parent: The frame of the root bone's parent, in armature space.
         joints: The settings for Blender's own IK of the bones that keep them.
         bias: Which bones turn more than the others.
@@ -54,6 +58,8 @@ class Task(NamedTuple):
         target: The target in world space.
         pole: The pole in world space, if there is one.
         axes: The orientation for the tip bone in world space, if it is to take one.
+        note: What is to be said of the goal besides.
+        extra: What a motion depends on besides.
     """
 
     given: Given
@@ -62,6 +68,8 @@ class Task(NamedTuple):
     target: Vec
     pole: Vec | None
     axes: Mat3 | None
+    note: str = ""
+    extra: object = None
 
 
 def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
@@ -75,7 +83,7 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
     settings = pose.settings[chain.item]
     if not settings.enabled or settings.influence == 0.0:
         return None
-    if chain.problem or chain.target is None:
+    if chain.problem:
         raise ProblemError(chain.problem)
     if settings is not chain.checked:
         _check(chain, settings)
@@ -83,20 +91,32 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
     parent = WHOLE if chain.root_parent < 0 else moment.frame(rig, chain.root_parent)
     given = chain.given
     bias = settings.chain_bias
-    stamp = (pose.stamp, parent, bias)
+    beneath = pose.beneath(chain.bones) if chain.is_layered else None
+    stamp = (pose.stamp, parent, bias, beneath)
     if given is None or stamp != chain.stamp:
         chain.stamp = stamp
         joints = tuple([pose.joints[bone] for _, bone in chain.joints.asked])
-        now = Given(pose.bits_of(chain.runs, chain.tip_bone), parent, joints, bias)
+        channels = (*pose.bits_of(chain.runs, chain.tip_bone), beneath)
+        now = Given(channels, parent, joints, bias)
         if given is None or now != given:
             given = chain.given = now
             chain.input = None
     world = moment.world(rig.object, rig.uid)
     pole = None if chain.pole is None else moment.point(chain.pole)
-    if chain.has_hand or chain.offset is not None:
+    axes = None
+    if chain.target is None:
+        target = world[1]
+    elif chain.has_hand or chain.offset is not None:
         target, axes = _aim(moment, chain, chain.target)
-        return Task(given, settings, world, target, pole, axes)
-    return Task(given, settings, world, moment.point(chain.target), pole, None)
+    else:
+        target = moment.point(chain.target)
+    if chain.goal_source is not None:
+        aim = chain.goal_source.goal(moment, chain, Aim(target, axes))
+        return Task(given, settings, world, aim.place, pole, aim.axes, aim.note)
+    if chain.motion is not None:
+        extra = chain.motion.read(moment, chain)
+        return Task(given, settings, world, target, pole, axes, extra=extra)
+    return Task(given, settings, world, target, pole, axes)
 
 
 def _aim(moment: Snapshot, chain: ChainPlan, target: Point) -> tuple[Vec, Mat3 | None]:
@@ -127,6 +147,11 @@ def _check(chain: ChainPlan, settings: Settings) -> None:
         )
     if settings.weight <= 0.0:
         raise ProblemError("Weight is 0, so nothing pulls: raise it, or turn the constraint off")
+    if MOTIONS.get(SOLVER_NAMES[settings.solver]) is not chain.motion:
+        raise ProblemError(
+            "Solver cannot be animated from or to one that does not just reach: key the "
+            "Influence of two constraints instead"
+        )
     if SOLVER_NAMES[settings.solver] != "TWO_BONE":
         return
     # A hand whose tail is the tip is the third bone of a limb, or the second if it is let go of.
@@ -142,8 +167,8 @@ def _check(chain: ChainPlan, settings: Settings) -> None:
         )
 
 
-def solve(chain: ChainPlan, pose: Pose, task: Task) -> tuple[Posture, float]:
-    """Return how a chain stands when it is solved, and how far its tip is from the target.
+def solve(chain: ChainPlan, pose: Pose, task: Task) -> Posed:
+    """Return how a chain stands when it is solved.
 
     Args:
         chain: The constraint.
@@ -156,8 +181,14 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> tuple[Posture, float]:
     settings = task.settings
     undone = pose.in_armature(task.world)
     try:
-        return pose_in_world(
-            input_of(chain, pose, task),
+        given = input_of(chain, pose, task)
+        if chain.motion is not None:
+            scenery = Scenery(
+                task.world, undone, task.target, settings.influence, settings.tolerance
+            )
+            return chain.motion.pose(given, scenery, task.extra)
+        posture, error = pose_in_world(
+            given,
             (task.world, undone),
             goal_of(task),
             SOLVER_NAMES[settings.solver],
@@ -169,6 +200,12 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> tuple[Posture, float]:
         )
     except (ValueError, ArithmeticError):
         raise infinite(chain, task, undone) from None
+    message = chain.note or task.note
+    if not message and posture.state != "REACHED":
+        message = explanation(posture, chain.stretches)
+    # To a micrometre: what is below that differs from frame to frame, and means nothing.
+    report = Report(posture.state, round(error, 6), posture.solution.sweeps, message)
+    return Posed(posture, report)
 
 
 def infinite(chain: ChainPlan, task: Task, undone: Frame) -> ProblemError:

@@ -1,4 +1,5 @@
-"""Motion that makes itself: where a chain's joints are, worked out from what moves it.
+"""Motion that makes itself, on top of the solver: plain typed Python on tuples of floats.
 
-Like `core`, on which it stands, nothing in this package imports bpy, mathutils or numpy.
+Nothing in this package imports bpy, mathutils or numpy, so it runs and is tested without Blender.
+Like the solver it says of every number in which space it is; lengths are in metres.
 """

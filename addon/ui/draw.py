@@ -48,7 +48,9 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
         draw_sentence(report, context, SHARED.format(listed(names)))
     layout.use_property_split = True
     layout.prop(item, "influence")
-    for title, draw in GROUPS:
+    for title, draw, solvers in GROUPS:
+        if item.solver not in solvers:
+            continue
         # At first; few chains need them, or not all the time.
         is_closed = title in ("Rotation", "Reach", "FK and IK")
         name = title.lower().replace(" ", "_")
@@ -154,15 +156,19 @@ def _draw_snap(layout: Layout, _armature: bpy.types.Object, _item: FabrikConstra
     switch.operator("fabrik.snap_to_ik", text="Switch to FK").switches = True
 
 
+REACHING = ("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK")
+MOVING = ("LOOK_AT", "ROPE", "FOLLOW", "WAVE")
+
 GROUPS = (
-    ("Chain", _draw_chain),
-    ("Target", _draw_target),
-    ("Rotation", _draw_rotation),
-    ("Reach", _draw_reach),
-    ("Pole", _draw_pole),
-    ("Solver", _draw_solver),
-    ("FK and IK", _draw_snap),
+    ("Chain", _draw_chain, (*REACHING, *MOVING)),
+    ("Target", _draw_target, (*REACHING, *MOVING)),
+    ("Rotation", _draw_rotation, REACHING),
+    ("Reach", _draw_reach, REACHING),
+    ("Pole", _draw_pole, REACHING),
+    ("Solver", _draw_solver, (*REACHING, *MOVING)),
+    ("FK and IK", _draw_snap, REACHING),
 )
+"""What the settings are shown in, and for which solvers."""
 
 
 def _draw_if(layout: Layout, item: FabrikConstraint, switch: str, *names: str) -> None:

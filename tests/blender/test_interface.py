@@ -279,11 +279,22 @@ def test_an_armature_without_constraints_says_how_to_begin(addon: ModuleType) ->
 def test_the_panel_shows_all_settings_of_the_active_constraint(addon: ModuleType) -> None:
     rig = make_chain(2)
     add_constraint(rig, "B1", rig, subtarget="B0", pole_target=rig, use_offset=True)
-    shown = drawn(addon)
-    hidden = {"rna_type", "key", "state", "error", "iterations_used", "message"}
+    item = rig.fabrik.constraints[0]
+    shown: set[str] = set()
+    for solver in item.bl_rna.properties["solver"].enum_items:
+        item.solver = solver.identifier
+        shown |= set(drawn(addon))
+    read_only = {"key", "state", "error", "iterations_used", "message"}
     in_list = {"name", "enabled", "show_overlay"}
-    names = {prop.identifier for prop in rig.fabrik.constraints[0].bl_rna.properties}
-    assert names - hidden - in_list <= set(shown)
+    names: set[str] = set()
+    for name in {prop.identifier for prop in item.bl_rna.properties if prop.is_runtime}:
+        value = getattr(item, name)
+        if isinstance(value, bpy.types.PropertyGroup):
+            inner = [p for p in value.bl_rna.properties if p.is_runtime and not p.is_hidden]
+            names |= {prop.identifier for prop in inner}
+        else:
+            names.add(name)
+    assert names - read_only - in_list <= shown
     for operator in ("constraint_remove", "constraint_move"):
         assert f"fabrik.{operator}" in shown
 

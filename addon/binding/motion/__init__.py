@@ -1,0 +1,1 @@
+"""What makes the motion of chains that do not merely reach: read from Blender, and solved."""

@@ -1,0 +1,8 @@
+"""The kinds of motion, by the constraint's solver."""
+
+from .motion import Motion
+
+MOTION_SOLVERS = ("LOOK_AT", "ROPE", "FOLLOW", "WAVE")
+"""Their names, in the order of the setting: files and keys know them by their numbers."""
+
+MOTIONS: dict[str, Motion] = {}

@@ -1,0 +1,182 @@
+"""The names of a constraint, resolved to bones and objects."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from ..core import Frame
+from ..core.vectors import quat_matrix, quat_unit
+from . import animation
+from .access import pose_bones, settings
+from .chain_plan import ChainPlan, ProblemError, rest_bend
+from .joints import joint_problem, joints_of
+from .motion.kinds import MOTIONS
+from .native import active_constraints
+from .rotation import KINDS, LOCATION, SCALE, channel_of, runs_of
+from .skeleton import Point, Skeleton, skeleton_of
+
+if TYPE_CHECKING:
+    from .properties import FabrikConstraint
+
+
+def resolved(rig: Skeleton, index: int) -> ChainPlan:
+    """Return a constraint of an armature, with what is wrong with it."""
+    item = settings(rig.object).constraints[index]
+    motion = MOTIONS.get(item.solver)
+    chain = ChainPlan(rig, index, motion)
+    try:
+        _resolve_bones(chain, item)
+        chain.target = _point(item, "target", "subtarget")
+        if chain.target is None and (motion is None or motion.needs_target):
+            raise ProblemError("There is no target: choose an object, or a bone, to reach for")
+        chain.offset = _offset(item)
+        _resolve_joints(chain)
+        if motion is None:
+            chain.pole = _point(item, "pole_target", "pole_subtarget")
+        else:
+            motion.resolve(chain, item)
+    except ProblemError as problem:
+        chain.problem = str(problem)
+    return chain
+
+
+def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
+    rig = chain.rig
+    if not item.bone:
+        raise ProblemError("There is no tip bone: choose the last bone of the chain")
+    up = rig.chain_up(_bone_index(rig, item, "bone"))
+    if not item.use_tail:
+        chain.tip_bone = up.pop()
+        if not up:
+            raise ProblemError(
+                f"“{item.bone}” has no parent that could move its head: "
+                "turn on Use Tail or choose another tip bone"
+            )
+    if item.chain_count > len(up):
+        raise ProblemError(
+            f"Chain Length is {item.chain_count}, but there are {len(up)} bones up to the root: "
+            f"set it to {len(up)} or less, or to 0 for all"
+        )
+    chain.bones = up[-item.chain_count :]
+    chain.root_parent = rig.parents[chain.bones[0]]
+    chain.rest_bend = rest_bend(rig, chain.bones, chain.tip_bone)
+    if chain.motion is None:
+        _resolve_reach(chain, item)
+    chain.runs = runs_of(chain.bones)
+    chain.note = _disturbance(chain)
+
+
+def _resolve_reach(chain: ChainPlan, item: FabrikConstraint) -> None:
+    """Let the tip bone be oriented, the bones grow, and the first one leave its place."""
+    rig = chain.rig
+    if item.use_rotation:
+        _resolve_hand(chain, item)
+    chain.stretches = item.use_stretch
+    if chain.stretches:
+        chain.more += [KINDS.index(SCALE) * len(rig.names) + bone for bone in chain.bones]
+    chain.is_root_free = item.use_free_root
+    if item.use_free_root:
+        free_root(chain)
+
+
+def free_root(chain: ChainPlan) -> None:
+    """Let the first bone of a chain leave its place.
+
+    Raises:
+        ProblemError: If it is connected to its parent.
+    """
+    rig = chain.rig
+    chain.more.append(KINDS.index(LOCATION) * len(rig.names) + chain.bones[0])
+    if chain.bones[0] in rig.connected and chain.root_parent >= 0:
+        raise ProblemError(
+            f"“{rig.names[chain.bones[0]]}” is connected to its parent and cannot leave its place: "
+            "turn off Free Root, or the bone's Connected in Edit Mode"
+        )
+
+
+def _resolve_hand(chain: ChainPlan, item: FabrikConstraint) -> None:
+    """Let the tip bone be oriented: as the last bone of the chain, or as one that hangs on it."""
+    chain.has_hand = True
+    if chain.tip_bone >= 0:
+        chain.bones.append(chain.tip_bone)
+    elif len(chain.bones) == 1:
+        raise ProblemError(
+            f"“{item.bone}” is the only bone of the chain, so that none is left to reach while it "
+            "keeps the target's orientation: raise Chain Length, or turn off Match Target"
+        )
+    else:
+        chain.limb_bend = rest_bend(chain.rig, chain.bones[:-1], chain.bones[-1])
+
+
+def _offset(item: FabrikConstraint) -> Frame | None:
+    if not item.use_offset:
+        return None
+    x, y, z = item.offset_location
+    w, a, b, c = item.offset_rotation
+    if not all(isfinite(number) for number in (x, y, z, w, a, b, c)):
+        raise ProblemError("The offset is not a finite number: press Set, or type it in again")
+    return quat_matrix(quat_unit((w, a, b, c))), (x, y, z)
+
+
+def _resolve_joints(chain: ChainPlan) -> None:
+    pose = pose_bones(chain.rig.object)
+    bones = [pose[chain.rig.names[i]] for i in chain.bones]
+    for problem in map(joint_problem, bones):
+        if problem:
+            raise ProblemError(problem)
+    chain.joints = joints_of(bones, chain.bones)
+
+
+def _disturbance(chain: ChainPlan) -> str:
+    """Name what moves a bone of the chain after it was solved, if there is anything."""
+    bones = pose_bones(chain.rig.object)
+    count = len(chain.rig.names)
+    for i in chain.bones:
+        bone = bones[chain.rig.names[i]]
+        others = [channel_of(KINDS[slot // count])[0] for slot in chain.more if slot % count == i]
+        for channel in ("rotation", *others):
+            if animation.has_driver(chain.rig.object, bone, channel):
+                return (
+                    f"The {channel} of “{bone.name}” has a driver, which acts after the chain is "
+                    "solved and may take the tip away: remove it, or drive a parent of the chain"
+                )
+        for con in active_constraints(bone):
+            return (
+                f"“{bone.name}” has its own constraint “{con.name}”, which acts after the chain "
+                "is solved and may take the tip away: mute it, or move it to another bone"
+            )
+    return ""
+
+
+def _point(item: FabrikConstraint, pointer: str, bone_name: str) -> Point | None:
+    ob = getattr(item, pointer)
+    if ob is None:
+        return None
+    if not getattr(item, bone_name) or ob.type != "ARMATURE":
+        return Point(ob)
+    if ob.pose is None:
+        raise ProblemError(f"“{ob.name}” has no pose: select it and enter Pose Mode once")
+    skeleton = skeleton_of(ob)
+    return Point(ob, skeleton, _bone_index(skeleton, item, bone_name))
+
+
+def _bone_index(rig: Skeleton, item: FabrikConstraint, field_name: str) -> int:
+    """Return the bone that a field of the constraint names, following it if it was renamed.
+
+    Each bone that a constraint names remembers that name, so the one that remembers a name which
+    no bone has any more is the bone that had it.
+    """
+    name = getattr(item, field_name)
+    bones = pose_bones(rig.object)
+    if name not in rig.index:
+        heirs = [bone.name for bone in bones if bone.fabrik_name == name]
+        if not heirs:
+            raise ProblemError(
+                f"There is no bone “{name}” in “{rig.object.name}”: choose another one"
+            )
+        name = heirs[0]
+        setattr(item, field_name, name)
+    if bones[name].fabrik_name != name:
+        bones[name].fabrik_name = name
+    return rig.index[name]
