@@ -7,7 +7,7 @@ back under the body. So a foot finds the floor, goes up a wall ahead of it, and 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..core.vectors import Vec, add, dot, length, mix, scaled, sub, unit
+from ..core.vectors import Vec, across, add, dot, length, mix, scaled, sub, unit
 from .footfall import STILL, eased, hump
 
 
@@ -46,6 +46,9 @@ class Search(NamedTuple):
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """How far a place is drawn in under the leg's root, until there is a hold within reach."""
 
+DEPTHS = (0.2, 0.5)
+"""How far under a place, in shares of the reach, sides are looked for that a leg wraps around."""
+
 
 def hold_at(search: Search, aim: Vec) -> tuple[Hit, bool]:
     """Return where a foot that is meant for a place can stand, and whether there is a hold.
@@ -73,13 +76,13 @@ def _probe(search: Search, place: Vec) -> Hit | None:
     hit = search.cast(top, scaled(up, -1.0), deep)
     if hit is not None or not search.climbs:
         return hit
-    bottom = sub(top, scaled(up, deep))
-    inner = add(bottom, scaled(_flat(sub(search.root, bottom), up), 2.0))
-    return _between(search.cast, bottom, inner)
-
-
-def _flat(a: Vec, axis: Vec) -> Vec:
-    return sub(a, scaled(axis, dot(a, axis)))
+    for depth in DEPTHS:
+        below = sub(place, scaled(up, depth * search.reach))
+        inner = add(below, scaled(across(sub(search.root, below), up), 2.0))
+        hit = _between(search.cast, below, inner)
+        if hit is not None:
+            return hit
+    return None
 
 
 def _between(cast: Cast, start: Vec, end: Vec) -> Hit | None:

@@ -21,7 +21,7 @@ def groups_of(rests: Sequence[Vec], pattern: str) -> list[int]:
         # From the hind leg to the front one, first the left side and then the right one.
         order = sorted(range(len(rests)), key=lambda leg: (rows[leg][1], -rows[leg][0]))
         return [order.index(leg) for leg in range(len(rests))]
-    if pattern == "PAIRS":
+    if pattern == "PAIRS" and count > 1:
         ahead = max(1, count // 2)
         return [(row - ahead * side) % count for row, side in rows]
     return [(row + side) % 2 for row, side in rows]

@@ -81,7 +81,8 @@ def eased_to(now: Swaying, target: Lean, frames: float, time: float) -> Swaying:
     """
     rate = 4.0 / time
     fade = exp(-rate * frames)
-    places, speeds = [], []
+    places: list[float] = []
+    speeds: list[float] = []
     for place, goal, speed in zip(now.lean, target, now.speed, strict=True):
         off = place - goal
         pull = (speed + rate * off) * frames

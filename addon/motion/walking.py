@@ -11,7 +11,7 @@ then comes down at once, and steps are shortened in time so that this hardly eve
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import ceil, hypot, sqrt
+from math import ceil, hypot, inf, sqrt
 from typing import NamedTuple
 
 from ..core import WHOLE, Frame, frame_in, inverse, point_in
@@ -49,6 +49,26 @@ SETTLED = 0.05
 """The share of the threshold by which a foot may be off its rest place while the body stands."""
 
 
+class _Stride(NamedTuple):
+    """How a foot steps at the speed that its body has.
+
+    Attributes:
+        middle: Where it is meant to be from its rest place, in the world: a leg that rests far
+            behind its root cannot be left behind any more, and so works farther ahead.
+        limit: How far from there it may be before it steps.
+        lead: How far ahead of there it comes down, in the world.
+        spare: How far the body may go on after the limit until the leg is stretched out.
+    """
+
+    middle: Vec
+    limit: float
+    lead: Vec
+    spare: float
+
+
+STANDING = _Stride(ORIGIN, inf, ORIGIN, inf)
+
+
 @dataclass(slots=True)
 class _Foot:
     """What is known of a foot while the simulation runs.
@@ -63,6 +83,7 @@ class _Foot:
         velocity: How fast home moves away from there, in a frame, along the ground.
         quiet: For how many frames that has been hardly anything.
         root: Where its leg begins now, in the world.
+        stride: How it steps at this speed.
     """
 
     leg: Leg
@@ -74,6 +95,7 @@ class _Foot:
     velocity: Vec = ORIGIN
     quiet: float = 0.0
     root: Vec = ORIGIN
+    stride: _Stride = STANDING
 
     def support(self) -> Footfall:
         """Return what it stands on, or will when its step is done."""
@@ -133,6 +155,7 @@ class Walk:
         self.sway = Swaying(UPRIGHT, UPRIGHT)
         self.feet = [_Foot(leg, []) for leg in legs]
         self._set_down(cast, grounds)
+        self._remember(grounds)
         self.sways = [self.sway]
 
     def step(self, settings: Settings, body: Frame, cast: Cast, grounds: Grounds) -> None:
@@ -228,6 +251,7 @@ class Walk:
                 slow = length(foot.velocity) * self.settings.duration < SETTLED * self._far(foot)
                 foot.quiet = foot.quiet + now.passed if slow else 0.0
             foot.home, foot.root, foot.place = home, root, place
+            foot.stride = self._stride(foot)
         return now
 
     def _far(self, foot: _Foot) -> float:
@@ -268,14 +292,14 @@ class Walk:
     def _off(self, now: _Now, foot: _Foot) -> float:
         fall = foot.falls[-1]
         aim = foot.aim if fall.ground == STILL else point_in(now.grounds(fall.ground), foot.aim)
-        return length(across(sub(foot.home, aim), now.up))
+        return length(across(sub(add(foot.home, foot.stride.middle), aim), now.up))
 
     def _chosen(self, now: _Now) -> list[_Foot]:
         """Return the feet to lift: those of the next group, in turn, that has one too far off."""
         at = self.groups.index(self.last_group) + 1
         for group in (*self.groups[at:], *self.groups[:at]):
             feet = [foot for foot in self.feet if foot.leg.group == group]
-            shares = [self._off(now, foot) / self._limit(foot) for foot in feet]
+            shares = [self._off(now, foot) / foot.stride.limit for foot in feet]
             if max(shares) >= 1.0:
                 return [foot for foot, share in zip(feet, shares, strict=True) if share >= 0.3]
             rest = [foot for foot in feet if foot.quiet >= 0.5 * self.settings.duration]
@@ -284,29 +308,44 @@ class Walk:
                 return rest
         return []
 
-    def _limit(self, foot: _Foot) -> float:
-        """Return how far a foot may be off before it steps: half of what its leg has left."""
-        speed = length(foot.velocity)
+    def _stride(self, foot: _Foot) -> _Stride:
+        """Return how a foot steps at the speed that it has."""
+        speed, far = length(foot.velocity), self._far(foot)
         if speed == 0.0:
-            return self._far(foot)
-        return max(1e-9, min(self._far(foot), 0.5 * self._stance(foot, speed)))
-
-    def _stance(self, foot: _Foot, speed: float) -> float:
-        """Return how far home may move on from a foot that stands there until the leg is out."""
+            return _Stride(ORIGIN, far, ORIGIN, inf)
         way = scaled(foot.velocity, 1.0 / speed)
+        step = speed * self.settings.duration
+        back, front = self._room(foot, way)
+        # The faster, the more: a body that hardly moves stands on its rest places.
+        share = min(1.0, 4.0 * step / far)
+        waiting = far + step * self._others()
+        middle = share * min(max(0.0, waiting - back), 0.9 * front)
+        limit = max(min(far, 0.5 * (back + middle)), 1e-6 * foot.leg.reach)
+        lead = min(min(1.0, 2.0 * step / far) * self.settings.overshoot * limit, front - middle)
+        return _Stride(scaled(way, middle), limit, scaled(way, lead), back + middle - limit)
+
+    def _room(self, foot: _Foot, way: Vec) -> tuple[float, float]:
+        """Return how far behind and ahead of its rest place a foot is within the leg's reach."""
         out = sub(foot.home, foot.root)
-        along, reach = dot(out, way), (LOSE - self.settings.bob) * foot.leg.reach
-        left = along * along + reach * reach - dot(out, out)
-        return max(0.0, along + sqrt(left)) if left > 0.0 else 0.0
+        along, square = dot(out, way), dot(out, out)
+        reach, landing = (LOSE - self.settings.bob) * foot.leg.reach, LAND * foot.leg.reach
+        back = along * along + reach * reach - square
+        front = along * along + landing * landing - square
+        return (
+            0.95 * max(0.0, along + sqrt(back)) if back > 0.0 else 0.0,
+            0.95 * max(0.0, sqrt(front) - along) if front > 0.0 else 0.0,
+        )
+
+    def _others(self) -> int:
+        return max(1, len(self.groups) - 1)
 
     def _duration(self) -> float:
         """Return how long a step takes: as set, or as long as the other groups can wait."""
-        frames, others = self.settings.duration, max(1, len(self.groups) - 1)
+        frames = self.settings.duration
         for foot in self.feet:
             speed = length(foot.velocity)
             if speed > 0.0:
-                spare = self._stance(foot, speed) - self._limit(foot)
-                frames = min(frames, 0.9 * spare / (speed * others))
+                frames = min(frames, foot.stride.spare / (speed * self._others()))
         return max(frames, 1e-3)
 
     # Steps
@@ -350,12 +389,8 @@ class Walk:
             self.last_group = group
 
     def _aim(self, foot: _Foot) -> Vec:
-        """Return where a foot should come down now: home, and ahead of it on the way."""
-        speed, far = length(foot.velocity), self._limit(foot)
-        if speed == 0.0:
-            return foot.home
-        lead = min(1.0, 2.0 * speed * self.settings.duration / far) * self.settings.overshoot * far
-        return add(foot.home, scaled(foot.velocity, lead / speed))
+        """Return where a foot should come down now: on its way, ahead of where it should be."""
+        return add(add(foot.home, foot.stride.middle), foot.stride.lead)
 
     def _fall(
         self, now: _Now, foot: _Foot, lift: float, land: float, aim: Vec, coming: Vec
