@@ -15,6 +15,7 @@ from addon.core.vectors import Vec, dot, mat_columns, quat_about, quat_matrix, s
 from addon.motion.footfall import STILL, Footfall, foot_at, on_ground
 from addon.motion.foothold import Hit, clearance
 from addon.motion.gait import Leg, Record, Settings, bob_at, lean_at
+from addon.motion.packing import packed, unpacked
 from addon.motion.pattern import groups_of
 from addon.motion.stance import UPRIGHT, Lean, Swaying, eased_to, leaned, plane_through
 from addon.motion.walking import Walk
@@ -479,3 +480,12 @@ def test_eight_legs_over_a_thousand_frames_take_a_second() -> None:
         times.append(time.perf_counter() - start)
     print(f"8 legs × 1,000 frames: {min(times):.2f} s")
     assert min(times) <= 1.5
+
+
+def test_a_walk_comes_back_from_its_bytes_to_the_last_bit() -> None:
+    record = walked(legs_of(5, "WAVE"), Settings(), ahead(0.05), frames=40)
+    blob = packed(record, ["Rock", "Déjà vu"])
+    assert unpacked(blob) == (record, ["Rock", "Déjà vu"])
+    for broken in (b"", b"walk1", blob[:-5], b"x" + blob[1:]):
+        with pytest.raises(ValueError, match="not those of a walk"):
+            unpacked(broken)
