@@ -1,0 +1,172 @@
+"""Rays from where a foot is to the ground below it.
+
+All is read from the depsgraph that the handler was given, so that a ground which moves, or is
+deformed, counts as it is at this frame, in the viewport and in a render alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple, cast
+
+import bpy
+from mathutils import Vector
+
+from ...core.vectors import Vec
+from ..access import session_uid, settings
+from ..skeleton import vector
+
+Source = Literal["OBJECT", "COLLECTION", "SCENE"]
+
+PAST = 1e-4
+"""How far behind a hit that does not count a ray begins anew, in metres."""
+
+MOST_PASSED = 64
+"""How many hits that do not count a ray goes through before it gives up."""
+
+
+class Hit(NamedTuple):
+    """Where a ray meets the ground.
+
+    Attributes:
+        place: The point, in world space.
+        normal: Of length 1 in world space, on the side that the ray came from.
+        ob: The object that was hit, of the file and not of the depsgraph.
+    """
+
+    place: Vec
+    normal: Vec
+    ob: bpy.types.Object
+
+
+class Ground:
+    """Objects that count as ground.
+
+    What hides an object from the eye does not keep feet from standing on it; only what the view
+    layer, or the render, leaves out altogether is not there.
+    """
+
+    def __init__(self, objects: Iterable[bpy.types.Object]) -> None:
+        """Take the meshes among the objects."""
+        self.objects = [ob for ob in objects if ob.type == "MESH"]
+
+    def cast(
+        self, depsgraph: bpy.types.Depsgraph, origin: Vec, direction: Vec, distance: float
+    ) -> Hit | None:
+        """Return the nearest hit of a ray, None if it meets nothing.
+
+        Args:
+            depsgraph: Where the objects are read from, as evaluated.
+            origin: Where the ray begins, in world space.
+            direction: Its direction of length 1, in world space.
+            distance: How far it goes, in metres.
+        """
+        nearest = None
+        start, along = Vector(origin), Vector(direction)
+        for ob in self.objects:
+            found = _cast(ob, depsgraph, start, along, distance)
+            if found is not None:
+                distance, nearest = found
+        return nearest
+
+
+class SceneGround(Ground):
+    """All that a scene shows in the viewport and in renders, but the character itself."""
+
+    def __init__(self, own: bpy.types.Object) -> None:
+        """Leave out an armature, what hangs on it, what it deforms, and what it reaches for."""
+        super().__init__(())
+        items = settings(own).constraints
+        self._own = {own.session_uid}
+        self._own |= {ob.session_uid for i in items for ob in (i.target, i.pole_target) if ob}
+        self._known: dict[int, bool] = {}
+
+    def cast(
+        self, depsgraph: bpy.types.Depsgraph, origin: Vec, direction: Vec, distance: float
+    ) -> Hit | None:
+        """Return the nearest hit of a ray, as `Ground.cast`."""
+        scene = cast(bpy.types.Scene, depsgraph.scene)
+        start, along = Vector(origin), Vector(direction)
+        for _ in range(MOST_PASSED):
+            is_hit, place, normal, _, ob, _ = cast(
+                Any, scene.ray_cast(depsgraph, start, along, distance=distance)
+            )
+            if not is_hit:
+                return None
+            if not self._is_left_out(ob):
+                return Hit(vector(place), _against(normal, along), ob.original)
+            distance -= (place - start).length + PAST
+            if distance <= 0.0:
+                return None
+            start = place + along * PAST
+        return None
+
+    def _is_left_out(self, ob: bpy.types.Object) -> bool:
+        # What only the viewport shows would be no ground in the render.
+        return ob.hide_render or self._is_own(ob)
+
+    def _is_own(self, ob: bpy.types.Object) -> bool:
+        uid = session_uid(ob)
+        if uid not in self._known:
+            self._known[uid] = uid in self._own or any(map(self._is_own, _carriers(ob)))
+        return self._known[uid]
+
+
+def ground_of(
+    source: Source,
+    ob: bpy.types.Object | None,
+    collection: bpy.types.Collection | None,
+    own: bpy.types.Object,
+) -> Ground:
+    """Return what counts as ground.
+
+    It holds references, so it is as short-lived as a plan of constraints.
+
+    Args:
+        source: Whether that is one object, those of a collection, or those of the scene.
+        ob: The object, if that is the source.
+        collection: The collection, if that is.
+        own: The armature of the character, which is no ground to itself in the scene.
+    """
+    if source == "SCENE":
+        return SceneGround(own)
+    if source == "COLLECTION":
+        return Ground(collection.all_objects if collection else ())
+    return Ground([ob] if ob else ())
+
+
+def _carriers(ob: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return what an object moves with: its parent, and armatures that deform it."""
+    rigs = [getattr(mod, "object", None) for mod in ob.modifiers if mod.type == "ARMATURE"]
+    return [carrier for carrier in (ob.parent, *rigs) if carrier is not None]
+
+
+def _cast(
+    ob: bpy.types.Object,
+    depsgraph: bpy.types.Depsgraph,
+    start: Vector,
+    along: Vector,
+    distance: float,
+) -> tuple[float, Hit] | None:
+    """Return how far away a ray meets an object within a distance, and where; None if nowhere."""
+    evaluated = ob.evaluated_get(depsgraph)
+    if not evaluated.is_evaluated:
+        return None  # The view layer leaves it out.
+    to_local = evaluated.matrix_world.inverted_safe()  # A plane scaled flat is a ground as well.
+    # Its local length tells how far the ray goes in the object's own, maybe uneven, scale.
+    local = to_local.to_3x3() @ along
+    reach = distance * local.length
+    is_hit, place, normal, _ = cast(
+        Any, evaluated.ray_cast(to_local @ start, local, distance=reach)
+    )
+    if not is_hit:
+        return None
+    place = evaluated.matrix_world @ place
+    turned = to_local.to_3x3().transposed() @ normal
+    return (place - start).dot(along), Hit(vector(place), _against(turned, along), ob)
+
+
+def _against(normal: Vector, along: Vector) -> Vec:
+    """Return a normal with length 1, turned to the side that a ray comes from."""
+    normal = normal.normalized()
+    return vector(-normal if normal.dot(along) > 0.0 else normal)

@@ -1,0 +1,224 @@
+"""Where a foot goes on uneven ground, and how far the hip goes down for it.
+
+While a foot stands it stays at one place. What that takes from where the animation has it is the
+correction, and in the swing it goes smoothly over from that of the last contact to that of the
+next, so that the foot has no speed at either end. Where ground is in the way of that, the foot is
+lifted over it in one arc. All of it is a function of the time, of the contacts, and of the ground.
+"""
+
+from collections.abc import Sequence
+from math import acos, cos, sqrt
+from typing import NamedTuple
+
+from ..core.vectors import (
+    NO_TURN,
+    ORIGIN,
+    Quat,
+    Vec,
+    across,
+    add,
+    cross,
+    dot,
+    length,
+    mix,
+    quat_turned_by,
+    scaled,
+    sub,
+    unit,
+)
+
+STEEPEST = 0.5
+"""Cosine of the slope from which on a face is a wall and no ground: 60°."""
+
+STEPS = 8
+"""Which power mean stands for the highest of what is in a foot's way: the larger, the nearer."""
+
+SLACK = 0.06
+"""Over which share of the leg the hip begins to go down, and one leg takes over from another."""
+
+MOVED = 0.05
+"""By which share of the leg its foot is moved where all of the slack is there."""
+
+FLAT = 0.2
+"""How much of a leg is left upright, as a share, where the hip begins to give up reaching."""
+
+DEEPEST = 0.5
+"""How far a hip goes down at most, in lengths of the leg."""
+
+
+class Stance(NamedTuple):
+    """A while in which a foot stands, as the ground is now.
+
+    Attributes:
+        first: The frame at which it begins.
+        last: The frame at which it ends.
+        entry: What takes the animated foot to its place at the first frame.
+        exit: The same at the last.
+        entry_rate: How far the animation moves the foot in a frame, at the first.
+        exit_rate: The same at the last.
+        tilt: The turn of the foot with the ground: its axis, as long as its angle.
+    """
+
+    first: float
+    last: float
+    entry: Vec
+    exit: Vec
+    entry_rate: Vec
+    exit_rate: Vec
+    tilt: Vec
+
+
+def smooth(x: float) -> float:
+    """Return 0 up to 0 and 1 from 1 on, with a smooth way between."""
+    x = min(max(x, 0.0), 1.0)
+    return x * x * (3.0 - 2.0 * x)
+
+
+def is_ground(normal: Vec, up: Vec) -> bool:
+    """Return whether a face is flat enough to stand on."""
+    return dot(normal, up) > STEEPEST
+
+
+def tilt_of(normal: Vec, up: Vec, most: float) -> Vec:
+    """Return the turn from up to a normal, up to an angle: its axis, as long as its angle.
+
+    It has no part about up, so that a foot keeps its heading.
+    """
+    axis = unit(cross(up, normal))
+    if axis is None:
+        return ORIGIN
+    return scaled(axis, min(acos(min(1.0, dot(up, normal))), most))
+
+
+def turn_of(tilt: Vec) -> Quat:
+    """Return the turn of a tilt."""
+    return NO_TURN if tilt == ORIGIN else quat_turned_by(tilt)
+
+
+def raised(height: float, tilt: Vec) -> float:
+    """Return how high a foot is above a slope that it stands on with its whole sole.
+
+    Args:
+        height: How high it is above flat ground.
+        tilt: How it is turned with the slope.
+    """
+    return height / cos(length(tilt)) if height > 0.0 else height
+
+
+def influence(height: float, blend: float) -> float:
+    """Return how much of the ground counts: all up to the blend height, none from twice it on.
+
+    Args:
+        height: Of the animated foot above the floor of the animation.
+        blend: The blend height; 0 if the ground always counts.
+    """
+    return 1.0 if blend <= 0.0 else 1.0 - smooth(height / blend - 1.0)
+
+
+def swing(before: Stance, after: Stance, frame: float) -> tuple[Vec, Vec]:
+    """Return the correction, and the tilt, between two contacts.
+
+    The correction is the cubic that has those of the contacts at both ends, and slopes that stop
+    the animated foot there: what speed the animation has left when a contact begins is no slide.
+    """
+    span = after.first - before.last
+    u = (frame - before.last) / span
+    share = smooth(u)
+    shift = mix(before.exit, after.entry, share)
+    leave = scaled(before.exit_rate, -span * u * (1.0 - u) * (1.0 - u))
+    arrive = scaled(after.entry_rate, span * u * u * (1.0 - u))
+    return add(shift, add(leave, arrive)), mix(before.tilt, after.tilt, share)
+
+
+def lift(u: float, needs: Sequence[tuple[float, float]]) -> float:
+    """Return how much higher a foot swings for what is in its way.
+
+    Each obstacle asks for an arc over the whole swing, with its height above it; together they are
+    at least as high as the highest of them, and as smooth as each.
+
+    Args:
+        u: How much of the swing is over.
+        needs: For times of the swing, in the same share, by how much the foot would be too low.
+    """
+    high = max((need for _, need in needs), default=0.0)
+    if high <= 0.0 or not 0.0 < u < 1.0:
+        return 0.0
+    total = 0.0
+    for at, need in needs:
+        if need > 0.0:
+            arc = smooth(u / at) if u < at else smooth((1.0 - u) / (1.0 - at))
+            total += float((need / high * arc) ** STEPS)
+    return high * float(total ** (1.0 / STEPS))
+
+
+class Leg(NamedTuple):
+    """A leg that a hip carries.
+
+    Attributes:
+        root: Where its first joint is, as the animation has it.
+        target: Where the animation has the foot.
+        goal: Where the foot goes, or would if nothing were in the way of its swing: what it is
+            lifted over is no reason for the hip to rise.
+        length: From the first joint to the tip of the straight leg.
+    """
+
+    root: Vec
+    target: Vec
+    goal: Vec
+    length: float
+
+
+def hip_shift(legs: Sequence[Leg], up: Vec, share: float, follow: float) -> float:
+    """Return by how much a hip rises for its feet; less than 0 if it goes down.
+
+    It goes with the mean of what the feet do, as far as it follows the ground, and then down until
+    all of them reach. No leg that the animation bends is stretched to more than a share of its
+    length, so that no knee snaps; one that the animation stretches farther may stay so.
+
+    Args:
+        legs: All that it carries, at least one.
+        up: The direction of length 1 in which it moves.
+        share: To which share of its length a leg is stretched at most.
+        follow: How much of the feet's mean it takes: 1, or 0 to go down only.
+    """
+    rise = 0.0
+    if follow > 0.0:
+        rises = [dot(sub(leg.goal, leg.target), up) for leg in legs]
+        rise = follow * sum(rises) / len(rises)
+    size = min(leg.length for leg in legs)
+    moved = sqrt(sum([length(sub(leg.goal, leg.target)) ** 2 for leg in legs]))
+    # None for feet that are not moved: their hip stays where it is.
+    slack = SLACK * size * smooth(moved / (MOVED * size))
+    drop = 0.0
+    for leg in legs:
+        drop = _smooth_max(drop, _lack(leg, up, share, rise), slack)
+    return rise - drop
+
+
+def _lack(leg: Leg, up: Vec, share: float, rise: float) -> float:
+    """Return how far the hip has to go down for one leg, less than 0 if it could go up."""
+    stretched = length(sub(leg.root, leg.target)) / leg.length
+    # As far as the animation stretches it, and smoothly so.
+    allowed = share + (1.0 - share) * smooth(
+        0.5 * (stretched - share) / max(1.0 - share, 1e-6) + 0.5
+    )
+    reach = leg.length * allowed
+    apart = add(sub(leg.root, leg.goal), scaled(up, rise))
+    aside = length(across(apart, up))
+    lack = dot(apart, up) - _upright(reach * reach - aside * aside, FLAT * leg.length)
+    return min(lack, DEEPEST * leg.length)
+
+
+def _upright(square: float, least: float) -> float:
+    """Return the root, which goes on as a line below a least value: it would be endlessly steep."""
+    if square >= least * least:
+        return sqrt(square)
+    return 0.5 * (least + square / least)
+
+
+def _smooth_max(a: float, b: float, width: float) -> float:
+    """Return the larger of two numbers, or a little more where they differ by less than a width."""
+    apart = abs(a - b)
+    if apart >= width:
+        return max(a, b)
+    return max(a, b) + 0.25 * (width - apart) * (width - apart) / width

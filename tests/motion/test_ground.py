@@ -1,0 +1,228 @@
+"""Feet on uneven ground: no slide at either end of a swing, nothing in the way, a smooth hip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from math import cos, isclose, pi, radians, sin
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from addon.core.vectors import Vec, add, dot, length, quat_turn, sub
+from addon.motion.ground import (
+    Leg,
+    Stance,
+    hip_shift,
+    influence,
+    is_ground,
+    lift,
+    raised,
+    smooth,
+    swing,
+    tilt_of,
+    turn_of,
+)
+
+UP = (0.0, 0.0, 1.0)
+
+shares = st.floats(0.01, 0.99)
+vectors = st.tuples(*[st.floats(-1.0, 1.0)] * 3)
+
+
+def stance(
+    first: float,
+    last: float,
+    shift: Vec = (0.0, 0.0, 0.0),
+    rate: Vec = (0.0, 0.0, 0.0),
+    tilt: Vec = (0.0, 0.0, 0.0),
+) -> Stance:
+    return Stance(first, last, shift, shift, rate, rate, tilt)
+
+
+@given(vectors, vectors, vectors, vectors)
+def test_swing_joins_the_contacts_without_speed_at_either_end(
+    before: Vec, after: Vec, leaving: Vec, arriving: Vec
+) -> None:
+    """The animated foot goes on with the rates; with the correction it stands still."""
+    a, b = stance(0, 10, before, leaving), stance(22, 30, after, arriving)
+    for at, wanted, rate in ((10.0, before, leaving), (22.0, after, arriving)):
+        assert length(sub(swing(a, b, at)[0], wanted)) < 1e-12
+        step = 1e-4 if at == 10.0 else -1e-4
+        moved = sub(swing(a, b, at + step)[0], wanted)
+        slip = add(moved, tuple(step * x for x in rate))
+        assert length(slip) / abs(step) < 2e-3
+
+
+def test_swing_turns_from_one_slope_to_the_next() -> None:
+    a, b = stance(0, 10, tilt=(0.2, 0.0, 0.0)), stance(20, 30, tilt=(0.0, -0.4, 0.0))
+    assert swing(a, b, 10.0)[1] == (0.2, 0.0, 0.0)
+    assert length(sub(swing(a, b, 15.0)[1], (0.1, -0.2, 0.0))) < 1e-12
+    assert swing(a, b, 20.0)[1] == (0.0, -0.4, 0.0)
+
+
+@given(st.lists(st.tuples(shares, st.floats(-0.5, 2.0)), max_size=16), shares)
+def test_lift_clears_all_that_is_in_the_way(needs: list[tuple[float, float]], u: float) -> None:
+    for at, need in needs:
+        assert lift(at, needs) >= need - 1e-9
+    assert lift(0.0, needs) == lift(1.0, needs) == 0.0
+    highest = max([need for _, need in needs], default=0.0)
+    assert 0.0 <= lift(u, needs) <= max(0.0, highest) * 16 ** (1 / 8) + 1e-9
+
+
+def test_lift_is_smooth_over_the_whole_swing() -> None:
+    """A stair of 18 cm in a swing of 0.5 s: its second differences are those of one soft arc."""
+    needs = [(k / 12, 0.18 if 4 <= k <= 7 else 0.02) for k in range(1, 12)]
+    heights = [lift(i / 240, needs) for i in range(241)]
+    bends = [abs(a - 2 * b + c) for a, b, c in zip(heights, heights[1:], heights[2:], strict=False)]
+    # That of the arc to the first obstacle alone, twice over.
+    assert max(bends) < 2 * 6 * 0.18 / (240 / 3) ** 2
+    assert heights[1] < 1e-3 and heights[-2] < 1e-3
+
+
+def test_walls_and_overhangs_are_no_ground() -> None:
+    for angle, wanted in ((0, True), (59, True), (61, False), (90, False), (120, False)):
+        assert is_ground((sin(radians(angle)), 0.0, cos(radians(angle))), UP) is wanted
+
+
+@given(vectors.filter(lambda v: length(v) > 0.1), st.floats(0.0, 1.5))
+def test_tilt_goes_to_the_normal_no_farther_than_allowed_and_keeps_the_heading(
+    normal: Vec, most: float
+) -> None:
+    size = length(normal)
+    normal = (normal[0] / size, normal[1] / size, abs(normal[2]) / size)
+    tilt = tilt_of(normal, UP, most)
+    assert tilt[2] == 0.0  # Nothing about up.
+    assert length(tilt) <= most + 1e-12
+    if length(tilt) < most - 1e-9:
+        assert length(sub(quat_turn(turn_of(tilt), UP), normal)) < 1e-6
+
+
+def test_sole_stays_on_the_slope() -> None:
+    """An ankle 10 cm above the sole, on a slope of 30°: its distance to the slope is 10 cm."""
+    tilt = tilt_of((0.0, -0.5, cos(radians(30))), UP, 1.0)
+    assert isclose(raised(0.1, tilt) * cos(radians(30)), 0.1)
+    assert raised(-0.1, tilt) == -0.1
+
+
+def test_ground_fades_above_the_blend_height() -> None:
+    assert influence(5.0, 0.0) == 1.0
+    assert [influence(h, 0.5) for h in (0.0, 0.5, 0.75, 1.0, 3.0)] == [1.0, 1.0, 0.5, 0.0, 0.0]
+
+
+def leg(goal: Vec, target: Vec | None = None, root: Vec = (0.0, 0.0, 0.9)) -> Leg:
+    return Leg(root, goal if target is None else target, goal, 1.0)
+
+
+def test_hip_stays_where_all_feet_reach_and_are_not_moved() -> None:
+    assert hip_shift([leg((0.1, 0, 0)), leg((-0.2, 0, 0.1))], UP, 0.98, 1.0) == 0.0
+
+
+@given(
+    st.lists(st.tuples(st.floats(-0.4, 0.4), st.floats(-0.3, 0.3)), min_size=1, max_size=8),
+    st.floats(0.0, 1.0),
+    st.floats(0.8, 0.99),
+)
+def test_all_feet_reach_from_the_shifted_hip(
+    places: list[tuple[float, float]], follow: float, share: float
+) -> None:
+    legs = [leg((x, 0.0, z), target=(x, 0.0, 0.0)) for x, z in places]
+    shift = hip_shift(legs, UP, share, follow)
+    for one in legs:
+        apart = length(sub(add(one.root, (0.0, 0.0, shift)), one.goal))
+        assert apart <= 1.0 + 1e-9
+
+
+def test_hip_only_lowers_if_it_does_not_follow() -> None:
+    rising = [leg((0.1, 0, 0.3), target=(0.1, 0, 0)), leg((-0.1, 0, 0.25), target=(-0.1, 0, 0))]
+    assert hip_shift(rising, UP, 0.98, 0.0) == 0.0
+    assert isclose(hip_shift(rising, UP, 0.98, 1.0), 0.275, abs_tol=1e-3)
+    falling = [leg((0.1, 0, -0.3), target=(0.1, 0, 0)), leg((-0.1, 0, 0.0))]
+    assert hip_shift(falling, UP, 0.98, 0.0) < -0.2
+
+
+def test_hip_goes_no_deeper_than_half_a_leg_for_a_foot_that_is_out_of_reach() -> None:
+    assert hip_shift([leg((5.0, 0.0, -3.0), target=(0, 0, 0))], UP, 0.98, 0.0) >= -0.51
+
+
+def test_hip_is_lowered_along_the_axis_whatever_it_is() -> None:
+    up = (0.6, 0.0, 0.8)
+    one = Leg((0.57, 0, 0.76), (0.0, 0, 0), (-0.12, 0, -0.16), 1.0)
+    upright = Leg((0, 0, 0.95), (0, 0, 0), (0, 0, -0.2), 1.0)
+    assert isclose(hip_shift([one], up, 0.98, 0.0), hip_shift([upright], UP, 0.98, 0.0))
+
+
+def hills(x: float) -> float:
+    return 0.15 * sin(1.9 * x) + 0.03 * sin(4.3 * x + 1.0)
+
+
+def stairs(x: float) -> float:
+    return -0.17 * ((x + 0.15) // 0.3)
+
+
+Terrain = Callable[[float], float]
+
+
+def walk(
+    terrain: Terrain, follow: float, rate: int = 24, stride: float = 0.6
+) -> list[tuple[float, list[Vec]]]:
+    """The hip's shift and the feet of a biped on a terrain, at each of some hundred moments."""
+    stand, flight = 14 * rate // 24, 10 * rate // 24
+    cycle = stand + flight
+    moments = []
+    for frame in range(cycle, 6 * cycle):
+        legs, feet = [], []
+        for side in (0, 1):
+            at = frame + side * cycle // 2
+            step, phase = divmod(at, cycle)
+            start = stride * (step - side / 2)
+            low, high = terrain(start), terrain(start + stride)
+            u = max(0.0, (phase - stand) / flight)
+            share = smooth(u)
+            target = (start + stride * share, 0.0, 0.08 + 0.1 * sin(pi * u) ** 2)
+            a = stance(0, stand, (0, 0, low))
+            b = stance(cycle, cycle + stand, (0, 0, high))
+            shift, _ = swing(a, b, max(phase, stand))
+            base = []
+            for k in range(1, 10):  # The frames of the swing at 24 a second.
+                v = k / 10
+                height = 0.1 * sin(pi * v) ** 2 + low + (high - low) * smooth(v)
+                base.append((v, terrain(start + stride * smooth(v)) - height))
+            up = lift(u, base)
+            feet.append((target[0], 0.0, target[2] + shift[2] + up))
+            goal = (target[0], 0.0, target[2] + shift[2])
+            hip = (stride * (frame - 0.5 * stand) / cycle, 0.0, 0.93)
+            legs.append(Leg(hip, target, goal, 0.9))
+        moments.append((hip_shift(legs, UP, 0.98, follow), feet))
+    return moments
+
+
+@pytest.mark.parametrize(("terrain", "follow"), [(hills, 0.0), (hills, 1.0), (stairs, 1.0)])
+def test_hip_is_smooth_in_time_on_hills_and_stairs(terrain: Terrain, follow: float) -> None:
+    """Finer steps in time make the second differences smaller: the curve has no corners.
+
+    A corner would make them smaller in proportion to the step, and not to its square.
+    """
+    sizes = []
+    for rate in (24, 240):
+        shifts = [shift for shift, _ in walk(terrain, follow, rate)]
+        sizes.append(
+            max(abs(a - 2 * b + c) for a, b, c in zip(shifts, shifts[1:], shifts[2:], strict=False))
+        )
+    assert sizes[0] < 0.03  # Metres a frame, each frame.
+    assert sizes[1] < sizes[0] / 30
+
+
+@pytest.mark.parametrize("terrain", [hills, stairs])
+def test_no_foot_goes_through_the_ground(terrain: Terrain) -> None:
+    for _, feet in walk(terrain, 1.0):
+        for foot in feet:
+            assert foot[2] >= terrain(foot[0]) + 0.08 - 1e-6
+
+
+def test_walk_has_different_shifts() -> None:
+    """Or the tests of smoothness could not fail."""
+    shifts = [shift for shift, _ in walk(hills, 0.0)]
+    assert max(shifts) - min(shifts) > 0.05
+    assert any(abs(dot((0, 0, b - a), UP)) > 1e-3 for a, b in pairwise(shifts))
