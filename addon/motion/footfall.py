@@ -11,7 +11,17 @@ from math import pi, sin
 from typing import NamedTuple
 
 from ..core import Frame, inverse, point_in
-from ..core.vectors import Vec, add, mat_apply, mat_direction_before, mix, scaled, unit
+from ..core.vectors import (
+    Vec,
+    across,
+    add,
+    any_across,
+    mat_apply,
+    mat_direction_before,
+    mix,
+    scaled,
+    unit,
+)
 
 STILL = -1
 """The ground of a foot that stands in the world, or on nothing."""
@@ -28,6 +38,7 @@ class Footfall(NamedTuple):
         land: When it comes down; the same as ``lift`` if it is set down at once.
         place: Where it comes down, in the ground's space.
         normal: Which way the ground faces there, a unit vector in the ground's space.
+        ahead: Which way the body's front is there, at right angles to the normal, likewise.
         ground: The number of the ground, or `STILL`.
         height: How high the arc rises over the line from place to place.
         is_held: Whether there is ground at all; without it the foot hangs in the air.
@@ -37,6 +48,7 @@ class Footfall(NamedTuple):
     land: float
     place: Vec
     normal: Vec
+    ahead: Vec
     ground: int
     height: float
     is_held: bool
@@ -48,11 +60,13 @@ class Foot(NamedTuple):
     Attributes:
         place: In the world.
         normal: Which way the ground under it faces, a unit vector in the world.
+        ahead: Which way the foot points, at right angles to the normal, a unit vector.
         swing: How far its step has come, from 0 to 1; None while it stands.
     """
 
     place: Vec
     normal: Vec
+    ahead: Vec
     swing: float | None
 
 
@@ -68,16 +82,27 @@ def normal_of(fall: Footfall, grounds: Grounds) -> Vec:
     return unit(_normal_through(grounds(fall.ground), fall.normal)) or fall.normal
 
 
-def on_ground(place: Vec, normal: Vec, ground: int, grounds: Grounds) -> tuple[Vec, Vec]:
-    """Return a place and a normal of the world as they are in the ground's space.
+def ahead_of(fall: Footfall, grounds: Grounds) -> Vec:
+    """Return which way the foot points there in the world."""
+    if fall.ground == STILL:
+        return fall.ahead
+    return unit(mat_apply(grounds(fall.ground)[0], fall.ahead)) or fall.ahead
+
+
+def set_on(fall: Footfall, grounds: Grounds) -> Footfall:
+    """Return a footfall, given as it is in the world, as it is in the space of its ground.
 
     Raises:
         ValueError: If the ground is scaled to nothing.
     """
-    if ground == STILL:
-        return place, normal
-    back = inverse(grounds(ground))
-    return point_in(back, place), unit(_normal_through(back, normal)) or normal
+    if fall.ground == STILL:
+        return fall
+    back = inverse(grounds(fall.ground))
+    return fall._replace(
+        place=point_in(back, fall.place),
+        normal=unit(_normal_through(back, fall.normal)) or fall.normal,
+        ahead=unit(mat_apply(back[0], fall.ahead)) or fall.ahead,
+    )
 
 
 def _normal_through(frame: Frame, normal: Vec) -> Vec:
@@ -94,17 +119,22 @@ def foot_at(falls: Sequence[Footfall], time: float, grounds: Grounds) -> Foot:
     """
     at = max(bisect_right(falls, time, key=lambda fall: fall.lift) - 1, 0)
     fall = falls[at]
-    place, normal = place_of(fall, grounds), normal_of(fall, grounds)
+    place, normal, ahead = placed(fall, grounds)
     if at == 0 or time >= fall.land:
-        return Foot(place, normal, None)
-    before = falls[at - 1]
+        return Foot(place, normal, ahead, None)
+    start, start_normal, start_ahead = placed(falls[at - 1], grounds)
     u = (time - fall.lift) / (fall.land - fall.lift)
     share = eased(u)
-    start = normal_of(before, grounds)
-    facing = unit(mix(start, normal, share)) or normal
-    rise = unit(add(start, normal)) or normal
-    line = mix(place_of(before, grounds), place, share)
-    return Foot(add(line, scaled(rise, fall.height * hump(u))), facing, u)
+    rise = unit(add(start_normal, normal)) or normal
+    facing = unit(mix(start_normal, normal, share)) or normal
+    pointing = unit(across(mix(start_ahead, ahead, share), facing)) or any_across(facing)
+    line = mix(start, place, share)
+    return Foot(add(line, scaled(rise, fall.height * hump(u))), facing, pointing, u)
+
+
+def placed(fall: Footfall, grounds: Grounds) -> tuple[Vec, Vec, Vec]:
+    """Return the place of a footfall, the ground's normal and the foot's way in the world."""
+    return place_of(fall, grounds), normal_of(fall, grounds), ahead_of(fall, grounds)
 
 
 def eased(u: float) -> float:
@@ -116,8 +146,3 @@ def hump(u: float) -> float:
     """Return the share of the height after the share u of the time: 1 in the middle."""
     sine = sin(pi * u)
     return sine * sine
-
-
-def direction_in(frame: Frame, direction: Vec) -> Vec:
-    """Return a direction of the frame's own space in the surrounding one."""
-    return mat_apply(frame[0], direction)

@@ -43,6 +43,7 @@ class Settings(NamedTuple):
         height: The share of the feet's height that the body follows.
         tilt: The share of the slope under the feet that the body follows.
         bob: How far the body rises with each step.
+        leans: Whether the body can be lifted and tilted at all.
     """
 
     threshold: float = 0.25
@@ -54,6 +55,7 @@ class Settings(NamedTuple):
     height: float = 1.0
     tilt: float = 1.0
     bob: float = 0.0
+    leans: bool = True
 
 
 class Record(NamedTuple):

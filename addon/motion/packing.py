@@ -8,7 +8,7 @@ from .gait import Record
 from .stance import Lean, Swaying
 
 HEAD = "<5siiii"
-FALL = "<9d2i"
+FALL = "<12d2i"
 SWAY = "<6d"
 VERSION = b"walk1"
 
@@ -29,7 +29,7 @@ def packed(record: Record, names: Sequence[str]) -> bytes:
     ]
     for falls in record.falls:
         parts += [
-            pack(FALL, f.lift, f.land, *f.place, *f.normal, f.height, f.ground, f.is_held)
+            pack(FALL, f.lift, f.land, *f.place, *f.normal, *f.ahead, f.height, f.ground, f.is_held)
             for f in falls
         ]
     parts += [pack(SWAY, *sway.lean, *sway.speed) for sway in record.sways]
@@ -63,8 +63,8 @@ def unpacked(blob: bytes) -> tuple[Record, list[str]]:
 
 
 def _fall(*n: float) -> Footfall:
-    place, normal = (n[2], n[3], n[4]), (n[5], n[6], n[7])
-    return Footfall(n[0], n[1], place, normal, int(n[9]), n[8], bool(n[10]))
+    place, normal, ahead = (n[2], n[3], n[4]), (n[5], n[6], n[7]), (n[8], n[9], n[10])
+    return Footfall(n[0], n[1], place, normal, ahead, int(n[12]), n[11], bool(n[13]))
 
 
 def _sway(*n: float) -> Swaying:

@@ -22,6 +22,7 @@ from ..core.vectors import (
     Vec,
     across,
     add,
+    any_across,
     dot,
     length,
     mat_columns,
@@ -34,7 +35,7 @@ from ..core.vectors import (
     sub,
     unit,
 )
-from .footfall import STILL, Footfall, Grounds, normal_of, on_ground, place_of
+from .footfall import STILL, Footfall, Grounds, normal_of, place_of, set_on
 from .foothold import Cast, Search, clearance, hold_at
 from .gait import Leg, Record, Settings
 from .stance import UPRIGHT, Lean, Swaying, eased_to, leaned, plane_through
@@ -110,6 +111,7 @@ class _Now(NamedTuple):
         passed: How many frames ago the look before was.
         body: The body as animated, in the world.
         up: The way up of the body as it leans, a unit vector in the world.
+        ahead: Its way ahead.
         cast: Asks the ground, as it is at the next whole frame.
         grounds: Where the grounds are at the time.
         whole: Where they are at the next whole frame.
@@ -119,6 +121,7 @@ class _Now(NamedTuple):
     passed: float
     body: Frame
     up: Vec
+    ahead: Vec
     cast: Cast
     grounds: Grounds
     whole: Grounds
@@ -173,7 +176,7 @@ class Walk:
                 between = body if look == count else _between(self.body, body, turns, share)
                 time = self.frame - 1 + share
                 here = _grounds_between(self.before, grounds, share)
-                self._look(_Now(time, 1.0 / count, between, ORIGIN, cast, here, grounds))
+                self._look(_Now(time, 1.0 / count, between, ORIGIN, ORIGIN, cast, here, grounds))
             self.body = body
         self._remember(grounds)
         self.sways.append(self.sway)
@@ -212,14 +215,15 @@ class Walk:
         self.sway = Swaying(UPRIGHT, UPRIGHT)
         for foot in self.feet:
             foot.velocity, foot.quiet, foot.next = ORIGIN, 0.0, None
-            foot.falls.append(Footfall(self.frame, self.frame, ORIGIN, ORIGIN, STILL, 0.0, True))
-        now = _Now(self.frame, 1.0, self.body, ORIGIN, cast, grounds, grounds)
+            nowhere = Footfall(self.frame, self.frame, ORIGIN, ORIGIN, ORIGIN, STILL, 0.0, True)
+            foot.falls.append(nowhere)
+        now = _Now(self.frame, 1.0, self.body, ORIGIN, ORIGIN, cast, grounds, grounds)
         # The feet depend on the body and it on them: a few rounds agree.
         for _ in range(4):
             now = self._leaning(now, velocities=False)
             for foot in self.feet:
                 foot.falls[-1] = self._fall(now, foot, self.frame, self.frame, foot.home, ORIGIN)
-                foot.aim = on_ground(foot.home, now.up, foot.falls[-1].ground, grounds)[0]
+                foot.aim = _aimed(foot.falls[-1], foot.home, grounds)
                 foot.place = place_of(foot.falls[-1], grounds)
             self.sway = Swaying(self._wish(now), UPRIGHT)
         self._leaning(now, velocities=False)
@@ -241,7 +245,7 @@ class Walk:
     def _leaning(self, now: _Now, velocities: bool) -> _Now:
         """Bring what is known of the feet to the present, with the body as it leans now."""
         body = leaned(now.body, self.sway.lean)
-        now = now._replace(up=mat_columns(body[0])[2])
+        now = now._replace(up=mat_columns(body[0])[2], ahead=mat_columns(body[0])[1])
         for foot in self.feet:
             home, root = point_in(body, foot.leg.rest), point_in(body, foot.leg.root)
             place = place_of(foot.falls[-1], now.grounds)
@@ -262,7 +266,7 @@ class Walk:
         back = inverse(now.body)
         falls = [(foot, foot.support()) for foot in self.feet]
         feet = [(foot, point_in(back, place_of(f, now.grounds))) for foot, f in falls if f.is_held]
-        if not feet:
+        if not feet or not self.settings.leans:
             return UPRIGHT
         plane = plane_through([place for _, place in feet], [foot.leg.rest for foot, _ in feet])
         tilt = self.settings.tilt
@@ -366,7 +370,7 @@ class Walk:
 
     def _put(self, now: _Now, foot: _Foot, fall: Footfall, aim: Vec) -> None:
         foot.falls.append(fall)
-        foot.aim = on_ground(aim, now.up, fall.ground, now.grounds)[0]
+        foot.aim = _aimed(fall, aim, now.grounds)
         foot.next, foot.place = None, place_of(fall, now.grounds)
 
     def _rescue(self, now: _Now, lost: Sequence[_Foot]) -> None:
@@ -403,14 +407,20 @@ class Walk:
         reach = LAND * leg.reach
         search = Search(now.cast, now.up, root, reach, above, self.settings.climbs)
         hit, is_held = hold_at(search, point_in(carry, aim))
-        place, normal = on_ground(hit.place, hit.normal, hit.ground, now.whole)
         height = self.settings.step_height * leg.reach
         if land > lift:
             start = place_of(last, now.whole)
             rise = unit(add(normal_of(last, now.whole), hit.normal)) or now.up
             over = clearance(now.cast, start, hit.place, rise, leg.reach)
             height = max(height, over + 0.5 * height if over > 0.0 else 0.0)
-        return Footfall(lift, land, place, normal, hit.ground, height, is_held)
+        ahead = unit(across(now.ahead, hit.normal)) or any_across(hit.normal)
+        fall = Footfall(lift, land, hit.place, hit.normal, ahead, hit.ground, height, is_held)
+        return set_on(fall, now.whole)
+
+
+def _aimed(fall: Footfall, aim: Vec, grounds: Grounds) -> Vec:
+    """Return a place in the space of the ground of a footfall."""
+    return aim if fall.ground == STILL else point_in(inverse(grounds(fall.ground)), aim)
 
 
 def _between(a: Frame, b: Frame, turns: tuple[Quat, Quat], share: float) -> Frame:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from addon.core import Frame, inverse, point_in
 from addon.core.vectors import Vec, dot, mat_columns, quat_about, quat_matrix, sub
-from addon.motion.footfall import STILL, Footfall, foot_at, on_ground
+from addon.motion.footfall import STILL, Footfall, foot_at, set_on
 from addon.motion.foothold import Hit, clearance
 from addon.motion.gait import Leg, Record, Settings, bob_at, lean_at
 from addon.motion.packing import packed, unpacked
@@ -465,10 +465,12 @@ def test_no_pattern_lets_both_legs_of_a_row_go(pattern: str, count: int) -> None
 
 def test_a_place_on_stretched_ground_comes_back() -> None:
     deck: Frame = ((2.0, 0.0, 0.0, 0.0, 1.0, 0.5, 0.0, 0.0, 1.0), (1.0, 2.0, 3.0))
-    place, normal = on_ground((0.3, 0.4, 0.5), (0.0, 0.0, 1.0), 0, lambda _: deck)
-    foot = foot_at([Footfall(0.0, 0.0, place, normal, 0, 0.0, True)], 5.0, lambda _: deck)
+    axes = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)
+    fall = set_on(Footfall(0.0, 0.0, (0.3, 0.4, 0.5), *axes, 0, 0.0, True), lambda _: deck)
+    foot = foot_at([fall], 5.0, lambda _: deck)
     assert foot.place == pytest.approx((0.3, 0.4, 0.5))
-    assert foot.normal == pytest.approx((0.0, 0.0, 1.0))
+    assert foot.normal == pytest.approx(axes[0])
+    assert foot.ahead == pytest.approx(axes[1])
 
 
 def test_eight_legs_over_a_thousand_frames_take_a_second() -> None:
