@@ -24,6 +24,7 @@ from bpy.props import (
 from . import offset
 from .joint_properties import FabrikJoint
 from .motion.follow import FabrikFollow
+from .motion.gait import FabrikGait, FabrikGaitLeg
 from .motion.ground import FabrikGround
 from .motion.look import FabrikLook
 from .motion.rope import FabrikRope
@@ -421,6 +422,8 @@ class FabrikSettings(bpy.types.PropertyGroup):
     if TYPE_CHECKING:
         constraints: bpy.types.bpy_prop_collection_idprop[FabrikConstraint]
         active_index: int
+        gaits: bpy.types.bpy_prop_collection_idprop[FabrikGait]
+        active_gait: int
         record: bytes
     else:
         constraints: CollectionProperty(
@@ -432,6 +435,18 @@ class FabrikSettings(bpy.types.PropertyGroup):
         active_index: IntProperty(
             name="Active Constraint",
             description="Constraint whose settings are shown",
+            options=FIXED,
+            override=OVERRIDABLE,
+        )
+        gaits: CollectionProperty(
+            name="FABRIK Walks",
+            description="Walks of legs after a body, each of its own",
+            type=FabrikGait,
+            override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
+        )
+        active_gait: IntProperty(
+            name="Active Walk",
+            description="Walk whose settings are shown",
             options=FIXED,
             override=OVERRIDABLE,
         )
@@ -469,6 +484,8 @@ CLASSES = (
     FabrikWave,
     FabrikGround,
     FabrikConstraint,
+    FabrikGaitLeg,
+    FabrikGait,
     FabrikSettings,
     FabrikJoint,
     FabrikSceneSettings,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..chain_plan import Answer, ChainPlan
+from ..chain_plan import Answer
 from ..rotation import Run, runs_of
 from ..skeleton import Point, Skeleton
 
@@ -79,8 +78,3 @@ class Carrier(ABC):
         Raises:
             ProblemError: If there can be none.
         """
-
-
-def carriers_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[Carrier]:
-    """Return the carriers of an armature, given its chains, which they may change."""
-    return []

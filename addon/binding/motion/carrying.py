@@ -1,0 +1,15 @@
+"""Which bones of an armature are posed ahead of the chains that hang on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..chain_plan import ChainPlan
+from ..skeleton import Skeleton
+from .carriers import Carrier
+from .gait_body import bodies_of
+
+
+def carriers_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[Carrier]:
+    """Return the carriers of an armature, given its chains, which they may change."""
+    return [*bodies_of(rig, chains)]
