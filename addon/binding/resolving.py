@@ -11,6 +11,7 @@ from . import animation
 from .access import pose_bones, settings
 from .chain_plan import ChainPlan, ProblemError, rest_bend
 from .joints import joint_problem, joints_of
+from .motion.grounding import resolve_ground
 from .motion.kinds import MOTIONS
 from .native import active_constraints
 from .rotation import KINDS, LOCATION, SCALE, channel_of, runs_of
@@ -34,6 +35,7 @@ def resolved(rig: Skeleton, index: int) -> ChainPlan:
         _resolve_joints(chain)
         if motion is None:
             chain.pole = _point(item, "pole_target", "pole_subtarget")
+            resolve_ground(chain, item)
         else:
             motion.resolve(chain, item)
     except ProblemError as problem:

@@ -17,16 +17,15 @@ from ..core import (
     point_in,
     pose_in_world,
 )
-from ..core.vectors import ORIGIN, Mat3, Vec, mat_product, mat_upright
+from ..core.vectors import ORIGIN, Mat3, Vec
 from .chain_plan import ChainPlan, ProblemError, Report
 from .explain import explanation
 from .joints import IkSettings
-from .motion.goals import Aim
+from .motion.goals import aim_of
 from .motion.kinds import MOTION_SOLVERS, MOTIONS
 from .motion.motion import Posed, Scenery
 from .pose import Pose, Settings
 from .read import Snapshot
-from .skeleton import Point
 
 SOLVER_NAMES = (*SOLVERS, *MOTION_SOLVERS)
 """The solvers by their numbers, in the order of the setting."""
@@ -103,40 +102,11 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
             chain.input = None
     world = moment.world(rig.object, rig.uid)
     pole = None if chain.pole is None else moment.point(chain.pole)
-    axes = None
-    if chain.target is None:
-        target = world[1]
-    elif chain.has_hand or chain.offset is not None:
-        target, axes = _aim(moment, chain, chain.target)
-    else:
-        target = moment.point(chain.target)
+    aim = aim_of(moment, chain)
     if chain.goal_source is not None:
-        aim = chain.goal_source.goal(moment, chain, Aim(target, axes))
-        return Task(given, settings, world, aim.place, pole, aim.axes, aim.note)
-    if chain.motion is not None:
-        extra = chain.motion.read(moment, chain)
-        return Task(given, settings, world, target, pole, axes, extra=extra)
-    return Task(given, settings, world, target, pole, axes)
-
-
-def _aim(moment: Snapshot, chain: ChainPlan, target: Point) -> tuple[Vec, Mat3 | None]:
-    """Return where the tip is wanted in world space, and the orientation that its bone takes.
-
-    Raises:
-        ProblemError: If the target has no orientation to take.
-    """
-    frame = moment.place(target)
-    place = frame[1] if chain.offset is None else point_in(frame, chain.offset[1])
-    if not chain.has_hand:
-        return place, None
-    axes = mat_upright(frame[0])
-    if axes is None:
-        name = target.object.name if target.skeleton is None else target.skeleton.names[target.bone]
-        raise ProblemError(
-            f"“{name}” is scaled to nothing and so has no orientation: give it a scale, "
-            "or turn off Match Target"
-        )
-    return place, axes if chain.offset is None else mat_product(axes, chain.offset[0])
+        aim = chain.goal_source.goal(moment, chain, aim)
+    extra = None if chain.motion is None else chain.motion.read(moment, chain)
+    return Task(given, settings, world, aim.place, pole, aim.axes, aim.note, extra)
 
 
 def _check(chain: ChainPlan, settings: Settings) -> None:

@@ -173,7 +173,8 @@ def hip_shift(legs: Sequence[Leg], up: Vec, share: float, follow: float) -> floa
 
     It goes with the mean of what the feet do, as far as it follows the ground, and then down until
     all of them reach. No leg that the animation bends is stretched to more than a share of its
-    length, so that no knee snaps; one that the animation stretches farther may stay so.
+    length, so that no knee snaps; one that the animation stretches farther may stay so, and one
+    that does not reach in the animation does not reach here.
 
     Args:
         legs: All that it carries, at least one.
@@ -197,12 +198,13 @@ def hip_shift(legs: Sequence[Leg], up: Vec, share: float, follow: float) -> floa
 
 def _lack(leg: Leg, up: Vec, share: float, rise: float) -> float:
     """Return how far the hip has to go down for one leg, less than 0 if it could go up."""
-    stretched = length(sub(leg.root, leg.target)) / leg.length
+    given = length(sub(leg.root, leg.target))
+    stretched = given / leg.length
     # As far as the animation stretches it, and smoothly so.
     allowed = share + (1.0 - share) * smooth(
         0.5 * (stretched - share) / max(1.0 - share, 1e-6) + 0.5
     )
-    reach = leg.length * allowed
+    reach = max(leg.length * allowed, given)
     apart = add(sub(leg.root, leg.goal), scaled(up, rise))
     aside = length(across(apart, up))
     lack = dot(apart, up) - _upright(reach * reach - aside * aside, FLAT * leg.length)

@@ -12,6 +12,7 @@ from ..binding.chain_plan import listed
 from ..binding.editing import active_constraint
 from ..binding.plan import partners
 from ..binding.properties import FabrikConstraint
+from .ground import draw_ground
 from .wording import counted, length_text
 
 Layout = Any
@@ -52,7 +53,7 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
         if item.solver not in solvers:
             continue
         # At first; few chains need them, or not all the time.
-        is_closed = title in ("Rotation", "Reach", "FK and IK")
+        is_closed = title in ("Rotation", "Reach", "Ground", "FK and IK")
         name = title.lower().replace(" ", "_")
         header, body = layout.panel(f"FABRIK_PT_{name}", default_closed=is_closed)
         header.label(text=title)
@@ -165,6 +166,7 @@ GROUPS = (
     ("Rotation", _draw_rotation, REACHING),
     ("Reach", _draw_reach, REACHING),
     ("Pole", _draw_pole, REACHING),
+    ("Ground", draw_ground, REACHING),
     ("Solver", _draw_solver, (*REACHING, *MOVING)),
     ("FK and IK", _draw_snap, REACHING),
 )

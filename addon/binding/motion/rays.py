@@ -135,6 +135,11 @@ def ground_of(
     return Ground([ob] if ob else ())
 
 
+def moves_with(ob: bpy.types.Object, armature: bpy.types.Object) -> bool:
+    """Return whether an object hangs on an armature, or is deformed by it."""
+    return ob == armature or any(moves_with(carrier, armature) for carrier in _carriers(ob))
+
+
 def _carriers(ob: bpy.types.Object) -> list[bpy.types.Object]:
     """Return what an object moves with: its parent, and armatures that deform it."""
     rigs = [getattr(mod, "object", None) for mod in ob.modifiers if mod.type == "ARMATURE"]

@@ -1,0 +1,322 @@
+"""Where a foot goes on uneven ground: on it, and at one place while it stands."""
+
+from __future__ import annotations
+
+import weakref
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import bpy
+
+from ...core import WHOLE, Frame, point_in
+from ...core.vectors import (
+    ORIGIN,
+    Vec,
+    across,
+    add,
+    dot,
+    mat_product,
+    mix,
+    quat_matrix,
+    scaled,
+    sub,
+)
+from ...motion import ground as shape
+from ...motion.contacts import Contact, Thresholds, contacts_of
+from ..chain_plan import ChainPlan
+from .goals import Aim
+from .probe import Probe, Under, probe_of
+from .rays import Ground
+from .tracks import IN_WORLD, Track, unpacked
+
+if TYPE_CHECKING:
+    from ..read import Snapshot
+    from .ground import FabrikGround
+
+MOST_LOOKED = 16
+"""At how many places of a swing is looked for what is in its way."""
+
+UNKNOWN = "Contacts are not known yet, so the foot is not locked: press Simulate"
+
+
+class Foothold(NamedTuple):
+    """Where a foot goes.
+
+    Attributes:
+        aim: The goal.
+        base: Where it would go if nothing were in the way of its swing, in world space.
+    """
+
+    aim: Aim
+    base: Vec
+
+
+class Walk:
+    """The track of a foot and its contacts, in the frames of the scene."""
+
+    def __init__(self, track: Track, thresholds: Thresholds) -> None:
+        """Find the contacts."""
+        self.track = track
+        self.contacts: list[Contact] = contacts_of(
+            track.path, track.heights, track.rate, track.leg, thresholds
+        )
+        self.grounds = [bpy.data.objects.get(name) for name in track.grounds]
+        self.lowest = min(track.heights, default=0.0)
+        self._firsts = [track.start + contact.first for contact in self.contacts]
+
+    def covers(self, time: float) -> bool:
+        """Return whether a time is in the range of the track, and there are contacts in it."""
+        first = self.track.start
+        return bool(self.contacts) and first <= time <= first + len(self.track.samples) - 1
+
+    def before(self, time: float) -> int:
+        """Return the number of the last contact that began by a time, -1 if none did."""
+        return bisect_right(self._firsts, time) - 1
+
+
+@dataclass(eq=False)
+class Footing:
+    """Puts the goal of a chain on the ground.
+
+    Attributes:
+        ground: What counts as ground.
+    """
+
+    ground: Ground
+    _known: tuple[object, Walk | None] = (None, None)
+    _last: tuple[weakref.ref[Snapshot], Aim, Foothold] | None = None
+
+    def goal(self, moment: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
+        """Return the goal on the ground."""
+        return self.foothold(moment, chain, aim).aim
+
+    def foothold(self, moment: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
+        """Return where a foot goes, given where the animation has it.
+
+        The hip asks for it before the foot does: it is found once.
+        """
+        last = self._last
+        if last is not None and last[0]() is moment and last[1] == aim:
+            return last[2]
+        found = self._foothold(moment, chain, aim)
+        self._last = (weakref.ref(moment), aim, found)
+        return found
+
+    def _foothold(self, moment: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
+        given = moment.item(chain).ground
+        probe = probe_of(moment, chain, given, self.ground)
+        step = _Step(moment, probe, given, aim)
+        if not given.use_lock:
+            return step.unlocked("")
+        walk = self.walk(given)
+        if walk is None or not walk.covers(moment.time):
+            return step.unlocked(UNKNOWN if walk is None else "")
+        return step.locked(walk)
+
+    def walk(self, given: FabrikGround) -> Walk | None:
+        """Return the track and its contacts, None if there is no track."""
+        key = (given.history, given.speed, given.height, given.shortest)
+        if key != self._known[0]:
+            track = unpacked(given.history)
+            thresholds = Thresholds(given.speed, given.height, given.shortest)
+            self._known = (key, None if track is None else Walk(track, thresholds))
+        return self._known[1]
+
+
+class _Stand(NamedTuple):
+    """A contact, as the ground is now.
+
+    Attributes:
+        stance: What takes the animated foot to its place.
+        place: Where it stands in world space, None if nothing is below it.
+    """
+
+    stance: shape.Stance
+    place: Vec | None
+
+
+class _Step:
+    """A foot at one moment."""
+
+    def __init__(self, moment: Snapshot, probe: Probe, given: FabrikGround, aim: Aim) -> None:
+        self.moment = moment
+        self.probe = probe
+        self.given = given
+        self.aim = aim
+        self.up = probe.up
+        self.height = dot(aim.place, probe.up) - probe.floor
+        self.share = shape.influence(self.height, given.blend)
+        self._frames: dict[int, Frame] = {}
+
+    @cached_property
+    def below(self) -> Under | None:
+        """What is below the animated foot."""
+        return self.probe.under(self.aim.place)
+
+    def unlocked(self, note: str) -> Foothold:
+        """Return the foot on the ground that is below it."""
+        if self.below is None:
+            return Foothold(self.aim._replace(note=note), self.aim.place)
+        tilt = scaled(self._tilt(self.below), self.share)
+        top = self._level(self.below) + shape.raised(self.height, tilt)
+        rise = self.share * (top - self.probe.floor - self.height)
+        base = add(self.aim.place, scaled(self.up, rise))
+        return self._foothold(base, 0.0, tilt, 0.0, note)
+
+    def locked(self, walk: Walk) -> Foothold:
+        """Return the foot at its place while it stands, and on its way from one to the next."""
+        time = self.moment.time
+        number = walk.before(time)
+        before = self._stand(walk, number) if number >= 0 else None
+        if before is not None and time <= before.stance.last:
+            return self._standing(before)
+        has_next = number + 1 < len(walk.contacts)
+        after = self._stand(walk, number + 1) if has_next else None
+        if before is None or after is None:
+            return self._alone(walk, before, after)
+        return self._swinging(walk, before.stance, after.stance)
+
+    def _standing(self, stand: _Stand) -> Foothold:
+        if stand.place is None:
+            return Foothold(self.aim, self.aim.place)
+        place = stand.place
+        if self.given.lift_only:
+            place = self._at_least(place, self.probe.floor + self.height)
+        if self.share < 1.0:
+            place = mix(self.aim.place, place, self.share)
+        return Foothold(self._turned(place, scaled(stand.stance.tilt, self.share)), place)
+
+    def _alone(self, walk: Walk, before: _Stand | None, after: _Stand | None) -> Foothold:
+        """Return the foot before the first contact, or after the last."""
+        shift, tilt = ORIGIN, ORIGIN
+        if before is not None:
+            shift, tilt = before.stance.exit, before.stance.tilt
+        elif after is not None:
+            shift, tilt = after.stance.entry, after.stance.tilt
+        base = add(self.aim.place, scaled(shift, self.share))
+        lift = 0.0
+        if self.below is not None:
+            wanted = self._level(self.below) + self.height
+            lift = max(0.0, self.share * (wanted - dot(base, self.up)))
+        return self._foothold(base, lift, scaled(tilt, self.share), walk.lowest, "")
+
+    def _swinging(self, walk: Walk, before: shape.Stance, after: shape.Stance) -> Foothold:
+        time = self.moment.time
+        shift, tilt = shape.swing(before, after, time)
+        span = after.first - before.last
+        needs = self._needs(walk, before, after)
+        lift = shape.lift((time - before.last) / span, needs)
+        base = self.aim.place
+        if shift != ORIGIN:
+            base = add(base, scaled(shift, self.share))
+        return self._foothold(base, self.share * lift, scaled(tilt, self.share), walk.lowest, "")
+
+    def _needs(
+        self, walk: Walk, before: shape.Stance, after: shape.Stance
+    ) -> list[tuple[float, float]]:
+        """Return by how much the foot would be too low at places of a swing."""
+        first, last = int(before.last), int(after.first)
+        stride = max(1, -(-(last - first) // MOST_LOOKED))
+        needs: list[tuple[float, float]] = []
+        for frame in range(first + 1, last, stride):
+            shift, _ = shape.swing(before, after, frame)
+            under = self.probe.under(add(self._place(walk, frame), shift))
+            if under is not None:
+                sample = walk.track.samples[frame - walk.track.start]
+                have = self.probe.floor + dot(shift, self.up)
+                share = shape.influence(sample.height, self.given.blend)
+                need = share * (self._level(under) - have)
+                needs.append(((frame - first) / (last - first), need))
+        return needs
+
+    def _foothold(self, base: Vec, lift: float, tilt: Vec, lowest: float, note: str) -> Foothold:
+        """Return a foot that is not below the ground, nor below the animation if it must not."""
+        place = add(base, scaled(self.up, lift)) if lift > 0.0 else base
+        under = self.probe.under(place)
+        if under is not None:
+            place = self._at_least(place, self._level(under) + min(lowest, self.height))
+        if self.given.lift_only:
+            place = self._at_least(place, self.probe.floor + self.height)
+        return Foothold(self._turned(place, tilt, note), base)
+
+    def _stand(self, walk: Walk, number: int) -> _Stand:
+        """Return a contact as the ground is now."""
+        track, contact = walk.track, walk.contacts[number]
+        first, last = contact.first, contact.last
+        middle = track.samples[(first + last) // 2].under
+        begin, end = track.start + first, track.start + last
+        still = shape.Stance(begin, end, ORIGIN, ORIGIN, ORIGIN, ORIGIN, ORIGIN)
+        if middle == IN_WORLD or walk.grounds[middle] is None:
+            return _Stand(still, None)
+        standing = [s for s in track.samples[first : last + 1] if s.under == middle]
+        xs, ys, zs = zip(*[sample.place for sample in standing], strict=True)
+        local = scaled((sum(xs), sum(ys), sum(zs)), 1.0 / len(standing))
+        anchor = point_in(self._frame(walk, middle), local)
+        under = self.probe.under(anchor)
+        if under is None:
+            return _Stand(still, None)
+        tilt = self._tilt(under)
+        low = min(sample.height for sample in track.samples[first : last + 1])
+        top = self._level(under) + shape.raised(low, tilt)
+        place = add(across(anchor, self.up), scaled(self.up, top))
+        stance = still._replace(
+            entry=self._shift(walk, begin, place),
+            exit=self._shift(walk, end, place),
+            entry_rate=self._rate(walk, begin),
+            exit_rate=self._rate(walk, end),
+            tilt=tilt,
+        )
+        return _Stand(stance, place)
+
+    def _shift(self, walk: Walk, frame: int, place: Vec) -> Vec:
+        """Return what takes the animated foot of a frame to a place."""
+        sample = walk.track.samples[frame - walk.track.start]
+        aside = across(sub(place, self._place(walk, frame)), self.up)
+        rise = dot(place, self.up) - self.probe.floor - sample.height
+        return add(aside, scaled(self.up, rise))
+
+    def _rate(self, walk: Walk, frame: int) -> Vec:
+        """Return how far the animation moves the foot in a frame."""
+        samples, start = walk.track.samples, walk.track.start
+        a, b = max(frame - 1, start), min(frame + 1, start + len(samples) - 1)
+        aside = across(sub(self._place(walk, b), self._place(walk, a)), self.up)
+        rise = samples[b - start].height - samples[a - start].height
+        return scaled(add(aside, scaled(self.up, rise)), 1.0 / max(1, b - a))
+
+    def _place(self, walk: Walk, frame: int) -> Vec:
+        """Return where the animation has the foot at a frame, seen from the ground as it is now."""
+        sample = walk.track.samples[frame - walk.track.start]
+        return point_in(self._frame(walk, sample.under), sample.place)
+
+    def _frame(self, walk: Walk, under: int) -> Frame:
+        if under not in self._frames:
+            ob = None if under == IN_WORLD else walk.grounds[under]
+            self._frames[under] = frame_of(self.moment, ob)
+        return self._frames[under]
+
+    def _level(self, under: Under) -> float:
+        """Return the height at which the floor is meant to be."""
+        level = under.height + self.given.offset
+        return max(level, self.probe.floor) if self.given.lift_only else level
+
+    def _tilt(self, under: Under) -> Vec:
+        return ORIGIN if self.aim.axes is None else under.tilt
+
+    def _at_least(self, place: Vec, height: float) -> Vec:
+        rise = height - dot(place, self.up)
+        return add(place, scaled(self.up, rise)) if rise > 0.0 else place
+
+    def _turned(self, place: Vec, tilt: Vec, note: str = "") -> Aim:
+        axes = self.aim.axes
+        if axes is not None and tilt != ORIGIN:
+            axes = mat_product(quat_matrix(shape.turn_of(tilt)), axes)
+        return Aim(place, axes, note)
+
+
+def frame_of(moment: Snapshot, ob: bpy.types.Object | None) -> Frame:
+    """Return where a ground stands in world space, the world itself if there is none."""
+    if ob is None:
+        return WHOLE
+    return moment.world(ob, ob.session_uid)

@@ -1,0 +1,197 @@
+"""The hip over feet on the ground: it goes along with them, and down until all of them reach."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...core import Frame, point_in
+from ...core.frames import WHOLE
+from ...core.vectors import (
+    Mat3,
+    Vec,
+    add,
+    length,
+    mat_apply,
+    mat_columns,
+    mat_product,
+    mat_solved,
+    mix,
+    scaled,
+    sub,
+)
+from ...motion.ground import Leg, hip_shift
+from ..access import settings
+from ..chain_plan import NOTHING, Answer, ChainPlan, ProblemError
+from ..rotation import KINDS, LOCATION
+from ..skeleton import Point, Skeleton, skeleton_of
+from .carriers import Carrier
+from .footing import Footing
+from .goals import aim_of
+from .probe import probe_of
+
+if TYPE_CHECKING:
+    from ..read import Snapshot
+
+
+class HipTask(NamedTuple):
+    """All that the place of a hip depends on, to the last bit.
+
+    Attributes:
+        channels: What `Pose.bits_of` and, of a layer, `Pose.beneath` tell of it.
+        parent: The frame of its parent, in armature space.
+        world: Where the armature stands in world space.
+        shift: By how much it is moved, in world space.
+    """
+
+    channels: tuple[object, ...]
+    parent: Frame
+    world: Frame
+    shift: Vec
+
+
+@dataclass(eq=False)
+class Hip(Carrier):
+    """A bone that goes down so that all feet reach.
+
+    Attributes:
+        legs: The constraints of the legs that it carries.
+    """
+
+    legs: list[ChainPlan] = field(default_factory=list)
+
+    def needs(self) -> list[Point]:
+        """Return the targets of its legs."""
+        return [leg.target for leg in self.legs if leg.target is not None]
+
+    def read(self, moment: Snapshot) -> HipTask | None:
+        """Return by how much it is moved, None if it stays."""
+        pose = moment.poses[self.rig.uid]
+        working = [leg for leg in self.legs if not leg.problem and self._is_on(moment, leg)]
+        if not working:
+            return None
+        first = moment.item(working[0]).ground
+        up = probe_of(moment, working[0], first, _footing(working[0]).ground).up
+        legs = [self._leg(moment, chain) for chain in working]
+        shift = hip_shift(legs, up, first.hip_reach, first.hip_follow)
+        if shift == 0.0:
+            return None
+        beneath = pose.beneath(self.bones) if self.is_layered else None
+        return HipTask(
+            (*pose.bits_of(self.runs, -1), beneath),
+            WHOLE if self.root_parent < 0 else moment.frame(self.rig, self.root_parent),
+            moment.world(self.rig.object, self.rig.uid),
+            scaled(up, shift),
+        )
+
+    def answer(self, moment: Snapshot, task: object) -> Answer:
+        """Return its location.
+
+        Raises:
+            ProblemError: If the armature is scaled to nothing.
+        """
+        assert isinstance(task, HipTask)
+        pose, bone = moment.poses[self.rig.uid], self.rig.bone(self.bone)
+        shift = mat_apply(pose.in_armature(task.world)[0], task.shift)
+        axes = mat_product(task.parent[0], bone.rest) if bone.local_location else task.parent[0]
+        local = pose.posed_local(self.bone)
+        location = add(local.location, mat_solved(axes, shift))
+        return Answer(task, self.bones, local.rotation, (), NOTHING, {self.bone: location})
+
+    def _is_on(self, moment: Snapshot, leg: ChainPlan) -> bool:
+        given = moment.poses[self.rig.uid].settings[leg.item]
+        return given.enabled and given.influence > 0.0
+
+    def _leg(self, moment: Snapshot, chain: ChainPlan) -> Leg:
+        world = moment.world(self.rig.object, self.rig.uid)
+        heads = [
+            point_in(world, moment.frame(self.rig, bone)[1])
+            for bone in (*chain.bones, *([chain.tip_bone] if chain.tip_bone >= 0 else ()))
+        ]
+        given = aim_of(moment, chain)
+        found = _footing(chain).foothold(moment, chain, given)
+        target, goal = given.place, found.base
+        last = self.rig.bone(chain.bones[-1])
+        axes = mat_product(world[0], moment.frame(self.rig, chain.bones[-1])[0])
+        tail = point_in((axes, heads[-1]), (0.0, last.length, 0.0))
+        if chain.tip_bone < 0 and not chain.has_hand:
+            heads.append(tail)
+        elif chain.tip_bone < 0:
+            # The foot lies as its target does, so it is its head that has to come within reach.
+            size = length(sub(tail, heads[-1]))
+            target = _heel(target, given.axes, size)
+            goal = _heel(goal, found.aim.axes, size)
+        size = sum(length(sub(b, a)) for a, b in itertools.pairwise(heads))
+        share = moment.poses[self.rig.uid].settings[chain.item].influence
+        return Leg(heads[0], target, mix(target, goal, share), size)
+
+
+def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
+    """Yield the hips of an armature's legs; what is wrong with one is said by its legs."""
+    hips: dict[int, Hip] = {}
+    for chain in chains:
+        name = settings(rig.object).constraints[chain.item].ground.hip
+        if chain.problem or not isinstance(chain.goal_source, Footing) or not name:
+            continue
+        try:
+            bone = _hip_bone(rig, chain, name)
+        except ProblemError as problem:
+            chain.problem = str(problem)
+            continue
+        if bone not in hips:
+            slot = KINDS.index(LOCATION) * len(rig.names) + bone
+            hips[bone] = Hip(rig, bone, [slot], is_timed=True)
+        hips[bone].legs.append(chain)
+    yield from hips.values()
+
+
+def _hip_bone(rig: Skeleton, chain: ChainPlan, name: str) -> int:
+    """Return the bone that is the hip of a leg.
+
+    Raises:
+        ProblemError: If it cannot be that.
+    """
+    if name not in rig.index:
+        raise ProblemError(f"There is no bone “{name}” in “{rig.object.name}”: choose another hip")
+    bone = rig.index[name]
+    if bone in chain.bones or bone not in rig.chain_up(chain.bones[0]):
+        raise ProblemError(
+            f"“{name}” is not above the leg: choose a bone that carries "
+            f"“{rig.names[chain.bones[0]]}”, or shorten the chain"
+        )
+    if bone in rig.connected and rig.parents[bone] >= 0:
+        raise ProblemError(
+            f"“{name}” is connected to its parent and cannot leave its place: choose another hip, "
+            "or turn off the bone's Connected in Edit Mode"
+        )
+    target = chain.target
+    if target is not None and _hangs_on(target, rig, bone):
+        raise ProblemError(
+            f"The target hangs on the hip “{name}”, which moves for its sake: parent it to "
+            "something else, or choose another hip"
+        )
+    return bone
+
+
+def _hangs_on(point: Point, rig: Skeleton, hip: int) -> bool:
+    ob, bone = point.object, point.bone
+    while ob is not None:
+        if ob == rig.object and bone >= 0:
+            return hip in rig.chain_up(bone)
+        bone = -1
+        if ob.parent_type == "BONE" and ob.parent is not None and ob.parent.pose:
+            bone = skeleton_of(ob.parent).index.get(ob.parent_bone, -1)
+        ob = ob.parent
+    return False
+
+
+def _footing(chain: ChainPlan) -> Footing:
+    assert isinstance(chain.goal_source, Footing)
+    return chain.goal_source
+
+
+def _heel(tip: Vec, axes: Mat3 | None, size: float) -> Vec:
+    """Return where a foot's head is, given its tip."""
+    return tip if axes is None else sub(tip, scaled(mat_columns(axes)[1], size))

@@ -1,0 +1,97 @@
+"""What is below a foot: its height along the axis, and how a foot on it is turned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import bpy
+
+from ...core.vectors import Vec, add, dot, mat_apply, scaled, unit
+from ...motion.ground import is_ground, tilt_of
+from ..chain_plan import ChainPlan, ProblemError
+from .rays import Ground
+
+if TYPE_CHECKING:
+    from ..read import Snapshot
+    from .ground import FabrikGround
+
+AXES = {
+    "-Z": (0.0, 0.0, -1.0),
+    "-Y": (0.0, -1.0, 0.0),
+    "-X": (-1.0, 0.0, 0.0),
+    "Z": (0.0, 0.0, 1.0),
+    "Y": (0.0, 1.0, 0.0),
+    "X": (1.0, 0.0, 0.0),
+}
+"""What is down, by name."""
+
+
+class Under(NamedTuple):
+    """What is below a place.
+
+    Attributes:
+        height: How high it is along the axis, in metres from the origin of the world.
+        tilt: How a foot that stands on it is turned (see `tilt_of`).
+        ob: The object.
+    """
+
+    height: float
+    tilt: Vec
+    ob: bpy.types.Object
+
+
+class Probe(NamedTuple):
+    """Looks for ground at one moment.
+
+    Attributes:
+        ground: What counts.
+        depsgraph: What it is read from.
+        up: The direction of length 1 against which is looked, in world space.
+        floor: The height of the animation's own floor, that of the armature's origin.
+        above: How far above the floor is looked, in metres.
+        below: How far below.
+        most: By how much a foot turns at most, in radians.
+    """
+
+    ground: Ground
+    depsgraph: bpy.types.Depsgraph
+    up: Vec
+    floor: float
+    above: float
+    below: float
+    most: float
+
+    def under(self, place: Vec) -> Under | None:
+        """Return the ground below or above a place, None if there is none to stand on."""
+        rise = self.floor - dot(place, self.up)
+        origin = add(place, scaled(self.up, rise + self.above))
+        down = scaled(self.up, -1.0)
+        hit = self.ground.cast(self.depsgraph, origin, down, self.above + self.below)
+        if hit is None or not is_ground(hit.normal, self.up):
+            return None
+        return Under(dot(hit.place, self.up), tilt_of(hit.normal, self.up, self.most), hit.ob)
+
+
+def probe_of(moment: Snapshot, chain: ChainPlan, given: FabrikGround, ground: Ground) -> Probe:
+    """Return what looks for the ground under a foot at a moment.
+
+    Raises:
+        ProblemError: If the armature is scaled to nothing along its axis.
+    """
+    axes, origin = moment.world(chain.rig.object, chain.rig.uid)
+    down = AXES[given.axis]
+    up = unit(scaled(mat_apply(axes, down) if given.use_local_axis else down, -1.0))
+    if up is None:
+        raise ProblemError(
+            f"“{chain.rig.object.name}” is scaled to nothing, so that nothing is down: give it a "
+            "scale, or turn Local off"
+        )
+    return Probe(
+        ground,
+        moment.depsgraph,
+        up,
+        dot(origin, up),
+        given.ray_above,
+        given.ray_below,
+        given.max_angle,
+    )

@@ -1,0 +1,135 @@
+"""The track of a foot: where the animation has it at each frame, seen from the ground below it.
+
+What is recorded stands in the space of the object that was below the foot, so that it rides along
+with ground that moves. When the foot stands is worked out from it afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import bpy
+
+from ...core import Frame, inverse, point_in
+from ...core.vectors import Vec, add, sub
+
+IN_WORLD = -1
+"""Stands for the world where there was no ground below the foot."""
+
+NUMBERS = 8
+"""How many numbers are kept of a frame."""
+
+
+class Sample(NamedTuple):
+    """Where the animation has a foot at a frame.
+
+    Attributes:
+        under: Number of the object that was below it, or `IN_WORLD`.
+        place: Where it was, in the space of that object.
+        step: How far it went since the frame before, seen from the ground, in metres.
+        height: How high it was above the floor of the animation, in metres.
+    """
+
+    under: int
+    place: Vec
+    step: Vec
+    height: float
+
+
+class Track(NamedTuple):
+    """Where the animation has a foot.
+
+    Attributes:
+        start: The first frame.
+        rate: Frames a second.
+        leg: The leg's length in metres.
+        grounds: The names of the objects that were below it.
+        samples: One a frame.
+    """
+
+    start: int
+    rate: float
+    leg: float
+    grounds: tuple[str, ...]
+    samples: list[Sample]
+
+    @property
+    def path(self) -> list[Vec]:
+        """Where the foot was at each frame, seen from the ground."""
+        places: list[Vec] = []
+        for sample in self.samples:
+            places.append(add(places[-1], sample.step) if places else sample.step)
+        return places
+
+    @property
+    def heights(self) -> list[float]:
+        """How high it was at each frame."""
+        return [sample.height for sample in self.samples]
+
+
+def packed(track: Track) -> bytes:
+    """Return a track as bytes."""
+    head = json.dumps([track.start, track.rate, track.leg, track.grounds])
+    numbers = array("d")
+    for sample in track.samples:
+        numbers.extend((sample.under, *sample.place, *sample.step, sample.height))
+    return head.encode() + b"\n" + numbers.tobytes()
+
+
+def unpacked(blob: bytes) -> Track | None:
+    """Return a track from bytes, None if they are none."""
+    head, _, body = blob.partition(b"\n")
+    try:
+        start, rate, leg, grounds = json.loads(head)
+        numbers = array("d")
+        numbers.frombytes(body)
+        rows = [numbers[i : i + NUMBERS].tolist() for i in range(0, len(numbers), NUMBERS)]
+        samples = [Sample(int(a), (b, c, d), (e, f, g), h) for a, b, c, d, e, f, g, h in rows]
+    except ValueError:
+        return None
+    return Track(start, rate, leg, tuple(grounds), samples)
+
+
+class TrackMaker:
+    """Puts a track together, frame after frame."""
+
+    def __init__(self) -> None:
+        """Begin without samples."""
+        self.samples: list[Sample] = []
+        self._grounds: dict[str, int] = {}
+        self._last: tuple[bpy.types.Object | None, Vec] | None = None
+
+    @property
+    def grounds(self) -> tuple[str, ...]:
+        """The names of the objects that were below the foot."""
+        return tuple(self._grounds)
+
+    def add(
+        self, under: bpy.types.Object | None, frames: Sequence[Frame], place: Vec, height: float
+    ) -> None:
+        """Add a frame.
+
+        Args:
+            under: The object below the foot.
+            frames: Where that stands in world space now, and where the one of the last sample does.
+            place: Where the foot is in world space.
+            height: How high it is above the floor of the animation.
+        """
+        now, before = frames
+        local = point_in(inverse(now), place)
+        step = (0.0, 0.0, 0.0)
+        if self._last is not None:
+            step = sub(place, point_in(before, self._last[1]))
+        number = IN_WORLD
+        if under is not None:
+            number = self._grounds.setdefault(under.name, len(self._grounds))
+        self.samples.append(Sample(number, local, step, height))
+        self._last = (under, local)
+
+    @property
+    def last_under(self) -> bpy.types.Object | None:
+        """The object that was below the foot at the last frame."""
+        return self._last[0] if self._last else None

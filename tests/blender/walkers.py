@@ -1,0 +1,114 @@
+"""A biped with a flat walk cycle, and grounds for it to walk on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import cos, pi, radians, sin
+
+import bpy
+from mathutils import Vector
+from rigs import add_constraint, curves, link, make_armature, make_empty
+
+STAND, SWING = 14, 10
+"""Frames of a cycle in which a foot stands, and in which it swings."""
+
+CYCLE = STAND + SWING
+STRIDE = 0.7
+ANKLE = 0.08
+
+Height = Callable[[float, float], float]
+
+
+def flat(_x: float, _y: float) -> float:
+    return 0.0
+
+
+def hills(x: float, y: float) -> float:
+    return 0.15 * sin(1.7 * x + 0.4) + 0.04 * sin(3.1 * x - 1.3 * y)
+
+
+def stairs(x: float, _y: float) -> float:
+    """Steps of 15 cm, 35 cm deep: half a stride, so that each foot takes two."""
+    return 0.15 * ((x + 0.175) // 0.35)
+
+
+def make_ground(height: Height = hills, name: str = "Ground") -> bpy.types.Object:
+    """Make a mesh from -2 to 6 m along X; risers of stairs are nearly upright."""
+    xs = sorted({-2 + 0.05 * i for i in range(161)} | {0.175 + 0.35 * i + 1e-4 for i in range(-6, 16)})
+    ys = [-1.0, -0.5, 0.0, 0.5, 1.0]
+    points = [(x, y, height(x, y)) for x in xs for y in ys]
+    faces = [
+        (5 * i + j, 5 * i + j + 5, 5 * i + j + 6, 5 * i + j + 1)
+        for i in range(len(xs) - 1)
+        for j in range(4)
+    ]
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(points, [], faces)
+    return link(bpy.data.objects.new(name, mesh))
+
+
+def make_walker(is_cyclic: bool = True, hip_height: float = 0.84) -> bpy.types.Object:
+    """Make a biped whose armature walks along X and whose feet have keyed targets."""
+    bones: dict[str, tuple[Sequence[float], Sequence[float], str]] = {
+        "Root": ((0, 0, 0), (0, 0, 0.2), ""),
+        "Hip": ((0, 0, hip_height), (0, 0, hip_height + 0.2), "Root"),
+    }
+    for side, y in (("L", 0.1), ("R", -0.1)):
+        knee = (0.15, y, (hip_height + ANKLE) / 2)
+        bones[f"Thigh.{side}"] = ((0, y, hip_height), knee, "Hip")
+        bones[f"Shin.{side}"] = (knee, (0, y, ANKLE), f"Thigh.{side}")
+        bones[f"Foot.{side}"] = ((0, y, ANKLE), (0.15, y, ANKLE), f"Shin.{side}")
+    rig = make_armature(bones, "Walker")
+    for bone in rig.pose.bones:
+        bone.rotation_mode = "QUATERNION"
+    key(rig, "location", [(0, 0, 0), (STRIDE, 0, 0)], [1, 1 + CYCLE], is_cyclic, "LINEAR")
+    for side, y, phase in (("L", 0.1, 0), ("R", -0.1, CYCLE // 2)):
+        target = make_empty(f"Target.{side}")
+        target.rotation_mode = "QUATERNION"
+        target.rotation_quaternion = Vector((0, 1, 0)).rotation_difference((1, 0, 0))
+        places = [footfall(frame, y, phase) for frame in range(1, 2 + CYCLE)]
+        key(target, "location", places, range(1, 2 + CYCLE), is_cyclic, "LINEAR")
+        add_constraint(
+            rig, f"Foot.{side}", target, chain_count=2, use_tail=False, use_rotation=True
+        ).name = f"Leg.{side}"
+    return rig
+
+
+def footfall(frame: int, y: float, late: int) -> tuple[float, float, float]:
+    """Return where the animation has a foot; it lands ahead of the hip and leaves behind it."""
+    cycle, phase = divmod(frame - 1 - late, CYCLE)
+    u = max(0.0, (phase - STAND) / SWING)
+    share = u * u * (3.0 - 2.0 * u)
+    ahead = STRIDE * 0.5 * STAND / CYCLE
+    return (STRIDE * (cycle + share + late / CYCLE) + ahead, y, ANKLE + 0.06 * (1.0 - cos(2.0 * pi * u)))
+
+
+def key(
+    ob: bpy.types.Object,
+    name: str,
+    rows: Sequence[Sequence[float]],
+    frames: Sequence[int],
+    is_cyclic: bool,
+    interpolation: str = "BEZIER",
+) -> None:
+    """Key a property, repeated with an offset if it is cyclic."""
+    for frame, row in zip(frames, rows, strict=True):
+        setattr(ob, name, row)
+        ob.keyframe_insert(name, frame=frame)
+    for curve in curves(ob):
+        for point in curve.keyframe_points:
+            point.interpolation = interpolation
+        if is_cyclic:
+            cycles = curve.modifiers.new("CYCLES")
+            cycles.mode_before = cycles.mode_after = "REPEAT_OFFSET"
+
+
+def stand(
+    rig: bpy.types.Object, ground: bpy.types.Object | None = None, **settings: object
+) -> None:
+    """Put both feet on the ground, and the hip over them."""
+    for item in rig.fabrik.constraints:
+        item.ground.object = ground
+        for name, value in {"hip": "Hip", "max_angle": radians(45), **settings}.items():
+            setattr(item.ground, name, value)
+        item.ground.use = True
