@@ -1,15 +1,18 @@
 """The only part that reads and writes Blender's data."""
 
 from . import handlers, properties
+from .motion import gait_walk
 
 
 def register() -> None:
     """Add the properties, then the handlers that use them."""
     properties.register()
+    gait_walk.register()
     handlers.register()
 
 
 def unregister() -> None:
     """Undo `register`, in the opposite order."""
     handlers.unregister()
+    gait_walk.unregister()
     properties.unregister()
