@@ -36,7 +36,7 @@ test-core:
 
 .PHONY: test-compiled
 test-compiled: wheels  ## the solver's tests once more, with the compiled solver if there can be one
-	export PYTHONPATH="$(CURDIR)/build/compiled" && $(call env,core) -m pytest tests/core $(PYTEST)
+	export PYTHONPATH="$(CURDIR)/build/compiled" && $(call env,core) -m pytest tests/core tests/motion $(PYTEST)
 
 .PHONY: test-newest
 test-newest:

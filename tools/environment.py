@@ -20,9 +20,15 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+
+try:
+    import fcntl
+except ImportError:  # There is none on Windows.
+    fcntl = None
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".venv"
@@ -148,12 +154,23 @@ def make_once(folder: Path, contents: str, fill: Callable[[], None]) -> None:
     The stamp is written last: a folder whose making was interrupted has none, and is made anew.
     """
     stamp = folder / "made-of.txt"
-    if stamp.is_file() and stamp.read_text(encoding="utf-8") == contents:
-        return
-    shutil.rmtree(folder, ignore_errors=True)
-    note(f"making {folder.relative_to(ROOT)} ({contents})")
-    fill()
-    stamp.write_text(contents, encoding="utf-8")
+    with alone(folder):
+        if stamp.is_file() and stamp.read_text(encoding="utf-8") == contents:
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        note(f"making {folder.relative_to(ROOT)} ({contents})")
+        fill()
+        stamp.write_text(contents, encoding="utf-8")
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Wait until nobody else makes a folder: `make -j` may ask for one twice at a time."""
+    FOLDER.mkdir(exist_ok=True)
+    with (FOLDER / f"{folder.name}.lock").open("w") as lock:
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def python_path(name: str) -> Path:
@@ -178,8 +195,9 @@ def python_of(name: str) -> Path:
         except subprocess.CalledProcessError as error:
             raise SetupError(f"could not make the environment {name}: {error}") from None
 
-    if not python.exists():  # e.g. the Python it was made with is gone: the link leads nowhere
-        shutil.rmtree(FOLDER / name, ignore_errors=True)
+    with alone(FOLDER / name):
+        if not python.exists():  # e.g. the Python it was made with is gone: the link leads nowhere
+            shutil.rmtree(FOLDER / name, ignore_errors=True)
     make_once(FOLDER / name, " ".join(requirements), fill)
     return python
 

@@ -52,7 +52,7 @@ class Channels:
 
 def actions(ob: bpy.types.Object) -> Iterator[bpy.types.Action]:
     """Yield each action that can animate the object."""
-    for holder in _holders(ob):
+    for holder in holders(ob):
         if holder.action:
             yield holder.action
 
@@ -69,16 +69,16 @@ def is_animated(ob: bpy.types.Object) -> bool:
     return bool(data.action or data.nla_tracks or drivers)
 
 
-def _holders(ob: bpy.types.Object) -> Iterator[Any]:
+def holders(ob: Any) -> Iterator[Any]:
     """Yield all that can hold an action: the animation data and the strips of the NLA."""
     data = ob.animation_data
     if data is None:
         return
     yield data
-    yield from _strips(data.nla_tracks)
+    yield from strips(data.nla_tracks)
 
 
-def _strips(tracks: Iterable[Any]) -> Iterator[Any]:
+def strips(tracks: Iterable[Any]) -> Iterator[Any]:
     """Yield the strips of tracks of the NLA, and those inside meta strips."""
     strips: list[Any] = [strip for track in tracks for strip in track.strips]
     while strips:
@@ -87,7 +87,7 @@ def _strips(tracks: Iterable[Any]) -> Iterator[Any]:
         strips += strip.strips
 
 
-def _acting(ob: bpy.types.Object) -> Iterator[Any]:
+def _acting(ob: Any) -> Iterator[Any]:
     """Yield those that take part in the animation."""
     data = ob.animation_data
     if data is None:
@@ -97,12 +97,10 @@ def _acting(ob: bpy.types.Object) -> Iterator[Any]:
     if not soloed:
         yield data
     # A strip that is muted, or whose time it is not, sets its channels to the defaults.
-    yield from _strips(soloed or tracks)
+    yield from strips(soloed or tracks)
 
 
-def _curve_lists(
-    action: Any, slot: object
-) -> list[bpy.types.bpy_prop_collection[bpy.types.FCurve]]:
+def curve_lists(action: Any, slot: object) -> list[bpy.types.bpy_prop_collection[bpy.types.FCurve]]:
     """Return the lists of F-curves that an action has for a slot."""
     return [bag.fcurves for bag in _bags(action, slot)]
 
@@ -117,11 +115,11 @@ def _bags(action: Any, slot: object) -> list[Any]:
     return [bag for bag in bags if bag]
 
 
-def animated(ob: bpy.types.Object) -> Channels:
-    """Return the channels of the object that its animation sets now."""
+def animated(ob: Any) -> Channels:
+    """Return the channels of the object, or other data, that its animation sets now."""
     keyed: set[tuple[str, int]] = set()
     for holder in _acting(ob):
-        for curves in _curve_lists(holder.action, getattr(holder, "action_slot", None)):
+        for curves in curve_lists(holder.action, getattr(holder, "action_slot", None)):
             keyed.update((c.data_path, c.array_index) for c in curves if _acts(c))
     return Channels(frozenset(keyed), driven(ob))
 
@@ -143,7 +141,7 @@ def curves_of(ob: bpy.types.Object, path: str, everywhere: bool) -> list[dict[in
     if everywhere:
         uses = [(action, slot) for action in bpy.data.actions for slot in _object_slots(action)]
     else:
-        uses = [(holder.action, getattr(holder, "action_slot", None)) for holder in _holders(ob)]
+        uses = [(holder.action, getattr(holder, "action_slot", None)) for holder in holders(ob)]
     found: list[dict[int, Any]] = []
     known: set[tuple[int, int]] = set()
     for action, slot in uses:
@@ -151,7 +149,7 @@ def curves_of(ob: bpy.types.Object, path: str, everywhere: bool) -> list[dict[in
         if key in known:
             continue
         known.add(key)
-        for curves in _curve_lists(action, slot):
+        for curves in curve_lists(action, slot):
             own = {c.array_index: c for c in curves if c.data_path == path and _acts(c)}
             found += [own] if own else []
     return found
@@ -167,7 +165,7 @@ def all_active_curves(ob: bpy.types.Object) -> list[Any]:
     data = ob.animation_data
     if data is None or data.action is None:
         return []
-    lists = _curve_lists(data.action, getattr(data, "action_slot", None))
+    lists = curve_lists(data.action, getattr(data, "action_slot", None))
     return [curve for curves in lists for curve in curves]
 
 
@@ -225,7 +223,7 @@ def _object_slots(action: Any) -> list[Any]:
     return [slot for slot in action.slots if slot.target_id_type in ("OBJECT", "UNSPECIFIED")]
 
 
-def driven(ob: bpy.types.Object) -> frozenset[tuple[str, int]]:
+def driven(ob: Any) -> frozenset[tuple[str, int]]:
     """Return the channels of the object that its drivers set."""
     data = ob.animation_data
     drivers = [] if data is None else data.drivers
@@ -327,16 +325,16 @@ def rewrite(
     if data is None:
         return
     change(data.drivers)
-    elsewhere = {_key(holder) for other in others for holder in _holders(other)}
+    elsewhere = {_key(holder) for other in others for holder in holders(other)}
     own: dict[tuple[int, int], Any] = {}
-    for holder in _holders(ob):
+    for holder in holders(ob):
         action, key = holder.action, _key(holder)
         if action is None:
             continue
         if key not in own:
             is_own = action.is_editable and key not in elsewhere
             own[key] = action if is_own else action.copy()
-            for curves in _curve_lists(own[key], _slot(own[key], key[1])):
+            for curves in curve_lists(own[key], _slot(own[key], key[1])):
                 change(curves)
         if own[key] != action:
             holder.action = own[key]
@@ -350,8 +348,8 @@ def all_curves(ob: bpy.types.Object) -> list[Any]:
     if data is None:
         return []
     found = list(data.drivers)
-    for holder in _holders(ob):
-        for curves in _curve_lists(holder.action, getattr(holder, "action_slot", None)):
+    for holder in holders(ob):
+        for curves in curve_lists(holder.action, getattr(holder, "action_slot", None)):
             found += curves
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import cast
 
 import bpy
@@ -134,6 +135,23 @@ def anticipate(frame: float) -> None:
             pose.turn(unit.answers[frame])
         if write_channels(pose, fk_input):
             pose.rig.object.update_tag(refresh={"OBJECT"})
+
+
+def snapshot(depsgraph: bpy.types.Depsgraph, armatures: Iterable[bpy.types.Object]) -> Snapshot:
+    """Return everything as the last update of a depsgraph solved it, and write nothing.
+
+    Args:
+        depsgraph: What was updated.
+        armatures: Those that are looked at, with all that is solved with them.
+    """
+    plan = current()
+    groups = [plan.groups.get(session_uid(armature), set[int]()) for armature in armatures]
+    rigs = _held(plan, depsgraph, set[int]().union(*groups))
+    moment = Snapshot(plan, depsgraph, rigs, set(), set(rigs), _is_foreign(depsgraph))
+    for unit in plan.units:
+        if unit.rig.uid in rigs:
+            _pose(moment, unit, None)
+    return moment
 
 
 def present(

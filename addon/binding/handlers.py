@@ -15,6 +15,7 @@ from bpy.app.handlers import persistent
 
 from . import animation, dependencies, fk_input, plan, timing
 from .evaluate import anticipate, evaluate, forget_seen
+from .motion import history
 
 _is_inside = False
 
@@ -39,8 +40,10 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
             plan.discard(skeletons=has_new_armatures)
         if is_frame_change:
             fk_input.forget_earlier()
-        elif depsgraph.id_type_updated("ACTION"):
-            fk_input.forget_animation()
+        else:
+            if depsgraph.id_type_updated("ACTION"):
+                fk_input.forget_animation()
+            history.note_updates(depsgraph)
         started = perf_counter() if timing.is_asked else 0.0
         if evaluate(depsgraph, is_frame_change, _is_undone) and started:
             timing.note(started)
@@ -111,6 +114,7 @@ def _forget() -> None:
     fk_input.forget_animation()
     fk_input.forget_earlier()
     forget_seen()
+    history.forget()
     timing.forget()
 
 

@@ -28,6 +28,7 @@ from .motion.gait import FabrikGait, FabrikGaitLeg
 from .motion.ground import FabrikGround
 from .motion.look import FabrikLook
 from .motion.rope import FabrikRope
+from .motion.simulation import FabrikSimulation
 from .motion.wave import FabrikWave
 from .property_kinds import FIXED, OVERRIDABLE, animated, fixed, structure_changed
 from .record import NO_PLACE
@@ -424,6 +425,7 @@ class FabrikSettings(bpy.types.PropertyGroup):
         active_index: int
         gaits: bpy.types.bpy_prop_collection_idprop[FabrikGait]
         active_gait: int
+        simulation: FabrikSimulation
         record: bytes
     else:
         constraints: CollectionProperty(
@@ -450,6 +452,7 @@ class FabrikSettings(bpy.types.PropertyGroup):
             options=FIXED,
             override=OVERRIDABLE,
         )
+        simulation: _group(FabrikSimulation, "Simulation", "What depends on more than one frame")
         record: StringProperty(
             name="Record",
             description="FK input of the solved bones, and what was written over it",
@@ -486,6 +489,7 @@ CLASSES = (
     FabrikConstraint,
     FabrikGaitLeg,
     FabrikGait,
+    FabrikSimulation,
     FabrikSettings,
     FabrikJoint,
     FabrikSceneSettings,

@@ -14,8 +14,9 @@ from .chain import Chain, Goal, Solution, State
 from .compiled import COMPILED
 from .frames import WHOLE, Frame, frame_in, inverse, point_in
 from .limits import Cone, Hinge, Limit
-from .pose import pose_chain, pose_in_world, seen_from
+from .pose import pose_chain, pose_in_world, seen_from, weakened
 from .posture import ChainInput, Posture, chain_frames
+from .reach import swing_along
 from .solve import SOLVERS, solve
 from .stretch import Stretch
 from .tip import Tip
@@ -40,8 +41,9 @@ if COMPILED and not TYPE_CHECKING:  # it is the same, so its types are those fro
     from fabrik_ik_core.chain import Chain, Goal, Solution, State
     from fabrik_ik_core.frames import WHOLE, Frame, frame_in, inverse, point_in
     from fabrik_ik_core.limits import Cone, Hinge, Limit
-    from fabrik_ik_core.pose import pose_chain, pose_in_world, seen_from
+    from fabrik_ik_core.pose import pose_chain, pose_in_world, seen_from, weakened
     from fabrik_ik_core.posture import ChainInput, Posture, chain_frames
+    from fabrik_ik_core.reach import swing_along
     from fabrik_ik_core.solve import SOLVERS, solve
     from fabrik_ik_core.stretch import Stretch
     from fabrik_ik_core.tip import Tip
@@ -82,4 +84,6 @@ __all__ = [
     "pose_in_world",
     "seen_from",
     "solve",
+    "swing_along",
+    "weakened",
 ]

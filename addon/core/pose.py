@@ -52,7 +52,7 @@ def pose_chain(
         posture = reach_stretched(chain, goal, solver, iterations, tolerance, stretch)
     else:
         posture = reach_oriented(chain, goal, solver, iterations, tolerance, tip, stretch)
-    return posture if influence == 1.0 else _weakened(posture, chain, influence)
+    return posture if influence == 1.0 else weakened(posture, chain, influence)
 
 
 def pose_in_world(
@@ -101,8 +101,14 @@ def seen_from(to_there: Frame, goal: Goal) -> Goal:
     return Goal(target, pole, goal.pole_angle, goal.pole_weight, goal.softness)
 
 
-def _weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:
-    """Return the pose that is part of the way from the FK input to the solved one."""
+def weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:
+    """Return the pose that is part of the way from the FK input to the solved one.
+
+    Args:
+        posture: The solved chain.
+        chain: The bones and their FK input.
+        influence: How much of the way.
+    """
     inputs = [*chain.rotations]
     if chain.hand is not None and len(inputs) < len(posture.rotations):
         inputs.append(chain.hand.given)

@@ -1,16 +1,19 @@
 """A chain reaches for a point: its positions are solved, and its bones follow them."""
 
+from collections.abc import Sequence
+
 from .bend import eased, face_pole
 from .chain import Chain, Goal, Point, Solution, State, in_space, measured
 from .frames import point_in
 from .joint import Joint
 from .landing import EXACT
-from .posture import ChainInput, Posture, chain_frames, rotations_of
+from .posture import ChainInput, Link, Posture, chain_frames, rotations_of
 from .settling import Effector, Figure, follow, hold
 from .solve import solve
 from .vectors import (
     NO_TURN,
     ORIGIN,
+    Mat3,
     Quat,
     Vec,
     add,
@@ -154,12 +157,6 @@ def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, V
     size = 0.0
     gap = ORIGIN
     for i, link in enumerate(chain.links):
-        stretch, aim = link.scale, link.aim
-        if link.is_plain:
-            axes = mat_product(parent, link.turn)
-        else:
-            axes, stretch = link.unscaled(parent)
-            aim = times(link.arm, stretch)
         joint = joints[i + 1]
         x, y, z = head
         to_joint = (
@@ -167,18 +164,52 @@ def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, V
             ry + joint.y * scale - y,
             rz + joint.z * scale - z,
         )
-        swing = quat_between(aim, mat_direction_before(axes, to_joint), (1.0, 0.0, 0.0))
-        w, x, y, z = quat_product(link.rotation, swing)
-        numbers.append(w)
-        numbers.append(x)
-        numbers.append(y)
-        numbers.append(z)
-        parent = mat_stretched(mat_product(axes, quat_matrix(swing)), stretch)
+        rotation, parent = _pointed(link, parent, to_joint)
+        numbers.extend(rotation)
         along = mat_apply(parent, link.arm)
         size += length(along)
         head = add(head, along)
         gap = sub(along, to_joint)
     return numbers, size, head, length(gap)
+
+
+def swing_along(
+    chain: ChainInput, joints: Sequence[Vec]
+) -> tuple[list[float], Vec, tuple[float, ...]]:
+    """Point each bone, from the root on, in the direction from its joint to the next one.
+
+    Args:
+        chain: The bones and their FK input.
+        joints: One more than there are bones, in armature space.
+
+    Returns:
+        The local rotations, four numbers a bone; where the tip is, and the lengths of the bones.
+        These are another matter than the distances of the joints if bones under uneven scale
+        change their lengths as they turn.
+    """
+    parent, head = chain.parent[0], chain.root
+    numbers: list[float] = []
+    lengths: list[float] = []
+    for i, link in enumerate(chain.links):
+        rotation, parent = _pointed(link, parent, sub(joints[i + 1], joints[i]))
+        numbers.extend(rotation)
+        along = mat_apply(parent, link.arm)
+        lengths.append(length(along))
+        head = add(head, along)
+    return numbers, head, tuple(lengths)
+
+
+def _pointed(link: Link, parent: Mat3, towards: Vec) -> tuple[Quat, Mat3]:
+    """Return a bone's local rotation after the least turn to a direction, and its posed axes."""
+    stretch, aim = link.scale, link.aim
+    if link.is_plain:
+        axes = mat_product(parent, link.turn)
+    else:
+        axes, stretch = link.unscaled(parent)
+        aim = times(link.arm, stretch)
+    swing = quat_between(aim, mat_direction_before(axes, towards), (1.0, 0.0, 0.0))
+    rotation = quat_product(link.rotation, swing)
+    return rotation, mat_stretched(mat_product(axes, quat_matrix(swing)), stretch)
 
 
 def _lengths(chain: ChainInput, numbers: list[float]) -> list[float]:

@@ -14,6 +14,7 @@ from . import (
     overlay,
     panels,
     presets,
+    simulate,
     snap,
 )
 
@@ -28,6 +29,7 @@ PARTS = (
     gait,
     joints,
     bake,
+    simulate,
     command,
     drag,
     menus,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from math import degrees, pi
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
 import bpy
@@ -16,6 +15,7 @@ from .choosing import ACTIVE, SELECTED, of_selected_bones, shown_range
 from .draw import Layout
 from .panels import OfArmature
 from .refusing import Refusing, end_running
+from .stepping import Stepping
 from .wording import counted
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from ..binding.baking.picking import Picked, Place
 
 # What bakes uses numpy, which takes a tenth of a second to load, and so is imported when needed.
-
-LEAST, MOST = 0.05, 0.5
-"""Seconds of work between two looks at the keyboard: as many as Blender takes to draw, in these."""
 
 WHICH_ITEMS = (
     ("ACTIVE", *ACTIVE),
@@ -110,7 +107,7 @@ def summary(outcome: Outcome, wishes: Wishes, left_out: list[str]) -> str:
     return text
 
 
-class FABRIK_OT_bake(Refusing, bpy.types.Operator):
+class FABRIK_OT_bake(Stepping, Refusing, bpy.types.Operator):
     """Bake constraints to keys; from the interface in small pieces, so that it can be stopped."""
 
     bl_idname = "fabrik.bake"
@@ -120,6 +117,8 @@ class FABRIK_OT_bake(Refusing, bpy.types.Operator):
         "Escape stops it and leaves everything as it was"
     )
     bl_options = {"REGISTER", "UNDO"}
+    stopped = "Nothing was baked, and everything is as it was"
+    gone = "What was baked is gone, and nothing was baked: bake again"
 
     if TYPE_CHECKING:
         which: str
@@ -129,8 +128,6 @@ class FABRIK_OT_bake(Refusing, bpy.types.Operator):
         into: str
         error: float
         afterwards: str
-        _work: Generator[float, None, Outcome] | None
-        _timer: bpy.types.Timer | None
     else:
         which: EnumProperty(
             name="Constraints",
@@ -190,8 +187,6 @@ class FABRIK_OT_bake(Refusing, bpy.types.Operator):
         )
 
     _is_interactive = False
-    _work = None
-    _timer = None
 
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
@@ -245,17 +240,8 @@ class FABRIK_OT_bake(Refusing, bpy.types.Operator):
             baking.check(picks, self._wishes)
             if self._is_interactive and context.window is not None:
                 self._is_interactive = False
-                return self._begin(context, picks)
-            work = self._start(context, picks)
-            manager = context.window_manager
-            manager.progress_begin(0, 100)
-            try:
-                while True:
-                    manager.progress_update(int(100.0 * next(work)))
-            except StopIteration as finished:
-                return self._report(finished.value)
-            finally:
-                manager.progress_end()
+                return self.begin(context, self._start(context, picks))
+            return self.go_through(context, self._start(context, picks))
         except ProblemError as problem:
             self.report({"ERROR"}, str(problem))
             return {"CANCELLED"}
@@ -268,78 +254,15 @@ class FABRIK_OT_bake(Refusing, bpy.types.Operator):
         layer = cast(bpy.types.ViewLayer, context.view_layer)
         return baking.bake(context.scene, layer, picks, self._wishes)
 
-    def _begin(self, context: bpy.types.Context, picks: list[Picked]) -> set[OperatorReturnItems]:
-        """Go on at each tick of a timer."""
-        self._work = self._start(context, picks)
-        manager = context.window_manager
-        self._timer = manager.event_timer_add(0.001, window=context.window)
-        manager.modal_handler_add(self)
-        manager.progress_begin(0, 100)
-        self._show(context, 0.0)
-        self._paused = perf_counter()
-        return {"RUNNING_MODAL"}
-
-    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
-        """Do a piece of the work; nothing else happens meanwhile, but Escape."""
-        if event.type == "ESC" and event.value == "PRESS":
-            self.cancel(context)
-            self.report({"INFO"}, "Nothing was baked, and everything is as it was")
-            return {"CANCELLED"}
-        if event.type != "TIMER" or self._work is None:
-            return {"RUNNING_MODAL"}
-        drawing = perf_counter() - self._paused
-        end = perf_counter() + min(max(LEAST, drawing), MOST)
-        try:
-            done = next(self._work)
-            while perf_counter() < end:
-                done = next(self._work)
-        except StopIteration as finished:
-            self._clear(context)
-            return self._report(finished.value)
-        except ProblemError as problem:
-            self._clear(context)
-            self.report({"ERROR"}, str(problem))
-            return {"CANCELLED"}
-        except ReferenceError:  # It was undone, or removed, in another window.
-            self._clear(context)
-            self.report({"ERROR"}, "What was baked is gone, and nothing was baked: bake again")
-            return {"CANCELLED"}
-        except BaseException:
-            self._clear(context)
-            raise
-        self._show(context, done)
-        self._paused = perf_counter()
-        return {"RUNNING_MODAL"}
-
-    def cancel(self, context: bpy.types.Context) -> None:
-        """Stop, and leave everything as it was."""
-        try:
-            if self._work is not None:
-                self._work.close()
-        except ReferenceError:  # As in `modal`.
-            pass
-        finally:
-            self._clear(context)
-
-    def _show(self, context: bpy.types.Context, done: float) -> None:
-        context.window_manager.progress_update(int(100.0 * done))
+    def status(self, done: float) -> str:
+        """Return what the status bar says when a share of the bake is done."""
         doing = "Recording" if done < 0.5 else "Playing the baked range"
-        context.workspace.status_text_set(
-            f"{doing}: {100.0 * done:.0f} % of the bake is done      Esc: Stop"
-        )
+        return f"{doing}: {100.0 * done:.0f} % of the bake is done      Esc: Stop"
 
-    def _clear(self, context: bpy.types.Context) -> None:
-        self._work = None
-        manager = context.window_manager
-        manager.progress_end()
-        if self._timer is not None:
-            manager.event_timer_remove(self._timer)
-            self._timer = None
-        context.workspace.status_text_set(None)
-
-    def _report(self, outcome: Outcome) -> set[OperatorReturnItems]:
-        kind = "INFO" if outcome.proof.holds and not outcome.going_on else "WARNING"
-        self.report({kind}, summary(outcome, self._wishes, self._left_out))
+    def finished(self, result: Outcome) -> set[OperatorReturnItems]:
+        """Report what was baked."""
+        kind = "INFO" if result.proof.holds and not result.going_on else "WARNING"
+        self.report({kind}, summary(result, self._wishes, self._left_out))
         return {"FINISHED"}
 
 

@@ -7,7 +7,7 @@ theirs.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 from bl_operators.presets import AddPresetBase
@@ -15,14 +15,14 @@ from bl_ui.utils import PresetPanel
 from bpy.props import BoolProperty, StringProperty
 
 from ..binding.chain_plan import ProblemError
-from ..binding.copying import copy_joint
+from ..binding.copying import copy_joint, values_of
 from ..binding.editing import active_constraint
 from ..binding.refusals import linked_problem
 from .joints import shown_bone
 from .refusing import Refusing, Working, active_armature, active_refusal
 
 if TYPE_CHECKING:
-    pass
+    from ..binding.properties import FabrikConstraint
 
 HOME = Path(__file__).resolve().parent.parent
 
@@ -61,6 +61,11 @@ JOINT_SETTINGS = (
     "twist_max",
     "stiffness",
 )
+
+
+def is_plain(value: object) -> bool:
+    """Return whether a setting means the same in any file: not an object of this one."""
+    return isinstance(value, bool | int | float | str | tuple)
 
 
 class Applying(Working):
@@ -185,7 +190,15 @@ class FABRIK_OT_constraint_preset_add(Adding, bpy.types.Operator):
         "fabrik = bpy.context.object.fabrik",
         "item = fabrik.constraints[fabrik.active_index]",
     ]
-    preset_values = [f"item.{name}" for name in CONSTRAINT_SETTINGS]
+
+    @property
+    def preset_values(self) -> list[str]:
+        """What is saved: also how the constraint moves by itself, but nothing of the scene."""
+        values = values_of(
+            cast("FabrikConstraint", active_constraint(active_armature(bpy.context)))
+        )
+        moving = [name for name, value in values.items() if "." in name and is_plain(value)]
+        return [f"item.{name}" for name in (*CONSTRAINT_SETTINGS, *moving)]
 
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:

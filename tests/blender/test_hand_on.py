@@ -77,6 +77,8 @@ def make_all():
 
 def value(settings, name):
     found = getattr(settings, name)
+    if isinstance(found, bpy.types.PropertyGroup):
+        return values(found)
     return getattr(found, "name", None) or (list(found) if hasattr(found, "__len__") else found)
 
 

@@ -180,7 +180,8 @@ def test_a_preset_keeps_every_setting_but_what_the_constraint_is_for() -> None:
         "enabled",
         "influence",
     }
-    assert set(CONSTRAINT_SETTINGS) == values_of(rig.fabrik.constraints[0]).keys() - own
+    flat = {name for name in values_of(rig.fabrik.constraints[0]) if "." not in name}
+    assert set(CONSTRAINT_SETTINGS) == flat - own
     assert set(JOINT_SETTINGS) == values_of(rig.pose.bones["B0"].fabrik_joint).keys()
 
 

@@ -877,6 +877,9 @@ class TestLibraries:
         assert solved()
 
 
+MOVING = ["LOOK_AT", "ROPE", "FOLLOW", "WAVE"]
+
+
 def test_public_names_and_defaults(empty_file):
     rig = make_armature({"Bone": ((0, 0, 0), (0, 0, 1), "")})
     item = rig.fabrik.constraints.add()
@@ -914,7 +917,7 @@ def test_public_names_and_defaults(empty_file):
     assert {name: getattr(item, name) for name in expected} == expected
     assert isinstance(item.name, str)
     solvers = item.bl_rna.properties["solver"].enum_items.keys()
-    assert solvers == ["FABRIK", "TWO_BONE", "CCD", "TEXTBOOK"]
+    assert solvers == ["FABRIK", "TWO_BONE", "CCD", "TEXTBOOK", *MOVING]
     states = {"REACHED", "OUT_OF_REACH", "LIMITED", "INVALID", "DISABLED"}
     assert set(item.bl_rna.properties["state"].enum_items.keys()) == states
     assert (item.error, item.iterations_used, item.message) == (0.0, 0, "")

@@ -9,7 +9,9 @@ import bpy
 
 from .. import animation, plan
 from ..access import pose_bones, settings
+from ..body_plan import Unit
 from ..chain_plan import OFF, ChainPlan, ProblemError, listed
+from ..motion.carriers import Carrier
 from ..rotation import KINDS, channel_of, integers
 from ..skeleton import Skeleton
 
@@ -67,8 +69,8 @@ def places(armatures: Iterable[bpy.types.Object]) -> list[Place]:
 def pick(found: Sequence[Place]) -> tuple[list[Picked], list[str]]:
     """Return what is baked of each armature, and the names of constraints that cannot be.
 
-    Constraints that share bones are solved together and have one pose between them: with one of
-    them come all. Left out is what is off at all frames, or cannot work.
+    Constraints that share bones, or a bone that carries them, have one pose between them: with one
+    of them come all. Left out is what is off at all frames, or cannot work.
 
     Raises:
         ProblemError: If nothing is left, or the rotation mode of a bone is animated.
@@ -95,10 +97,23 @@ def pick(found: Sequence[Place]) -> tuple[list[Picked], list[str]]:
 def _with_partners(found: Sequence[Place]) -> list[Place]:
     result: dict[Place, None] = {}
     for ob, i in found:
-        units = [u for u in plan.current().units if u.rig.uid == ob.session_uid and i in u.items]
-        items = units[0].items if units else (i,)
+        units = [unit for unit in plan.current().units if unit.rig.uid == ob.session_uid]
+        items, bones = {i}, set[int]()
+        for _ in units:  # Each round may bring in one more.
+            for unit in units:
+                own = _items_of(unit)
+                if own & items or bones & set(unit.bones):
+                    items |= own
+                    bones |= set(unit.bones)
         result.update(dict.fromkeys((ob, item) for item in sorted(items)))
     return list(result)
+
+
+def _items_of(unit: Unit) -> set[int]:
+    """Return the constraints that stand behind a unit."""
+    if isinstance(unit, Carrier):
+        return {chain.item for chain in unit.chains}
+    return set(unit.items)
 
 
 def _chains() -> dict[tuple[int, int], ChainPlan]:
@@ -115,15 +130,21 @@ def _can_be_on(armature: bpy.types.Object, index: int) -> bool:
 
 def _picked(armature: bpy.types.Object, chains: list[ChainPlan]) -> Picked:
     rig = chains[0].rig
-    bones = sorted({bone for chain in chains for bone in chain.bones})
-    more = {slot for chain in chains for slot in chain.more}
-    lengths = {chain: sum(rig.bone(b).length for b in chain.bones) for chain in chains}
+    carriers = [
+        unit
+        for unit in plan.current().units
+        if isinstance(unit, Carrier) and not set(chains).isdisjoint(unit.chains)
+    ]
+    members = [*carriers, *chains]
+    bones = sorted({bone for member in members for bone in member.bones})
+    more = {slot for member in members for slot in member.more}
+    lengths = {m: sum(rig.bone(b).length for b in m.bones) for m in members}
     return Picked(
         armature,
         tuple(sorted(chain.item for chain in chains)),
         tuple(bones),
         tuple(rig.names[bone] for bone in bones),
-        tuple(max(lengths[chain] for chain in chains if bone in chain.bones) for bone in bones),
+        tuple(max(lengths[m] for m in members if bone in m.bones) for bone in bones),
         tuple(_channels(rig, bones, more)),
     )
 

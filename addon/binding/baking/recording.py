@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -110,7 +110,11 @@ def _column(bones: Any, name: str, size: int) -> Numbers:
 
 
 @contextmanager
-def staged(layer: bpy.types.ViewLayer, armatures: Sequence[bpy.types.Object]) -> Iterator[None]:
+def staged(
+    layer: bpy.types.ViewLayer,
+    armatures: Sequence[bpy.types.Object],
+    needed: Collection[bpy.types.Object] = (),
+) -> Iterator[None]:
     """Let Blender evaluate nothing but armatures, and what they need, for a while.
 
     What is disabled in viewports is evaluated only where something that is shown depends on it: the
@@ -118,11 +122,17 @@ def staged(layer: bpy.types.ViewLayer, armatures: Sequence[bpy.types.Object]) ->
     Armatures that are hidden are shown meanwhile. What was selected and hidden is so again
     afterwards.
 
+    Args:
+        layer: What is evaluated.
+        armatures: The armatures that are looked at.
+        needed: Objects of other kinds that are to be evaluated as well.
+
     Raises:
         ProblemError: If an armature stays hidden.
     """
     selected = [ob for ob in layer.objects if ob.select_get(view_layer=layer)]
-    costly = [ob for ob in layer.objects if ob not in armatures and _can_be_left_out(ob)]
+    kept = {*armatures, *needed}
+    costly = [ob for ob in layer.objects if ob not in kept and _can_be_left_out(ob)]
     hidden = {ob: (ob.hide_get(view_layer=layer), ob.hide_viewport) for ob in armatures}
     try:
         for ob in armatures:
@@ -181,18 +191,24 @@ class _Posed:
 
 
 @contextmanager
-def returning(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> Iterator[None]:
+def returning(
+    scene: bpy.types.Scene, layer: bpy.types.ViewLayer, in_any_case: bool = False
+) -> Iterator[None]:
     """Go back to the present frame afterwards, and after a failure to what was not keyed as well.
 
     At a frame change Blender gives each animated channel the value of its animation, and what was
     set there by hand and not keyed is lost.
+
+    Args:
+        scene: The scene that is played.
+        layer: What is evaluated.
+        in_any_case: Whether to go back to what was not keyed without a failure, too.
     """
     frame, subframe = scene.frame_current, scene.frame_subframe
     unkeyed = [(ob, animated_values.values(ob)) for ob in layer.objects if ob.animation_data]
     posed = [_Posed(ob) for ob in layer.objects if settings(ob).record]
-    try:
-        yield
-    except BaseException:
+
+    def give_back() -> None:
         scene.frame_set(frame, subframe=subframe)
         for ob, values in unkeyed:
             animated_values.restore(ob, values)
@@ -200,5 +216,13 @@ def returning(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> Iterator[No
             one.restore()
         plan.discard()
         layer.update()
+
+    try:
+        yield
+    except BaseException:
+        give_back()
         raise
-    scene.frame_set(frame, subframe=subframe)
+    if in_any_case:
+        give_back()
+    else:
+        scene.frame_set(frame, subframe=subframe)

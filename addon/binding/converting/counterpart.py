@@ -13,6 +13,7 @@ import bpy
 from ..access import pose_bones
 from ..chain_plan import ProblemError, listed
 from ..joints import AXES, FREE, ik_settings, joint_problem
+from ..motion.kinds import MOTION_SOLVERS
 from ..named_chain import named_chain
 from ..native import active_constraints
 
@@ -202,6 +203,8 @@ def refuse_own(item: FabrikConstraint, bone: Any) -> None:
     name = f"“{item.name}”"
     if bone is None:
         raise ProblemError(f"{name} has no tip bone: choose the last bone of the chain")
+    if item.solver in MOTION_SOLVERS:
+        raise ProblemError(f"{name} moves by itself, which Blender's IK has nothing for: bake it")
     if item.target is None:
         raise ProblemError(f"{name} has no target: choose an object, or a bone, to reach for")
     if not item.use_tail and bone.parent is None:

@@ -52,7 +52,7 @@ def begin(armature: bpy.types.Object, bone: str, selected: Collection[str] = ())
         return ChainDrag(depsgraph, armature, _free_chain(rig, bone, posed, selected))
     problem = _problem(chain)
     if problem or chain.target is None:
-        raise ProblemError(problem)
+        raise ProblemError(problem or f"“{chain.name}” has no target to drag: drag another bone")
     return TargetDrag(depsgraph, chain.target, chain.offset)
 
 

@@ -21,11 +21,12 @@ class Carrier(ABC):
     """One bone, posed on top of its FK input before any chain of its armature that needs it.
 
     It has no place in the list of constraints: what is wrong with it is said by the chains for
-    whose sake it is there.
+    whose sake it is there. While none of them is on, it has to be off.
 
     Attributes:
         rig: The armature.
         bone: The bone.
+        chains: The chains for whose sake it is there.
         more: The slots (see `KINDS`) that it needs besides its rotation.
         items: The constraints that it reports for: none.
         note: What cannot be placed ahead of Blender, as of chains; nobody is told of it.
@@ -41,6 +42,7 @@ class Carrier(ABC):
 
     rig: Skeleton
     bone: int
+    chains: list[ChainPlan]
     more: list[int] = field(default_factory=list)
     items: tuple[int, ...] = ()
     note: str = ""

@@ -58,7 +58,8 @@ class ShownChain:
         target: Where the tip is wanted.
         pole: What the bend faces, if anything.
         elbow: The joint that stands out most, None if the chain cannot bend.
-        shell: What it reaches, None if that has no bounds because its root is free.
+        shell: What it reaches, None if that has no bounds because its root is free, or if it moves
+            by itself.
         missed: How far the tip is from the target, 0 if it has arrived.
         state: How the last update ended.
         sweeps: What that took.
@@ -189,9 +190,12 @@ def _shown(
     frames = [rig.now.frame(bone) for bone in _bones_of(chain)]
     local = _joints(chain, frames)
     joints = tuple(point_in(rig.world, joint) for joint in local)
-    target = _place(cast(Point, chain.target), depsgraph)
-    aim = target[1] if chain.offset is None else point_in(target, chain.offset[1])
-    missed = dist(joints[-1], aim)
+    aim = joints[-1]
+    if chain.target is not None:
+        target = _place(chain.target, depsgraph)
+        aim = target[1] if chain.offset is None else point_in(target, chain.offset[1])
+    # What moves by itself knows best how well it does; the others may be shown at another moment.
+    missed = dist(joints[-1], aim) if chain.motion is None else item.error
     tolerance = rig.item(chain).tolerance * size_of(joints)
     return ShownChain(
         item.name,
@@ -257,7 +261,7 @@ def _shell(
 
     A hand that is oriented does not reach: its length is put on the middle instead.
     """
-    if any(
+    if chain.motion is not None or any(
         other.is_root_free
         and other.bones[0] == together.bones[0]
         and rig.item(other).root_weight > 0.0

@@ -94,6 +94,12 @@ class Snap:
             ProblemError: If not.
         """
         self.chains = planned(armature, indices, span)
+        for chain in self.chains:
+            if chain.motion is not None:
+                raise ProblemError(
+                    f"“{chain.name}” does not just reach, so no place of its target gives a pose: "
+                    "choose a constraint that does"
+                )
         self.starts = [_start(chain, indices) for chain in self.chains]
         self.left: dict[int, str] = {}
         self.targets: list[Handle | None] = []

@@ -1,0 +1,391 @@
+"""What the motion of objects depends on at all frames together, as one short key.
+
+The key is the same whatever frame is shown, and in another session: it is made of animation, of
+what is not animated, and of names.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import Any
+
+import bpy
+
+from .. import animation, dependencies, plan
+from ..access import pose_bones, settings
+from ..copying import values_of
+from ..native import active_constraints
+from ..record import Record
+from ..rotation import KINDS, LOCATION, SCALE, channel_of, mode_of
+from ..skeleton import Point
+
+Source = bpy.types.Object | Point
+"""An object; of an armature all bones count. As a point, only its own bone, and those above it."""
+
+Moving = frozenset[tuple[str, int]]
+"""The animated channels of an object, which differ from frame to frame."""
+
+SIZE = 16
+"""The bytes of a key."""
+
+OWN = "fabrik.constraints["
+
+SHOWN_ONLY = {"name", "active", "select", "is_active", "show_expanded", "show_in_editmode"}
+"""Properties that change nothing of what moves."""
+
+KEY_COLUMNS = (
+    ("co", "f", 2),
+    ("handle_left", "f", 2),
+    ("handle_right", "f", 2),
+    ("interpolation", "i", 1),
+    ("easing", "i", 1),
+    ("back", "f", 1),
+    ("amplitude", "f", 1),
+    ("period", "f", 1),
+)
+"""What keys are made of."""
+
+_parts: dict[tuple[int, int], Any] = {}
+"""What was worked out of actions and meshes, by their number and that of a slot."""
+
+
+def forget(uids: set[int]) -> None:
+    """Look again at actions and meshes that have changed."""
+    for key in [key for key in _parts if key[0] in uids]:
+        del _parts[key]
+
+
+def forget_all() -> None:
+    """Look again at everything."""
+    _parts.clear()
+
+
+class Digest:
+    """What some objects depend on, found step by step.
+
+    Attributes:
+        seen: The numbers of all data that counts: if none of it changes, the key does not.
+    """
+
+    def __init__(self, sources: Iterable[Source], inputs: object, own: tuple[str, str]) -> None:
+        """Look at all sources, and at what they hang on.
+
+        Args:
+            sources: The objects.
+            inputs: What counts besides.
+            own: The name of an armature, and the path of one of its constraints or of a group
+                within it: its settings count only as far as they are among the inputs.
+        """
+        self.seen: set[int] = set()
+        self._own = own
+        self._bones: dict[bpy.types.Object, set[str]] = {}
+        self._items: dict[bpy.types.Object, set[int]] = {}
+        self._hash = blake2b(repr(inputs).encode(), digest_size=SIZE)
+        for source in sources:
+            if not isinstance(source, Point):
+                self._add(source, _all_bones(source))
+            elif source.skeleton is None:
+                self._add(source.object)
+            else:
+                self._add(source.object, {source.skeleton.names[source.bone]})
+        for ob in sorted(self._bones, key=lambda ob: ob.name_full):
+            for part in self._of_object(ob):
+                self._hash.update(part if isinstance(part, bytes) else repr(part).encode())
+
+    def key(self) -> bytes:
+        """Return the key."""
+        return self._hash.digest()
+
+    def _add(self, ob: bpy.types.Object | None, bones: Iterable[str] = ()) -> None:
+        """Let an object count, some of its bones, and all that they hang on."""
+        if ob is None:
+            return
+        is_new = ob not in self._bones
+        known = self._bones.setdefault(ob, set())
+        fresh = _upward(ob, bones) - known
+        known |= fresh
+        if is_new:
+            self._add_ties(ob)
+        if fresh:
+            self._add_bone_ties(ob, fresh)
+
+    def _add_ties(self, ob: bpy.types.Object) -> None:
+        parent = ob.parent
+        if parent is not None and ob.parent_type == "BONE":
+            self._add(parent, {ob.parent_bone})
+        elif parent is not None:
+            self._add(parent, _all_bones(parent) if ob.parent_type == "ARMATURE" else ())
+        for con in active_constraints(ob):
+            self._add_targets(con)
+        for modifier in ob.modifiers:
+            for other in _objects_in(modifier):
+                self._add(other, _all_bones(other))
+        drivers: Any = ob.animation_data.drivers if ob.animation_data else ()
+        own = [curve.driver for curve in drivers if curve.data_path != dependencies.PATH]
+        for target in (t for driver in own for v in driver.variables for t in v.targets):
+            if isinstance(target.id, bpy.types.Object):
+                self._add(target.id, {target.bone_target} if target.bone_target else ())
+
+    def _add_targets(self, con: Any) -> None:
+        for target in (con, *getattr(con, "targets", ())):
+            for name in ("target", "pole_target"):
+                bone = getattr(target, name.replace("target", "subtarget"), "")
+                self._add(getattr(target, name, None), {bone} if bone else ())
+
+    def _add_bone_ties(self, ob: bpy.types.Object, bones: set[str]) -> None:
+        for name in bones:
+            for con in active_constraints(pose_bones(ob)[name]):
+                self._add_targets(con)
+        known = plan.known()
+        for chain in known.chains if known else ():
+            names = {chain.rig.names[bone] for bone in chain.bones}
+            path = f"{OWN}{chain.item}]"
+            if chain.rig.object != ob or names.isdisjoint(bones):
+                continue
+            if (ob.name_full, path) == (self._own[0], self._own[1][: len(path)]):
+                continue
+            if chain.item not in self._items.setdefault(ob, set()):
+                self._items[ob].add(chain.item)
+                self._add(ob, names)
+                for point in filter(None, (chain.target, chain.pole)):
+                    of_bone = {point.skeleton.names[point.bone]} if point.skeleton else ()
+                    self._add(point.object, of_bone)
+                for other in chain.watched:
+                    self._add(other, _all_bones(other))
+
+    def _of_object(self, ob: bpy.types.Object) -> Iterator[object]:
+        self.seen.add(ob.session_uid)
+        animated = animation.animated(ob)
+        moving = animated.keyed | animated.driven
+        yield ob.name_full, ob.type, ob.parent and ob.parent.name_full, ob.parent_bone
+        yield ob.parent_type, [x for row in ob.matrix_parent_inverse for x in row]
+        for name in ("location", "scale", "delta_location", "delta_scale"):
+            yield _still(ob, name, moving)
+        for name in (channel_of(mode_of(ob))[0], "rotation_mode"):
+            yield _still(ob, name, moving)
+            yield _still(ob, f"delta_{name}", moving) if hasattr(ob, f"delta_{name}") else None
+        for struct in (*ob.constraints, *ob.modifiers):
+            yield _values(struct, moving)
+        yield from self._animation(ob, ob)
+        if isinstance(ob.data, bpy.types.ID):
+            yield from self._of_data(ob.data)
+        if self._bones[ob]:
+            yield from self._of_bones(ob, moving)
+
+    def _of_data(self, data: Any) -> Iterator[object]:
+        self.seen.add(data.session_uid)
+        yield from self._animation(data)
+        keys = getattr(data, "shape_keys", None)
+        if keys is not None:
+            self.seen.add(keys.session_uid)
+            yield from self._animation(keys)
+            yield [(key.name, key.mute, key.relative_key.name) for key in keys.key_blocks]
+            yield _of_shapes(keys)
+        if isinstance(data, bpy.types.Mesh):
+            yield _of_mesh(data)
+        elif isinstance(data, bpy.types.Curve):
+            found = animation.animated(data)
+            yield _values(data, found.keyed | found.driven)
+            for spline in data.splines:
+                yield _column(spline.points, "co", "f", 4)
+                for name in ("co", "handle_left", "handle_right"):
+                    yield _column(spline.bezier_points, name, "f", 3)
+
+    def _of_bones(self, ob: bpy.types.Object, moving: Moving) -> Iterator[object]:
+        """Yield the rest and the FK input of bones, as far as they are not animated."""
+        bones = pose_bones(ob)
+        count = len(bones)
+        record = Record(ob, len(KINDS)) if settings(ob).record else None
+        places = {name: i for i, name in enumerate(bones.keys())}
+        for name in sorted(self._bones[ob]):
+            bone = bones[name]
+            rest = bone.bone
+            yield name, rest.inherit_scale, rest.use_inherit_rotation, rest.use_local_location
+            yield rest.length, [x for row in rest.matrix_local for x in row], rest.use_connect
+            for kind, channel in enumerate((mode_of(bone), LOCATION, SCALE)):
+                channel_name, size = channel_of(channel)
+                values = list(getattr(bone, channel_name))
+                slot = kind * count + places[name]
+                if record is not None and record.modes[slot] == channel:
+                    values = record.kept[slot * 4 : slot * 4 + size].tolist()
+                path = bone.path_from_id(channel_name)
+                yield [x for i, x in enumerate(values) if (path, i) not in moving]
+            for con in active_constraints(bone):
+                yield _values(con, moving)
+        for index in sorted(self._items.get(ob, ())):
+            path = f"{OWN}{index}]."
+            found = values_of(settings(ob).constraints[index])
+            animated = {path for path, _ in moving}
+            yield [(k, _plain(v)) for k, v in found.items() if path + k not in animated]
+
+    def _animation(self, owner: Any, ob: bpy.types.Object | None = None) -> Iterator[object]:
+        """Yield all that animates some data; of an object, as far as it counts."""
+        data = owner.animation_data
+        if data is None:
+            return
+        if data.nla_tracks:
+            yield from _of_nla(data)
+        for curve in data.drivers:
+            if curve.data_path != dependencies.PATH:
+                yield _of_curve(curve), _of_driver(curve.driver)
+        for holder in animation.holders(owner):
+            if holder.action is not None:
+                self.seen.add(holder.action.session_uid)
+                for path, part in _of_action(holder):
+                    if ob is None or self._counts(ob, path):
+                        yield part
+
+    def _counts(self, ob: bpy.types.Object, path: str) -> bool:
+        """Return whether what a curve sets makes a difference."""
+        if path.startswith('pose.bones["'):
+            end = path.find('"]', 12)
+            return bpy.utils.unescape_identifier(path[12:end]) in self._bones[ob]
+        if path.startswith(OWN):
+            index = path[len(OWN) : path.find("]", len(OWN))]
+            is_own = ob.name_full == self._own[0] and self._own[1].startswith(f"{OWN}{index}]")
+            return is_own or int(index) in self._items.get(ob, ())
+        return True
+
+
+def _all_bones(ob: bpy.types.Object) -> list[str]:
+    return pose_bones(ob).keys() if ob.pose is not None else []
+
+
+def _upward(ob: bpy.types.Object, names: Iterable[str]) -> set[str]:
+    """Return bones, and all above them, of those that there are."""
+    found: set[str] = set()
+    for name in names if ob.pose is not None else ():
+        bone = pose_bones(ob).get(name)
+        while bone is not None and bone.name not in found:
+            found.add(bone.name)
+            bone = bone.parent
+    return found
+
+
+def _objects_in(struct: Any) -> list[bpy.types.Object]:
+    pointers = [p.identifier for p in struct.bl_rna.properties if p.type == "POINTER"]
+    found = [getattr(struct, name) for name in pointers]
+    return [value for value in found if isinstance(value, bpy.types.Object)]
+
+
+def _still(owner: Any, name: str, moving: Moving) -> object:
+    """Return what a channel holds, without the numbers that are animated."""
+    value = getattr(owner, name)
+    if isinstance(value, str):
+        return None if (name, 0) in moving else value
+    return [x for i, x in enumerate(value) if (name, i) not in moving]
+
+
+def _values(struct: Any, moving: Moving = frozenset()) -> list[tuple[str, object]]:
+    """Return all settings that are neither animated nor what they are by default.
+
+    Without defaults, what a newer Blender adds makes no difference.
+    """
+    found: list[tuple[str, object]] = []
+    for prop in struct.bl_rna.properties:
+        name = prop.identifier
+        if name in SHOWN_ONLY or prop.type == "COLLECTION":
+            continue
+        if prop.type == "POINTER":
+            value = getattr(struct, name)
+            if isinstance(value, bpy.types.ID):
+                found.append((name, value.name_full))
+            continue
+        if prop.is_readonly:
+            continue
+        value = _plain(getattr(struct, name))
+        if value != _default(prop):
+            found.append((name, value))
+    if moving and found:
+        base = struct.path_from_id()
+        animated = {path for path, _ in moving}
+        found = [one for one in found if f"{base}.{one[0]}" not in animated]
+    return found
+
+
+def _plain(value: Any) -> object:
+    """Return a value that says the same in every session."""
+    if isinstance(value, bpy.types.ID):
+        return value.name_full
+    if isinstance(value, set):
+        return sorted(value)
+    if hasattr(value, "__len__") and not isinstance(value, str):
+        return [_plain(one) for one in value]
+    return value
+
+
+def _default(prop: Any) -> object:
+    if prop.type == "ENUM":
+        return sorted(prop.default_flag) if prop.is_enum_flag else prop.default
+    if getattr(prop, "is_array", False):
+        return list(prop.default_array)
+    return getattr(prop, "default", None)
+
+
+def _of_nla(data: Any) -> Iterator[object]:
+    yield data.use_nla, data.action_blend_type, data.action_extrapolation, data.action_influence
+    yield [(track.mute, track.is_solo) for track in data.nla_tracks]
+    for strip in animation.strips(data.nla_tracks):
+        # Blender sets these two as it plays.
+        yield [one for one in _values(strip) if one[0] not in ("influence", "strip_time")]
+        yield [_of_curve(curve) for curve in strip.fcurves]
+
+
+def _of_action(holder: Any) -> list[tuple[str, bytes]]:
+    """Return the paths of an action's curves, and what each of them is made of."""
+    action = holder.action
+    key = (action.session_uid, getattr(holder, "action_slot_handle", 0))
+    if key not in _parts:
+        lists = animation.curve_lists(action, getattr(holder, "action_slot", None))
+        _parts[key] = [(c.data_path, _of_curve(c)) for curves in lists for c in curves]
+    return _parts[key]
+
+
+def _of_curve(curve: Any) -> bytes:
+    group = not animation.HAS_LAYERS and curve.group is not None and curve.group.mute
+    head = (curve.data_path, curve.array_index, curve.mute or group, curve.extrapolation)
+    hasher = blake2b(repr(head).encode(), digest_size=SIZE)
+    keys = curve.keyframe_points
+    for name, kind, size in KEY_COLUMNS:
+        hasher.update(_column(keys, name, kind, size))
+    hasher.update(_column(curve.sampled_points, "co", "f", 2))
+    for modifier in curve.modifiers:
+        hasher.update(repr(_values(modifier)).encode())
+    return hasher.digest()
+
+
+def _of_driver(driver: Any) -> list[object]:
+    found: list[object] = [driver.type, driver.expression, driver.use_self]
+    for variable in driver.variables:
+        found += [variable.name, variable.type]
+        found += [_values(target) for target in variable.targets]
+    return found
+
+
+def _of_mesh(mesh: bpy.types.Mesh) -> bytes:
+    key = (mesh.session_uid, 0)
+    if key not in _parts:
+        hasher = blake2b(_column(mesh.vertices, "co", "f", 3), digest_size=SIZE)
+        hasher.update(_column(mesh.loops, "vertex_index", "i", 1))
+        hasher.update(_column(mesh.polygons, "loop_start", "i", 1))
+        _parts[key] = hasher.digest()
+    return _parts[key]
+
+
+def _of_shapes(keys: bpy.types.Key) -> bytes:
+    key = (keys.session_uid, 0)
+    if key not in _parts:
+        hasher = blake2b(digest_size=SIZE)
+        for block in keys.key_blocks:
+            hasher.update(_column(block.data, "co", "f", 3))
+        _parts[key] = hasher.digest()
+    return _parts[key]
+
+
+def _column(items: Any, name: str, kind: str, size: int) -> bytes:
+    column = array(kind, bytes(4 * size * len(items)))
+    if column:
+        items.foreach_get(name, column)
+    return column.tobytes()

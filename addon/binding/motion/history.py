@@ -1,0 +1,296 @@
+"""What depends on more than one frame: simulated once, and kept in the file.
+
+A history is the result of one pass over the frames. From then on everything is a function of it, so
+that each frame can be jumped to. It carries a key of all that it was made of; where that is another
+one now the history is stale: it goes on being used, and that is said.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from binascii import Error, a2b_base64, b2a_base64
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import bpy
+
+from .. import plan
+from ..access import session_uid, settings
+from . import digest
+from .digest import Source
+
+if TYPE_CHECKING:
+    from ..read import Snapshot
+
+HEADER = struct.Struct("<4sBii16s")
+MAGIC, VERSION = b"FABH", 1
+
+NONE, FRESH, STALE = "NONE", "FRESH", "STALE"
+
+
+class Simulated(Protocol):
+    """What is simulated for one owner of a history; made anew for each pass.
+
+    Attributes:
+        owner: The path of the settings on the armature object, as ``fabrik.constraints[0].follow``;
+            they have a property ``history`` of bytes.
+    """
+
+    owner: str
+
+    def inputs(self) -> object:
+        """Return the settings that count, whose `repr` goes into the key."""
+        ...
+
+    def sources(self) -> Iterable[Source]:
+        """Return the objects whose animation, transform or mesh counts.
+
+        A whole armature counts with all its bones, a `Point` with its bone and those above. What
+        these hang on is found by itself: parents, constraints, drivers, chains.
+        """
+        ...
+
+    def start(self, moment: Snapshot) -> None:
+        """Begin, at the first frame; `step` is called for that one as well.
+
+        Raises:
+            ProblemError: If it cannot be simulated.
+        """
+        ...
+
+    def step(self, moment: Snapshot) -> None:
+        """Go on by one whole frame, which Blender and all constraints have evaluated."""
+        ...
+
+    def result(self) -> bytes:
+        """Return what is kept."""
+        ...
+
+
+Provider = Callable[[bpy.types.Object], list[Any]]
+
+PROVIDERS: list[Provider] = []
+"""Functions that return what is `Simulated` of an armature."""
+
+listeners: list[Callable[[], None]] = []
+"""What is called when a history may have become stale, from within an update."""
+
+
+class History(NamedTuple):
+    """What was simulated.
+
+    Attributes:
+        start: The first frame.
+        end: The last frame.
+        blob: What its owner kept.
+        key: Of what it was made of.
+        is_fresh: Whether that is still so.
+    """
+
+    start: int
+    end: int
+    blob: bytes
+    key: bytes
+    is_fresh: bool = True
+
+
+_decoded: dict[int, dict[str, History | None]] = {}
+"""What was read of the present plan's armatures."""
+
+_decoded_for: plan.Plan | None = None
+
+_fresh: dict[int, dict[str, bool]] = {}
+"""For each armature, until something changes that counts, which histories are not stale."""
+
+_counting: dict[int, set[int]] = {}
+"""For each armature the numbers of all data that counts for its histories."""
+
+_running: set[int] = set()
+"""The armatures that are being simulated."""
+
+
+def owners(armature: bpy.types.Object) -> list[Simulated]:
+    """Return what can be simulated of an armature."""
+    return [one for provider in PROVIDERS for one in provider(armature)]
+
+
+def range_of(armature: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, int]:
+    """Return the frames to simulate: those that are set, else those of the scene."""
+    simulation = settings(armature).simulation
+    if simulation.frame_start == simulation.frame_end == 0:
+        return scene.frame_start, scene.frame_end
+    return simulation.frame_start, simulation.frame_end
+
+
+def data(armature: bpy.types.Object, owner: str) -> History | None:
+    """Return the history of an owner, None if there is none.
+
+    While the armature is being simulated there is none: what depends on it is off then.
+    """
+    uid = session_uid(armature)
+    if uid in _running:
+        return None
+    found = _history(armature, owner)
+    if found is None:
+        return None
+    return found._replace(is_fresh=_freshness(armature).get(owner, False))
+
+
+def is_running(armature: bpy.types.Object) -> bool:
+    """Return whether an armature is being simulated."""
+    return session_uid(armature) in _running
+
+
+def start_running(uids: set[int]) -> None:
+    """Let `data` of armatures be none until `end_running`."""
+    _running.update(uids)
+
+
+def end_running(uids: set[int]) -> None:
+    """Undo `start_running`."""
+    _running.difference_update(uids)
+
+
+def note(history: History | None, frame: float) -> str:
+    """Return what is to be said of a history at a frame, empty if nothing."""
+    if history is None:
+        return "Nothing was simulated yet: press Simulate"
+    if not history.is_fresh:
+        return "This was simulated for other input: press Simulate"
+    if frame < history.start:
+        return f"Simulated from frame {history.start} on, and held before it: set Start, Simulate"
+    if frame > history.end:
+        return f"Simulated up to frame {history.end}, and held after it: set End, Simulate"
+    return ""
+
+
+def state(armature: Any) -> str:
+    """Return one of the states of an armature's histories, for all together."""
+    known = plan.known()
+    armature = armature.original
+    if known is None or session_uid(armature) in _running:
+        return NONE
+    kept = _kept(armature)
+    if not kept or any(history is None for history in kept.values()):
+        return STALE if any(kept.values()) else NONE
+    return FRESH if all(_freshness(armature).get(owner) for owner in kept) else STALE
+
+
+def sentence(armature: Any) -> str:
+    """Return how the histories of an armature are, and what to do about it."""
+    now = state(armature)
+    kept = [one for one in _kept(armature.original).values() if one is not None]
+    if now == NONE or not kept:
+        return "Nothing was simulated yet: press Simulate"
+    start, end = min(one.start for one in kept), max(one.end for one in kept)
+    if now == FRESH:
+        return f"Frames {start} to {end} are simulated"
+    return f"Frames {start} to {end} were simulated for other input: press Simulate"
+
+
+def shown_range(armature: bpy.types.Object) -> tuple[int, int] | None:
+    """Return the frames that are simulated, None if none are."""
+    kept = [one for one in _kept(armature).values() if one is not None]
+    return (min(one.start for one in kept), max(one.end for one in kept)) if kept else None
+
+
+def write(armature: bpy.types.Object, owner: str, history: History | None) -> None:
+    """Keep a history, or none; the caller throws the plan away."""
+    forget(armature)
+    group: Any = armature.path_resolve(owner)
+    if history is None:
+        group.history = b""
+        return
+    head = HEADER.pack(MAGIC, VERSION, history.start, history.end, history.key)
+    # Without zeros among the bytes: a library override would compare up to the first of them.
+    group.history = b2a_base64(head + zlib.compress(history.blob, 1), newline=False)
+
+
+def key_of(armature: bpy.types.Object, one: Simulated, frames: tuple[int, int]) -> bytes:
+    """Return the key of all that a history is made of."""
+    own = armature.name_full, one.owner
+    found = digest.Digest(one.sources(), (one.owner, frames, one.inputs()), own)
+    uid = session_uid(armature)
+    _counting.setdefault(uid, {uid}).update(found.seen)
+    return found.key()
+
+
+def _kept(armature: bpy.types.Object) -> dict[str, History | None]:
+    return {one.owner: _history(armature, one.owner) for one in owners(armature)}
+
+
+def _history(armature: bpy.types.Object, owner: str) -> History | None:
+    """Return what is kept for an owner, decoded once for each plan."""
+    global _decoded_for
+    known = plan.known()
+    if known is None:
+        return _read(armature, owner)
+    if known is not _decoded_for:
+        _decoded.clear()
+        _decoded_for = known
+    of_armature = _decoded.setdefault(session_uid(armature), {})
+    if owner not in of_armature:
+        of_armature[owner] = _read(armature, owner)
+    return of_armature[owner]
+
+
+def _read(armature: bpy.types.Object, owner: str) -> History | None:
+    group: Any = armature.path_resolve(owner)
+    try:
+        stored = a2b_base64(group.history)
+        magic, version, start, end, key = HEADER.unpack_from(stored)
+        if (magic, version) != (MAGIC, VERSION):
+            return None
+        return History(start, end, zlib.decompress(stored[HEADER.size :]), key)
+    except (Error, struct.error, zlib.error):  # There is none, or somebody else wrote there.
+        return None
+
+
+def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
+    """Return which histories of an armature belong to what there is now."""
+    uid = session_uid(armature)
+    if plan.known() is None:  # What hangs on what is being found out.
+        return _fresh.get(uid, {})
+    if uid not in _fresh:
+        _fresh[uid] = {}
+        for one in owners(armature):
+            history = _history(armature, one.owner)
+            if history is not None:
+                key = key_of(armature, one, (history.start, history.end))
+                wanted = range_of(armature, bpy.context.scene)
+                is_whole = wanted == (history.start, history.end)
+                _fresh[uid][one.owner] = is_whole and key == history.key
+    return _fresh[uid]
+
+
+def note_updates(depsgraph: bpy.types.Depsgraph) -> None:
+    """Look again at the histories for which something that was updated counts."""
+    if not _counting:
+        return
+    updated = {session_uid(update.id) for update in depsgraph.updates}
+    digest.forget(updated)
+    found = [uid for uid, counting in _counting.items() if not counting.isdisjoint(updated)]
+    for uid in found:
+        _fresh.pop(uid, None)
+    if found:
+        _tell()
+
+
+def forget(armature: bpy.types.Object | None = None) -> None:
+    """Look again at the histories of an armature, or at everything."""
+    global _decoded_for
+    _decoded_for = None
+    _decoded.clear()
+    if armature is not None:
+        _fresh.pop(session_uid(armature), None)
+        return
+    _fresh.clear()
+    _counting.clear()
+    digest.forget_all()
+    _tell()
+
+
+def _tell() -> None:
+    for listener in listeners:
+        listener()

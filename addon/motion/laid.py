@@ -1,0 +1,51 @@
+"""Bones that are laid along given joints."""
+
+from collections.abc import Sequence
+from math import dist
+
+from ..core import Chain, ChainInput, Goal, Posture, Solution, State, swing_along, weakened
+from ..core.vectors import Vec, sub
+
+
+def laid(
+    chain: ChainInput,
+    joints: Sequence[Vec],
+    target: Vec | None = None,
+    influence: float = 1.0,
+    tolerance: float = 1e-4,
+) -> Posture:
+    """Return the posture in which each bone points from its joint to the next one.
+
+    From the root on, each bone swings by the least turn from where its parent carries it, as in
+    `pose_chain`. The root stays where the chain has it, and the bones keep their lengths: only
+    the directions from joint to joint count. If the distances are the lengths of the bones, these
+    come to lie on the joints. Under uneven scale bones change their lengths as they turn:
+    `swing_along` tells the new ones.
+
+    Args:
+        chain: The bones and their FK input.
+        joints: One more than there are bones, root first, in armature space.
+        target: What the tip should be on, in armature space; the last joint if None.
+        influence: See `pose_chain`.
+        tolerance: The distance from the tip to the target at which it is reached, as a share of
+            the chain's length.
+
+    Returns:
+        The posture. Its tip is where the tip of the chain really is, and its state is
+        ``'REACHED'`` or ``'OUT_OF_REACH'``.
+
+    Raises:
+        ValueError: If a joint is not finite.
+    """
+    numbers, tip, lengths = swing_along(chain, joints)
+    if chain.hand is not None and chain.limb is None:
+        numbers.extend(chain.hand.given)  # It is none of the bones that lie along joints.
+    goal = Goal(joints[-1] if target is None else target)
+    residual = dist(tip, goal.target)
+    is_there = residual <= (1.0 + 1e-9) * tolerance * sum(lengths)
+    state: State = "REACHED" if is_there else "OUT_OF_REACH"
+    along = Chain(tuple(joints))
+    aim = sub(joints[-1], joints[0])
+    solution = Solution(along, along.start, state, is_there, residual, 0, aim)
+    posture = Posture(numbers, tip, state, goal, solution)
+    return posture if influence == 1.0 else weakened(posture, chain, influence)

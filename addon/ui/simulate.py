@@ -1,0 +1,276 @@
+"""What depends on more than one frame: the buttons that simulate it, and when it is done by itself.
+
+It is done by itself in one of two ways: with a window by a timer shortly after an edit, without one
+as a render begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, cast
+
+import bpy
+from bpy.app.handlers import persistent
+
+from ..binding.access import settings
+from ..binding.chain_plan import ProblemError
+from ..binding.handlers import say_once
+from ..binding.motion import history
+from .draw import Layout, draw_sentence
+from .refusing import Refusing, Working, active_armature, armature_refusal, end_running
+from .stepping import Stepping
+from .wording import counted
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+    from ..binding.motion.simulate import Simulation
+
+# The pass shares its code with baking, which uses numpy and so is imported when it is needed.
+
+QUIET = 0.5
+"""Seconds without any edit after which is simulated by itself."""
+
+
+class _Simulating(Stepping, Refusing):
+    """What plays the frames of some armatures."""
+
+    stopped = "Nothing was simulated, and everything is as it was"
+    gone = "What was simulated is gone, and nothing was kept: simulate again"
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for something to simulate."""
+        reason = armature_refusal(context)
+        if not reason and not history.owners(active_armature(context)):
+            return "Nothing of this armature depends on more than one frame"
+        return reason
+
+    def armatures(self, context: bpy.types.Context) -> list[bpy.types.Object]:
+        """Return what is simulated."""
+        return [active_armature(context)]
+
+    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        """Simulate in one go."""
+        try:
+            return self.go_through(context, self._start(context))
+        except ProblemError as problem:
+            self.report({"ERROR"}, str(problem))
+            return {"CANCELLED"}
+
+    def invoke(
+        self, context: bpy.types.Context, event: bpy.types.Event
+    ) -> set[OperatorReturnItems]:
+        """Simulate piece by piece, so that it can be stopped."""
+        if context.window is None:
+            return self.execute(context)
+        return self.begin(context, self._start(context))
+
+    def _start(self, context: bpy.types.Context) -> Generator[float, None, Simulation]:
+        from ..binding.motion.simulate import simulate
+
+        self._started = perf_counter()
+        layer = cast(bpy.types.ViewLayer, context.view_layer)
+        return simulate(context.scene, layer, self.armatures(context))
+
+    def status(self, done: float) -> str:
+        """Return what the status bar says."""
+        return f"Simulating: {100.0 * done:.0f} % of the frames are played      Esc: Stop"
+
+    def finished(self, result: Simulation) -> set[OperatorReturnItems]:
+        """Report what was simulated, and how long it took."""
+        seconds = perf_counter() - self._started
+        text = f"Simulated {counted(result.frames, 'frame')} in {seconds:.1f} s"
+        if result.armatures > 1:
+            text = f"{text}, of {counted(result.armatures, 'armature')}"
+        self.report({"INFO"}, text)
+        return {"FINISHED"}
+
+
+class FABRIK_OT_simulate(_Simulating, bpy.types.Operator):
+    """Simulate the active armature."""
+
+    bl_idname = "fabrik.simulate"
+    bl_label = "Simulate"
+    bl_description = (
+        "Play the frames once and keep what depends on more than one of them, so that each frame "
+        "can be jumped to. Escape stops it and leaves everything as it was"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+
+class FABRIK_OT_simulate_again(_Simulating, bpy.types.Operator):
+    """Simulate what is outdated and may be by itself; no step to undo, as nobody has taken it."""
+
+    bl_idname = "fabrik.simulate_again"
+    bl_label = "Simulate Again"
+    bl_description = "Simulate all armatures that are outdated, where Automatic is on"
+    bl_options = {"INTERNAL"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for something outdated."""
+        return "" if due(context.view_layer) else "Nothing is outdated"
+
+    def armatures(self, context: bpy.types.Context) -> list[bpy.types.Object]:
+        """Return what is simulated."""
+        return due(context.view_layer)
+
+
+class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
+    """Forget what was simulated of the active armature."""
+
+    bl_idname = "fabrik.simulation_clear"
+    bl_label = "Clear Simulation"
+    bl_description = "Forget what was simulated of this armature"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for something that was simulated."""
+        reason = armature_refusal(context)
+        if not reason and history.shown_range(active_armature(context)) is None:
+            return "Nothing of this armature was simulated"
+        return reason
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Forget it."""
+        from ..binding.motion.simulate import clear
+
+        armature = active_armature(context)
+        clear(armature)
+        return f"“{armature.name}” forgot what was simulated"
+
+
+def due(layer: bpy.types.ViewLayer | None) -> list[bpy.types.Object]:
+    """Return the armatures of a view layer that are to be simulated by themselves."""
+    from ..binding.motion.simulate import stale
+
+    return [ob for ob in stale(layer) if settings(ob).simulation.use_auto] if layer else []
+
+
+_edited = 0.0
+
+
+def _note_edit() -> None:
+    """Have the timer look whether anything is to be simulated."""
+    global _edited
+    _edited = perf_counter()
+    if not bpy.app.background and not bpy.app.timers.is_registered(_tick):
+        bpy.app.timers.register(_tick, first_interval=QUIET)
+
+
+def _tick() -> float | None:
+    """Simulate what is outdated, or say in how many seconds to look again."""
+    try:
+        window = bpy.context.window_manager.windows[0]  # type: ignore[union-attr]
+        if _is_busy() or perf_counter() - _edited < QUIET:
+            return QUIET
+        with bpy.context.temp_override(window=window):
+            if due(window.view_layer):
+                cast(Any, bpy.ops).fabrik.simulate_again("INVOKE_DEFAULT")
+    except Exception:
+        say_once("could not simulate what is outdated")
+    return None
+
+
+def _is_busy() -> bool:
+    """Return whether something plays, is dragged or renders."""
+    manager = cast(bpy.types.WindowManager, bpy.context.window_manager)
+    return bpy.app.is_job_running("RENDER") or any(
+        window.screen.is_animation_playing or len(window.modal_operators) > 0
+        for window in manager.windows
+    )
+
+
+@persistent
+def before_render(scene: bpy.types.Scene, _unused: object = None) -> None:
+    """Without a window, simulate what is outdated as a render begins."""
+    if not bpy.app.background:
+        return
+    try:
+        simulate_outdated(scene)
+    except ProblemError as problem:
+        print(f"FABRIK IK: {problem}.")
+    except Exception:
+        say_once("could not simulate what is outdated")
+
+
+def simulate_outdated(scene: bpy.types.Scene) -> None:
+    """Simulate everything of a scene that is outdated, in one go.
+
+    Raises:
+        ProblemError: If something cannot be simulated.
+    """
+    from ..binding.motion.simulate import simulate, stale
+
+    for layer in scene.view_layers:
+        if found := stale(layer):
+            for _ in simulate(scene, layer, found):
+                pass
+
+
+class FABRIK_PT_simulation(bpy.types.Panel):
+    """What is simulated, in the 3D view's sidebar."""
+
+    bl_label = "Simulation"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "FABRIK"
+    bl_parent_id = "FABRIK_PT_sidebar"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """Show it where anything is simulated."""
+        return context.object is not None and bool(history.owners(context.object))
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """Draw it."""
+        draw_simulation(self.layout, context)
+
+
+def draw_simulation(layout: Layout, context: bpy.types.Context) -> None:
+    """Draw the range, the buttons, and how what was simulated is."""
+    simulation = settings(active_armature(context)).simulation
+    is_fresh = simulation.state == history.FRESH
+    row = layout.row()
+    row.alert = not is_fresh
+    draw_sentence(row, context, simulation.message)
+    layout.use_property_split = True
+    layout.use_property_decorate = False
+    frames = layout.column(align=True)
+    frames.prop(simulation, "frame_start")
+    frames.prop(simulation, "frame_end")
+    layout.prop(simulation, "use_auto")
+    buttons = layout.row(align=True)
+    buttons.operator("fabrik.simulate", icon="FILE_REFRESH")
+    buttons.operator("fabrik.simulation_clear", text="", icon="TRASH")
+
+
+CLASSES = (
+    FABRIK_OT_simulate,
+    FABRIK_OT_simulate_again,
+    FABRIK_OT_simulation_clear,
+    FABRIK_PT_simulation,
+)
+
+
+def register() -> None:
+    """Add the operators, the panel, and what simulates by itself."""
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    history.listeners.append(_note_edit)
+    bpy.app.handlers.render_init.append(before_render)
+
+
+def unregister() -> None:
+    """Take them away."""
+    for cls in (FABRIK_OT_simulate, FABRIK_OT_simulate_again):
+        end_running(cls)
+    bpy.app.handlers.render_init.remove(before_render)
+    history.listeners.remove(_note_edit)
+    if bpy.app.timers.is_registered(_tick):
+        bpy.app.timers.unregister(_tick)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

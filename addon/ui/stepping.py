@@ -1,0 +1,126 @@
+"""Long work of an operator: in one go, or piece by piece while a window shows how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ..binding.chain_plan import ProblemError
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+LEAST, MOST = 0.05, 0.5
+"""Seconds of work between two looks at the keyboard: as many as Blender takes to draw, in these."""
+
+
+class Stepping:
+    """An operator whose work is a generator that yields the share that is done.
+
+    Attributes:
+        stopped: What is reported when Escape has stopped it.
+        gone: What is reported when its data was undone or removed meanwhile.
+    """
+
+    stopped = "Nothing was done, and everything is as it was"
+    gone = "The data is gone, and nothing was done"
+    report: Any
+    _work: Generator[float, None, Any] | None = None
+    _timer: bpy.types.Timer | None = None
+
+    def status(self, done: float) -> str:
+        """Return what the status bar says when a share of the work is done."""
+        raise NotImplementedError
+
+    def finished(self, result: Any) -> set[OperatorReturnItems]:
+        """Report what the work has returned."""
+        raise NotImplementedError
+
+    def go_through(
+        self, context: bpy.types.Context, work: Generator[float, None, Any]
+    ) -> set[OperatorReturnItems]:
+        """Do all of the work at once.
+
+        Raises:
+            ProblemError: What the work raises.
+        """
+        manager = context.window_manager
+        manager.progress_begin(0, 100)
+        try:
+            while True:
+                manager.progress_update(int(100.0 * next(work)))
+        except StopIteration as finished:
+            return self.finished(finished.value)
+        finally:
+            manager.progress_end()
+
+    def begin(
+        self, context: bpy.types.Context, work: Generator[float, None, Any]
+    ) -> set[OperatorReturnItems]:
+        """Go on at each tick of a timer."""
+        self._work = work
+        manager = context.window_manager
+        self._timer = manager.event_timer_add(0.001, window=context.window)
+        manager.modal_handler_add(self)  # type: ignore[arg-type]
+        manager.progress_begin(0, 100)
+        self._show(context, 0.0)
+        self._paused = perf_counter()
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
+        """Do a piece of the work; nothing else happens meanwhile, but Escape."""
+        if event.type == "ESC" and event.value == "PRESS":
+            self.cancel(context)
+            self.report({"INFO"}, self.stopped)
+            return {"CANCELLED"}
+        if event.type != "TIMER" or self._work is None:
+            return {"RUNNING_MODAL"}
+        drawing = perf_counter() - self._paused
+        end = perf_counter() + min(max(LEAST, drawing), MOST)
+        try:
+            done = next(self._work)
+            while perf_counter() < end:
+                done = next(self._work)
+        except StopIteration as finished:
+            self._clear(context)
+            return self.finished(finished.value)
+        except ProblemError as problem:
+            self._clear(context)
+            self.report({"ERROR"}, str(problem))
+            return {"CANCELLED"}
+        except ReferenceError:  # It was undone, or removed, in another window.
+            self._clear(context)
+            self.report({"ERROR"}, self.gone)
+            return {"CANCELLED"}
+        except BaseException:
+            self._clear(context)
+            raise
+        self._show(context, done)
+        self._paused = perf_counter()
+        return {"RUNNING_MODAL"}
+
+    def cancel(self, context: bpy.types.Context) -> None:
+        """Stop, and leave everything as it was."""
+        try:
+            if self._work is not None:
+                self._work.close()
+        except ReferenceError:  # As in `modal`.
+            pass
+        finally:
+            self._clear(context)
+
+    def _show(self, context: bpy.types.Context, done: float) -> None:
+        context.window_manager.progress_update(int(100.0 * done))
+        context.workspace.status_text_set(self.status(done))
+
+    def _clear(self, context: bpy.types.Context) -> None:
+        self._work = None
+        manager = context.window_manager
+        manager.progress_end()
+        if self._timer is not None:
+            manager.event_timer_remove(self._timer)
+            self._timer = None
+        context.workspace.status_text_set(None)

@@ -1,0 +1,418 @@
+"""What depends on more than one frame is found in one pass, and outdated by each of its inputs."""
+
+from __future__ import annotations
+
+import struct
+
+import bpy
+import pytest
+from rigs import (
+    activate,
+    add_constraint,
+    curves,
+    everything_bits,
+    go,
+    link,
+    make_armature,
+    make_chain,
+    make_empty,
+    update,
+    world_location,
+)
+
+
+class Noted(bpy.types.PropertyGroup):
+    """What a test keeps of a pass."""
+
+    history: bpy.props.StringProperty(subtype="BYTE_STRING", options={"HIDDEN"})
+    weight: bpy.props.FloatProperty(default=1.0)
+
+
+class Places:
+    """Where the target of the first constraint is, at each frame."""
+
+    owner = "noted"
+    fails_at = None
+
+    def __init__(self, armature):
+        self.armature = armature
+        self.found = []
+
+    def inputs(self):
+        return round(self.armature.noted.weight, 3)
+
+    def sources(self):
+        from addon.binding import plan
+
+        chain = next(c for c in plan.current().chains if c.rig.object == self.armature)
+        ground = bpy.data.objects.get("Ground")
+        return [chain.target, *([ground] if ground else [])]
+
+    def start(self, moment):
+        from addon.binding import plan
+
+        self.chain = next(c for c in plan.current().chains if c.rig.object == self.armature)
+
+    def step(self, moment):
+        from addon.binding.chain_plan import ProblemError
+
+        if moment.time == self.fails_at:
+            raise ProblemError("The test does not want this frame")
+        self.found.append(moment.point(self.chain.target))
+
+    def result(self):
+        return b"".join(struct.pack("<3d", *place) for place in self.found)
+
+
+@pytest.fixture(autouse=True)
+def noting(empty_file):
+    """An owner of histories on each armature with a constraint."""
+    from addon.binding.motion import history
+
+    def provider(armature):
+        return [Places(armature)] if armature.name == "Rig" and armature.fabrik.constraints else []
+
+    bpy.utils.register_class(Noted)
+    bpy.types.Object.noted = bpy.props.PointerProperty(type=Noted)
+    history.PROVIDERS.append(provider)
+    yield
+    history.PROVIDERS.remove(provider)
+    Places.fails_at = None
+    del bpy.types.Object.noted
+    bpy.utils.unregister_class(Noted)
+
+
+def moving_target():
+    target = make_empty()
+    for frame, place in ((1, (1, 0, 2)), (20, (-0.5, 1, 1.5)), (40, (0, -2, 1))):
+        target.location = place
+        target.keyframe_insert("location", frame=frame)
+    return target
+
+
+@pytest.fixture
+def rig(empty_file):
+    """A chain that reaches for a target with keys, over 40 frames."""
+    rig = make_chain(3)
+    add_constraint(rig, "B2", moving_target())
+    bpy.context.scene.frame_end = 40
+    update()
+    activate(rig)
+    return rig
+
+
+def simulate():
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+
+
+def state(rig):
+    return rig.fabrik.simulation.state
+
+
+def kept(rig):
+    from addon.binding.motion import history
+
+    return history.data(rig, "noted")
+
+
+def test_pass_records_what_is_seen_at_each_frame(rig):
+    go(7)
+    assert state(rig) == "NONE"
+    simulate()
+    assert state(rig) == "FRESH"
+    history = kept(rig)
+    assert (history.start, history.end) == (1, 40)
+    assert (rig.fabrik.simulation.frame_start, rig.fabrik.simulation.frame_end) == (1, 40)
+    numbers = struct.unpack("<120d", history.blob)
+    for frame in (1, 13, 40):
+        go(frame)
+        seen = world_location(bpy.data.objects["Target"])
+        assert numbers[3 * frame - 3 : 3 * frame] == tuple(seen)
+
+
+def test_pass_gives_everything_back(rig):
+    go(7.5)
+    target = bpy.data.objects["Target"]
+    target.location = (0.3, 0.2, 0.1)  # Not keyed.
+    rig.pose.bones["B1"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
+    update()
+    before = everything_bits(), rig.fabrik.record, tuple(target.location)
+    simulate()
+    assert bpy.context.scene.frame_current_final == 7.5
+    assert (everything_bits(), rig.fabrik.record, tuple(target.location)) == before
+
+
+def test_escape_leaves_everything_as_it_was(rig):
+    from addon.binding.motion.simulate import simulate as passing
+
+    go(5)
+    before = everything_bits(), rig.fabrik.record
+    work = passing(bpy.context.scene, bpy.context.view_layer, [rig])
+    for _ in range(10):
+        next(work)
+    assert bpy.context.scene.frame_current == 10
+    assert kept(rig) is None
+    work.close()
+    assert bpy.context.scene.frame_current == 5
+    assert (everything_bits(), rig.fabrik.record) == before
+    assert state(rig) == "NONE"
+    assert rig.fabrik.simulation.frame_end == 0
+
+
+def test_failure_keeps_the_history_before(rig):
+    simulate()
+    first = rig.noted.history
+    Places.fails_at = 23
+    with pytest.raises(RuntimeError, match="does not want this frame"):
+        bpy.ops.fabrik.simulate()
+    assert rig.noted.history == first
+    assert state(rig) == "FRESH"
+
+
+def key_moved(rig):
+    curve = curves(bpy.data.objects["Target"])[0]
+    curve.keyframe_points[1].co[1] += 0.1
+    curve.update()
+
+
+def handle_moved(rig):
+    key = curves(bpy.data.objects["Target"])[0].keyframe_points[1]
+    key.handle_right_type = "FREE"
+    key.handle_right = (30.0, 2.0)
+
+
+def interpolation_set(rig):
+    curves(bpy.data.objects["Target"])[0].keyframe_points[0].interpolation = "LINEAR"
+
+
+def modifier_added(rig):
+    curves(bpy.data.objects["Target"])[0].modifiers.new("NOISE").strength = 0.5
+
+
+def curve_muted(rig):
+    curves(bpy.data.objects["Target"])[0].mute = True
+
+
+def driver_added(rig):
+    bpy.data.objects["Target"].driver_add("scale", 0).driver.expression = "2.0"
+
+
+def setting_changed(rig):
+    rig.noted.weight = 2.0
+
+
+def range_changed(rig):
+    rig.fabrik.simulation.frame_end = 50
+
+
+def parent_animated(rig):
+    carrier = make_empty("Carrier", (0, 0, 0))
+    bpy.data.objects["Target"].parent = carrier
+    carrier.keyframe_insert("location", frame=1)
+
+
+def constraint_added(rig):
+    other = make_empty("Other", (5, 5, 5))
+    con = bpy.data.objects["Target"].constraints.new("COPY_LOCATION")
+    con.target, con.influence = other, 0.2
+
+
+def still_transform_changed(rig):
+    bpy.data.objects["Target"].scale = (2, 2, 2)
+
+
+INPUTS = (
+    key_moved,
+    handle_moved,
+    interpolation_set,
+    modifier_added,
+    curve_muted,
+    driver_added,
+    setting_changed,
+    range_changed,
+    parent_animated,
+    constraint_added,
+    still_transform_changed,
+)
+
+
+@pytest.mark.parametrize("change", INPUTS, ids=lambda change: change.__name__)
+def test_each_input_outdates_it_and_undo_brings_it_back(rig, change):
+    simulate()
+    before = kept(rig).blob
+    bpy.ops.ed.undo_push(message="Before")
+    change(rig)
+    rig.update_tag()
+    update()
+    assert state(rig) == "STALE"
+    assert "press Simulate" in rig.fabrik.simulation.message
+    assert kept(rig).blob == before  # It goes on being used.
+    bpy.ops.ed.undo_push(message="Change")
+    bpy.ops.ed.undo()
+    rig = bpy.data.objects["Rig"]
+    assert state(rig) == "FRESH"
+    bpy.ops.ed.redo()
+    rig = bpy.data.objects["Rig"]
+    assert state(rig) == "STALE"
+    activate(rig)
+    simulate()
+    assert state(rig) == "FRESH"
+
+
+def test_edits_that_do_not_count_leave_it(rig):
+    simulate()
+    go(30)
+    assert state(rig) == "FRESH"
+    other = make_empty("Other", (3, 3, 3))
+    other.location = (4, 4, 4)
+    other.keyframe_insert("location", frame=3)
+    bpy.context.scene.frame_end = 60
+    rig.fabrik.constraints[0].iterations = 30
+    rig.pose.bones["B0"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
+    update()
+    assert state(rig) == "FRESH"
+
+
+def test_ground_counts_with_its_vertices(rig):
+    mesh = bpy.data.meshes.new("Ground")
+    mesh.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [], [(0, 1, 2)])
+    link(bpy.data.objects.new("Ground", mesh))
+    update()
+    simulate()
+    assert state(rig) == "FRESH"
+    mesh.vertices[1].co.z = 0.25
+    mesh.update()
+    update()
+    assert state(rig) == "STALE"
+    mesh.vertices[1].co.z = 0.0
+    mesh.update()
+    update()
+    assert state(rig) == "FRESH"
+    bpy.data.objects["Ground"].modifiers.new("Wave", "WAVE").height = 0.7
+    update()
+    assert state(rig) == "STALE"
+
+
+def test_bone_of_another_armature_counts_with_those_above_it(rig):
+    other = make_armature(
+        {
+            "Root": ((0, 0, 0), (0, 0, 1), ""),
+            "Hand": ((0, 0, 1), (0, 0, 2), "Root"),
+            "Beside": ((1, 0, 0), (1, 0, 1), ""),
+        },
+        "Other",
+    )
+    other.parent = make_empty("Place", (0, 0, 0))
+    item = rig.fabrik.constraints[0]
+    item.target, item.subtarget = other, "Hand"
+    activate(rig)
+    update()
+    simulate()
+    other.pose.bones["Beside"].location = (1, 1, 1)
+    other.pose.bones["Beside"].keyframe_insert("location", frame=1)
+    update()
+    assert state(rig) == "FRESH"
+    other.pose.bones["Root"].location = (1, 1, 1)
+    update()
+    assert state(rig) == "STALE"
+    other.pose.bones["Root"].location = (0, 0, 0)
+    update()
+    assert state(rig) == "FRESH"
+    other.parent.location = (1, 0, 0)
+    update()
+    assert state(rig) == "STALE"
+
+
+def test_chain_that_poses_the_target_counts(rig):
+    other = make_chain(3, "Other")
+    goal = moving_target()
+    add_constraint(other, "B2", goal)
+    item = rig.fabrik.constraints[0]
+    item.target, item.subtarget = other, "B2"
+    activate(rig)
+    update()
+    simulate()
+    go(25)
+    assert state(rig) == "FRESH"
+    other.fabrik.constraints[0].softness = 0.2
+    update()
+    assert state(rig) == "STALE"
+    other.fabrik.constraints[0].softness = 0.0
+    update()
+    assert state(rig) == "FRESH"
+    curves(goal)[0].keyframe_points[1].co[1] = 3.0
+    curves(goal)[0].update()
+    update()
+    assert state(rig) == "STALE"
+
+
+def test_state_holds_in_a_saved_file(rig, tmp_path):
+    simulate()
+    go(33)
+    blend = tmp_path / "kept.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+    expected = kept(rig).blob
+    bpy.ops.wm.open_mainfile(filepath=str(blend))
+    rig = bpy.data.objects["Rig"]
+    assert state(rig) == "FRESH"
+    assert kept(rig).blob == expected
+
+
+def test_clear_forgets_it(rig):
+    simulate()
+    assert bpy.ops.fabrik.simulation_clear() == {"FINISHED"}
+    assert state(rig) == "NONE"
+    assert kept(rig) is None
+    assert not bpy.ops.fabrik.simulation_clear.poll()
+
+
+def test_what_somebody_else_wrote_is_no_history(rig):
+    for stored in (b"nonsense", b"AAAA", b"\xff\xfe"):
+        rig.noted.history = stored
+        update()
+        assert kept(rig) is None
+        assert state(rig) == "NONE"
+
+
+def test_end_before_start_is_said(rig):
+    rig.fabrik.simulation.frame_start, rig.fabrik.simulation.frame_end = 20, 10
+    with pytest.raises(RuntimeError, match="ends at frame 10, before it starts at 20"):
+        bpy.ops.fabrik.simulate()
+
+
+def test_nothing_to_simulate_is_said():
+    rig = make_chain(3)
+    activate(rig)
+    assert not bpy.ops.fabrik.simulate.poll()
+
+
+def test_render_without_a_window_simulates_what_is_outdated(rig):
+    from addon.ui.simulate import before_render
+
+    simulate()
+    go(12)
+    key_moved(rig)
+    update()
+    assert state(rig) == "STALE"
+    before = everything_bits()
+    before_render(bpy.context.scene)
+    assert state(rig) == "FRESH"
+    assert bpy.context.scene.frame_current == 12
+    assert everything_bits() == before
+
+
+def test_idle_updates_cost_nothing(rig, monkeypatch):
+    from addon.binding.motion import digest
+
+    simulate()
+    assert kept(rig).is_fresh
+    made = []
+    monkeypatch.setattr(digest.Digest, "__init__", lambda self, *_: made.append(self))
+    for frame in range(1, 20):
+        go(frame)
+        assert kept(rig).is_fresh
+    make_empty("Other")
+    update()
+    bpy.data.objects["Other"].location = (1, 2, 3)
+    update()
+    assert made == []
