@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..chain_plan import Answer
+from ..chain_plan import Answer, ChainPlan
 from ..rotation import Run, runs_of
 from ..skeleton import Point, Skeleton
 

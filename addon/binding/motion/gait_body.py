@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import ReferenceType, ref
 
 import bpy
@@ -43,13 +43,14 @@ from ...motion.packing import unpacked
 from ...motion.stance import Lean, leaned
 from ..access import settings
 from ..chain_plan import NOTHING, Answer, ChainPlan, ProblemError
-from ..read import Snapshot
 from ..rotation import KINDS, LOCATION
 from ..skeleton import Point, Skeleton
-from . import history
 from .carriers import Carrier
 from .gait_plan import GaitPlan, resolve_gaits, transposed
 from .goals import Aim
+
+if TYPE_CHECKING:
+    from ..read import Snapshot
 
 Y_AXIS: Vec = (0.0, 1.0, 0.0)
 Z_AXIS: Vec = (0.0, 0.0, 1.0)
@@ -107,6 +108,8 @@ class Stepping:
         return self._walked
 
     def _look(self, moment: Snapshot) -> Walked | str:
+        from . import history  # TEMPORARY
+
         plan, rig = self.plan, self.plan.rig
         gaits = settings(moment.rigs[rig.uid]).gaits
         if plan.index >= len(gaits):  # The copy was made before the walk was added.
@@ -239,11 +242,13 @@ class WalkingBody(Carrier):
     def read(self, moment: Snapshot) -> BodyTask | None:
         """Return how the body leans, None while the walk is off."""
         assert self.stepping is not None
+        rig = self.rig
+        pose = moment.poses[rig.uid]
+        if not any(pose.settings[leg.item].enabled for leg in self.chains):
+            return None
         walked = self.stepping.look(moment)
         if isinstance(walked, str):
             return None
-        rig = self.rig
-        pose = moment.poses[rig.uid]
         lean = lean_at(walked.record, walked.time)
         raised = bob_at(walked.record, self.stepping.plan.groups, walked.time)
         return BodyTask(
@@ -294,4 +299,5 @@ def bodies_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[WalkingBod
             leg.chain.is_timed = True
             leg.chain.watched += grounds
         if plan.leans:
-            yield WalkingBody(rig, plan.body, stepping=stepping)
+            led = [leg.chain for leg in plan.legs]
+            yield WalkingBody(rig, plan.body, led, stepping=stepping)
