@@ -28,7 +28,7 @@ from ..keying import ActiveCurves, put_keys
 from ..moving import channels_of, move_to, owner_of, refuse_unmovable
 from ..read import Snapshot
 from ..rotation import LOCATION, channel_of, continuous, mode_of
-from ..skeleton import Point, matrix3, skeleton_of, vector
+from ..skeleton import Point, matrix3, vector
 from . import history
 from .gait_body import LegGoal, known
 from .gait_plan import GaitPlan, plans_of
@@ -132,7 +132,7 @@ def bake_gait(
         for frame, wanted in zip(frames, tips, strict=True):
             scene.frame_set(frame)
             moment = snapshot(layer.depsgraph, [armature])  # type: ignore[arg-type]
-            found_tips = [_tip(moment, leg.chain) for leg in plans_of(walking.rig)[index].legs]
+            found_tips = [_tip(moment, leg.chain) for leg in plans_of(armature)[index].legs]
             worst = max(worst, *map(dist, wanted, found_tips))
             yield 0.6 + 0.4 * (frame - frames[0] + 1) / len(frames)
     return Baked(keys, most, worst, size)
@@ -141,7 +141,7 @@ def bake_gait(
 def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, history.History]:
     gait = settings(armature).gaits[index]
     plan.current()
-    walking = plans_of(skeleton_of(armature))[index]
+    walking = plans_of(armature)[index]
     if walking.problem:
         raise ProblemError(f"“{gait.name}” cannot walk. {walking.problem}")
     if not gait.enabled or gait.influence <= 0.0:

@@ -28,9 +28,7 @@ def active_gait(armature: bpy.types.Object) -> FabrikGait | None:
 
 def problem_of(armature: bpy.types.Object, index: int) -> str:
     """Return why a walk cannot work, as far as is known; empty if it can."""
-    if plan.known() is None:
-        return ""
-    found = plans_of(skeleton_of(armature))
+    found = plans_of(armature)
     return found[index].problem if index < len(found) else ""
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
 
 from ...core import Frame, point_in
 from ...core.vectors import (
@@ -142,18 +141,23 @@ class GaitPlan:
         ]
 
 
-_plans: WeakKeyDictionary[Skeleton, list[GaitPlan]] = WeakKeyDictionary()
+_plans: dict[int, list[GaitPlan]] = {}
 
 
-def plans_of(rig: Skeleton) -> list[GaitPlan]:
+def plans_of(armature: bpy.types.Object) -> list[GaitPlan]:
     """Return the walks of an armature as they were resolved last."""
-    return _plans.get(rig, [])
+    return _plans.get(armature.session_uid, [])
+
+
+def forget_plans() -> None:
+    """Keep nothing of the file."""
+    _plans.clear()
 
 
 def resolve_gaits(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[GaitPlan]:
     """Return the walks of an armature, resolved anew; see `resolved_gait`."""
     count = len(settings(rig.object).gaits)
-    plans = _plans[rig] = []
+    plans = _plans[rig.uid] = []
     for index in range(count):
         plan = resolved_gait(rig, index, chains, [p for p in plans if not p.problem])
         plans.append(plan)
@@ -231,6 +235,12 @@ def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan])
         chain = _leg_chain(plan, leg.constraint, leg.key, chains)
         if any(chain is other for other, _, _ in found):
             raise ProblemError(f"“{chain.name}” is a leg twice: remove one of the two")
+        for other, _, _ in found:
+            if not set(other.bones).isdisjoint(chain.bones):
+                raise ProblemError(
+                    f"The legs “{other.name}” and “{chain.name}” share bones: set shorter Chain "
+                    "Lengths, or remove one of the two"
+                )
         found.append((chain, vector(leg.offset), leg.group))
     if len(found) < 2:
         raise ProblemError(

@@ -12,13 +12,8 @@ from .gait_editing import problem_of
 
 def said_of(armature: bpy.types.Object, index: int) -> str:
     """Return a sentence on a walk, empty if there is nothing to say."""
-    gait = settings(armature).gaits[index]
     if problem := problem_of(armature, index):
         return problem
-    for name in ("step_height", "threshold", "duration"):
-        if getattr(gait, name) <= (-1e-9 if name == "step_height" else 0.0):
-            title = name.replace("_", " ").title()
-            return f"{title} is {getattr(gait, name):.3g} here, which no step can have: raise it"
     found = history.data(armature, f"fabrik.gaits[{index}]")
     walked = known(found.blob) if found is not None else None
     if found is None or walked is None:
@@ -30,6 +25,7 @@ def said_of(armature: bpy.types.Object, index: int) -> str:
     if len(hanging) == sum(map(len, falls)):
         return "There is no ground within reach of the feet: put one there, or choose another"
     if all(len(own) == 1 for own in falls):
+        gait = settings(armature).gaits[index]
         body = f"“{gait.body}”" if gait.body else "the armature"
         return f"The body stands still: animate {body}, and the legs walk after it"
     if hanging:

@@ -18,10 +18,10 @@ from .. import plan
 from ..access import settings
 from ..animation import animated
 from ..chain_plan import ProblemError
-from ..skeleton import Point, skeleton_of
+from ..skeleton import Point
 from . import history
 from .gait import LEANING, STEPPING
-from .gait_plan import GaitPlan, plans_of
+from .gait_plan import GaitPlan, forget_plans, plans_of
 from .rays import Ground, ground_of, moves_with
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def walks(armature: bpy.types.Object) -> list[WalkSimulation]:
     gaits = settings(armature).gaits
     if not len(gaits) or armature.pose is None:
         return []
-    found = plans_of(skeleton_of(armature))
+    found = plans_of(armature)
     return [WalkSimulation(one) for one in found if gaits[one.index].enabled]
 
 
@@ -197,3 +197,4 @@ def register() -> None:
 def unregister() -> None:
     """Let them be no more."""
     history.PROVIDERS.remove(walks)
+    forget_plans()
