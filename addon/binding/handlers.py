@@ -114,7 +114,7 @@ def _forget() -> None:
     fk_input.forget_animation()
     fk_input.forget_earlier()
     forget_seen()
-    history.forget()
+    history.forget_all()
     timing.forget()
 
 

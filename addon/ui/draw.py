@@ -148,6 +148,10 @@ def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
     sweeping.prop(item, "tolerance")
 
 
+def _draw_follow(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item.follow, "use_path")
+
+
 def _draw_snap(layout: Layout, _armature: bpy.types.Object, _item: FabrikConstraint) -> None:
     snap = layout.column(align=True)
     snap.operator("fabrik.snap_to_fk")
@@ -163,6 +167,7 @@ MOVING = ("LOOK_AT", "ROPE", "FOLLOW", "WAVE")
 GROUPS = (
     ("Chain", _draw_chain, (*REACHING, *MOVING)),
     ("Target", _draw_target, (*REACHING, *MOVING)),
+    ("Free Chain", _draw_follow, ("FOLLOW",)),
     ("Rotation", _draw_rotation, REACHING),
     ("Reach", _draw_reach, REACHING),
     ("Pole", _draw_pole, REACHING),

@@ -15,11 +15,11 @@ import bpy
 
 from .. import animation, dependencies, plan
 from ..access import pose_bones, settings
-from ..copying import values_of
 from ..native import active_constraints
 from ..record import Record
 from ..rotation import KINDS, LOCATION, SCALE, channel_of, mode_of
 from ..skeleton import Point
+from ..values import values_of
 
 Source = bpy.types.Object | Point
 """An object; of an armature all bones count. As a point, only its own bone, and those above it."""
@@ -67,6 +67,7 @@ class Digest:
 
     Attributes:
         seen: The numbers of all data that counts: if none of it changes, the key does not.
+        items: The constraints that count, by armature and place in its list.
     """
 
     def __init__(self, sources: Iterable[Source], inputs: object, own: tuple[str, str]) -> None:
@@ -81,7 +82,7 @@ class Digest:
         self.seen: set[int] = set()
         self._own = own
         self._bones: dict[bpy.types.Object, set[str]] = {}
-        self._items: dict[bpy.types.Object, set[int]] = {}
+        self.items: dict[bpy.types.Object, set[int]] = {}
         self._hash = blake2b(repr(inputs).encode(), digest_size=SIZE)
         for source in sources:
             if not isinstance(source, Point):
@@ -146,8 +147,8 @@ class Digest:
                 continue
             if (ob.name_full, path) == (self._own[0], self._own[1][: len(path)]):
                 continue
-            if chain.item not in self._items.setdefault(ob, set()):
-                self._items[ob].add(chain.item)
+            if chain.item not in self.items.setdefault(ob, set()):
+                self.items[ob].add(chain.item)
                 self._add(ob, names)
                 for point in filter(None, (chain.target, chain.pole)):
                     of_bone = {point.skeleton.names[point.bone]} if point.skeleton else ()
@@ -214,7 +215,7 @@ class Digest:
                 yield [x for i, x in enumerate(values) if (path, i) not in moving]
             for con in active_constraints(bone):
                 yield _values(con, moving)
-        for index in sorted(self._items.get(ob, ())):
+        for index in sorted(self.items.get(ob, ())):
             path = f"{OWN}{index}]."
             found = values_of(settings(ob).constraints[index])
             animated = {path for path, _ in moving}
@@ -245,7 +246,7 @@ class Digest:
         if path.startswith(OWN):
             index = path[len(OWN) : path.find("]", len(OWN))]
             is_own = ob.name_full == self._own[0] and self._own[1].startswith(f"{OWN}{index}]")
-            return is_own or int(index) in self._items.get(ob, ())
+            return is_own or int(index) in self.items.get(ob, ())
         return True
 
 

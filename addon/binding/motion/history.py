@@ -10,7 +10,8 @@ from __future__ import annotations
 import struct
 import zlib
 from binascii import Error, a2b_base64, b2a_base64
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import bpy
@@ -106,8 +107,8 @@ _fresh: dict[int, dict[str, bool]] = {}
 _counting: dict[int, set[int]] = {}
 """For each armature the numbers of all data that counts for its histories."""
 
-_running: set[int] = set()
-"""The armatures that are being simulated."""
+_running: set[tuple[int, str]] = set()
+"""What is being simulated: armatures, and owners of theirs."""
 
 
 def owners(armature: bpy.types.Object) -> list[Simulated]:
@@ -126,10 +127,9 @@ def range_of(armature: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, i
 def data(armature: bpy.types.Object, owner: str) -> History | None:
     """Return the history of an owner, None if there is none.
 
-    While the armature is being simulated there is none: what depends on it is off then.
+    While it is being simulated there is none: what depends on it is off then.
     """
-    uid = session_uid(armature)
-    if uid in _running:
+    if is_running(armature, owner):
         return None
     found = _history(armature, owner)
     if found is None:
@@ -137,19 +137,21 @@ def data(armature: bpy.types.Object, owner: str) -> History | None:
     return found._replace(is_fresh=_freshness(armature).get(owner, False))
 
 
-def is_running(armature: bpy.types.Object) -> bool:
-    """Return whether an armature is being simulated."""
-    return session_uid(armature) in _running
+def is_running(armature: bpy.types.Object, owner: str) -> bool:
+    """Return whether a history is being made now."""
+    return (session_uid(armature), owner) in _running
 
 
-def start_running(uids: set[int]) -> None:
-    """Let `data` of armatures be none until `end_running`."""
-    _running.update(uids)
-
-
-def end_running(uids: set[int]) -> None:
-    """Undo `start_running`."""
-    _running.difference_update(uids)
+@contextmanager
+def running(made: Iterable[tuple[bpy.types.Object, str]]) -> Iterator[None]:
+    """Let there be no data of some owners for a while, as it is being made."""
+    _running.update((session_uid(armature), owner) for armature, owner in made)
+    plan.discard()
+    try:
+        yield
+    finally:
+        _running.clear()
+        plan.discard()
 
 
 def note(history: History | None, frame: float) -> str:
@@ -169,7 +171,7 @@ def state(armature: Any) -> str:
     """Return one of the states of an armature's histories, for all together."""
     known = plan.known()
     armature = armature.original
-    if known is None or session_uid(armature) in _running:
+    if known is None or _running:
         return NONE
     kept = _kept(armature)
     if not kept or any(history is None for history in kept.values()):
@@ -195,25 +197,34 @@ def shown_range(armature: bpy.types.Object) -> tuple[int, int] | None:
     return (min(one.start for one in kept), max(one.end for one in kept)) if kept else None
 
 
-def write(armature: bpy.types.Object, owner: str, history: History | None) -> None:
-    """Keep a history, or none; the caller throws the plan away."""
-    forget(armature)
-    group: Any = armature.path_resolve(owner)
-    if history is None:
-        group.history = b""
-        return
+def write(armature: bpy.types.Object, owner: str, history: History) -> None:
+    """Keep a history; the caller throws the plan away."""
     head = HEADER.pack(MAGIC, VERSION, history.start, history.end, history.key)
     # Without zeros among the bytes: a library override would compare up to the first of them.
-    group.history = b2a_base64(head + zlib.compress(history.blob, 1), newline=False)
+    whole = b2a_base64(head + zlib.compress(history.blob, 1), newline=False)
+    store(armature, owner, whole)
 
 
-def key_of(armature: bpy.types.Object, one: Simulated, frames: tuple[int, int]) -> bytes:
-    """Return the key of all that a history is made of."""
+def stored(armature: bpy.types.Object, owner: str) -> bytes:
+    """Return what is stored for an owner, empty if nothing is."""
+    group: Any = armature.path_resolve(owner)
+    return group.history
+
+
+def store(armature: bpy.types.Object, owner: str, whole: bytes) -> None:
+    """Store what `stored` has returned, or nothing; the caller throws the plan away."""
+    forget(armature)
+    group: Any = armature.path_resolve(owner)
+    group.history = whole
+
+
+def digest_of(armature: bpy.types.Object, one: Simulated, frames: tuple[int, int]) -> digest.Digest:
+    """Return all that a history is made of."""
     own = armature.name_full, one.owner
     found = digest.Digest(one.sources(), (one.owner, frames, one.inputs()), own)
     uid = session_uid(armature)
     _counting.setdefault(uid, {uid}).update(found.seen)
-    return found.key()
+    return found
 
 
 def _kept(armature: bpy.types.Object) -> dict[str, History | None]:
@@ -236,13 +247,12 @@ def _history(armature: bpy.types.Object, owner: str) -> History | None:
 
 
 def _read(armature: bpy.types.Object, owner: str) -> History | None:
-    group: Any = armature.path_resolve(owner)
     try:
-        stored = a2b_base64(group.history)
-        magic, version, start, end, key = HEADER.unpack_from(stored)
+        whole = a2b_base64(stored(armature, owner))
+        magic, version, start, end, key = HEADER.unpack_from(whole)
         if (magic, version) != (MAGIC, VERSION):
             return None
-        return History(start, end, zlib.decompress(stored[HEADER.size :]), key)
+        return History(start, end, zlib.decompress(whole[HEADER.size :]), key)
     except (Error, struct.error, zlib.error):  # There is none, or somebody else wrote there.
         return None
 
@@ -257,7 +267,7 @@ def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
         for one in owners(armature):
             history = _history(armature, one.owner)
             if history is not None:
-                key = key_of(armature, one, (history.start, history.end))
+                key = digest_of(armature, one, (history.start, history.end)).key()
                 wanted = range_of(armature, bpy.context.scene)
                 is_whole = wanted == (history.start, history.end)
                 _fresh[uid][one.owner] = is_whole and key == history.key
@@ -277,17 +287,23 @@ def note_updates(depsgraph: bpy.types.Depsgraph) -> None:
         _tell()
 
 
-def forget(armature: bpy.types.Object | None = None) -> None:
-    """Look again at the histories of an armature, or at everything."""
-    global _decoded_for
-    _decoded_for = None
-    _decoded.clear()
-    if armature is not None:
-        _fresh.pop(session_uid(armature), None)
-        return
+def forget(armature: bpy.types.Object) -> None:
+    """Read the histories of an armature anew."""
+    _decoded.pop(session_uid(armature), None)
+    _fresh.pop(session_uid(armature), None)
+
+
+def look_again() -> None:
+    """Compare all histories with what there is now, whatever is known of it."""
     _fresh.clear()
     _counting.clear()
     digest.forget_all()
+
+
+def forget_all() -> None:
+    """Forget everything of a file, or of before undo."""
+    _decoded.clear()
+    look_again()
     _tell()
 
 

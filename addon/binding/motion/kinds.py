@@ -1,8 +1,11 @@
 """The kinds of motion, by the constraint's solver."""
 
+from .follow import FOLLOW
 from .motion import Motion
 
 MOTION_SOLVERS = ("LOOK_AT", "ROPE", "FOLLOW", "WAVE")
 """Their names, in the order of the setting: files and keys know them by their numbers."""
 
-MOTIONS: dict[str, Motion] = {}
+MOTIONS: dict[str, Motion] = {
+    "FOLLOW": FOLLOW,
+}

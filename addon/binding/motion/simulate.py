@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import bpy
 
 from .. import plan
-from ..access import session_uid, settings
+from ..access import settings
 from ..baking.recording import returning, staged
 from ..chain_plan import ProblemError
 from ..evaluate import snapshot
@@ -46,6 +45,7 @@ def simulated(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
 def stale(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
     """Return those of which anything has to be simulated anew, or for the first time."""
     plan.current()
+    history.look_again()  # What a script changes between two frames, no update tells of.
     return [ob for ob in simulated(layer) if history.state(ob) != history.FRESH]
 
 
@@ -66,32 +66,83 @@ def simulate(
     runs = [_Run(ob, one, _frames(ob, scene)) for ob in armatures for one in history.owners(ob)]
     if not runs:
         raise ProblemError("Nothing of the armature has to be simulated")
-    first = min(run.frames[0] for run in runs)
-    last = max(run.frames[1] for run in runs)
     objects = list({run.armature: None for run in runs})
     needed = {ob for run in runs for ob in _objects(run.one)}
     with returning(scene, layer, in_any_case=True), staged(layer, objects, needed):
-        with _running(objects):
-            for frame in range(first, last + 1):
-                scene.frame_set(frame)
-                _step(layer, runs, objects, frame)
-                yield (frame - first + 1) / (last - first + 1)
-        blobs = [run.one.result() for run in runs]
-        plan.current()
-        for run, blob in zip(runs, blobs, strict=True):
-            key = history.key_of(run.armature, run.one, run.frames)
-            history.write(run.armature, run.one.owner, History(*run.frames, blob, key))
+        before = [history.stored(run.armature, run.one.owner) for run in runs]
+        try:
+            yield from _passes(scene, layer, runs)
+        except BaseException:
+            for run, stored in zip(runs, before, strict=True):
+                history.store(run.armature, run.one.owner, stored)
+            raise
         for ob, (start, end) in {run.armature: run.frames for run in runs}.items():
             kept = settings(ob).simulation
             if (kept.frame_start, kept.frame_end) != (start, end):
                 kept.frame_start, kept.frame_end = start, end
-    return Simulation(len(objects), last - first + 1)
+    return Simulation(len(objects), len(_span(runs)))
+
+
+def _passes(
+    scene: bpy.types.Scene, layer: bpy.types.ViewLayer, runs: list[_Run]
+) -> Generator[float, None, None]:
+    """Simulate first what others depend on, as a free chain whose tail leads another one."""
+    levels = _levels(runs)
+    for i, level in enumerate(levels):
+        with history.running((run.armature, run.one.owner) for run in level):
+            for done in _pass(scene, layer, level):
+                yield (i + done) / len(levels)
+        plan.current()
+        for run in level:
+            key = history.digest_of(run.armature, run.one, run.frames).key()
+            made = History(*run.frames, run.one.result(), key)
+            history.write(run.armature, run.one.owner, made)
+        plan.discard()
+
+
+def _pass(
+    scene: bpy.types.Scene, layer: bpy.types.ViewLayer, runs: list[_Run]
+) -> Generator[float, None, None]:
+    """Play the frames once."""
+    objects = list({run.armature: None for run in runs})
+    frames = _span(runs)
+    for i, frame in enumerate(frames):
+        scene.frame_set(frame)
+        _step(layer, runs, objects, frame)
+        yield (i + 1) / len(frames)
+
+
+def _span(runs: list[_Run]) -> range:
+    """Return the frames of all together."""
+    return range(min(run.frames[0] for run in runs), max(run.frames[1] for run in runs) + 1)
+
+
+def _levels(runs: list[_Run]) -> list[list[_Run]]:
+    """Sort into those that depend on no others, those that depend only on these, and so on."""
+    plan.current()
+    needs: dict[int, set[int]] = {}
+    for i, run in enumerate(runs):
+        counting = history.digest_of(run.armature, run.one, run.frames).items
+        needs[i] = {j for j, other in enumerate(runs) if j != i and _counts(other, counting)}
+    levels: list[list[_Run]] = []
+    while needs:
+        # What depends on itself by way of others cannot be sorted: all of it is done together.
+        free = [i for i, others in needs.items() if not others & needs.keys()] or [*needs]
+        levels.append([runs[i] for i in free])
+        for i in free:
+            del needs[i]
+    return levels
+
+
+def _counts(run: _Run, items: dict[bpy.types.Object, set[int]]) -> bool:
+    paths = [f"fabrik.constraints[{item}]." for item in items.get(run.armature, ())]
+    return any(run.one.owner.startswith(path) for path in paths)
 
 
 def clear(armature: bpy.types.Object) -> None:
     """Forget all that was simulated of an armature."""
     for one in history.owners(armature):
-        history.write(armature, one.owner, None)
+        history.store(armature, one.owner, b"")
     plan.discard()
     armature.update_tag()
 
@@ -122,16 +173,3 @@ def _step(
             run.one.start(moment)
         if start <= frame <= end:
             run.one.step(moment)
-
-
-@contextmanager
-def _running(armatures: Sequence[bpy.types.Object]) -> Iterator[None]:
-    """Let nothing depend on the histories of armatures for a while."""
-    uids = {session_uid(ob) for ob in armatures}
-    history.start_running(uids)
-    plan.discard()
-    try:
-        yield
-    finally:
-        history.end_running(uids)
-        plan.discard()
