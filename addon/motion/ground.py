@@ -30,6 +30,9 @@ from ..core.vectors import (
 STEEPEST = 0.5
 """Cosine of the slope from which on a face is a wall and no ground: 60°."""
 
+EASE = 4.0
+"""For how many frames a foot is slowed down before a contact, and after one."""
+
 STEPS = 8
 """Which power mean stands for the highest of what is in a foot's way: the larger, the nearer."""
 
@@ -57,6 +60,7 @@ class Stance(NamedTuple):
         entry_rate: How far the animation moves the foot in a frame, at the first.
         exit_rate: The same at the last.
         tilt: The turn of the foot with the ground: its axis, as long as its angle.
+        rise: How much higher the ground is than the floor of the animation.
     """
 
     first: float
@@ -66,6 +70,21 @@ class Stance(NamedTuple):
     entry_rate: Vec
     exit_rate: Vec
     tilt: Vec
+    rise: float
+
+
+class Swing(NamedTuple):
+    """A moment between two contacts.
+
+    Attributes:
+        shift: The correction of the foot.
+        tilt: Its turn with the ground.
+        rise: How much higher the ground counts than the floor of the animation.
+    """
+
+    shift: Vec
+    tilt: Vec
+    rise: float
 
 
 def smooth(x: float) -> float:
@@ -115,19 +134,28 @@ def influence(height: float, blend: float) -> float:
     return 1.0 if blend <= 0.0 else 1.0 - smooth(height / blend - 1.0)
 
 
-def swing(before: Stance, after: Stance, frame: float) -> tuple[Vec, Vec]:
-    """Return the correction, and the tilt, between two contacts.
+def swing(before: Stance, after: Stance, frame: float) -> Swing:
+    """Return a moment between two contacts.
 
-    The correction is the cubic that has those of the contacts at both ends, and slopes that stop
-    the animated foot there: what speed the animation has left when a contact begins is no slide.
+    The correction goes smoothly from that of one to that of the other. For a few frames at both
+    ends it also stops the animated foot: what speed the animation has left when a contact begins
+    is no slide, and what it has when one ends does not come at once.
     """
-    span = after.first - before.last
-    u = (frame - before.last) / span
-    share = smooth(u)
+    gone, left = frame - before.last, after.first - frame
+    span = gone + left
+    share = smooth(gone / span)
     shift = mix(before.exit, after.entry, share)
-    leave = scaled(before.exit_rate, -span * u * (1.0 - u) * (1.0 - u))
-    arrive = scaled(after.entry_rate, span * u * u * (1.0 - u))
-    return add(shift, add(leave, arrive)), mix(before.tilt, after.tilt, share)
+    ease = min(span, EASE)
+    leave = scaled(before.exit_rate, -_started(gone, ease))
+    arrive = scaled(after.entry_rate, _started(left, ease))
+    rise = before.rise + (after.rise - before.rise) * share
+    return Swing(add(shift, add(leave, arrive)), mix(before.tilt, after.tilt, share), rise)
+
+
+def _started(x: float, most: float) -> float:
+    """Return what begins as x does at 0, and has gone back to 0 at a most."""
+    rest = max(0.0, 1.0 - x / most)
+    return x * rest * rest
 
 
 def lift(u: float, needs: Sequence[tuple[float, float]]) -> float:
@@ -160,35 +188,36 @@ class Leg(NamedTuple):
         goal: Where the foot goes, or would if nothing were in the way of its swing: what it is
             lifted over is no reason for the hip to rise.
         length: From the first joint to the tip of the straight leg.
+        rise: How much higher the ground counts below it than the floor of the animation.
     """
 
     root: Vec
     target: Vec
     goal: Vec
     length: float
+    rise: float
 
 
 def hip_shift(legs: Sequence[Leg], up: Vec, share: float, follow: float) -> float:
     """Return by how much a hip rises for its feet; less than 0 if it goes down.
 
-    It goes with the mean of what the feet do, as far as it follows the ground, and then down until
-    all of them reach. No leg that the animation bends is stretched to more than a share of its
-    length, so that no knee snaps; one that the animation stretches farther may stay so, and one
-    that does not reach in the animation does not reach here.
+    It goes with the mean of the ground below the feet, as far as it follows that, and then down
+    until all of them reach. No leg that the animation bends is stretched to more than a share of
+    its length, so that no knee snaps; one that the animation stretches farther may stay so, and
+    one that does not reach in the animation does not reach here.
 
     Args:
         legs: All that it carries, at least one.
         up: The direction of length 1 in which it moves.
         share: To which share of its length a leg is stretched at most.
-        follow: How much of the feet's mean it takes: 1, or 0 to go down only.
+        follow: How much of the ground's mean it takes: 1, or 0 to go down only.
     """
-    rise = 0.0
-    if follow > 0.0:
-        rises = [dot(sub(leg.goal, leg.target), up) for leg in legs]
-        rise = follow * sum(rises) / len(rises)
+    rise = follow * sum([leg.rise for leg in legs]) / len(legs)
     size = min(leg.length for leg in legs)
-    moved = sqrt(sum([length(sub(leg.goal, leg.target)) ** 2 for leg in legs]))
-    # None for feet that are not moved: their hip stays where it is.
+    # None for feet that are not moved, or all by the same: their legs are as in the animation.
+    moved = sqrt(
+        sum([length(sub(sub(leg.goal, leg.target), scaled(up, rise))) ** 2 for leg in legs])
+    )
     slack = SLACK * size * smooth(moved / (MOVED * size))
     drop = 0.0
     for leg in legs:

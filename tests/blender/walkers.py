@@ -34,7 +34,9 @@ def stairs(x: float, _y: float) -> float:
 
 def make_ground(height: Height = hills, name: str = "Ground") -> bpy.types.Object:
     """Make a mesh from -2 to 6 m along X; risers of stairs are nearly upright."""
-    xs = sorted({-2 + 0.05 * i for i in range(161)} | {0.175 + 0.35 * i + 1e-4 for i in range(-6, 16)})
+    xs = sorted(
+        {-2 + 0.05 * i for i in range(161)} | {0.175 + 0.35 * i + 1e-4 for i in range(-6, 16)}
+    )
     ys = [-1.0, -0.5, 0.0, 0.5, 1.0]
     points = [(x, y, height(x, y)) for x in xs for y in ys]
     faces = [
@@ -80,7 +82,11 @@ def footfall(frame: int, y: float, late: int) -> tuple[float, float, float]:
     u = max(0.0, (phase - STAND) / SWING)
     share = u * u * (3.0 - 2.0 * u)
     ahead = STRIDE * 0.5 * STAND / CYCLE
-    return (STRIDE * (cycle + share + late / CYCLE) + ahead, y, ANKLE + 0.06 * (1.0 - cos(2.0 * pi * u)))
+    return (
+        STRIDE * (cycle + share + late / CYCLE) + ahead,
+        y,
+        ANKLE + 0.06 * (1.0 - cos(2.0 * pi * u)),
+    )
 
 
 def key(

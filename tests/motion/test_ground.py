@@ -38,7 +38,7 @@ def stance(
     rate: Vec = (0.0, 0.0, 0.0),
     tilt: Vec = (0.0, 0.0, 0.0),
 ) -> Stance:
-    return Stance(first, last, shift, shift, rate, rate, tilt)
+    return Stance(first, last, shift, shift, rate, rate, tilt, shift[2])
 
 
 @given(vectors, vectors, vectors, vectors)
@@ -48,18 +48,18 @@ def test_swing_joins_the_contacts_without_speed_at_either_end(
     """The animated foot goes on with the rates; with the correction it stands still."""
     a, b = stance(0, 10, before, leaving), stance(22, 30, after, arriving)
     for at, wanted, rate in ((10.0, before, leaving), (22.0, after, arriving)):
-        assert length(sub(swing(a, b, at)[0], wanted)) < 1e-12
+        assert length(sub(swing(a, b, at).shift, wanted)) < 1e-12
         step = 1e-4 if at == 10.0 else -1e-4
-        moved = sub(swing(a, b, at + step)[0], wanted)
+        moved = sub(swing(a, b, at + step).shift, wanted)
         slip = add(moved, tuple(step * x for x in rate))
         assert length(slip) / abs(step) < 2e-3
 
 
 def test_swing_turns_from_one_slope_to_the_next() -> None:
     a, b = stance(0, 10, tilt=(0.2, 0.0, 0.0)), stance(20, 30, tilt=(0.0, -0.4, 0.0))
-    assert swing(a, b, 10.0)[1] == (0.2, 0.0, 0.0)
-    assert length(sub(swing(a, b, 15.0)[1], (0.1, -0.2, 0.0))) < 1e-12
-    assert swing(a, b, 20.0)[1] == (0.0, -0.4, 0.0)
+    assert swing(a, b, 10.0).tilt == (0.2, 0.0, 0.0)
+    assert length(sub(swing(a, b, 15.0).tilt, (0.1, -0.2, 0.0))) < 1e-12
+    assert swing(a, b, 20.0).tilt == (0.0, -0.4, 0.0)
 
 
 @given(st.lists(st.tuples(shares, st.floats(-0.5, 2.0)), max_size=16), shares)
@@ -112,7 +112,8 @@ def test_ground_fades_above_the_blend_height() -> None:
 
 
 def leg(goal: Vec, target: Vec | None = None, root: Vec = (0.0, 0.0, 0.9)) -> Leg:
-    return Leg(root, goal if target is None else target, goal, 1.0)
+    target = goal if target is None else target
+    return Leg(root, target, goal, 1.0, goal[2] - target[2])
 
 
 def test_hip_stays_where_all_feet_reach_and_are_not_moved() -> None:
@@ -148,8 +149,8 @@ def test_hip_goes_no_deeper_than_half_a_leg_for_a_foot_that_is_out_of_reach() ->
 
 def test_hip_is_lowered_along_the_axis_whatever_it_is() -> None:
     up = (0.6, 0.0, 0.8)
-    one = Leg((0.57, 0, 0.76), (0.0, 0, 0), (-0.12, 0, -0.16), 1.0)
-    upright = Leg((0, 0, 0.95), (0, 0, 0), (0, 0, -0.2), 1.0)
+    one = Leg((0.57, 0, 0.76), (0.0, 0, 0), (-0.12, 0, -0.16), 1.0, -0.2)
+    upright = Leg((0, 0, 0.95), (0, 0, 0), (0, 0, -0.2), 1.0, -0.2)
     assert isclose(hip_shift([one], up, 0.98, 0.0), hip_shift([upright], UP, 0.98, 0.0))
 
 
@@ -183,7 +184,7 @@ def walk(
             target = (start + stride * share, 0.0, 0.08 + 0.1 * sin(pi * u) ** 2)
             a = stance(0, stand, (0, 0, low))
             b = stance(cycle, cycle + stand, (0, 0, high))
-            shift, _ = swing(a, b, max(phase, stand))
+            shift, _, rise = swing(a, b, max(phase, stand))
             base = []
             for k in range(1, 10):  # The frames of the swing at 24 a second.
                 v = k / 10
@@ -193,7 +194,7 @@ def walk(
             feet.append((target[0], 0.0, target[2] + shift[2] + up))
             goal = (target[0], 0.0, target[2] + shift[2])
             hip = (stride * (frame - 0.5 * stand) / cycle, 0.0, 0.93)
-            legs.append(Leg(hip, target, goal, 0.9))
+            legs.append(Leg(hip, target, goal, 0.9, rise))
         moments.append((hip_shift(legs, UP, 0.98, follow), feet))
     return moments
 

@@ -11,9 +11,9 @@ import bpy
 import numpy as np
 
 from .. import animated_values, animation, plan
-from ..access import pose_bones, settings
+from ..access import pose_bones, set_of_all, settings
 from ..chain_plan import ProblemError
-from ..rotation import AXIS_ANGLE, LOCATION, QUATERNION, SCALE, channel_of
+from ..rotation import AXIS_ANGLE, LOCATION, QUATERNION, SCALE, channel_of, integers
 from .picking import Picked
 from .turns import Numbers
 
@@ -131,7 +131,8 @@ def staged(
         ProblemError: If an armature stays hidden.
     """
     selected = [ob for ob in layer.objects if ob.select_get(view_layer=layer)]
-    kept = {*armatures, *needed}
+    watched = {ob for chain in plan.current().chains for ob in chain.watched}
+    kept = {*armatures, *needed, *watched}
     costly = [ob for ob in layer.objects if ob not in kept and _can_be_left_out(ob)]
     hidden = {ob: (ob.hide_get(view_layer=layer), ob.hide_viewport) for ob in armatures}
     try:
@@ -178,6 +179,7 @@ class _Posed:
         self._armature = armature
         self._record = settings(armature).record
         bones = pose_bones(armature)
+        self._places = integers(bones, "fabrik_place")
         self._columns = {
             name: _column(bones, name, size)
             for name, size in map(channel_of, (QUATERNION, AXIS_ANGLE, 1, LOCATION, SCALE))
@@ -185,6 +187,8 @@ class _Posed:
 
     def restore(self) -> None:
         settings(self._armature).record = self._record
+        # Without them the record would not be known for that of the bones.
+        set_of_all(self._armature, "fabrik_place", self._places)
         for name, column in self._columns.items():
             pose_bones(self._armature).foreach_set(name, column.ravel())
         self._armature.update_tag()

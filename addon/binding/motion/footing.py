@@ -38,7 +38,12 @@ if TYPE_CHECKING:
 MOST_LOOKED = 16
 """At how many places of a swing is looked for what is in its way."""
 
-UNKNOWN = "Contacts are not known yet, so the foot is not locked: press Simulate"
+UNKNOWN = "It is not known yet when the foot stands, so it is not locked: press Simulate"
+
+NONE_FOUND = (
+    "The foot never stands, seen from the ground: raise Speed and Height, let the armature move "
+    "with the walk, or turn Lock Contacts off"
+)
 
 
 class Foothold(NamedTuple):
@@ -47,10 +52,12 @@ class Foothold(NamedTuple):
     Attributes:
         aim: The goal.
         base: Where it would go if nothing were in the way of its swing, in world space.
+        rise: How much higher the ground counts than the floor of the animation, in metres.
     """
 
     aim: Aim
     base: Vec
+    rise: float = 0.0
 
 
 class Walk:
@@ -65,6 +72,11 @@ class Walk:
         self.grounds = [bpy.data.objects.get(name) for name in track.grounds]
         self.lowest = min(track.heights, default=0.0)
         self._firsts = [track.start + contact.first for contact in self.contacts]
+
+    def spans(self) -> list[tuple[int, int]]:
+        """Return the first and last frames of the contacts."""
+        start = self.track.start
+        return [(start + contact.first, start + contact.last) for contact in self.contacts]
 
     def covers(self, time: float) -> bool:
         """Return whether a time is in the range of the track, and there are contacts in it."""
@@ -110,19 +122,37 @@ class Footing:
         step = _Step(moment, probe, given, aim)
         if not given.use_lock:
             return step.unlocked("")
-        walk = self.walk(given)
+        walk, note = self.walk(chain, given, moment.time)
         if walk is None or not walk.covers(moment.time):
-            return step.unlocked(UNKNOWN if walk is None else "")
-        return step.locked(walk)
+            return step.unlocked(note)
+        found = step.locked(walk)
+        return found._replace(aim=found.aim._replace(note=note))
 
-    def walk(self, given: FabrikGround) -> Walk | None:
-        """Return the track and its contacts, None if there is no track."""
-        key = (given.history, given.speed, given.height, given.shortest)
+    def walk(self, chain: ChainPlan, given: FabrikGround, time: float) -> tuple[Walk | None, str]:
+        """Return the track of a foot with its contacts, if there is one, and what is to be said.
+
+        Args:
+            chain: The constraint.
+            given: Its settings.
+            time: The frame for which that is said.
+        """
+        from . import history  # Which knows the plan, of which this is a part.
+
+        kept = history.data(chain.rig.object, owner_path(chain.item))
+        key = (kept and kept.blob, given.speed, given.height, given.shortest)
         if key != self._known[0]:
-            track = unpacked(given.history)
+            track = unpacked(kept.blob) if kept else None
             thresholds = Thresholds(given.speed, given.height, given.shortest)
             self._known = (key, None if track is None else Walk(track, thresholds))
-        return self._known[1]
+        walk = self._known[1]
+        if walk is None:
+            return None, UNKNOWN
+        return walk, history.note(kept, time) or ("" if walk.contacts else NONE_FOUND)
+
+
+def owner_path(index: int) -> str:
+    """Return the path of the settings of a constraint's ground."""
+    return f"fabrik.constraints[{index}].ground"
 
 
 class _Stand(NamedTuple):
@@ -160,10 +190,10 @@ class _Step:
         if self.below is None:
             return Foothold(self.aim._replace(note=note), self.aim.place)
         tilt = scaled(self._tilt(self.below), self.share)
-        top = self._level(self.below) + shape.raised(self.height, tilt)
-        rise = self.share * (top - self.probe.floor - self.height)
-        base = add(self.aim.place, scaled(self.up, rise))
-        return self._foothold(base, 0.0, tilt, 0.0, note)
+        rise = self._level(self.below) - self.probe.floor
+        more = self.share * (rise + shape.raised(self.height, tilt) - self.height)
+        base = add(self.aim.place, scaled(self.up, more))
+        return self._foothold(base, 0.0, shape.Swing(ORIGIN, tilt, self.share * rise), 0.0, note)
 
     def locked(self, walk: Walk) -> Foothold:
         """Return the foot at its place while it stands, and on its way from one to the next."""
@@ -186,32 +216,39 @@ class _Step:
             place = self._at_least(place, self.probe.floor + self.height)
         if self.share < 1.0:
             place = mix(self.aim.place, place, self.share)
-        return Foothold(self._turned(place, scaled(stand.stance.tilt, self.share)), place)
+        aim = self._turned(place, scaled(stand.stance.tilt, self.share))
+        return Foothold(aim, place, self.share * stand.stance.rise)
 
     def _alone(self, walk: Walk, before: _Stand | None, after: _Stand | None) -> Foothold:
         """Return the foot before the first contact, or after the last."""
-        shift, tilt = ORIGIN, ORIGIN
+        swing = shape.Swing(ORIGIN, ORIGIN, 0.0)
         if before is not None:
-            shift, tilt = before.stance.exit, before.stance.tilt
+            swing = shape.Swing(before.stance.exit, before.stance.tilt, before.stance.rise)
         elif after is not None:
-            shift, tilt = after.stance.entry, after.stance.tilt
-        base = add(self.aim.place, scaled(shift, self.share))
+            swing = shape.Swing(after.stance.entry, after.stance.tilt, after.stance.rise)
+        base = self._shifted(swing)
         lift = 0.0
         if self.below is not None:
             wanted = self._level(self.below) + self.height
             lift = max(0.0, self.share * (wanted - dot(base, self.up)))
-        return self._foothold(base, lift, scaled(tilt, self.share), walk.lowest, "")
+        return self._foothold(base, lift, self._counting(swing), walk.lowest)
 
     def _swinging(self, walk: Walk, before: shape.Stance, after: shape.Stance) -> Foothold:
         time = self.moment.time
-        shift, tilt = shape.swing(before, after, time)
-        span = after.first - before.last
-        needs = self._needs(walk, before, after)
-        lift = shape.lift((time - before.last) / span, needs)
-        base = self.aim.place
-        if shift != ORIGIN:
-            base = add(base, scaled(shift, self.share))
-        return self._foothold(base, self.share * lift, scaled(tilt, self.share), walk.lowest, "")
+        swing = shape.swing(before, after, time)
+        share = (time - before.last) / (after.first - before.last)
+        lift = self.share * shape.lift(share, self._needs(walk, before, after))
+        return self._foothold(self._shifted(swing), lift, self._counting(swing), walk.lowest)
+
+    def _shifted(self, swing: shape.Swing) -> Vec:
+        """Return the animated foot with its correction; to the last bit itself if there is none."""
+        if swing.shift == ORIGIN:
+            return self.aim.place
+        return add(self.aim.place, scaled(swing.shift, self.share))
+
+    def _counting(self, swing: shape.Swing) -> shape.Swing:
+        """Return a moment of a swing as far as the ground counts."""
+        return shape.Swing(swing.shift, scaled(swing.tilt, self.share), self.share * swing.rise)
 
     def _needs(
         self, walk: Walk, before: shape.Stance, after: shape.Stance
@@ -221,7 +258,7 @@ class _Step:
         stride = max(1, -(-(last - first) // MOST_LOOKED))
         needs: list[tuple[float, float]] = []
         for frame in range(first + 1, last, stride):
-            shift, _ = shape.swing(before, after, frame)
+            shift = shape.swing(before, after, frame).shift
             under = self.probe.under(add(self._place(walk, frame), shift))
             if under is not None:
                 sample = walk.track.samples[frame - walk.track.start]
@@ -231,7 +268,9 @@ class _Step:
                 needs.append(((frame - first) / (last - first), need))
         return needs
 
-    def _foothold(self, base: Vec, lift: float, tilt: Vec, lowest: float, note: str) -> Foothold:
+    def _foothold(
+        self, base: Vec, lift: float, swing: shape.Swing, lowest: float, note: str = ""
+    ) -> Foothold:
         """Return a foot that is not below the ground, nor below the animation if it must not."""
         place = add(base, scaled(self.up, lift)) if lift > 0.0 else base
         under = self.probe.under(place)
@@ -239,7 +278,7 @@ class _Step:
             place = self._at_least(place, self._level(under) + min(lowest, self.height))
         if self.given.lift_only:
             place = self._at_least(place, self.probe.floor + self.height)
-        return Foothold(self._turned(place, tilt, note), base)
+        return Foothold(self._turned(place, swing.tilt, note), base, swing.rise)
 
     def _stand(self, walk: Walk, number: int) -> _Stand:
         """Return a contact as the ground is now."""
@@ -247,7 +286,7 @@ class _Step:
         first, last = contact.first, contact.last
         middle = track.samples[(first + last) // 2].under
         begin, end = track.start + first, track.start + last
-        still = shape.Stance(begin, end, ORIGIN, ORIGIN, ORIGIN, ORIGIN, ORIGIN)
+        still = shape.Stance(begin, end, ORIGIN, ORIGIN, ORIGIN, ORIGIN, ORIGIN, 0.0)
         if middle == IN_WORLD or walk.grounds[middle] is None:
             return _Stand(still, None)
         standing = [s for s in track.samples[first : last + 1] if s.under == middle]
@@ -267,6 +306,7 @@ class _Step:
             entry_rate=self._rate(walk, begin),
             exit_rate=self._rate(walk, end),
             tilt=tilt,
+            rise=self._level(under) - self.probe.floor,
         )
         return _Stand(stance, place)
 

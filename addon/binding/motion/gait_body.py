@@ -45,6 +45,7 @@ from ..access import settings
 from ..chain_plan import NOTHING, Answer, ChainPlan, ProblemError
 from ..rotation import KINDS, LOCATION
 from ..skeleton import Point, Skeleton
+from . import history
 from .carriers import Carrier
 from .gait_plan import GaitPlan, resolve_gaits, transposed
 from .goals import Aim
@@ -108,8 +109,6 @@ class Stepping:
         return self._walked
 
     def _look(self, moment: Snapshot) -> Walked | str:
-        from . import history  # TEMPORARY
-
         plan, rig = self.plan, self.plan.rig
         gaits = settings(moment.rigs[rig.uid]).gaits
         if plan.index >= len(gaits):  # The copy was made before the walk was added.
@@ -166,8 +165,6 @@ class LegGoal:
         Raises:
             ProblemError: While the steps are being simulated, for which nobody looks at the legs.
         """
-        from . import history  # TEMPORARY
-
         if history.is_running(chain.rig.object):
             raise ProblemError("The steps are being simulated")
         walked = self.stepping.look(moment)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...core import Frame, point_in
@@ -52,24 +51,17 @@ class HipTask(NamedTuple):
     shift: Vec
 
 
-@dataclass(eq=False)
 class Hip(Carrier):
-    """A bone that goes down so that all feet reach.
-
-    Attributes:
-        legs: The constraints of the legs that it carries.
-    """
-
-    legs: list[ChainPlan] = field(default_factory=list)
+    """A bone that goes down so that all feet reach."""
 
     def needs(self) -> list[Point]:
         """Return the targets of its legs."""
-        return [leg.target for leg in self.legs if leg.target is not None]
+        return [leg.target for leg in self.chains if leg.target is not None]
 
     def read(self, moment: Snapshot) -> HipTask | None:
         """Return by how much it is moved, None if it stays."""
         pose = moment.poses[self.rig.uid]
-        working = [leg for leg in self.legs if not leg.problem and self._is_on(moment, leg)]
+        working = [leg for leg in self.chains if not leg.problem and self._is_on(moment, leg)]
         if not working:
             return None
         first = moment.item(working[0]).ground
@@ -125,7 +117,7 @@ class Hip(Carrier):
             goal = _heel(goal, found.aim.axes, size)
         size = sum(length(sub(b, a)) for a, b in itertools.pairwise(heads))
         share = moment.poses[self.rig.uid].settings[chain.item].influence
-        return Leg(heads[0], target, mix(target, goal, share), size)
+        return Leg(heads[0], target, mix(target, goal, share), size, share * found.rise)
 
 
 def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
@@ -142,8 +134,8 @@ def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
             continue
         if bone not in hips:
             slot = KINDS.index(LOCATION) * len(rig.names) + bone
-            hips[bone] = Hip(rig, bone, [slot], is_timed=True)
-        hips[bone].legs.append(chain)
+            hips[bone] = Hip(rig, bone, [], [slot], is_timed=True)
+        hips[bone].chains.append(chain)
     yield from hips.values()
 
 

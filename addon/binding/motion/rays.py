@@ -161,9 +161,12 @@ def _cast(
     # Its local length tells how far the ray goes in the object's own, maybe uneven, scale.
     local = to_local.to_3x3() @ along
     reach = distance * local.length
-    is_hit, place, normal, _ = cast(
-        Any, evaluated.ray_cast(to_local @ start, local, distance=reach)
-    )
+    try:
+        is_hit, place, normal, _ = cast(
+            Any, evaluated.ray_cast(to_local @ start, local, distance=reach)
+        )
+    except RuntimeError:  # It was evaluated once, and is disabled now.
+        return None
     if not is_hit:
         return None
     place = evaluated.matrix_world @ place

@@ -1,0 +1,130 @@
+"""Recording the track of a foot, as `history` simulates things."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import bpy
+
+from ...core.frames import WHOLE, inverse
+from ...core.vectors import dot, length, mat_columns
+from .. import plan
+from ..access import settings
+from ..chain_plan import ChainPlan
+from ..skeleton import Point
+from . import history
+from .footing import Footing, frame_of, owner_path
+from .goals import aim_of
+from .kinds import MOTIONS
+from .probe import probe_of
+from .tracks import Track, TrackMaker, packed
+
+if TYPE_CHECKING:
+    from ..read import Snapshot
+
+SETTINGS = ("source", "axis", "use_local_axis", "ray_above", "ray_below")
+"""Settings of the ground on which a track depends: when the foot stands is found from it later."""
+
+PLACE_SETTINGS = ("bone", "chain_count", "use_tail", "use_rotation", "use_offset")
+
+
+class FootTrack:
+    """Records where the animation has a foot.
+
+    Attributes:
+        owner: The path of the settings of its ground.
+    """
+
+    def __init__(self, armature: bpy.types.Object, index: int) -> None:
+        """Take a constraint of an armature."""
+        self.owner = owner_path(index)
+        self._armature = armature
+        self._index = index
+        self._maker = TrackMaker()
+        self._start = 0
+        self._leg = 0.0
+
+    def inputs(self) -> object:
+        """Return the settings that count."""
+        item = settings(self._armature).constraints[self._index]
+        names = [point.object.name for point in self.sources()]
+        offset = [*item.offset_location, *item.offset_rotation] if item.use_offset else []
+        return (
+            [getattr(item.ground, name) for name in SETTINGS],
+            [getattr(item, name) for name in PLACE_SETTINGS],
+            names,
+            offset,
+            item.subtarget,
+            _rate(),
+        )
+
+    def sources(self) -> list[Point]:
+        """Return the target, the armature object, and what counts as ground."""
+        chain = self._chain(plan.current())
+        points = [] if chain is None or chain.target is None else [chain.target]
+        grounds = [Point(ob) for ob in chain.watched] if chain else []
+        return [*points, Point(self._armature), *grounds]
+
+    def start(self, moment: Snapshot) -> None:
+        """Begin, at the first frame."""
+        self._start = int(moment.time)
+        chain = self._chain(moment.plan)
+        if chain is not None:
+            world = moment.world(chain.rig.object, chain.rig.uid)[0]
+            size = sum(length(column) for column in mat_columns(world)) / 3.0
+            self._leg = size * sum(chain.rig.bone(bone).length for bone in chain.bones)
+
+    def step(self, moment: Snapshot) -> None:
+        """Record a frame."""
+        chain = self._chain(moment.plan)
+        if chain is None:
+            return  # What is wrong with it is said by the constraint.
+        footing = cast(Footing, chain.goal_source)
+        place = aim_of(moment, chain).place
+        probe = probe_of(moment, chain, moment.item(chain).ground, footing.ground)
+        under = probe.under(place)
+        ob = under.ob if under else None
+        now, before = frame_of(moment, ob), frame_of(moment, self._maker.last_under)
+        try:
+            inverse(now)
+        except ValueError:  # It is flat, and has no space for the foot to ride along in.
+            ob, now = None, WHOLE
+        self._maker.add(ob, (now, before), place, dot(place, probe.up) - probe.floor)
+
+    def result(self) -> bytes:
+        """Return the track."""
+        maker = self._maker
+        return packed(Track(self._start, _rate(), self._leg, maker.grounds, maker.samples))
+
+    def _chain(self, now: plan.Plan) -> ChainPlan | None:
+        """Return the constraint as it is resolved, None if it does not work."""
+        for chain in now.chains:
+            if chain.rig.object == self._armature and chain.item == self._index:
+                works = isinstance(chain.goal_source, Footing) and not chain.problem
+                return chain if works else None
+        return None
+
+
+def _rate() -> float:
+    render = bpy.context.scene.render
+    return render.fps / render.fps_base
+
+
+def tracks_of(armature: bpy.types.Object) -> list[FootTrack]:
+    """Return what is recorded for an armature: the feet that are on the ground."""
+    items = settings(armature).constraints
+    return [
+        FootTrack(armature, i)
+        for i, item in enumerate(items)
+        if item.ground.use and item.solver not in MOTIONS
+    ]
+
+
+def register() -> None:
+    """Let the tracks of feet be simulated."""
+    history.PROVIDERS.append(tracks_of)
+
+
+def unregister() -> None:
+    """Undo `register`."""
+    history.PROVIDERS.remove(tracks_of)

@@ -1,0 +1,586 @@
+"""Feet on the ground: no slide, nothing below the ground, a smooth hip, all from a flat walk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from math import acos, degrees, radians
+
+import bpy
+import pytest
+from mathutils import Euler, Matrix, Vector
+from rigs import (
+    activate,
+    channels_bits,
+    curves,
+    evaluated,
+    everything_bits,
+    go,
+    link,
+    make_empty,
+    pose_bits,
+    tip_world,
+    update,
+    world_location,
+)
+from walkers import (
+    ANKLE,
+    CYCLE,
+    Height,
+    flat,
+    hills,
+    key,
+    make_ground,
+    make_walker,
+    stairs,
+    stand,
+)
+
+LAST = 1 + 3 * CYCLE
+LEG = 0.8
+SIDES = ("L", "R")
+
+
+def simulate(rig: bpy.types.Object, last: int = LAST) -> None:
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, last
+    activate(rig)
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+
+
+def foot(rig: bpy.types.Object, side: str) -> Vector:
+    return tip_world(rig, f"Foot.{side}", use_tail=False)
+
+
+def hip(rig: bpy.types.Object) -> Vector:
+    return tip_world(rig, "Hip", use_tail=False)
+
+
+def contacts(rig: bpy.types.Object, side: str) -> list[tuple[int, int]]:
+    """Return the frames of the contacts that were found."""
+    from addon.binding import plan
+
+    chain = next(c for c in plan.current().chains if c.rig.object == rig and side in c.name)
+    item = rig.fabrik.constraints[chain.item]
+    walk, _ = chain.goal_source.walk(chain, item.ground, 1)
+    return walk.spans()
+
+
+def states(rig: bpy.types.Object) -> set[str]:
+    return {item.state for item in rig.fabrik.constraints}
+
+
+def messages(rig: bpy.types.Object) -> set[str]:
+    return {item.message for item in rig.fabrik.constraints}
+
+
+def walker_on(height: Height, **settings: object) -> bpy.types.Object:
+    """A walker whose feet are on the ground, and simulated."""
+    rig = make_walker()
+    stand(rig, make_ground(height), ray_above=3.0, ray_below=3.0, **settings)
+    simulate(rig)
+    return rig
+
+
+@pytest.fixture(params=[flat, hills, stairs], ids=["flat", "hills", "stairs"])
+def terrain(request: pytest.FixtureRequest, empty_file: None) -> Height:
+    return request.param
+
+
+def test_feet_do_not_slide_go_below_the_ground_or_miss_it(
+    terrain: Height, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Over each contact, at each frame; and the hip goes smoothly."""
+    rig = walker_on(terrain)
+    spans = {side: contacts(rig, side) for side in SIDES}
+    assert [len(found) for found in spans.values()] == [3, 4]
+    places: dict[tuple[str, int], list[Vector]] = {}
+    slide, low, miss, hips = 0.0, 1.0, 0.0, []
+    for frame in range(1, LAST + 1):
+        go(frame)
+        hips.append(hip(rig).z)
+        assert states(rig) == {"REACHED"} and messages(rig) == {""}
+        miss = max(miss, *(item.error for item in rig.fabrik.constraints))
+        for side in SIDES:
+            place = foot(rig, side)
+            low = min(low, place.z - ANKLE - terrain(place.x, place.y))
+            for first, last in spans[side]:
+                if first <= frame <= last:
+                    places.setdefault((side, first), []).append(place)
+    for found in places.values():
+        slide = max(slide, *((place - found[0]).length for place in found))
+    # The last contacts of both feet end where the range does, and no next place is known there.
+    inner = hips[: LAST - CYCLE // 2]
+    bends = [abs(a - 2 * b + c) for a, b, c in zip(inner, inner[1:], inner[2:], strict=False)]
+    with capsys.disabled():
+        print(
+            f"\n{terrain.__name__}: slide {slide:.1e} m, below {low:.1e} m, miss {miss:.1e} m, "
+            f"hip {max(bends) * 1000:.1f} mm a frame²"
+        )
+    assert slide < 1e-5
+    assert low > -2e-3  # The mesh has edges of 5 cm, and the hills are round.
+    assert miss < 1e-4 * LEG
+    assert max(bends) < 0.045
+
+
+def test_hip_stays_on_flat_ground() -> None:
+    rig = walker_on(flat)
+    for frame in range(1, LAST, 5):
+        go(frame)
+        assert abs(hip(rig).z - 0.84) < 6e-3
+
+
+def test_hip_rises_with_a_plateau_as_it_is() -> None:
+    """Everything stands 30 cm higher, and no leg bends otherwise."""
+    rig = walker_on(flat)
+    go(30)
+    before = hip(rig).z
+    bpy.data.objects["Ground"].location.z = 0.3
+    update()
+    assert abs(hip(rig).z - before - 0.3) < 1e-5
+
+
+def test_foot_keeps_its_animated_height_above_the_ground_in_the_swing() -> None:
+    rig = walker_on(hills)
+    heights = []
+    for frame in range(1, LAST + 1):
+        go(frame)
+        place = foot(rig, "L")
+        heights.append(place.z - hills(place.x, place.y))
+    assert max(heights) > 0.8 * (ANKLE + 0.12)
+
+
+def test_foot_turns_with_the_slope_up_to_the_largest_angle() -> None:
+    rig = make_walker()
+    ground = make_ground(lambda x, _y: 0.4 * x)
+    stand(rig, ground, ray_above=3.0, ray_below=3.0)
+    simulate(rig)
+    slope = Vector((-0.4, 0, 1)).normalized()
+    first, last = contacts(rig, "L")[1]
+    for most, wanted in ((45, degrees(acos(slope.z))), (10, 10.0)):
+        for item in rig.fabrik.constraints:
+            item.ground.max_angle = radians(most)
+        go((first + last) // 2)
+        axes = (evaluated(rig).matrix_world @ evaluated(rig).pose.bones["Foot.L"].matrix).to_3x3()
+        assert abs(degrees(acos(axes.col[0].x)) - 0.0) < 91  # It has a direction at all.
+        toe = axes.col[1]
+        assert abs(degrees(acos(max(-1.0, min(1.0, toe.x)))) - wanted) < 0.05
+        assert abs(toe.y) < 1e-4  # It keeps its heading.
+
+
+def test_lift_only_never_lowers_a_foot() -> None:
+    rig = walker_on(hills, lift_only=True)
+    lowered = False
+    for frame in range(1, LAST + 1):
+        go(frame)
+        for side in SIDES:
+            have, given = foot(rig, side).z, world_location(bpy.data.objects[f"Target.{side}"]).z
+            assert have >= given - 1e-5
+            place = foot(rig, side)
+            lowered |= hills(place.x, place.y) < -0.05
+    assert lowered  # There was reason to.
+
+
+def test_offset_lifts_and_blend_height_lets_go() -> None:
+    rig = walker_on(hills)
+    first, _ = contacts(rig, "L")[1]
+    go(first + 3)
+    before = foot(rig, "L").copy()
+    for item in rig.fabrik.constraints:
+        item.ground.offset = 0.03
+    go(first + 3)
+    assert abs(foot(rig, "L").z - before.z - 0.03) < 1e-4
+    for item in rig.fabrik.constraints:
+        item.ground.blend = ANKLE / 2
+    go(first + 3)
+    assert (foot(rig, "L") - world_location(bpy.data.objects["Target.L"])).length < 1e-5
+
+
+def animated_bits(frames: Sequence[int]) -> list[bytes]:
+    bits = []
+    for frame in frames:
+        go(frame)
+        bits.append(everything_bits())
+    return bits
+
+
+def test_without_any_ground_below_it_is_the_animation_to_the_last_bit() -> None:
+    rig = make_walker()
+    ground = make_ground(flat)
+    ground.location.y = 50.0
+    update()
+    frames = range(1, LAST, 7)
+    wanted = animated_bits(frames)
+    stand(rig, ground)
+    simulate(rig)
+    assert animated_bits(frames) == wanted
+
+
+def test_hole_gives_the_animation_and_is_gone_into_smoothly() -> None:
+    """The second contact of the left foot is over a hole."""
+    rig = make_walker()
+    ground = make_ground(lambda _x, _y: 0.2)
+    faces = [p for p in ground.data.polygons if not 0.7 < p.center.x < 1.3]
+    points = [v.co[:] for v in ground.data.vertices]
+    mesh = bpy.data.meshes.new("Hole")
+    mesh.from_pydata(points, [], [list(p.vertices) for p in faces])
+    ground.data = mesh
+    stand(rig, ground, hip="")
+    simulate(rig)
+    first, last = contacts(rig, "L")[1]
+    heights = []
+    for frame in range(1, last + 1):
+        go(frame)
+        heights.append(foot(rig, "L").z)
+        if first <= frame <= last:
+            assert (foot(rig, "L") - world_location(bpy.data.objects["Target.L"])).length < 1e-6
+    assert abs(heights[4] - ANKLE - 0.2) < 1e-5
+    assert max(abs(b - a) for a, b in pairwise(heights)) < 0.15
+
+
+def test_walls_are_no_ground() -> None:
+    rig = make_walker()
+    wall = make_ground(lambda x, _y: 4.0 * x)
+    update()
+    frames = range(1, LAST, 7)
+    wanted = animated_bits(frames)
+    stand(rig, wall, ray_above=20.0, ray_below=20.0)
+    simulate(rig)
+    assert animated_bits(frames) == wanted
+
+
+def test_contact_rides_along_with_ground_that_moves_and_turns() -> None:
+    rig = make_walker()
+    ground = make_ground(hills)
+    for ob in (rig, *(bpy.data.objects[f"Target.{side}"] for side in SIDES)):
+        ob.parent = ground
+    key(ground, "location", [(0, 0, 0), (1, 2, 0.4)], [1, LAST], False)
+    key(ground, "rotation_euler", [(0, 0, 0), (0, 0, 1.2)], [1, LAST], False)
+    stand(rig, ground, ray_above=3.0, ray_below=3.0)
+    simulate(rig)
+    spans = contacts(rig, "L")
+    assert len(spans) == 3
+    for first, last in spans:
+        local = []
+        for frame in range(first, last + 1):
+            go(frame)
+            local.append(evaluated(ground).matrix_world.inverted() @ foot(rig, "L"))
+        assert max((place - local[0]).length for place in local) < 1e-5
+    assert states(rig) == {"REACHED"}
+
+
+def test_platform_takes_along_a_foot_that_stands_on_it() -> None:
+    """The platform goes to and fro below a figure that stands: the feet go with it."""
+    rig = make_walker(is_cyclic=False)
+    for ob in (rig, *(bpy.data.objects[f"Target.{side}"] for side in SIDES)):
+        ob.animation_data_clear()
+    ground = make_ground(flat)
+    key(ground, "location", [(0, 0, 0), (0, 0.02, 0)], [1, 20], False)
+    stand(rig, ground, speed=1.0)
+    simulate(rig, 20)
+    go(1)
+    before = foot(rig, "L").copy()
+    middle = contacts(rig, "L")[0]
+    assert middle == (1, 20)
+    go(20)
+    assert abs(foot(rig, "L").y - before.y - 0.02) < 1e-5
+
+
+def test_foot_rises_with_ground_that_is_deformed() -> None:
+    rig = make_walker()
+    ground = make_ground(flat)
+    ground.shape_key_add(name="Basis")
+    wave = ground.shape_key_add(name="Wave")
+    for point in wave.data:
+        point.co.z = 0.1 + 0.05 * point.co.x
+    for frame, value in ((1, 0.0), (LAST, 1.0)):
+        wave.value = value
+        wave.keyframe_insert("value", frame=frame)
+    stand(rig, ground)
+    simulate(rig)
+    first, last = contacts(rig, "L")[1]
+    places = []
+    for frame in range(first, last + 1):
+        go(frame)
+        places.append(foot(rig, "L").copy())
+        share = wave.value
+        tilt = Vector((1, 0.05 * share)).normalized().x
+        height = share * (0.1 + 0.05 * places[-1].x) + ANKLE / tilt
+        assert abs(places[-1].z - height) < 1e-4
+    assert places[-1].z - places[0].z > 5e-3
+    assert max((place - places[0]).xy.length for place in places) < 1e-5
+
+
+def test_frame_is_the_same_whichever_way_it_was_reached() -> None:
+    rig = walker_on(hills)
+    frames = [1, 5, 16, 17, 30, 44, 60]
+    forwards = {frame: bits for frame, bits in zip(frames, animated_bits(frames), strict=True)}
+    for frame in (44, 5, 60, 1, 17, 30, 16):
+        go(frame)
+        assert everything_bits() == forwards[frame]
+    go(30.5)
+    between = everything_bits()
+    go(3)
+    go(30.5)
+    assert everything_bits() == between
+    bpy.context.view_layer.depsgraph.update()
+    update()
+    assert pose_bits(rig)
+
+
+class _Looks(bpy.types.RenderEngine):
+    """A render engine that does nothing but look at the pose."""
+
+    bl_idname = "GROUND_ENGINE"
+    bl_label = "Ground"
+    seen: dict[int, object] = {}  # noqa: RUF012
+
+    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
+        """Keep the pose."""
+        rig = bpy.data.objects["Walker"].evaluated_get(depsgraph)
+        heads = [tuple(round(x, 5) for x in bone.head) for bone in rig.pose.bones]
+        _Looks.seen[depsgraph.scene.frame_current] = heads
+
+
+def test_render_shows_what_the_viewport_does() -> None:
+    rig = walker_on(hills)
+    scene = bpy.context.scene
+    scene.camera = link(bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera")))
+    scene.render.resolution_x = scene.render.resolution_y = 8
+    bpy.utils.register_class(_Looks)
+    wanted = {}
+    try:
+        scene.render.engine = "GROUND_ENGINE"
+        for frame in (5, 20, 33):
+            go(frame)
+            bones = evaluated(rig).pose.bones
+            wanted[frame] = [tuple(round(x, 5) for x in bone.head) for bone in bones]
+        go(1)
+        for frame in wanted:
+            scene.frame_set(frame)
+            bpy.ops.render.render()
+    finally:
+        bpy.utils.unregister_class(_Looks)
+    assert {frame: _Looks.seen[frame] for frame in wanted} == wanted
+
+
+def test_bake_of_all_keys_is_what_was_live() -> None:
+    rig = walker_on(hills)
+    live = []
+    for frame in range(1, 40):
+        go(frame)
+        live.append([bone.head.copy() for bone in evaluated(rig).pose.bones])
+    assert bpy.ops.fabrik.bake(which="ALL", frame_start=1, frame_end=39, afterwards="REMOVE") == {
+        "FINISHED"
+    }
+    for frame in range(1, 40):
+        go(frame)
+        for bone, wanted in zip(evaluated(rig).pose.bones, live[frame - 1], strict=True):
+            assert (bone.head - wanted).length < 1e-4
+
+
+@pytest.mark.parametrize("is_keyed", [False, True], ids=["unkeyed hip", "keyed hip"])
+def test_fk_pose_is_given_back_to_the_last_bit(is_keyed: bool) -> None:
+    rig = make_walker()
+    bone = rig.pose.bones["Hip"]
+    bone.location = (0.01, 0.02, -0.013)
+    bone.rotation_quaternion = Euler((0.1, 0.05, 0.02)).to_quaternion()
+    if is_keyed:
+        bone.keyframe_insert("location", frame=1)
+        bone.location.y = 0.03
+        bone.keyframe_insert("location", frame=30)
+    rig.pose.bones["Thigh.L"].rotation_quaternion = Euler((0.2, 0, 0)).to_quaternion()
+    for item in rig.fabrik.constraints:
+        item.enabled = False
+    go(20)
+    before = channels_bits(rig)
+    for item in rig.fabrik.constraints:
+        item.enabled = True
+    stand(rig, make_ground(hills), ray_above=3.0, ray_below=3.0)
+    simulate(rig)
+    for frame in (3, 40, 20):
+        go(frame)
+    assert channels_bits(rig) != before
+    for item in rig.fabrik.constraints:
+        item.enabled = False
+    go(20)
+    assert channels_bits(rig) == before
+
+
+def all_keys() -> list[object]:
+    return [
+        (ob.name, curve.data_path, curve.array_index, [p.co[:] for p in curve.keyframe_points])
+        for ob in bpy.data.objects
+        for curve in curves(ob)
+    ]
+
+
+def test_keys_are_not_touched() -> None:
+    rig = make_walker()
+    before = all_keys()
+    assert len(before) == 9
+    stand(rig, make_ground(hills), ray_above=3.0, ray_below=3.0)
+    simulate(rig)
+    for frame in (1, 30, 12):
+        go(frame)
+    assert all_keys() == before
+
+
+def test_thresholds_and_lock_act_at_once_and_need_no_other_pass() -> None:
+    rig = walker_on(hills)
+    automatic = contacts(rig, "L")
+    for item in rig.fabrik.constraints:
+        item.ground.shortest = 100
+    go(20)
+    assert contacts(rig, "L") == []
+    assert all("never stands" in message for message in messages(rig))
+    for item in rig.fabrik.constraints:
+        item.ground.shortest = 2
+    go(20)
+    assert contacts(rig, "L") == automatic and messages(rig) == {""}
+
+
+def test_unknown_and_outdated_contacts_are_said() -> None:
+    rig = make_walker()
+    stand(rig, make_ground(hills), ray_above=3.0, ray_below=3.0)
+    rig.fabrik.simulation.use_auto = False
+    go(20)
+    assert states(rig) == {"REACHED"} and all("press Simulate" in m for m in messages(rig))
+    simulate(rig)
+    go(20)
+    assert messages(rig) == {""}
+    bpy.data.objects["Target.L"].location = (0, 0, 0)
+    bpy.data.objects["Target.L"].keyframe_insert("location", frame=7)
+    update()
+    go(20)
+    assert "press Simulate" in rig.fabrik.constraints[0].message
+    assert rig.fabrik.constraints[1].message == ""
+
+
+def problem(rig: bpy.types.Object) -> str:
+    update()
+    item = rig.fabrik.constraints[0]
+    assert item.state == "INVALID"
+    assert item.message.count(": ") >= 1
+    return item.message
+
+
+def test_what_is_wrong_is_said_in_a_sentence() -> None:
+    rig = make_walker()
+    item = rig.fabrik.constraints[0]
+    item.ground.use = True
+    assert "There is no ground" in problem(rig)
+    item.ground.object = make_empty("Nothing")
+    assert "“Nothing” is no mesh" in problem(rig)
+    skin = make_ground(flat, "Skin")
+    skin.modifiers.new("Armature", "ARMATURE").object = rig
+    item.ground.object = skin
+    assert "“Skin” moves with the armature itself" in problem(rig)
+    item.ground.source = "COLLECTION"
+    assert "choose the collection" in problem(rig)
+    item.ground.collection = bpy.data.collections.new("Bare")
+    assert "no mesh in the collection “Bare”" in problem(rig)
+    item.ground.collection.objects.link(make_ground(flat, "Floor"))
+    update()
+    assert item.state == "REACHED"
+    item.ground.hip = "Nobody"
+    assert "no bone “Nobody”" in problem(rig)
+    for name in ("Thigh.L", "Foot.R"):
+        item.ground.hip = name
+        assert f"“{name}” is not above the leg" in problem(rig)
+    item.ground.hip = "Hip"
+    update()
+    assert item.state == "REACHED"
+    target = bpy.data.objects["Target.L"]
+    target.parent, target.parent_type, target.parent_bone = rig, "BONE", "Hip"
+    assert "hangs on the hip" in problem(rig)
+    target.parent = None
+    rig.scale = (1, 1, 0)
+    item.ground.use_local_axis = True
+    assert item.message or problem(rig)
+
+
+def test_connected_hip_is_refused() -> None:
+    rig = make_walker()
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = rig.data.edit_bones
+    bones["Root"].tail = bones["Hip"].head
+    bones["Hip"].use_connect = True
+    bpy.ops.object.mode_set(mode="OBJECT")
+    stand(rig, make_ground(flat))
+    assert "is connected to its parent" in problem(rig)
+
+
+def test_ground_under_another_axis_is_the_same_turned() -> None:
+    """A climber: everything turned on its side, down is the armature's own -Z."""
+    rig = walker_on(hills)
+    go(30)
+    upright = [tip_world(rig, bone.name) for bone in rig.pose.bones]
+    turn = Matrix.Rotation(radians(90), 4, "X")
+    frame = make_empty("Frame", (0, 0, 0))
+    for ob in (rig, bpy.data.objects["Ground"], *(bpy.data.objects[f"Target.{s}"] for s in SIDES)):
+        ob.parent = frame
+    frame.matrix_world = turn
+    for item in rig.fabrik.constraints:
+        item.ground.use_local_axis = True
+    simulate(rig)
+    go(30)
+    for bone, wanted in zip(rig.pose.bones, upright, strict=True):
+        assert (tip_world(rig, bone.name) - turn @ wanted).length < 2e-4
+
+
+def test_ground_that_is_moved_by_hand_moves_the_feet_at_once() -> None:
+    rig = walker_on(flat)
+    go(5)
+    before = foot(rig, "L").z
+    bpy.data.objects["Ground"].location.z = 0.1
+    update()
+    assert abs(foot(rig, "L").z - before - 0.1) < 1e-5
+
+
+def test_scene_counts_without_the_character() -> None:
+    rig = make_walker()
+    skin = make_ground(lambda _x, _y: 0.3, "Skin")
+    skin.parent = rig
+    make_ground(hills)
+    stand(rig, None, source="SCENE", ray_above=3.0, ray_below=3.0)
+    simulate(rig)
+    first, last = contacts(rig, "L")[1]
+    go((first + last) // 2)
+    place = foot(rig, "L")
+    assert abs(place.z - ANKLE - hills(place.x, place.y)) < 0.02
+
+
+def test_influence_brings_the_hip_along() -> None:
+    rig = walker_on(hills)
+    go(30)
+    whole = hip(rig).z - 0.84
+    for item in rig.fabrik.constraints:
+        item.influence = 0.0
+    go(30)
+    assert abs(hip(rig).z - 0.84) < 1e-6
+    assert abs(whole) > 0.05
+
+
+def test_cost_of_a_foot_is_small(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two feet and a hip, beside the same rig without ground."""
+    rig = walker_on(hills)
+
+    def cost() -> float:
+        times = []
+        for frame in range(1, LAST):
+            start = time.perf_counter()
+            go(frame)
+            times.append(time.perf_counter() - start)
+        return sorted(times)[len(times) // 2]
+
+    go(1)
+    grounded = cost()
+    for item in rig.fabrik.constraints:
+        item.ground.use = False
+    go(1)
+    plain = cost()
+    with capsys.disabled():
+        print(f"\n{(grounded - plain) / 2 * 1e6:.0f} µs a foot and frame, with the hip")
+    assert grounded - plain < 10e-3
