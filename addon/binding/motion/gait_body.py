@@ -114,7 +114,7 @@ class Stepping:
         if plan.index >= len(gaits):  # The copy was made before the walk was added.
             gaits = settings(rig.object).gaits
         gait = gaits[plan.index]
-        if not gait.enabled or gait.influence <= 0.0 or history.is_running(rig.object):
+        if not gait.enabled or gait.influence <= 0.0 or history.is_running(rig.object, plan.path):
             return ""
         found = history.data(rig.object, plan.path)
         record = known(found.blob) if found is not None else None
@@ -165,7 +165,7 @@ class LegGoal:
         Raises:
             ProblemError: While the steps are being simulated, for which nobody looks at the legs.
         """
-        if history.is_running(chain.rig.object):
+        if history.is_running(chain.rig.object, self.stepping.plan.path):
             raise ProblemError("The steps are being simulated")
         walked = self.stepping.look(moment)
         if isinstance(walked, str):
