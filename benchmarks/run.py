@@ -25,7 +25,17 @@ from benchmarks import extension, machine  # noqa: E402
 from benchmarks.effort import Effort  # noqa: E402
 from benchmarks.report import Section, goals  # noqa: E402
 
-SECTIONS = ("frame_cost", "skinned", "idle", "sweeps", "limits", "long", "bake", "memory")
+SECTIONS = (
+    "frame_cost",
+    "skinned",
+    "idle",
+    "sweeps",
+    "limits",
+    "long",
+    "bake",
+    "looking",
+    "memory",
+)
 
 
 def main(arguments: list[str]) -> None:

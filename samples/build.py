@@ -15,6 +15,12 @@ import bpy
 
 FOLDER = Path(__file__).resolve().parent
 NAMES = ("arm", "leg", "tentacle", "robot_arm", "weapon_grip", "puppet", "hand", "humanoid")
+"""What reaches."""
+
+MOTIONS = ("look",)
+"""What moves by itself otherwise."""
+
+ALL = (*NAMES, *MOTIONS)
 
 
 def make(name: str) -> None:
@@ -34,14 +40,14 @@ def save(name: str) -> Path:
 
 def main(names: list[str]) -> None:
     """Build samples with the extension registered, as it is while somebody makes a rig."""
-    unknown = [name for name in names if name not in NAMES]
+    unknown = [name for name in names if name not in ALL]
     if unknown:
-        sys.exit(f"build: there is no sample {', '.join(unknown)}; choose of {', '.join(NAMES)}")
+        sys.exit(f"build: there is no sample {', '.join(unknown)}; choose of {', '.join(ALL)}")
     import addon
 
     addon.register()
     try:
-        for name in names or NAMES:
+        for name in names or ALL:
             make(name)
             path = save(name)
             print(f"{path.relative_to(FOLDER.parent)}: {path.stat().st_size / 1000:.0f} kB")

@@ -17,7 +17,7 @@ if __name__ == "__main__":
     sys.path[0] = str(ROOT)
 
 from samples import pictures  # noqa: E402
-from samples.build import NAMES  # noqa: E402
+from samples.build import MOTIONS, NAMES  # noqa: E402
 from samples.measure import ROUNDS, Row, measured  # noqa: E402
 from samples.opening import quiet  # noqa: E402
 from samples.parts import FRAMES  # noqa: E402
@@ -116,6 +116,8 @@ def draw_for_readme(rows: list[Row]) -> None:
         pictures.save_png(pictures.still(name, frame, (640, 360), 32), path)
         _say(path)
     draw_gif(rows, folder / "demo.gif", (300, 188), every=3, samples=16)
+    for name in MOTIONS:
+        draw_motion(name, folder / f"{name}.gif")
 
 
 def draw_gif(rows: list[Row], path: Path, size: pictures.Size, every: int, samples: int) -> None:
@@ -139,6 +141,13 @@ def draw_gif(rows: list[Row], path: Path, size: pictures.Size, every: int, sampl
     sheets = [pictures.sheet([*shots, card], columns=3) for shots in zip(*films, strict=True)]
     # The speed of the file, 24 frames a second, in the hundredths of a second that GIFs count in.
     pictures.save_gif(sheets, path, milliseconds=round(every * 100 / 24) * 10)
+    _say(path)
+
+
+def draw_motion(name: str, path: Path) -> None:
+    """Write a GIF of one sample that moves by itself."""
+    shots = pictures.shots(name, list(range(1, FRAMES + 1, 2)), (360, 226), 16)
+    pictures.save_gif(shots, path, milliseconds=80)
     _say(path)
 
 

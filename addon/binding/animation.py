@@ -169,6 +169,25 @@ def all_active_curves(ob: bpy.types.Object) -> list[Any]:
     return [curve for curves in lists for curve in curves]
 
 
+def channel_curves(ob: bpy.types.Object, path: str, count: int) -> list[Any]:
+    """Return the F-curves of the numbers of a channel in the active action, None without one."""
+    data = ob.animation_data
+    if data is None or data.action is None:
+        return [None] * count
+    lists: list[Any] = _curve_lists(data.action, getattr(data, "action_slot", None))
+    found: list[Any] = []
+    for i in range(count):
+        curves = [curve for curve in (one.find(path, index=i) for one in lists) if curve]
+        found.append(next((curve for curve in curves if _acts(curve)), None))
+    return found
+
+
+def has_nla(ob: bpy.types.Object) -> bool:
+    """Return whether strips of the NLA take part in the object's animation."""
+    data = ob.animation_data
+    return data is not None and any(holder != data for holder in _acting(ob))
+
+
 def mute(ob: bpy.types.Object, path: str) -> None:
     """Mute what the active action and the drivers of an object do with a property."""
     drivers: Any = ob.animation_data.drivers if ob.animation_data else ()

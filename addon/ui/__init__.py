@@ -9,6 +9,7 @@ from . import (
     gait,
     joints,
     learn,
+    look,
     menus,
     operators,
     overlay,
@@ -20,6 +21,7 @@ from . import (
 
 PARTS = (
     operators,
+    look,
     learn,
     snap,
     convert,

@@ -54,7 +54,7 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
             continue
         # At first; few chains need them, or not all the time.
         is_closed = title in ("Rotation", "Reach", "Ground", "FK and IK")
-        name = title.lower().replace(" ", "_")
+        name = title.lower().replace(" ", "_").replace("-", "_")
         header, body = layout.panel(f"FABRIK_PT_{name}", default_closed=is_closed)
         header.label(text=title)
         if body is not None:
@@ -94,6 +94,8 @@ def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstra
 def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop_search(item, "bone", armature.pose, "bones")
     layout.prop(item, "chain_count")
+    if item.solver == "LOOK_AT":
+        return
     layout.prop(item, "use_tail")
     layout.prop(item, "chain_bias")
     root = layout.column(heading="Free Root")
@@ -104,6 +106,8 @@ def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstrai
 def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(item, "target")
     _draw_bone_of(layout, item, "subtarget", item.target)
+    if item.solver == "LOOK_AT":
+        return
     layout.prop(item, "weight")
     offset = layout.row(heading="Keep Offset")
     offset.prop(item, "use_offset", text="")
@@ -114,6 +118,21 @@ def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
     turn = layout.column()
     turn.active = item.use_rotation
     turn.prop(item, "offset_rotation", text="Rotation")
+
+
+def _draw_look(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    look = item.look
+    layout.prop(look, "axis")
+    layout.prop(look, "up_axis")
+    up = layout.column()
+    up.active = look.up_axis != "NONE"
+    up.prop(look, "up")
+    share = layout.column()
+    share.active = item.chain_count != 1
+    share.prop(look, "share")
+    layout.prop(look, "limit_angle")
+    layout.prop(look, "limit_softness")
+    layout.prop(look, "damping")
 
 
 def _draw_rotation(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -168,6 +187,7 @@ GROUPS = (
     ("Chain", _draw_chain, (*REACHING, *MOVING)),
     ("Target", _draw_target, (*REACHING, *MOVING)),
     ("Free Chain", _draw_follow, ("FOLLOW",)),
+    ("Look-at", _draw_look, ("LOOK_AT",)),
     ("Rotation", _draw_rotation, REACHING),
     ("Reach", _draw_reach, REACHING),
     ("Pole", _draw_pole, REACHING),

@@ -14,6 +14,7 @@ def draw_ik(menu: Any, _context: bpy.types.Context) -> None:
     layout.separator()
     layout.operator("fabrik.constraint_add")
     layout.operator("fabrik.follow_add")
+    layout.operator("fabrik.look_add")
     layout.operator("fabrik.convert_from_blender")
     layout.operator("fabrik.gait_add")
     layout.separator()

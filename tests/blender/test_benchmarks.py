@@ -25,6 +25,7 @@ TITLES = (
     "Joint limits",
     "Long chains",
     "Baking",
+    "Look-at",
     "Memory",
 )
 

@@ -1,6 +1,7 @@
 """The kinds of motion, by the constraint's solver."""
 
 from .follow import FOLLOW
+from .look import LOOK
 from .motion import Motion
 
 MOTION_SOLVERS = ("LOOK_AT", "ROPE", "FOLLOW", "WAVE")
@@ -8,4 +9,5 @@ MOTION_SOLVERS = ("LOOK_AT", "ROPE", "FOLLOW", "WAVE")
 
 MOTIONS: dict[str, Motion] = {
     "FOLLOW": FOLLOW,
+    "LOOK_AT": LOOK,
 }
