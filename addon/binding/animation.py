@@ -174,7 +174,7 @@ def channel_curves(ob: bpy.types.Object, path: str, count: int) -> list[Any]:
     data = ob.animation_data
     if data is None or data.action is None:
         return [None] * count
-    lists: list[Any] = _curve_lists(data.action, getattr(data, "action_slot", None))
+    lists: list[Any] = curve_lists(data.action, getattr(data, "action_slot", None))
     found: list[Any] = []
     for i in range(count):
         curves = [curve for curve in (one.find(path, index=i) for one in lists) if curve]
