@@ -76,7 +76,7 @@ def _bones() -> Bones:
             joints = [root, root + 0.34 * out + Vector((0, 0, 0.28))]
             joints += [root + 0.84 * out + Vector((0, 0, 0.03)), foot]
             parent = "Body"
-            ends: list[Any] = [tuple(joint) for joint in joints]
+            ends: list[Any] = [joint.to_tuple() for joint in joints]
             for name, (head, tail) in zip(RADII, pairwise(ends), strict=True):
                 bones[f"{name} {i}.{side}"] = (head, tail, parent)
                 parent = f"{name} {i}.{side}"
