@@ -17,6 +17,7 @@ from . import (
     presets,
     simulate,
     snap,
+    timeline,
 )
 
 PARTS = (
@@ -36,6 +37,7 @@ PARTS = (
     drag,
     menus,
     overlay,
+    timeline,
 )
 """In an order in which each finds what it hangs on."""
 

@@ -22,6 +22,7 @@ from .draw import Layout, draw_sentence
 from .operators import selected_target, tip_refusal
 from .refusing import Refusing, Working, active_armature, armature_refusal, end_running
 from .stepping import Stepping
+from .timeline import redraw
 from .wording import counted
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class _Simulating(Stepping, Refusing):
         if result.armatures > 1:
             text = f"{text}, of {counted(result.armatures, 'armature')}"
         self.report({"INFO"}, text)
+        redraw()
         return {"FINISHED"}
 
 
@@ -168,6 +170,7 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
 
         armature = active_armature(context)
         clear(armature)
+        redraw()
         return f"“{armature.name}” forgot what was simulated"
 
 

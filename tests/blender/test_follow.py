@@ -401,6 +401,44 @@ def test_settings_are_copied_without_the_history(rig):
     assert made.follow.history == b""
 
 
+def test_command_that_bakes_simulates_first(rig, tmp_path, capfd):
+    from addon.ui import command
+
+    go(30)
+    wanted = joints(rig)
+    assert bpy.ops.fabrik.simulation_clear() == {"FINISHED"}
+    blend = tmp_path / "snake.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+    assert command.run([str(blend), "--output", str(tmp_path / "baked.blend")]) == 0
+    assert "Simulating what is outdated" in capfd.readouterr().err
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "baked.blend"))
+    rig = bpy.data.objects["Rig"]
+    assert not rig.fabrik.constraints[0].enabled
+    go(30)
+    for a, b in zip(joints(rig), wanted, strict=True):
+        assert (a - b).length < 1e-4
+
+
+def test_button_adds_a_chain_whose_head_is_the_active_bone(empty_file):
+    rig = make_chain(4)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    rig.data.bones.active = rig.data.bones["B3"]
+    before = pose_bits(rig)
+    assert bpy.ops.fabrik.follow_add() == {"FINISHED"}
+    item = rig.fabrik.constraints[0]
+    assert (item.solver, item.bone, item.chain_count) == ("FOLLOW", "B3", 0)
+    update()
+    simulate()
+    assert item.state == "REACHED"
+    for a, b in zip(
+        memoryview(before).cast("f"), memoryview(pose_bits(rig)).cast("f"), strict=True
+    ):
+        assert a == pytest.approx(b, abs=1e-5)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert not bpy.ops.fabrik.follow_add.poll()
+
+
 def test_history_of_other_bones_is_refused(rig):
     other = free_chain(bpy.data.objects["Target"], "Other", count=4)
     other.fabrik.constraints[0].follow.history = rig.fabrik.constraints[0].follow.history

@@ -1,7 +1,7 @@
 """What the motion of objects depends on at all frames together, as one short key.
 
-The key is the same whatever frame is shown, and in another session: it is made of animation, of
-what is not animated, and of names.
+The key is the same whatever frame is shown, in another session, and where a file is linked: it is
+made of animation and of what is not animated, and no data-block's name goes in.
 """
 
 from __future__ import annotations
@@ -70,13 +70,15 @@ class Digest:
         items: The constraints that count, by armature and place in its list.
     """
 
-    def __init__(self, sources: Iterable[Source], inputs: object, own: tuple[str, str]) -> None:
+    def __init__(
+        self, sources: Iterable[Source], inputs: object, own: tuple[bpy.types.Object, str]
+    ) -> None:
         """Look at all sources, and at what they hang on.
 
         Args:
             sources: The objects.
             inputs: What counts besides.
-            own: The name of an armature, and the path of one of its constraints or of a group
+            own: An armature, and the path of one of its constraints or of a group
                 within it: its settings count only as far as they are among the inputs.
         """
         self.seen: set[int] = set()
@@ -91,7 +93,7 @@ class Digest:
                 self._add(source.object)
             else:
                 self._add(source.object, {source.skeleton.names[source.bone]})
-        for ob in sorted(self._bones, key=lambda ob: ob.name_full):
+        for ob in self._bones:  # In the order in which they were found.
             for part in self._of_object(ob):
                 self._hash.update(part if isinstance(part, bytes) else repr(part).encode())
 
@@ -136,7 +138,7 @@ class Digest:
                 self._add(getattr(target, name, None), {bone} if bone else ())
 
     def _add_bone_ties(self, ob: bpy.types.Object, bones: set[str]) -> None:
-        for name in bones:
+        for name in sorted(bones):
             for con in active_constraints(pose_bones(ob)[name]):
                 self._add_targets(con)
         known = plan.known()
@@ -145,7 +147,7 @@ class Digest:
             path = f"{OWN}{chain.item}]"
             if chain.rig.object != ob or names.isdisjoint(bones):
                 continue
-            if (ob.name_full, path) == (self._own[0], self._own[1][: len(path)]):
+            if (ob, path) == (self._own[0], self._own[1][: len(path)]):
                 continue
             if chain.item not in self.items.setdefault(ob, set()):
                 self.items[ob].add(chain.item)
@@ -160,8 +162,8 @@ class Digest:
         self.seen.add(ob.session_uid)
         animated = animation.animated(ob)
         moving = animated.keyed | animated.driven
-        yield ob.name_full, ob.type, ob.parent and ob.parent.name_full, ob.parent_bone
-        yield ob.parent_type, [x for row in ob.matrix_parent_inverse for x in row]
+        yield ob.type, ob.parent is not None and (ob.parent_type, ob.parent_bone)
+        yield [x for row in ob.matrix_parent_inverse for x in row]
         for name in ("location", "scale", "delta_location", "delta_scale"):
             yield _still(ob, name, moving)
         for name in (channel_of(mode_of(ob))[0], "rotation_mode"):
@@ -245,7 +247,7 @@ class Digest:
             return bpy.utils.unescape_identifier(path[12:end]) in self._bones[ob]
         if path.startswith(OWN):
             index = path[len(OWN) : path.find("]", len(OWN))]
-            is_own = ob.name_full == self._own[0] and self._own[1].startswith(f"{OWN}{index}]")
+            is_own = ob == self._own[0] and self._own[1].startswith(f"{OWN}{index}]")
             return is_own or int(index) in self.items.get(ob, ())
         return True
 
@@ -287,29 +289,22 @@ def _values(struct: Any, moving: Moving = frozenset()) -> list[tuple[str, object
     found: list[tuple[str, object]] = []
     for prop in struct.bl_rna.properties:
         name = prop.identifier
-        if name in SHOWN_ONLY or prop.type == "COLLECTION":
-            continue
-        if prop.type == "POINTER":
-            value = getattr(struct, name)
-            if isinstance(value, bpy.types.ID):
-                found.append((name, value.name_full))
-            continue
-        if prop.is_readonly:
-            continue
+        if name in SHOWN_ONLY or prop.type in ("COLLECTION", "POINTER") or prop.is_readonly:
+            continue  # What is pointed to counts for itself.
         value = _plain(getattr(struct, name))
         if value != _default(prop):
             found.append((name, value))
     if moving and found:
-        base = struct.path_from_id()
+        base = "" if isinstance(struct, bpy.types.ID) else f"{struct.path_from_id()}."
         animated = {path for path, _ in moving}
-        found = [one for one in found if f"{base}.{one[0]}" not in animated]
+        found = [one for one in found if base + one[0] not in animated]
     return found
 
 
 def _plain(value: Any) -> object:
     """Return a value that says the same in every session."""
     if isinstance(value, bpy.types.ID):
-        return value.name_full
+        return None
     if isinstance(value, set):
         return sorted(value)
     if hasattr(value, "__len__") and not isinstance(value, str):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 SOLVER = "FOLLOW"
 
-COUNTING = ("bone", "chain_count", "use_tail", "use_offset", "offset_location")
+COUNTING = ("bone", "chain_count", "use_tail", "subtarget", "use_offset", "offset_location")
 """The constraint's settings on which the way of the head depends, or how the chain starts."""
 
 NEAR = 1e-5

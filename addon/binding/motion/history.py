@@ -29,6 +29,8 @@ MAGIC, VERSION = b"FABH", 1
 
 NONE, FRESH, STALE = "NONE", "FRESH", "STALE"
 
+RUNNING = "This is being simulated"
+
 
 class Simulated(Protocol):
     """What is simulated for one owner of a history; made anew for each pass.
@@ -137,9 +139,10 @@ def data(armature: bpy.types.Object, owner: str) -> History | None:
     return found._replace(is_fresh=_freshness(armature).get(owner, False))
 
 
-def is_running(armature: bpy.types.Object, owner: str) -> bool:
-    """Return whether a history is being made now."""
-    return (session_uid(armature), owner) in _running
+def is_running(armature: bpy.types.Object, owner: str = "") -> bool:
+    """Return whether a history is being made now; without an owner, whether any of an armature."""
+    uid = session_uid(armature)
+    return (uid, owner) in _running if owner else any(uid == other for other, _ in _running)
 
 
 @contextmanager
@@ -156,6 +159,8 @@ def running(made: Iterable[tuple[bpy.types.Object, str]]) -> Iterator[None]:
 
 def note(history: History | None, frame: float) -> str:
     """Return what is to be said of a history at a frame, empty if nothing."""
+    if history is None and _running:
+        return RUNNING
     if history is None:
         return "Nothing was simulated yet: press Simulate"
     if not history.is_fresh:
@@ -182,6 +187,8 @@ def state(armature: Any) -> str:
 def sentence(armature: Any) -> str:
     """Return how the histories of an armature are, and what to do about it."""
     now = state(armature)
+    if _running:
+        return RUNNING
     kept = [one for one in _kept(armature.original).values() if one is not None]
     if now == NONE or not kept:
         return "Nothing was simulated yet: press Simulate"
@@ -220,8 +227,8 @@ def store(armature: bpy.types.Object, owner: str, whole: bytes) -> None:
 
 def digest_of(armature: bpy.types.Object, one: Simulated, frames: tuple[int, int]) -> digest.Digest:
     """Return all that a history is made of."""
-    own = armature.name_full, one.owner
-    found = digest.Digest(one.sources(), (one.owner, frames, one.inputs()), own)
+    inputs = (one.owner, frames, one.inputs())
+    found = digest.Digest(one.sources(), inputs, (armature, one.owner))
     uid = session_uid(armature)
     _counting.setdefault(uid, {uid}).update(found.seen)
     return found
