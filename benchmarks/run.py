@@ -34,6 +34,7 @@ SECTIONS = (
     "long",
     "bake",
     "looking",
+    "grounded",
     "walking",
     "memory",
 )

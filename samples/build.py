@@ -17,7 +17,7 @@ FOLDER = Path(__file__).resolve().parent
 NAMES = ("arm", "leg", "tentacle", "robot_arm", "weapon_grip", "puppet", "hand", "humanoid")
 """What reaches."""
 
-MOTIONS = ("look", "spider")
+MOTIONS = ("look", "hills", "spider")
 """What moves by itself otherwise."""
 
 ALL = (*NAMES, *MOTIONS)

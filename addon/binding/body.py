@@ -174,7 +174,7 @@ def _report(body: BodyPlan, i: int, task: BodyTask, posture: BodyPosture) -> Rep
     if isinstance(own, Report) or outcome is None:
         return cast(Report, own)
     error = dist(point_in(own.world, outcome.tip), own.target)
-    message = chain.note or _why(body, i, task, outcome)
+    message = chain.note or own.note or _why(body, i, task, outcome)
     return Report(outcome.state, round(error, 6), outcome.sweeps, message)
 
 

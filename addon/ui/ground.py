@@ -1,12 +1,18 @@
-"""Feet on the ground: their settings in the panel."""
+"""Feet on the ground: their settings in the panel, and their bake."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import bpy
+from bpy.props import FloatProperty, IntProperty
 
+from ..binding.access import settings
+from ..binding.motion import history
 from ..binding.properties import FabrikConstraint
+from ..binding.refusals import linked_problem
+from .refusing import Working, active_armature, armature_refusal
+from .wording import counted
 
 Layout = Any
 
@@ -36,8 +42,73 @@ def draw_ground(layout: Layout, armature: bpy.types.Object, item: FabrikConstrai
     hip = rest.column(align=True)
     hip.active = bool(given.hip)
     _draw_all(hip, given, "hip_follow", "hip_reach")
+    rest.operator("fabrik.ground_bake")
 
 
 def _draw_all(layout: Layout, given: bpy.types.PropertyGroup, *names: str) -> None:
     for name in names:
         layout.prop(given, name)
+
+
+class FABRIK_OT_ground_bake(Working, bpy.types.Operator):
+    """Bake feet on the ground to keys of their targets."""
+
+    bl_idname = "fabrik.ground_bake"
+    bl_label = "Bake to Targets"
+    bl_description = (
+        "Key the targets of all feet on the ground, and the hip, as they go now: where contacts "
+        "begin and end, and as often between as the error asks for. The keys go into copies of the "
+        "actions; then the ground is turned off"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    if TYPE_CHECKING:
+        frame_start: int
+        frame_end: int
+        error: float
+    else:
+        frame_start: IntProperty(
+            name="Start", description="First frame; with End at 0, what was simulated", default=0
+        )
+        frame_end: IntProperty(name="End", description="Last frame", default=0)
+        error: FloatProperty(
+            name="Error",
+            description="By how much a foot may be elsewhere between keys",
+            default=1e-3,
+            min=1e-6,
+            soft_max=0.05,
+            subtype="DISTANCE",
+            precision=4,
+        )
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for feet on the ground."""
+        reason = armature_refusal(context)
+        if reason:
+            return reason
+        armature = active_armature(context)
+        if not any(item.ground.use for item in settings(armature).constraints):
+            return "No foot of this armature is on the ground"
+        return linked_problem(armature)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Bake, and return by how much the result differs."""
+        from ..binding.motion.ground_bake import bake  # Which uses numpy.
+
+        armature = active_armature(context)
+        start, end = self.frame_start, self.frame_end
+        if start == end == 0:
+            start, end = history.range_of(armature, context.scene)
+        layer = cast(bpy.types.ViewLayer, context.view_layer)
+        done = bake(context.scene, layer, armature, range(start, end + 1), self.error)
+        return (
+            f"Baked {counted(done.feet, 'constraint')}, frames {start} to {end}: {done.keys:,} "
+            f"keys instead of {done.most:,}. Played once more, the largest difference is "
+            f"{1000.0 * done.distance:.3g} mm (frame {done.frame})"
+        )
+
+
+CLASSES = (FABRIK_OT_ground_bake,)
+
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

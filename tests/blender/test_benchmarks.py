@@ -26,6 +26,7 @@ TITLES = (
     "Long chains",
     "Baking",
     "Look-at",
+    "Feet on the ground",
     "Walking",
     "Memory",
 )

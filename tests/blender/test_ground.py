@@ -63,7 +63,7 @@ def contacts(rig: bpy.types.Object, side: str) -> list[tuple[int, int]]:
     chain = next(c for c in plan.current().chains if c.rig.object == rig and side in c.name)
     item = rig.fabrik.constraints[chain.item]
     walk, _ = chain.goal_source.walk(chain, item.ground, 1)
-    return walk.spans()
+    return walk.spans
 
 
 def states(rig: bpy.types.Object) -> set[str]:
@@ -584,3 +584,108 @@ def test_cost_of_a_foot_is_small(capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
         print(f"\n{(grounded - plain) / 2 * 1e6:.0f} µs a foot and frame, with the hip")
     assert grounded - plain < 10e-3
+
+
+def test_sparse_bake_keys_contacts_and_stays_within_the_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rig = walker_on(hills)
+    spans = contacts(rig, "L")
+    old = {ob.name: ob.animation_data.action for ob in bpy.data.objects if ob.animation_data}
+    before = all_keys()
+    go(11)
+    live = {}
+    for frame in range(1, LAST + 1):
+        go(frame)
+        live[frame] = [foot(rig, side) for side in SIDES] + [hip(rig)]
+    go(11)
+    assert bpy.ops.fabrik.ground_bake(error=1e-3) == {"FINISHED"}
+    assert bpy.context.scene.frame_current == 11
+    assert not any(item.ground.use for item in rig.fabrik.constraints)
+    most = 0.0
+    for frame in range(1, LAST + 1):
+        go(frame)
+        now = [foot(rig, side) for side in SIDES] + [hip(rig)]
+        most = max(most, *((a - b).length for a, b in zip(now, live[frame], strict=True)))
+    assert most < 2.5e-3  # A foot and a hip that may be off by 1 mm each, along X, Y and Z.
+    for first, last in spans:
+        places = []
+        for frame in range(first, last + 1):
+            go(frame)
+            places.append(world_location(bpy.data.objects["Target.L"]))
+        assert max((place - places[0]).length for place in places) < 1e-4
+    target = bpy.data.objects["Target.L"]
+    standing = {point.co.x for curve in curves(target) for point in curve.keyframe_points}
+    assert {float(frame) for span in spans for frame in span} <= standing
+    keys = len(curves(target)[0].keyframe_points)
+    assert keys < LAST / 2
+    with capsys.disabled():
+        print(f"\n{keys} keys for {LAST} frames, {1000 * most:.2f} mm off")
+    for ob in bpy.data.objects:
+        if ob.name in old and ob.name != "Ground":
+            assert ob.animation_data.action != old[ob.name]
+            ob.animation_data.action = old[ob.name]
+    assert [key for key in all_keys() if "pose" not in key[1]] == before
+
+
+def test_sparse_bake_of_targets_that_are_bones_under_parents() -> None:
+    """The targets are bones of the same armature, turned and scaled by their parent."""
+    rig = make_walker()
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = rig.data.edit_bones
+    world = bones.new("World")
+    world.head, world.tail = (0, 0, 0), (0, 1, 0)
+    for side in SIDES:
+        bone = bones.new(f"Goal.{side}")
+        bone.head, bone.tail, bone.parent = (0, 0, 0), (0.2, 0, 0), world
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for side in SIDES:
+        con = rig.pose.bones[f"Goal.{side}"]
+        con.rotation_mode = "XYZ"
+        item = next(i for i in rig.fabrik.constraints if side in i.name)
+        source = bpy.data.objects[f"Target.{side}"]
+        for frame in range(1, LAST + 1):
+            go(frame)
+            place = evaluated(rig).matrix_world.inverted() @ world_location(source)
+            rest = con.bone.matrix_local
+            con.location = rest.inverted() @ place
+            con.keyframe_insert("location", frame=frame)
+        item.target, item.subtarget = rig, con.name
+    stand(rig, make_ground(hills), ray_above=3.0, ray_below=3.0)
+    simulate(rig)
+    go(30)
+    live = [foot(rig, side) for side in SIDES] + [hip(rig)]
+    assert bpy.ops.fabrik.ground_bake(error=5e-4, frame_start=5, frame_end=50) == {"FINISHED"}
+    go(30)
+    now = [foot(rig, side) for side in SIDES] + [hip(rig)]
+    assert max((a - b).length for a, b in zip(now, live, strict=True)) < 2e-3
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda rig: setattr(rig.fabrik.constraints[0], "use_offset", True), "Keep Offset off"),
+        (
+            lambda rig: setattr(
+                rig.fabrik.constraints[0], "target", rig.fabrik.constraints[1].target
+            ),
+            "same target",
+        ),
+        (lambda rig: bpy.data.objects["Target.L"].driver_add("location", 0), "has a driver"),
+    ],
+    ids=["offset", "shared", "driven"],
+)
+def test_sparse_bake_that_cannot_be_changes_nothing(
+    spoil: Callable[[bpy.types.Object], object], words: str
+) -> None:
+    rig = walker_on(flat)
+    spoil(rig)
+    update()
+    go(9)
+    before = all_keys(), everything_bits(), len(bpy.data.actions)
+    with pytest.raises(RuntimeError, match=words):
+        bpy.ops.fabrik.ground_bake()
+    assert (all_keys(), everything_bits(), len(bpy.data.actions)) == before
+    with pytest.raises(RuntimeError, match="Start"):
+        bpy.ops.fabrik.ground_bake(frame_start=9, frame_end=9)

@@ -294,6 +294,8 @@ def test_the_panel_shows_all_settings_of_the_active_constraint(addon: ModuleType
     for solver in item.bl_rna.properties["solver"].enum_items:
         item.solver = solver.identifier
         shown |= set(drawn(addon))
+    item.solver, item.ground.source = "FABRIK", "COLLECTION"
+    shown |= set(drawn(addon))
     read_only = {"key", "state", "error", "iterations_used", "message"}
     in_list = {"name", "enabled", "show_overlay"}
     names: set[str] = set()

@@ -124,10 +124,10 @@ def _written(
         for one in _keys(picked, track, take, wishes):
             keys[-1].append(one)
             yield PLAYED
-    drafts: list[_Draft] = []
+    drafts: list[Draft] = []
     try:
         for picked, own in zip(picks, keys, strict=True):
-            drafts.append(_Draft(picked.armature))
+            drafts.append(Draft(picked.armature))
             write(picked, own)
         with ExitStack() as off:
             for picked in picks:
@@ -157,7 +157,7 @@ def _written(
     )
 
 
-class _Draft:
+class Draft:
     """A copy of an armature's action, which it uses until it is known to be right."""
 
     def __init__(self, armature: bpy.types.Object) -> None:

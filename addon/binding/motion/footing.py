@@ -60,8 +60,31 @@ class Foothold(NamedTuple):
     rise: float = 0.0
 
 
+class Footprint(NamedTuple):
+    """Where a foot stands in a contact.
+
+    Attributes:
+        ob: The object that is below it, None if nothing is.
+        place: Where it stands in the mean, in the space of that.
+        low: How high it is above the floor of the animation, where it is lowest.
+    """
+
+    ob: bpy.types.Object | None
+    place: Vec
+    low: float
+
+
 class Walk:
-    """The track of a foot and its contacts, in the frames of the scene."""
+    """The track of a foot, and what follows from it.
+
+    Attributes:
+        track: The track.
+        contacts: When the foot stands, counted from the track's first frame.
+        spans: The first and last frames of the same.
+        prints: Where it stands then.
+        grounds: The objects that were below the foot, as far as there still are any.
+        lowest: How high it is above the floor of the animation, where it is lowest.
+    """
 
     def __init__(self, track: Track, thresholds: Thresholds) -> None:
         """Find the contacts."""
@@ -70,13 +93,18 @@ class Walk:
             track.path, track.heights, track.rate, track.leg, thresholds
         )
         self.grounds = [bpy.data.objects.get(name) for name in track.grounds]
+        self.prints = [self._footprint(contact) for contact in self.contacts]
         self.lowest = min(track.heights, default=0.0)
-        self._firsts = [track.start + contact.first for contact in self.contacts]
+        self.spans = [(track.start + c.first, track.start + c.last) for c in self.contacts]
+        self._firsts = [first for first, _ in self.spans]
 
-    def spans(self) -> list[tuple[int, int]]:
-        """Return the first and last frames of the contacts."""
-        start = self.track.start
-        return [(start + contact.first, start + contact.last) for contact in self.contacts]
+    def _footprint(self, contact: Contact) -> Footprint:
+        samples = self.track.samples[contact.first : contact.last + 1]
+        under = samples[len(samples) // 2].under
+        xs, ys, zs = zip(*[s.place for s in samples if s.under == under], strict=True)
+        place = scaled((sum(xs), sum(ys), sum(zs)), 1.0 / len(xs))
+        ob = None if under == IN_WORLD else self.grounds[under]
+        return Footprint(ob, place, min(sample.height for sample in samples))
 
     def covers(self, time: float) -> bool:
         """Return whether a time is in the range of the track, and there are contacts in it."""
@@ -282,23 +310,17 @@ class _Step:
 
     def _stand(self, walk: Walk, number: int) -> _Stand:
         """Return a contact as the ground is now."""
-        track, contact = walk.track, walk.contacts[number]
-        first, last = contact.first, contact.last
-        middle = track.samples[(first + last) // 2].under
-        begin, end = track.start + first, track.start + last
+        begin, end = walk.spans[number]
         still = shape.Stance(begin, end, ORIGIN, ORIGIN, ORIGIN, ORIGIN, ORIGIN, 0.0)
-        if middle == IN_WORLD or walk.grounds[middle] is None:
+        footprint = walk.prints[number]
+        if footprint.ob is None:
             return _Stand(still, None)
-        standing = [s for s in track.samples[first : last + 1] if s.under == middle]
-        xs, ys, zs = zip(*[sample.place for sample in standing], strict=True)
-        local = scaled((sum(xs), sum(ys), sum(zs)), 1.0 / len(standing))
-        anchor = point_in(self._frame(walk, middle), local)
+        anchor = point_in(frame_of(self.moment, footprint.ob), footprint.place)
         under = self.probe.under(anchor)
         if under is None:
             return _Stand(still, None)
         tilt = self._tilt(under)
-        low = min(sample.height for sample in track.samples[first : last + 1])
-        top = self._level(under) + shape.raised(low, tilt)
+        top = self._level(under) + shape.raised(footprint.low, tilt)
         place = add(across(anchor, self.up), scaled(self.up, top))
         stance = still._replace(
             entry=self._shift(walk, begin, place),

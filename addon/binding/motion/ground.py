@@ -71,7 +71,7 @@ class FabrikGround(bpy.types.PropertyGroup):
             EnumProperty,
             "Down",
             "Where the ground is looked for",
-            items=[(name, name, "") for name in AXES],
+            items=[(name, name, f"The ground is along {name}") for name in AXES],
             default="-Z",
         )
         use_local_axis: fixed(

@@ -39,8 +39,8 @@ def _objects(armature: bpy.types.Object, given: FabrikGround) -> list[bpy.types.
         ProblemError: If there are none, or one cannot be.
     """
     if given.source == "SCENE":
-        scenes = armature.users_scene
-        return [ob for scene in scenes for ob in scene.objects if ob.type == "MESH"]
+        meshes = [ob for s in armature.users_scene for ob in s.objects if ob.type == "MESH"]
+        return [ob for ob in meshes if not moves_with(ob, armature)]
     if given.source == "COLLECTION":
         if given.collection is None:
             raise ProblemError("There is no ground: choose the collection that the foot stands on")

@@ -1,0 +1,305 @@
+"""Baking feet on the ground to a few keys of their targets and of the hip.
+
+The targets get keys where contacts begin and end, and as many between as it takes to stay within an
+error. They go into copies of the actions, so that the walk itself stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple, cast
+
+import bpy
+import numpy as np
+
+from ..access import pose_bones, settings
+from ..baking.bake import Draft
+from ..baking.continuity import continuous
+from ..baking.recording import returning, staged
+from ..baking.simplifying import between, errors, knots, slopes
+from ..baking.turns import Numbers
+from ..chain_plan import ChainPlan, ProblemError, listed
+from ..evaluate import snapshot
+from ..keying import ActiveCurves, put_keys
+from ..moving import move_to, owner_of, refuse_unmovable
+from ..plan import Plan, current
+from ..read import Snapshot
+from ..refusals import refuse_unkeyable
+from ..rotation import LOCATION, channel_of, mode_of
+from ..skeleton import Point, vector
+from .footing import Footing
+from .goals import aim_of
+from .hips import Hip
+
+TURN = 0.1
+"""How many lengths of the leg away an error of a turn is as large as that of a place."""
+
+
+class Outcome(NamedTuple):
+    """What a bake has done.
+
+    Attributes:
+        feet: How many feet were baked.
+        keys: How many keys there are.
+        most: How many there would be with one at each frame.
+        distance: By how much a foot or the hip is elsewhere than it was live, in metres.
+        frame: Where it is by that much.
+    """
+
+    feet: int
+    keys: int
+    most: int
+    distance: float
+    frame: int
+
+
+@dataclass
+class _Column:
+    """A channel that gets keys.
+
+    Attributes:
+        owner: The object or pose bone.
+        mode: The rotation mode, or what stands for locations.
+        reach: As in `errors`.
+        still: The first and last frames of the spans over which it stays, counted from 0.
+        rows: The numbers at each frame.
+    """
+
+    owner: Any
+    mode: int
+    reach: float
+    still: list[tuple[int, int]]
+    rows: list[list[float]] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The channel's name."""
+        return channel_of(self.mode)[0]
+
+    def note(self) -> None:
+        """Take what the channel holds."""
+        self.rows.append(list(getattr(self.owner, self.name)))
+
+
+def bake(
+    scene: bpy.types.Scene,
+    layer: bpy.types.ViewLayer,
+    armature: bpy.types.Object,
+    frames: range,
+    error: float,
+) -> Outcome:
+    """Key the targets of an armature's feet and its hips as the ground has them, and turn it off.
+
+    Args:
+        scene: The scene that is played.
+        layer: What is evaluated.
+        armature: The armature object.
+        frames: The range.
+        error: By how much a foot may be elsewhere, in metres.
+
+    Raises:
+        ProblemError: If that cannot be; then nothing has changed.
+    """
+    if len(frames) < 2:
+        raise ProblemError("There are no frames between Start and End: set End behind Start")
+    chains = _feet(armature)
+    points = [cast(Point, chain.target) for chain in chains]
+    hips = [unit for unit in current().units if _is_hip(unit, armature)]
+    owners = _owners(armature, points, bool(hips))
+    items = [chain.item for chain in chains]
+    with staged(layer, [armature], {point.object for point in points}):
+        with returning(scene, layer, in_any_case=True):
+            columns, live = _recorded(scene, layer, armature, chains, hips, frames)
+        drafts: list[Draft] = []
+        try:
+            for owner in owners:
+                drafts.append(Draft(owner))
+            counts = [_write(column, frames, error) for column in columns]
+            _switch(armature, items, False)
+            with returning(scene, layer, in_any_case=True):
+                played = [_places(layer, armature, items) for _ in _playing(scene, frames)]
+        except BaseException:
+            _switch(armature, items, True)
+            for draft in reversed(drafts):
+                draft.drop()
+            raise
+    for draft in drafts:
+        draft.keep()
+    apart = np.linalg.norm(np.subtract(live, played), axis=-1).max(axis=-1)
+    worst = int(apart.argmax())
+    return Outcome(
+        len(chains),
+        sum(counts),
+        len(frames) * sum(len(column.rows[0]) for column in columns),
+        float(apart[worst]),
+        frames[worst],
+    )
+
+
+def _feet(armature: bpy.types.Object) -> list[ChainPlan]:
+    """Return the constraints of feet on the ground.
+
+    Raises:
+        ProblemError: If there are none, or the target of one cannot be keyed for it.
+    """
+    chains = [c for c in current().chains if c.rig.object == armature]
+    chains = [c for c in chains if isinstance(c.goal_source, Footing) and not c.problem]
+    if not chains:
+        raise ProblemError("No foot is on the ground: turn on On the Ground, and choose a ground")
+    offset = [c.name for c in chains if c.offset is not None]
+    if offset:
+        raise ProblemError(
+            f"The tip of {listed(offset)} is kept beside its target: turn Keep Offset off"
+        )
+    targets = [(c.target.object, c.target.bone) for c in chains if c.target is not None]
+    if len(set(targets)) < len(targets):
+        raise ProblemError("Two feet have the same target: give each of them its own")
+    for chain in chains:
+        refuse_unmovable(cast(Point, chain.target), chain.has_hand)
+    return chains
+
+
+def _is_hip(unit: object, armature: bpy.types.Object) -> bool:
+    return isinstance(unit, Hip) and unit.rig.object == armature
+
+
+def _owners(
+    armature: bpy.types.Object, points: Sequence[Point], has_hips: bool
+) -> list[bpy.types.Object]:
+    """Return the objects whose actions get keys.
+
+    Raises:
+        ProblemError: If one cannot have any.
+    """
+    owners = [point.object for point in points] + ([armature] if has_hips else [])
+    owners = list(dict.fromkeys(owners))
+    for owner in owners:
+        refuse_unkeyable(owner)
+    return owners
+
+
+def _recorded(
+    scene: bpy.types.Scene,
+    layer: bpy.types.ViewLayer,
+    armature: bpy.types.Object,
+    chains: Sequence[ChainPlan],
+    hips: Sequence[Any],
+    frames: range,
+) -> tuple[list[_Column], list[Numbers]]:
+    """Play the range, and return what gets keys, and where feet and hips are."""
+    spans = [_still(chain, frames) for chain in chains]
+    columns: list[_Column] = []
+    for chain, still in zip(chains, spans, strict=True):
+        owner = owner_of(cast(Point, chain.target))
+        size = sum(chain.rig.bone(bone).length for bone in chain.bones)
+        columns.append(_Column(owner, LOCATION, 1.0, still))
+        if chain.has_hand:
+            columns.append(_Column(owner, mode_of(owner), TURN * size, still))
+    edges = sorted({frame for still in spans for span in still for frame in span})
+    for hip in hips:
+        bone = pose_bones(armature)[hip.rig.names[hip.bone]]
+        columns.append(_Column(bone, LOCATION, 1.0, [(edge, edge) for edge in edges]))
+    items = [chain.item for chain in chains]
+    live: list[Numbers] = []
+    for _ in _playing(scene, frames):
+        moment = snapshot(cast(Any, layer.depsgraph), [armature])
+        for chain in _of(moment.plan, armature, items):
+            with _moved(moment, chain):
+                for column in columns:
+                    if column.owner == owner_of(cast(Point, chain.target)):
+                        column.note()
+        for column in columns[len(columns) - len(hips) :]:
+            column.note()
+        live.append(_places(layer, armature, items))
+    return columns, live
+
+
+@contextmanager
+def _moved(moment: Snapshot, chain: ChainPlan) -> Iterator[None]:
+    """Put a target where the foot goes, for as long as it takes to look at its channels."""
+    point, source = cast(Point, chain.target), cast(Footing, chain.goal_source)
+    owner = owner_of(point)
+    names = [channel_of(LOCATION)[0], channel_of(mode_of(owner))[0]]
+    before = [list(getattr(owner, name)) for name in names]
+    aim = source.goal(moment, chain, aim_of(moment, chain))
+    try:
+        move_to(moment.depsgraph, point, aim.place, aim.axes)
+        yield
+    finally:
+        for name, values in zip(names, before, strict=True):
+            setattr(owner, name, values)
+
+
+def _playing(scene: bpy.types.Scene, frames: range) -> Iterator[int]:
+    for frame in frames:
+        scene.frame_set(frame)
+        yield frame
+
+
+def _of(plan: Plan, armature: bpy.types.Object, items: Sequence[int]) -> list[ChainPlan]:
+    return [c for c in plan.chains if c.rig.object == armature and c.item in items]
+
+
+def _places(
+    layer: bpy.types.ViewLayer, armature: bpy.types.Object, items: Sequence[int]
+) -> Numbers:
+    """Return where the feet's chains begin and end in world space, as evaluated."""
+    evaluated = armature.evaluated_get(cast(Any, layer.depsgraph))
+    bones = pose_bones(evaluated)
+    found: list[Any] = []
+    for chain in _of(current(), armature, items):
+        names = chain.rig.names
+        tip = bones[names[chain.tip_bone]].head if chain.tip_bone >= 0 else None
+        last = bones[names[chain.bones[-1]]].tail if tip is None else tip
+        found += [evaluated.matrix_world @ p for p in (bones[names[chain.bones[0]]].head, last)]
+    return np.array([vector(place) for place in found])
+
+
+def _still(chain: ChainPlan, frames: range) -> list[tuple[int, int]]:
+    """Return the spans of a range in which a foot stands, counted from its first frame."""
+    given = settings(chain.rig.object).constraints[chain.item].ground
+    walk, _ = cast(Footing, chain.goal_source).walk(chain, given, frames[0])
+    if walk is None or not given.use_lock:
+        return []
+    last = len(frames) - 1
+    spans = [(max(0, a - frames[0]), min(last, b - frames[0])) for a, b in walk.spans]
+    return [(a, b) for a, b in spans if a <= b]
+
+
+def _write(column: _Column, frames: range, error: float) -> int:
+    """Key a channel, and return how many keys it got."""
+    mode = column.mode
+    numbers = np.array(column.rows, np.float32)[:, None]
+    fixed = np.zeros((1, numbers.shape[2]), bool)
+    rows = continuous(mode, numbers, fixed)[:, 0].astype(np.float64)
+    slope = slopes(rows)
+    for first, last in column.still:
+        if first < last:
+            slope[first : last + 1] = 0.0  # A foot that stands has no speed.
+
+    def misses(first: int, last: int) -> Numbers:
+        curve = between(rows, slope, first, last)
+        return errors(mode, rows[first + 1 : last], curve, column.reach)
+
+    most = error / column.reach if mode != LOCATION else error
+    edges = sorted({0, len(rows) - 1, *[edge for span in column.still for edge in span]})
+    standing: list[int] = []
+    for first, last in pairwise(edges):
+        standing += knots(range(first, last + 1), misses, most)[:-1]
+    standing.append(edges[-1])
+    curves = ActiveCurves(column.owner.id_data)
+    path = column.owner.path_from_id(column.name)
+    group = "" if isinstance(column.owner, bpy.types.Object) else column.owner.name
+    times = [float(frames[i]) for i in standing]
+    for i in range(rows.shape[1]):
+        values, steep = rows[standing, i].tolist(), slope[standing, i].tolist()
+        put_keys(curves.at(path, i, group), times, values, steep)
+    return len(standing) * rows.shape[1]
+
+
+def _switch(armature: bpy.types.Object, items: Sequence[int], is_on: bool) -> None:
+    for index in items:
+        settings(armature).constraints[index].ground.use = is_on
