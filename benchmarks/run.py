@@ -36,6 +36,7 @@ SECTIONS = (
     "looking",
     "hanging",
     "grounded",
+    "walking",
     "memory",
 )
 

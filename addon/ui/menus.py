@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 
-MOTIONS = ("look", "rope", "follow", "wave")
+MOTIONS = ("look", "rope", "follow", "wave", "gait")
 
 
 class FABRIK_MT_motion(bpy.types.Menu):

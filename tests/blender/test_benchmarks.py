@@ -28,6 +28,7 @@ TITLES = (
     "Look-at",
     "Ropes and waves",
     "Feet on the ground",
+    "Walking",
     "Memory",
 )
 
