@@ -111,7 +111,9 @@ def test_the_operators_are_in_the_menu_of_inverse_kinematics(addon: ModuleType) 
     names = [
         "constraint_add",
         "follow_add",
+        "look_add",
         "convert_from_blender",
+        "gait_add",
         "drag",
         "snap_to_fk",
         "snap_to_ik",
