@@ -36,8 +36,8 @@ SOURCE_ITEMS = (
 )
 
 AXIS_ITEMS = tuple(
-    (f"{sign}_{axis}", f"{'−' if sign == 'NEG' else ''}{axis}", "")
-    for sign in ("POS", "NEG")
+    (f"{name}_{axis}", f"{sign}{axis}", f"Along the armature's {sign}{axis} axis")
+    for name, sign in (("POS", ""), ("NEG", "−"))
     for axis in "XYZ"
 )
 
