@@ -33,7 +33,10 @@ SECTIONS = (
     "limits",
     "long",
     "bake",
+    "looking",
+    "hanging",
     "grounded",
+    "walking",
     "memory",
 )
 

@@ -164,10 +164,12 @@ def cone(
     joint.center = (radians(lean), 0.0, 0.0)
 
 
-def keyed(owner: Any, channel: str, motion: Motion, every: int = KEY_EVERY) -> None:
+def keyed(
+    owner: Any, channel: str, motion: Motion, every: int = KEY_EVERY, beyond: int = 1
+) -> None:
     """Key a channel so that it moves smoothly and without end.
 
-    The keys reach one step beyond both ends of the loop, so that its last frame leads into the
+    The keys reach some steps beyond both ends of the loop, so that its last frame leads into the
     first with the same speed.
 
     Args:
@@ -175,9 +177,11 @@ def keyed(owner: Any, channel: str, motion: Motion, every: int = KEY_EVERY) -> N
         channel: The name of its channel.
         motion: Takes the angle that runs from 0 to 2π over the loop to the channel's values.
         every: How many frames there are from key to key.
+        beyond: How many keys there are beyond each end; several where damping looks
+            back between keys, whose slopes depend on all others.
     """
     steps = FRAMES // every
-    for step in range(-1, steps + 2):
+    for step in range(-beyond, steps + 1 + beyond):
         setattr(owner, channel, motion(2.0 * pi * (step % steps) / steps))
         owner.keyframe_insert(channel, frame=1 + step * every)
 

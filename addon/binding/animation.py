@@ -169,6 +169,25 @@ def all_active_curves(ob: bpy.types.Object) -> list[Any]:
     return [curve for curves in lists for curve in curves]
 
 
+def channel_curves(ob: bpy.types.Object, path: str, count: int) -> list[Any]:
+    """Return the F-curves of the numbers of a channel in the active action, None without one."""
+    data = ob.animation_data
+    if data is None or data.action is None:
+        return [None] * count
+    lists: list[Any] = curve_lists(data.action, getattr(data, "action_slot", None))
+    found: list[Any] = []
+    for i in range(count):
+        curves = [curve for curve in (one.find(path, index=i) for one in lists) if curve]
+        found.append(next((curve for curve in curves if _acts(curve)), None))
+    return found
+
+
+def has_nla(ob: bpy.types.Object) -> bool:
+    """Return whether strips of the NLA take part in the object's animation."""
+    data = ob.animation_data
+    return data is not None and any(holder != data for holder in _acting(ob))
+
+
 def mute(ob: bpy.types.Object, path: str) -> None:
     """Mute what the active action and the drivers of an object do with a property."""
     drivers: Any = ob.animation_data.drivers if ob.animation_data else ()
@@ -288,11 +307,13 @@ def _mutes(items: Any) -> bytes:
     return bytes(mutes)
 
 
-ITEM = re.compile(r"fabrik\.constraints\[(\d+)\](.*)", re.DOTALL)
+ITEM = re.compile(r"fabrik\.(\w+)\[(\d+)\](.*)", re.DOTALL)
 """Splits the path of a constraint's setting into its place in the list and the rest."""
 
 
-def reindex(ob: bpy.types.Object, places: Mapping[int, int | None]) -> None:
+def reindex(
+    ob: bpy.types.Object, places: Mapping[int, int | None], collection: str = "constraints"
+) -> None:
     """Let F-curves and drivers of the constraints follow them to new places in the list.
 
     An action that other armatures with constraints use as well, or that is linked, is copied
@@ -301,9 +322,11 @@ def reindex(ob: bpy.types.Object, places: Mapping[int, int | None]) -> None:
     Args:
         ob: The armature, not in the NLA's tweak mode.
         places: The new place of each item by its old one; None if it was removed.
+        collection: The name of the list, if it is another one.
     """
-    others = [one for one in bpy.data.objects if one != ob and settings(one).constraints]
-    rewrite(ob, others, lambda curves: _reindex_curves(curves, places))
+    objects = [one for one in bpy.data.objects if one != ob]
+    others = [one for one in objects if len(getattr(settings(one), collection))]
+    rewrite(ob, others, lambda curves: _reindex_curves(curves, places, collection))
 
 
 def rewrite(
@@ -360,13 +383,13 @@ def _slot(action: Any, handle: int) -> object:
     return next((slot for slot in getattr(action, "slots", ()) if slot.handle == handle), None)
 
 
-def _reindex_curves(curves: Any, places: Mapping[int, int | None]) -> None:
+def _reindex_curves(curves: Any, places: Mapping[int, int | None], collection: str) -> None:
     for curve in list(curves):
         found = ITEM.fullmatch(curve.data_path)
-        if found is None or int(found[1]) not in places:
+        if found is None or found[1] != collection or int(found[2]) not in places:
             continue
-        place = places[int(found[1])]
+        place = places[int(found[2])]
         if place is None:
             curves.remove(curve)
         else:
-            curve.data_path = f"fabrik.constraints[{place}]{found[2]}"
+            curve.data_path = f"fabrik.{collection}[{place}]{found[3]}"

@@ -104,6 +104,7 @@ class ChainPlan:
         is_layered: Whether a constraint before it in the list poses bones of it as well.
         is_timed: Whether its solution depends on the time itself.
         watched: Objects besides its target and pole that it depends on.
+        places: Those of them that have to be where they will be before it is solved.
         goal_source: What changes its goal before it is solved, if anything.
         joints: What its bones allow.
         checked: The settings that were found to be fit for the chain.
@@ -136,6 +137,7 @@ class ChainPlan:
     is_layered: bool = False
     is_timed: bool = False
     watched: list[bpy.types.Object] = field(default_factory=list)
+    places: list[Point] = field(default_factory=list)
     goal_source: GoalSource | None = None
     joints: Joints = field(default_factory=Joints)
     checked: Settings | None = None
@@ -156,7 +158,8 @@ class ChainPlan:
 
     def needs(self) -> list[Point]:
         """Return the places that have to be right before it is solved."""
-        return [point for point in (self.target, self.pole) if point is not None]
+        points = (self.target, self.pole, *self.places)
+        return [point for point in points if point is not None]
 
 
 def rest_bend(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> Vec | None:

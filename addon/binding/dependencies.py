@@ -64,6 +64,10 @@ def _sources(armature: bpy.types.Object) -> list[Source]:
             # The armature is evaluated for its own sake, and needs no hint of it.
             if ob is not None and ob != armature and (ob, bone) not in sources:
                 sources.append((ob, bone))
+    for gait in settings(armature).gaits:
+        for ob in (gait.ground, *(gait.collection.all_objects if gait.collection else ())):
+            if ob is not None and ob != armature and (ob, "") not in sources:
+                sources.append((ob, ""))
     return sources
 
 

@@ -11,6 +11,7 @@ from . import animation, dependencies, offset, plan
 from .access import settings
 from .chain_plan import ProblemError
 from .evaluate import present
+from .motion.kinds import MOTIONS
 from .placing import new_empty, pole_world, tip_world
 from .skeleton import skeleton_of
 
@@ -40,7 +41,8 @@ def add(
     Args:
         armature: The armature object.
         bone: Tip of the chain.
-        target: What the tip reaches for; None makes an Empty where the tip is now.
+        target: What the tip reaches for; None makes an Empty where the tip is now, if the solver
+            needs a target.
         subtarget: Bone of the target.
         chain_count: Number of bones, of which no more are taken than there are; 0 takes all.
         solver: As the setting, or ``'AUTO'``: closed form for two bones, FABRIK for more.
@@ -58,7 +60,8 @@ def add(
         solver = "TWO_BONE" if (count or length) == 2 else "FABRIK"
     broken = problems()
     made = None
-    if target is None:
+    motion = MOTIONS.get(solver)
+    if target is None and (motion is None or motion.needs_target):
         place, size = tip_world(armature, bone)
         made = target = new_empty(armature, f"{bone} Target", place, 0.25 * size, "CUBE")
     fabrik = settings(armature)

@@ -15,7 +15,7 @@ from bpy.app.handlers import persistent
 
 from . import animation, dependencies, fk_input, plan, timing
 from .evaluate import anticipate, evaluate, forget_seen
-from .motion import history
+from .motion import history, surface
 
 _is_inside = False
 
@@ -114,8 +114,9 @@ def _forget() -> None:
     fk_input.forget_animation()
     fk_input.forget_earlier()
     forget_seen()
-    history.forget()
+    history.forget_all()
     timing.forget()
+    surface.forget()
 
 
 def refresh() -> None:

@@ -20,6 +20,7 @@ from .access import pose_bones, rest_bone, settings
 from .chain_plan import ProblemError, listed
 from .copying import IK_AXIS, add_with, give, values_of
 from .joints import AXES
+from .motion.look import AXES as LOOK_AXES
 from .named_chain import named_chain
 from .placing import new_empty
 from .skeleton import vector
@@ -213,6 +214,7 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
         "pole_subtarget": pole.bone,
         "pole_angle": -item.pole_angle,
         **_mirrored_offset(item, target.axes, hand),
+        **_mirrored_look(item, hand),
     }
     chain = named_chain(item, pose_bones(armature)[item.bone])
     bones = [*chain.bones, chain.tip] if chain.tip and item.use_rotation else chain.bones
@@ -254,6 +256,18 @@ def _flipped(name: str, bone: str, other: str) -> str:
     """Return a name for the other side: also of what is called after a bone, as “hand.L Pole”."""
     flipped = bpy.utils.flip_name(name)
     return name.replace(bone, other) if flipped == name else flipped
+
+
+def _mirrored_look(item: Any, hand: Matrix) -> dict[str, str]:
+    """Return which axes of the bone on the other side look and stay up."""
+    wanted = {"look.axis": item.look.axis, "look.up_axis": item.look.up_axis}
+    return {
+        name: max(
+            LOOK_AXES, key=lambda one: (hand @ Vector(LOOK_AXES[axis])).dot(Vector(LOOK_AXES[one]))
+        )
+        for name, axis in wanted.items()
+        if axis in LOOK_AXES
+    }
 
 
 def _mirrored_offset(item: Any, target: Matrix, hand: Matrix) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from bpy.props import (
 from . import offset
 from .joint_properties import FabrikJoint
 from .motion.follow import FabrikFollow
+from .motion.gait import FabrikGait, FabrikGaitLeg
 from .motion.ground import FabrikGround
 from .motion.look import FabrikLook
 from .motion.rope import FabrikRope
@@ -422,6 +423,8 @@ class FabrikSettings(bpy.types.PropertyGroup):
     if TYPE_CHECKING:
         constraints: bpy.types.bpy_prop_collection_idprop[FabrikConstraint]
         active_index: int
+        gaits: bpy.types.bpy_prop_collection_idprop[FabrikGait]
+        active_gait: int
         simulation: FabrikSimulation
         record: bytes
     else:
@@ -434,6 +437,18 @@ class FabrikSettings(bpy.types.PropertyGroup):
         active_index: IntProperty(
             name="Active Constraint",
             description="Constraint whose settings are shown",
+            options=FIXED,
+            override=OVERRIDABLE,
+        )
+        gaits: CollectionProperty(
+            name="FABRIK Walks",
+            description="Walks of legs after a body, each of its own",
+            type=FabrikGait,
+            override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
+        )
+        active_gait: IntProperty(
+            name="Active Walk",
+            description="Walk whose settings are shown",
             options=FIXED,
             override=OVERRIDABLE,
         )
@@ -472,6 +487,8 @@ CLASSES = (
     FabrikWave,
     FabrikGround,
     FabrikConstraint,
+    FabrikGaitLeg,
+    FabrikGait,
     FabrikSimulation,
     FabrikSettings,
     FabrikJoint,

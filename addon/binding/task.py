@@ -156,7 +156,7 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> Posed:
             scenery = Scenery(
                 task.world, undone, task.target, settings.influence, settings.tolerance
             )
-            return chain.motion.pose(given, scenery, task.extra)
+            return noted(chain.motion.pose(given, scenery, task.extra), chain.note)
         posture, error = pose_in_world(
             given,
             (task.world, undone),
@@ -176,6 +176,12 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> Posed:
     # To a micrometre: what is below that differs from frame to frame, and means nothing.
     report = Report(posture.state, round(error, 6), posture.solution.sweeps, message)
     return Posed(posture, report)
+
+
+def noted(posed: Posed, note: str) -> Posed:
+    """Return how a chain stands, with what the user should know of it besides."""
+    report = posed.report
+    return posed._replace(report=report._replace(message=note)) if note else posed
 
 
 def infinite(chain: ChainPlan, task: Task, undone: Frame) -> ProblemError:

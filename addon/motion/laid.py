@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import dist
 
 from ..core import Chain, ChainInput, Goal, Posture, Solution, State, swing_along, weakened
-from ..core.vectors import Vec, sub
+from ..core.vectors import ORIGIN, Vec, scaled, sub
 
 
 def laid(
@@ -40,12 +40,14 @@ def laid(
     numbers, tip, lengths = swing_along(chain, joints)
     if chain.hand is not None and chain.limb is None:
         numbers.extend(chain.hand.given)  # It is none of the bones that lie along joints.
-    goal = Goal(joints[-1] if target is None else target)
+    x, y, z = joints[-1] if target is None else target
+    goal = Goal((x, y, z))
     residual = dist(tip, goal.target)
     is_there = residual <= (1.0 + 1e-9) * tolerance * sum(lengths)
     state: State = "REACHED" if is_there else "OUT_OF_REACH"
     along = Chain(tuple(joints))
-    aim = sub(joints[-1], joints[0])
+    way = sub((x, y, z), joints[0])
+    aim = scaled(way, 1.0 / along.scale) if along.scale > 0.0 else ORIGIN
     solution = Solution(along, along.start, state, is_there, residual, 0, aim)
     posture = Posture(numbers, tip, state, goal, solution)
     return posture if influence == 1.0 else weakened(posture, chain, influence)

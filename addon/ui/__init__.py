@@ -6,26 +6,33 @@ from . import (
     convert,
     copying,
     drag,
+    gait,
     ground,
     joints,
     learn,
+    look,
     menus,
     operators,
     overlay,
     panels,
     presets,
+    ropes,
     simulate,
     snap,
+    timeline,
 )
 
 PARTS = (
     operators,
+    look,
+    ropes,
     learn,
     snap,
     convert,
     copying,
     presets,
     panels,
+    gait,
     joints,
     bake,
     simulate,
@@ -34,6 +41,7 @@ PARTS = (
     drag,
     menus,
     overlay,
+    timeline,
 )
 """In an order in which each finds what it hangs on."""
 

@@ -95,6 +95,7 @@ def _say(text: str) -> None:
 def _run(wanted: Any) -> int:
     from ..binding.baking import bake as baking
     from ..binding.baking import parts, picking, recording
+    from ..binding.motion import simulate
 
     digest = _open(wanted.file)
     output = wanted.part or wanted.output
@@ -102,6 +103,9 @@ def _run(wanted: Any) -> int:
         output = wanted.file.with_name(f"{wanted.file.stem}_baked.blend")
     scene, layer = bpy.context.scene, cast(bpy.types.ViewLayer, bpy.context.view_layer)
     wishes = _wishes(wanted, scene)
+    if outdated := simulate.stale(layer):
+        _say("Simulating what is outdated")
+        _shown(simulate.simulate(scene, layer, outdated))
     picks, left_out = picking.pick(_places(layer, wanted.constraint))
     baking.check(picks, wishes)
     if left_out:

@@ -54,7 +54,7 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
             continue
         # At first; few chains need them, or not all the time.
         is_closed = title in ("Rotation", "Reach", "Ground", "FK and IK")
-        name = title.lower().replace(" ", "_")
+        name = title.lower().replace(" ", "_").replace("-", "_")
         header, body = layout.panel(f"FABRIK_PT_{name}", default_closed=is_closed)
         header.label(text=title)
         if body is not None:
@@ -85,8 +85,10 @@ def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstra
     state.alert = item.state == "INVALID"
     state.label(text=state_name(item), icon=STATE_ICONS[item.state])
     if item.state not in ("INVALID", "DISABLED"):
-        sweeps = counted(item.iterations_used, "sweep")
-        layout.label(text=f"{length_text(context.scene, item.error)} off after {sweeps}")
+        off = f"{length_text(context.scene, item.error)} off"
+        if item.solver in REACHING:
+            off += f" after {counted(item.iterations_used, 'sweep')}"
+        layout.label(text=off)
     if item.message:
         draw_sentence(layout, context, item.message)
 
@@ -94,6 +96,8 @@ def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstra
 def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop_search(item, "bone", armature.pose, "bones")
     layout.prop(item, "chain_count")
+    if item.solver == "LOOK_AT":
+        return
     layout.prop(item, "use_tail")
     layout.prop(item, "chain_bias")
     root = layout.column(heading="Free Root")
@@ -104,6 +108,8 @@ def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstrai
 def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(item, "target")
     _draw_bone_of(layout, item, "subtarget", item.target)
+    if item.solver == "LOOK_AT":
+        return
     layout.prop(item, "weight")
     offset = layout.row(heading="Keep Offset")
     offset.prop(item, "use_offset", text="")
@@ -114,6 +120,21 @@ def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
     turn = layout.column()
     turn.active = item.use_rotation
     turn.prop(item, "offset_rotation", text="Rotation")
+
+
+def _draw_look(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    look = item.look
+    layout.prop(look, "axis")
+    layout.prop(look, "up_axis")
+    up = layout.column()
+    up.active = look.up_axis != "NONE"
+    up.prop(look, "up")
+    share = layout.column()
+    share.active = item.chain_count != 1
+    share.prop(look, "share")
+    layout.prop(look, "limit_angle")
+    layout.prop(look, "limit_softness")
+    layout.prop(look, "damping")
 
 
 def _draw_rotation(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -144,8 +165,13 @@ def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
     layout.prop(item, "solver")
     sweeping = layout.column()
     sweeping.active = item.solver != "TWO_BONE"
-    sweeping.prop(item, "iterations")
+    if item.solver in REACHING:
+        sweeping.prop(item, "iterations")
     sweeping.prop(item, "tolerance")
+
+
+def _draw_follow(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item.follow, "use_path")
 
 
 def _draw_snap(layout: Layout, _armature: bpy.types.Object, _item: FabrikConstraint) -> None:
@@ -157,12 +183,34 @@ def _draw_snap(layout: Layout, _armature: bpy.types.Object, _item: FabrikConstra
     switch.operator("fabrik.snap_to_ik", text="Switch to FK").switches = True
 
 
+def _draw_rope(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item.rope, "use_scene_gravity")
+    layout.prop(item.rope, "collision")
+    rest = layout.column()
+    rest.active = item.rope.collision != "NONE"
+    rest.prop(item.rope, "collision_object")
+    rest.prop(item.rope, "thickness")
+    layout.prop(item, "use_stretch")
+    _draw_if(layout, item, "use_stretch", "stretch_max", "use_volume")
+
+
+def _draw_wave(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    for name in ("amplitude", "wavelength", "speed", "phase", "falloff", "direction"):
+        layout.prop(item.wave, name)
+    layout.prop(item.wave, "noise")
+    layout.prop(item.wave, "seed")
+
+
 REACHING = ("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK")
 MOVING = ("LOOK_AT", "ROPE", "FOLLOW", "WAVE")
 
 GROUPS = (
     ("Chain", _draw_chain, (*REACHING, *MOVING)),
-    ("Target", _draw_target, (*REACHING, *MOVING)),
+    ("Target", _draw_target, (*REACHING, "LOOK_AT", "ROPE", "FOLLOW")),
+    ("Look-at", _draw_look, ("LOOK_AT",)),
+    ("Rope", _draw_rope, ("ROPE",)),
+    ("Free Chain", _draw_follow, ("FOLLOW",)),
+    ("Wave", _draw_wave, ("WAVE",)),
     ("Rotation", _draw_rotation, REACHING),
     ("Reach", _draw_reach, REACHING),
     ("Pole", _draw_pole, REACHING),

@@ -7,12 +7,27 @@ from typing import Any
 
 import bpy
 
+MOTIONS = ("look", "rope", "follow", "wave", "gait")
+
+
+class FABRIK_MT_motion(bpy.types.Menu):
+    """What moves by itself."""
+
+    bl_label = "Add FABRIK IK Motion"
+
+    def draw(self, _context: bpy.types.Context) -> None:  # type: ignore[override]
+        """Draw the operators that add it."""
+        layout: Any = self.layout
+        for name in MOTIONS:
+            layout.operator(f"fabrik.{name}_add")
+
 
 def draw_ik(menu: Any, _context: bpy.types.Context) -> None:
     """Draw what belongs to Pose > Inverse Kinematics."""
     layout = menu.layout
     layout.separator()
     layout.operator("fabrik.constraint_add")
+    layout.menu(FABRIK_MT_motion.__name__)
     layout.operator("fabrik.convert_from_blender")
     layout.separator()
     layout.operator("fabrik.drag").under_mouse = False
@@ -37,6 +52,7 @@ def _entries() -> list[tuple[Any, Callable[..., None]]]:
 
 def register() -> None:
     """Add the entries."""
+    bpy.utils.register_class(FABRIK_MT_motion)
     for menu, draw in _entries():
         menu.append(draw)
 
@@ -45,3 +61,4 @@ def unregister() -> None:
     """Take them away."""
     for menu, draw in reversed(_entries()):
         menu.remove(draw)
+    bpy.utils.unregister_class(FABRIK_MT_motion)

@@ -39,6 +39,31 @@ def selected_targets(context: bpy.types.Context) -> list[Target]:
     return bones or [(ob, "") for ob in context.selected_objects if ob.mode != "POSE"]
 
 
+def chosen_target(context: bpy.types.Context) -> tuple[bpy.types.Object | None, str]:
+    """Return what is selected besides the tip bone, None and an empty name if nothing is.
+
+    Raises:
+        ProblemError: If more than one is.
+    """
+    targets = selected_targets(context)
+    if len(targets) > 1:
+        names = ", ".join(f"“{bone or ob.name}”" for ob, bone in targets[:4])
+        raise ProblemError(f"Select one target besides the tip bone, not {len(targets)}: {names}")
+    return targets[0] if targets else (None, "")
+
+
+def tip_refusal(context: bpy.types.Context) -> str:
+    """Ask for Pose Mode and an active bone."""
+    reason = armature_refusal(context)
+    if reason:
+        return reason
+    if context.mode != "POSE":
+        return "Enter Pose Mode, where the active bone is the tip of the chain"
+    if context.active_pose_bone is None:
+        return "Click the tip bone of the chain, so that it is active"
+    return ""
+
+
 class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
     """Add a constraint to the active bone, as Blender's own operator for its own IK."""
 
@@ -87,25 +112,12 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
         """Ask for Pose Mode and an active bone, as Blender's own operator."""
-        reason = armature_refusal(context)
-        if reason:
-            return reason
-        if context.mode != "POSE":
-            return "Enter Pose Mode, where the active bone is the tip of the chain"
-        if context.active_pose_bone is None:
-            return "Click the tip bone of the chain, so that it is active"
-        return ""
+        return tip_refusal(context)
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraint."""
-        targets = selected_targets(context)
-        if len(targets) > 1:
-            names = ", ".join(f"“{bone or ob.name}”" for ob, bone in targets[:4])
-            raise ProblemError(
-                f"Select one target besides the tip bone, not {len(targets)}: {names}"
-            )
+        target, subtarget = chosen_target(context)
         tip: Any = context.active_pose_bone
-        target, subtarget = targets[0] if targets else (None, "")
         item = editing.add(
             tip.id_data,
             tip.name,
@@ -115,7 +127,9 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
             self.solver,
             self.use_offset,
         )
-        return f"“{item.bone}” reaches for “{item.subtarget or cast(Any, item.target).name}”"
+        if item.target is None:
+            return f"“{item.bone}” needs no target"
+        return f"“{item.bone}” reaches for “{item.subtarget or item.target.name}”"
 
 
 class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):

@@ -170,10 +170,12 @@ def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str
     """Return what the corner says: how each constraint did, and how long all took."""
     lines: list[str] = []
     for chain in chains[:MOST_LINES]:
-        parts = [STATES[chain.state], counted(chain.sweeps, "sweep")]
+        parts = [STATES[chain.state]]
         if chain.missed:
             scene = cast(bpy.types.Scene, context.scene)
-            parts.insert(1, f"{length_text(scene, chain.missed)} off")
+            parts.append(f"{length_text(scene, chain.missed)} off")
+        if chain.sweeps:  # What only looks or hangs takes none.
+            parts.append(counted(chain.sweeps, "sweep"))
         lines.append(f"{chain.name}: {', '.join(parts)}")
     if len(chains) > MOST_LINES:
         lines.append(f"and {len(chains) - MOST_LINES} more")

@@ -6,6 +6,7 @@ as a render begins.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
@@ -13,13 +14,16 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 from bpy.app.handlers import persistent
 
-from ..binding.access import settings
+from ..binding import editing
+from ..binding.access import session_uid, settings
 from ..binding.chain_plan import ProblemError
 from ..binding.handlers import say_once
 from ..binding.motion import history
 from .draw import Layout, draw_sentence
+from .operators import chosen_target, tip_refusal
 from .refusing import Refusing, Working, active_armature, armature_refusal, end_running
 from .stepping import Stepping
+from .timeline import redraw
 from .wording import counted
 
 if TYPE_CHECKING:
@@ -56,7 +60,7 @@ class _Simulating(Stepping, Refusing):
         try:
             return self.go_through(context, self._start(context))
         except ProblemError as problem:
-            self.report({"ERROR"}, str(problem))
+            self.report({self.blame}, str(problem))
             return {"CANCELLED"}
 
     def invoke(
@@ -72,7 +76,10 @@ class _Simulating(Stepping, Refusing):
 
         self._started = perf_counter()
         layer = cast(bpy.types.ViewLayer, context.view_layer)
-        return simulate(context.scene, layer, self.armatures(context))
+        armatures = self.armatures(context)
+        for ob in armatures:
+            _tried[session_uid(ob)] = history.keys_now(ob)
+        return simulate(context.scene, layer, armatures)
 
     def status(self, done: float) -> str:
         """Return what the status bar says."""
@@ -80,11 +87,13 @@ class _Simulating(Stepping, Refusing):
 
     def finished(self, result: Simulation) -> set[OperatorReturnItems]:
         """Report what was simulated, and how long it took."""
+        _tried.clear()
         seconds = perf_counter() - self._started
         text = f"Simulated {counted(result.frames, 'frame')} in {seconds:.1f} s"
         if result.armatures > 1:
             text = f"{text}, of {counted(result.armatures, 'armature')}"
         self.report({"INFO"}, text)
+        redraw()
         return {"FINISHED"}
 
 
@@ -107,6 +116,7 @@ class FABRIK_OT_simulate_again(_Simulating, bpy.types.Operator):
     bl_label = "Simulate Again"
     bl_description = "Simulate all armatures that are outdated, where Automatic is on"
     bl_options = {"INTERNAL"}
+    blame = "WARNING"
 
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
@@ -116,6 +126,32 @@ class FABRIK_OT_simulate_again(_Simulating, bpy.types.Operator):
     def armatures(self, context: bpy.types.Context) -> list[bpy.types.Object]:
         """Return what is simulated."""
         return due(context.view_layer)
+
+
+class FABRIK_OT_follow_add(Working, bpy.types.Operator):
+    """Let the active bone lead its chain."""
+
+    bl_idname = "fabrik.follow_add"
+    bl_label = "Add Free Chain"
+    bl_description = (
+        "Let the active bone, as the head, follow the other selected bone or object, or a new "
+        "Empty where its tip is, and drag all bones above it along: a snake, a train, a tail that "
+        "was let go"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for Pose Mode and an active bone."""
+        return tip_refusal(context)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Add the constraint."""
+        tip: Any = context.active_pose_bone
+        target, subtarget = chosen_target(context)
+        item = editing.add(tip.id_data, tip.name, target, subtarget, solver="FOLLOW")
+        leader = item.subtarget or cast(Any, item.target).name
+        return f"“{item.bone}” is led by “{leader}”, once it is simulated"
 
 
 class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
@@ -140,15 +176,21 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
 
         armature = active_armature(context)
         clear(armature)
+        redraw()
         return f"“{armature.name}” forgot what was simulated"
 
 
 def due(layer: bpy.types.ViewLayer | None) -> list[bpy.types.Object]:
     """Return the armatures of a view layer that are to be simulated by themselves."""
-    from ..binding.motion.simulate import stale
+    from ..binding.motion.simulate import is_at_rest, stale
 
-    return [ob for ob in stale(layer) if settings(ob).simulation.use_auto] if layer else []
+    found = stale(layer) if layer else []
+    automatic = [ob for ob in found if settings(ob).simulation.use_auto and not is_at_rest(ob)]
+    return [ob for ob in automatic if _tried.get(session_uid(ob)) != history.keys_now(ob)]
 
+
+_tried: dict[int, list[bytes]] = {}
+"""What was begun with and did not come to its end, by armature: only an edit makes it due again."""
 
 _edited = 0.0
 
@@ -179,9 +221,15 @@ def _is_busy() -> bool:
     """Return whether something plays, is dragged or renders."""
     manager = cast(bpy.types.WindowManager, bpy.context.window_manager)
     return bpy.app.is_job_running("RENDER") or any(
-        window.screen.is_animation_playing or len(window.modal_operators) > 0
+        window.screen.is_animation_playing or len(window.modal_operators) > 0 or _is_edited(window)
         for window in manager.windows
     )
+
+
+def _is_edited(window: bpy.types.Window) -> bool:
+    """Return whether what is edited in a window would first have to leave its mode."""
+    ob = window.view_layer.objects.active
+    return ob is not None and ob.mode not in ("OBJECT", "POSE")
 
 
 @persistent
@@ -190,25 +238,29 @@ def before_render(scene: bpy.types.Scene, _unused: object = None) -> None:
     if not bpy.app.background:
         return
     try:
-        simulate_outdated(scene)
-    except ProblemError as problem:
-        print(f"FABRIK IK: {problem}.")
+        for problem in simulate_outdated(scene):
+            print(f"FABRIK IK: {problem}.")
     except Exception:
         say_once("could not simulate what is outdated")
 
 
-def simulate_outdated(scene: bpy.types.Scene) -> None:
-    """Simulate everything of a scene that is outdated, in one go.
+def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
+    """Simulate everything of a scene that is outdated, in one go; return what went wrong."""
+    from ..binding.motion.simulate import is_at_rest, simulate, stale
 
-    Raises:
-        ProblemError: If something cannot be simulated.
-    """
-    from ..binding.motion.simulate import simulate, stale
+    def go(armatures: list[bpy.types.Object]) -> str:
+        try:
+            deque(simulate(scene, layer, armatures), maxlen=0)
+        except ProblemError as problem:
+            return str(problem)
+        return ""
 
+    problems: list[str] = []
     for layer in scene.view_layers:
-        if found := stale(layer):
-            for _ in simulate(scene, layer, found):
-                pass
+        found = [ob for ob in stale(layer) if not is_at_rest(ob)]
+        if found and go(found):  # Those that can be are simulated all the same.
+            problems += filter(None, [go([ob]) for ob in found])
+    return problems
 
 
 class FABRIK_PT_simulation(bpy.types.Panel):
@@ -252,6 +304,7 @@ CLASSES = (
     FABRIK_OT_simulate,
     FABRIK_OT_simulate_again,
     FABRIK_OT_simulation_clear,
+    FABRIK_OT_follow_add,
     FABRIK_PT_simulation,
 )
 
@@ -269,6 +322,7 @@ def unregister() -> None:
     for cls in (FABRIK_OT_simulate, FABRIK_OT_simulate_again):
         end_running(cls)
     bpy.app.handlers.render_init.remove(before_render)
+    _tried.clear()
     history.listeners.remove(_note_edit)
     if bpy.app.timers.is_registered(_tick):
         bpy.app.timers.unregister(_tick)

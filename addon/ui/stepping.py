@@ -23,10 +23,12 @@ class Stepping:
     Attributes:
         stopped: What is reported when Escape has stopped it.
         gone: What is reported when its data was undone or removed meanwhile.
+        blame: How a problem is reported: ERROR opens a message under the mouse.
     """
 
     stopped = "Nothing was done, and everything is as it was"
     gone = "The data is gone, and nothing was done"
+    blame = "ERROR"
     report: Any
     _work: Generator[float, None, Any] | None = None
     _timer: bpy.types.Timer | None = None
@@ -89,11 +91,11 @@ class Stepping:
             return self.finished(finished.value)
         except ProblemError as problem:
             self._clear(context)
-            self.report({"ERROR"}, str(problem))
+            self.report({self.blame}, str(problem))
             return {"CANCELLED"}
         except ReferenceError:  # It was undone, or removed, in another window.
             self._clear(context)
-            self.report({"ERROR"}, self.gone)
+            self.report({self.blame}, self.gone)
             return {"CANCELLED"}
         except BaseException:
             self._clear(context)

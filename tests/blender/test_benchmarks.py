@@ -25,7 +25,10 @@ TITLES = (
     "Joint limits",
     "Long chains",
     "Baking",
+    "Look-at",
+    "Ropes and waves",
     "Feet on the ground",
+    "Walking",
     "Memory",
 )
 

@@ -401,6 +401,15 @@ def test_render_without_a_window_simulates_what_is_outdated(rig):
     assert everything_bits() == before
 
 
+def test_render_tells_what_cannot_be_simulated_and_goes_on(rig, capsys):
+    from addon.ui.simulate import before_render
+
+    Places.fails_at = 23
+    before_render(bpy.context.scene)
+    assert "The test does not want this frame" in capsys.readouterr().out
+    assert state(rig) == "NONE"
+
+
 def test_idle_updates_cost_nothing(rig, monkeypatch):
     from addon.binding.motion import digest
 
@@ -416,3 +425,193 @@ def test_idle_updates_cost_nothing(rig, monkeypatch):
     bpy.data.objects["Other"].location = (1, 2, 3)
     update()
     assert made == []
+
+
+def test_names_do_not_count_so_that_copies_and_links_are_as_good(rig, tmp_path):
+    simulate()
+    bpy.data.objects["Target"].name = "Lead"
+    rig.name = "Rig"
+    update()
+    assert state(rig) == "FRESH"
+    blend = tmp_path / "character.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    bpy.context.scene.frame_end = 40
+    with bpy.data.libraries.load(str(blend), link=True) as (_, there):
+        there.objects = ["Rig"]
+    linked = bpy.data.objects["Rig"]
+    link(linked)
+    update()
+    assert linked.library is not None
+    assert state(linked) == "FRESH"
+    assert len(kept(linked).blob) == 40 * 24
+    override = linked.override_create(remap_local_usages=True)
+    update()
+    assert state(override) == "FRESH"
+    activate(override)
+    go(20)
+    simulate()
+    assert state(override) == "FRESH"
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+    override = next(ob for ob in bpy.data.objects if ob.override_library)
+    assert state(override) == "FRESH"
+
+
+def test_chains_that_make_no_difference_are_not_solved_in_the_pass(rig, monkeypatch):
+    from addon.binding import evaluate
+
+    other = make_chain(3, "Other")
+    add_constraint(other, "B2", bpy.data.objects["Target"])
+    update()
+    activate(rig)
+    solved = []
+    solve = evaluate.solve
+    monkeypatch.setattr(evaluate, "solve", lambda *given: solved.append(given) or solve(*given))
+    before = everything_bits()
+    simulate()
+    # Each armature once, as everything is given back.
+    assert len(solved) <= 4
+    assert everything_bits() == before
+
+
+def test_outdated_ones_are_due_where_automatic_is_on(rig):
+    from addon.ui.simulate import due
+
+    layer = bpy.context.view_layer
+    assert due(layer) == [rig]  # It was never simulated.
+    assert bpy.ops.fabrik.simulate_again() == {"FINISHED"}
+    assert due(layer) == []
+    assert not bpy.ops.fabrik.simulate_again.poll()
+    key_moved(rig)
+    update()
+    assert due(layer) == [rig]
+    rig.fabrik.simulation.use_auto = False
+    assert due(layer) == []
+
+
+def test_what_was_stopped_or_failed_is_due_again_only_after_an_edit(rig):
+    from addon.ui.simulate import due
+
+    layer = bpy.context.view_layer
+    Places.fails_at = 23
+    assert bpy.ops.fabrik.simulate_again() == {"CANCELLED"}
+    update()
+    assert state(rig) == "NONE"
+    assert due(layer) == []
+    key_moved(rig)
+    update()
+    assert due(layer) == [rig]
+    Places.fails_at = None
+    simulate()
+    bpy.ops.ed.undo_push(message="Before")
+    key_moved(rig)
+    update()
+    bpy.ops.ed.undo_push(message="Key")
+    assert bpy.ops.fabrik.simulate_again() == {"FINISHED"}
+    bpy.ops.ed.undo()
+    assert due(bpy.context.view_layer) == []
+    bpy.ops.ed.redo()
+    assert [ob.name for ob in due(bpy.context.view_layer)] == ["Rig"]
+
+
+def test_rest_pose_is_not_simulated(rig):
+    from addon.ui.simulate import due
+
+    rig.data.pose_position = "REST"
+    update()
+    assert due(bpy.context.view_layer) == []
+    with pytest.raises(RuntimeError, match="“Rig” shows its rest pose"):
+        bpy.ops.fabrik.simulate()
+
+
+def test_one_frame_may_be_simulated(rig):
+    rig.fabrik.simulation.frame_start = rig.fabrik.simulation.frame_end = 20
+    simulate()
+    assert state(rig) == "FRESH"
+    assert (kept(rig).start, kept(rig).end, len(kept(rig).blob)) == (20, 20, 24)
+
+
+def test_edits_tell_the_listeners_and_playing_does_not(rig):
+    from addon.binding.motion import history
+
+    told = []
+    simulate()
+    assert kept(rig).is_fresh
+    history.listeners.append(lambda: told.append(1))
+    try:
+        for frame in range(1, 10):
+            go(frame)
+        assert not told
+        key_moved(rig)
+        update()
+        assert told
+    finally:
+        history.listeners.pop()
+
+
+def test_timeline_shows_what_is_simulated(rig):
+    from addon.ui.timeline import bars_of
+
+    assert bars_of(bpy.context) == []
+    simulate()
+    states = bpy.context.preferences.themes[0].user_interface.wcol_state
+    (bar,) = bars_of(bpy.context)
+    assert bar[:2] == (1, 40)
+    assert bar[2][:3] == tuple(states.inner_anim)
+    key_moved(rig)
+    update()
+    (bar,) = bars_of(bpy.context)
+    assert bar[2][:3] == tuple(states.inner_changed)
+    activate(bpy.data.objects["Target"])  # Which has none of its own.
+    assert bars_of(bpy.context) == [bar]
+
+
+def test_nla_strip_counts(rig):
+    target = bpy.data.objects["Target"]
+    data = target.animation_data
+    action, slot = data.action, getattr(data, "action_slot", None)
+    data.action = None
+    strip = data.nla_tracks.new().strips.new("Walk", 1, action)
+    if slot is not None:
+        strip.action_slot = slot
+    update()
+    simulate()
+    go(22)
+    target.update_tag()
+    update()
+    assert state(rig) == "FRESH"
+    strip.frame_start = 5
+    update()
+    assert state(rig) == "STALE"
+
+
+def test_path_that_the_target_follows_counts(rig):
+    curve = bpy.data.curves.new("Path", "CURVE")
+    curve.dimensions = "3D"
+    spline = curve.splines.new("POLY")
+    spline.points.add(3)
+    for i, point in enumerate(spline.points):
+        point.co = (i, 0, 0, 1)
+    curve.use_path = True
+    curve.keyframe_insert("eval_time", frame=1)
+    path = link(bpy.data.objects.new("Path", curve))
+    con = bpy.data.objects["Target"].constraints.new("FOLLOW_PATH")
+    con.target = path
+    update()
+    simulate()
+    assert state(rig) == "FRESH"
+    go(9)
+    spline.points[3].co.z = 2.0
+    curve.update_tag()
+    update()
+    assert state(rig) == "STALE"
+    spline.points[3].co.z = 0.0
+    curve.update_tag()
+    update()
+    assert state(rig) == "FRESH"
+    curve.animation_data.action.name = "Other"
+    curve.eval_time = 50.0
+    curve.keyframe_insert("eval_time", frame=40)
+    update()
+    assert state(rig) == "STALE"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from addon.core.vectors import quat_about, quat_turn
-from addon.motion.follow import FINENESS, Trail, dragged, way
+from addon.motion.follow import Trail, dragged, way
 
 numbers = st.floats(-5.0, 5.0, allow_nan=False).map(lambda x: round(x, 6))
 places = st.tuples(numbers, numbers, numbers)
@@ -116,14 +116,14 @@ def test_straight_ahead_nothing_turns(is_on_path):
 def test_dragged_round_a_circle_each_bone_runs_as_a_trailer_does():
     """A trailer of length L behind a circle of radius R settles on one of √(R² − L²)."""
     radius, count = 4.0, 5
-    for frames in (40, 400):  # Fast, by nearly two bones a frame, and slow.
+    for frames, most in ((40, 0.06), (400, 0.006)):  # By nearly two bones a frame, and slow.
         joints = Trail(straight(count), circle(radius, frames, turns=3.0)).joints(frames - 1)
         worst = 0.0
         for i, joint in enumerate(joints[::-1]):
             wanted = math.sqrt(radius * radius - i)
             worst = max(worst, abs(math.dist(joint, (0.0, radius, 0.0)) - wanted))
         print(f"free chain, off the circle of a trailer, {frames} frames", f"{worst:.4f} bones")
-        assert worst < 0.1
+        assert worst < most
 
 
 @pytest.mark.parametrize(("frames", "fineness"), [(30, 50), (300, 5)])
@@ -162,7 +162,7 @@ def test_between_frames_nothing_jumps(is_on_path):
         steps = [trail.joints(29.0 * i / samples) for i in range(samples + 1)]
         return max(math.dist(a, b) for x, y in pairwise(steps) for a, b in zip(x, y, strict=True))
 
-    assert largest(3200) < 0.2 * largest(400)
+    assert largest(1600) < 0.4 * largest(400)
 
 
 def test_fast_head_cuts_no_corner():
@@ -171,7 +171,36 @@ def test_fast_head_cuts_no_corner():
     fast = Trail(straight(10, 0.3), circle(2.0, 25)).joints(24)
     worst = max(math.dist(a, b) for a, b in zip(slow, fast, strict=True))
     print("free chain, ten times as fast", f"{worst / 0.3:.4f} bones off")
-    assert worst < 0.1 * 0.3
+    assert worst < 0.03 * 0.3
+
+
+def test_one_straight_step_is_as_good_as_many():
+    """Which the backward pass itself comes to only in the limit."""
+    chain = [(0.0, 0.0, 0.0), (0.3, 0.4, 0.0), (0.3, 1.0, 0.8)][::-1]
+    size = [1.0]
+    whole = dragged(chain[:2], size, (2.0, 3.0, 4.0))
+    joints = chain[:2]
+    for i in range(1, 1001):
+        share = i / 1000
+        place = tuple(a + (b - a) * share for a, b in zip(chain[0], (2.0, 3.0, 4.0), strict=True))
+        joints = dragged(joints, size, place)
+    assert math.dist(whole[1], joints[1]) < 1e-12
+    joints = chain[:2]
+    for i in range(1, 10_001):
+        share = i / 10_000
+        place = tuple(a + (b - a) * share for a, b in zip(chain[0], (2.0, 3.0, 4.0), strict=True))
+        away = [b - a for a, b in zip(place, joints[1], strict=True)]
+        joints = [place, tuple(a + b / math.hypot(*away) for a, b in zip(place, away, strict=True))]
+    assert math.dist(whole[1], joints[1]) < 1e-3
+
+
+def test_chain_that_is_pushed_straight_back_stays_straight_and_a_bent_one_turns_round():
+    pushed = dragged([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)], [1.0], (0.5, 0.0, 0.0))
+    assert pushed == ((0.5, 0.0, 0.0), (1.5, 0.0, 0.0))
+    far = dragged([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)], [1.0], (1e6, 0.0, 0.0))
+    assert math.dist(*far) == pytest.approx(1.0)
+    turned = dragged([(0.0, 0.0, 0.0), (0.999, 0.0447, 0.0)], [1.0], (20.0, 0.0, 0.0))
+    assert turned[1] == pytest.approx((19.0, 0.0, 0.0), abs=1e-3)
 
 
 def test_head_that_stops_does_not_run_on():
@@ -210,9 +239,8 @@ def test_what_cannot_be_is_refused(chain, path):
 
 def test_time_of_a_frame():
     path = circle(10.0, 200)
-    started = time.perf_counter()
+    started = time.process_time()
     Trail(straight(100, 0.1), path).joints(199)
-    each = (time.perf_counter() - started) / 199
+    each = (time.process_time() - started) / 199
     print("free chain of 100 bones, 3 bones a frame", f"{1e3 * each:.2f} ms a frame")
-    assert FINENESS <= 0.125
-    assert each < 0.1
+    assert each < 0.05

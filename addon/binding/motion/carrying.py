@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from ..chain_plan import ChainPlan
 from ..skeleton import Skeleton
 from .carriers import Carrier
+from .gait_body import bodies_of
 from .hips import hips_of
 
 
 def carriers_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[Carrier]:
     """Return the carriers of an armature, given its chains, which they may change."""
-    return [*hips_of(rig, chains)]
+    return [*hips_of(rig, chains), *bodies_of(rig, chains)]

@@ -1,12 +1,11 @@
 """What the motion of objects depends on at all frames together, as one short key.
 
-The key is the same whatever frame is shown, and in another session: it is made of animation, of
-what is not animated, and of names.
+The key is the same whatever frame is shown, in another session, and where a file is linked: it is
+made of animation and of what is not animated, and no data-block's name goes in.
 """
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
@@ -15,51 +14,17 @@ import bpy
 
 from .. import animation, dependencies, plan
 from ..access import pose_bones, settings
-from ..copying import values_of
 from ..native import active_constraints
 from ..record import Record
 from ..rotation import KINDS, LOCATION, SCALE, channel_of, mode_of
 from ..skeleton import Point
+from ..values import values_of
+from . import contents
 
 Source = bpy.types.Object | Point
 """An object; of an armature all bones count. As a point, only its own bone, and those above it."""
 
-Moving = frozenset[tuple[str, int]]
-"""The animated channels of an object, which differ from frame to frame."""
-
-SIZE = 16
-"""The bytes of a key."""
-
 OWN = "fabrik.constraints["
-
-SHOWN_ONLY = {"name", "active", "select", "is_active", "show_expanded", "show_in_editmode"}
-"""Properties that change nothing of what moves."""
-
-KEY_COLUMNS = (
-    ("co", "f", 2),
-    ("handle_left", "f", 2),
-    ("handle_right", "f", 2),
-    ("interpolation", "i", 1),
-    ("easing", "i", 1),
-    ("back", "f", 1),
-    ("amplitude", "f", 1),
-    ("period", "f", 1),
-)
-"""What keys are made of."""
-
-_parts: dict[tuple[int, int], Any] = {}
-"""What was worked out of actions and meshes, by their number and that of a slot."""
-
-
-def forget(uids: set[int]) -> None:
-    """Look again at actions and meshes that have changed."""
-    for key in [key for key in _parts if key[0] in uids]:
-        del _parts[key]
-
-
-def forget_all() -> None:
-    """Look again at everything."""
-    _parts.clear()
 
 
 class Digest:
@@ -67,22 +32,25 @@ class Digest:
 
     Attributes:
         seen: The numbers of all data that counts: if none of it changes, the key does not.
+        items: The constraints that count, by armature and place in its list.
     """
 
-    def __init__(self, sources: Iterable[Source], inputs: object, own: tuple[str, str]) -> None:
+    def __init__(
+        self, sources: Iterable[Source], inputs: object, own: tuple[bpy.types.Object, str]
+    ) -> None:
         """Look at all sources, and at what they hang on.
 
         Args:
             sources: The objects.
             inputs: What counts besides.
-            own: The name of an armature, and the path of one of its constraints or of a group
+            own: An armature, and the path of one of its constraints or of a group
                 within it: its settings count only as far as they are among the inputs.
         """
         self.seen: set[int] = set()
         self._own = own
         self._bones: dict[bpy.types.Object, set[str]] = {}
-        self._items: dict[bpy.types.Object, set[int]] = {}
-        self._hash = blake2b(repr(inputs).encode(), digest_size=SIZE)
+        self.items: dict[bpy.types.Object, set[int]] = {}
+        self._hash = blake2b(repr(inputs).encode(), digest_size=contents.SIZE)
         for source in sources:
             if not isinstance(source, Point):
                 self._add(source, _all_bones(source))
@@ -90,7 +58,7 @@ class Digest:
                 self._add(source.object)
             else:
                 self._add(source.object, {source.skeleton.names[source.bone]})
-        for ob in sorted(self._bones, key=lambda ob: ob.name_full):
+        for ob in self._bones:  # In the order in which they were found.
             for part in self._of_object(ob):
                 self._hash.update(part if isinstance(part, bytes) else repr(part).encode())
 
@@ -135,7 +103,7 @@ class Digest:
                 self._add(getattr(target, name, None), {bone} if bone else ())
 
     def _add_bone_ties(self, ob: bpy.types.Object, bones: set[str]) -> None:
-        for name in bones:
+        for name in sorted(bones):
             for con in active_constraints(pose_bones(ob)[name]):
                 self._add_targets(con)
         known = plan.known()
@@ -144,10 +112,10 @@ class Digest:
             path = f"{OWN}{chain.item}]"
             if chain.rig.object != ob or names.isdisjoint(bones):
                 continue
-            if (ob.name_full, path) == (self._own[0], self._own[1][: len(path)]):
+            if (ob, path) == (self._own[0], self._own[1][: len(path)]):
                 continue
-            if chain.item not in self._items.setdefault(ob, set()):
-                self._items[ob].add(chain.item)
+            if chain.item not in self.items.setdefault(ob, set()):
+                self.items[ob].add(chain.item)
                 self._add(ob, names)
                 for point in filter(None, (chain.target, chain.pole)):
                     of_bone = {point.skeleton.names[point.bone]} if point.skeleton else ()
@@ -159,15 +127,19 @@ class Digest:
         self.seen.add(ob.session_uid)
         animated = animation.animated(ob)
         moving = animated.keyed | animated.driven
-        yield ob.name_full, ob.type, ob.parent and ob.parent.name_full, ob.parent_bone
-        yield ob.parent_type, [x for row in ob.matrix_parent_inverse for x in row]
+        yield ob.type, ob.parent is not None and (ob.parent_type, ob.parent_bone)
+        yield [x for row in ob.matrix_parent_inverse for x in row]
         for name in ("location", "scale", "delta_location", "delta_scale"):
-            yield _still(ob, name, moving)
+            yield contents.still(ob, name, moving)
         for name in (channel_of(mode_of(ob))[0], "rotation_mode"):
-            yield _still(ob, name, moving)
-            yield _still(ob, f"delta_{name}", moving) if hasattr(ob, f"delta_{name}") else None
+            yield contents.still(ob, name, moving)
+            yield (
+                contents.still(ob, f"delta_{name}", moving)
+                if hasattr(ob, f"delta_{name}")
+                else None
+            )
         for struct in (*ob.constraints, *ob.modifiers):
-            yield _values(struct, moving)
+            yield contents.values(struct, moving)
         yield from self._animation(ob, ob)
         if isinstance(ob.data, bpy.types.ID):
             yield from self._of_data(ob.data)
@@ -182,18 +154,18 @@ class Digest:
             self.seen.add(keys.session_uid)
             yield from self._animation(keys)
             yield [(key.name, key.mute, key.relative_key.name) for key in keys.key_blocks]
-            yield _of_shapes(keys)
+            yield contents.of_shapes(keys)
         if isinstance(data, bpy.types.Mesh):
-            yield _of_mesh(data)
+            yield contents.of_mesh(data)
         elif isinstance(data, bpy.types.Curve):
             found = animation.animated(data)
-            yield _values(data, found.keyed | found.driven)
+            yield contents.values(data, found.keyed | found.driven)
             for spline in data.splines:
-                yield _column(spline.points, "co", "f", 4)
+                yield contents.column(spline.points, "co", "f", 4)
                 for name in ("co", "handle_left", "handle_right"):
-                    yield _column(spline.bezier_points, name, "f", 3)
+                    yield contents.column(spline.bezier_points, name, "f", 3)
 
-    def _of_bones(self, ob: bpy.types.Object, moving: Moving) -> Iterator[object]:
+    def _of_bones(self, ob: bpy.types.Object, moving: contents.Moving) -> Iterator[object]:
         """Yield the rest and the FK input of bones, as far as they are not animated."""
         bones = pose_bones(ob)
         count = len(bones)
@@ -213,12 +185,12 @@ class Digest:
                 path = bone.path_from_id(channel_name)
                 yield [x for i, x in enumerate(values) if (path, i) not in moving]
             for con in active_constraints(bone):
-                yield _values(con, moving)
-        for index in sorted(self._items.get(ob, ())):
+                yield contents.values(con, moving)
+        for index in sorted(self.items.get(ob, ())):
             path = f"{OWN}{index}]."
             found = values_of(settings(ob).constraints[index])
             animated = {path for path, _ in moving}
-            yield [(k, _plain(v)) for k, v in found.items() if path + k not in animated]
+            yield [(k, contents.plain(v)) for k, v in found.items() if path + k not in animated]
 
     def _animation(self, owner: Any, ob: bpy.types.Object | None = None) -> Iterator[object]:
         """Yield all that animates some data; of an object, as far as it counts."""
@@ -226,14 +198,14 @@ class Digest:
         if data is None:
             return
         if data.nla_tracks:
-            yield from _of_nla(data)
+            yield from contents.of_nla(data)
         for curve in data.drivers:
             if curve.data_path != dependencies.PATH:
-                yield _of_curve(curve), _of_driver(curve.driver)
+                yield contents.of_curve(curve), contents.of_driver(curve.driver)
         for holder in animation.holders(owner):
             if holder.action is not None:
                 self.seen.add(holder.action.session_uid)
-                for path, part in _of_action(holder):
+                for path, part in contents.of_action(holder):
                     if ob is None or self._counts(ob, path):
                         yield part
 
@@ -244,8 +216,8 @@ class Digest:
             return bpy.utils.unescape_identifier(path[12:end]) in self._bones[ob]
         if path.startswith(OWN):
             index = path[len(OWN) : path.find("]", len(OWN))]
-            is_own = ob.name_full == self._own[0] and self._own[1].startswith(f"{OWN}{index}]")
-            return is_own or int(index) in self._items.get(ob, ())
+            is_own = ob == self._own[0] and self._own[1].startswith(f"{OWN}{index}]")
+            return is_own or int(index) in self.items.get(ob, ())
         return True
 
 
@@ -268,124 +240,3 @@ def _objects_in(struct: Any) -> list[bpy.types.Object]:
     pointers = [p.identifier for p in struct.bl_rna.properties if p.type == "POINTER"]
     found = [getattr(struct, name) for name in pointers]
     return [value for value in found if isinstance(value, bpy.types.Object)]
-
-
-def _still(owner: Any, name: str, moving: Moving) -> object:
-    """Return what a channel holds, without the numbers that are animated."""
-    value = getattr(owner, name)
-    if isinstance(value, str):
-        return None if (name, 0) in moving else value
-    return [x for i, x in enumerate(value) if (name, i) not in moving]
-
-
-def _values(struct: Any, moving: Moving = frozenset()) -> list[tuple[str, object]]:
-    """Return all settings that are neither animated nor what they are by default.
-
-    Without defaults, what a newer Blender adds makes no difference.
-    """
-    found: list[tuple[str, object]] = []
-    for prop in struct.bl_rna.properties:
-        name = prop.identifier
-        if name in SHOWN_ONLY or prop.type == "COLLECTION":
-            continue
-        if prop.type == "POINTER":
-            value = getattr(struct, name)
-            if isinstance(value, bpy.types.ID):
-                found.append((name, value.name_full))
-            continue
-        if prop.is_readonly:
-            continue
-        value = _plain(getattr(struct, name))
-        if value != _default(prop):
-            found.append((name, value))
-    if moving and found:
-        base = struct.path_from_id()
-        animated = {path for path, _ in moving}
-        found = [one for one in found if f"{base}.{one[0]}" not in animated]
-    return found
-
-
-def _plain(value: Any) -> object:
-    """Return a value that says the same in every session."""
-    if isinstance(value, bpy.types.ID):
-        return value.name_full
-    if isinstance(value, set):
-        return sorted(value)
-    if hasattr(value, "__len__") and not isinstance(value, str):
-        return [_plain(one) for one in value]
-    return value
-
-
-def _default(prop: Any) -> object:
-    if prop.type == "ENUM":
-        return sorted(prop.default_flag) if prop.is_enum_flag else prop.default
-    if getattr(prop, "is_array", False):
-        return list(prop.default_array)
-    return getattr(prop, "default", None)
-
-
-def _of_nla(data: Any) -> Iterator[object]:
-    yield data.use_nla, data.action_blend_type, data.action_extrapolation, data.action_influence
-    yield [(track.mute, track.is_solo) for track in data.nla_tracks]
-    for strip in animation.strips(data.nla_tracks):
-        # Blender sets these two as it plays.
-        yield [one for one in _values(strip) if one[0] not in ("influence", "strip_time")]
-        yield [_of_curve(curve) for curve in strip.fcurves]
-
-
-def _of_action(holder: Any) -> list[tuple[str, bytes]]:
-    """Return the paths of an action's curves, and what each of them is made of."""
-    action = holder.action
-    key = (action.session_uid, getattr(holder, "action_slot_handle", 0))
-    if key not in _parts:
-        lists = animation.curve_lists(action, getattr(holder, "action_slot", None))
-        _parts[key] = [(c.data_path, _of_curve(c)) for curves in lists for c in curves]
-    return _parts[key]
-
-
-def _of_curve(curve: Any) -> bytes:
-    group = not animation.HAS_LAYERS and curve.group is not None and curve.group.mute
-    head = (curve.data_path, curve.array_index, curve.mute or group, curve.extrapolation)
-    hasher = blake2b(repr(head).encode(), digest_size=SIZE)
-    keys = curve.keyframe_points
-    for name, kind, size in KEY_COLUMNS:
-        hasher.update(_column(keys, name, kind, size))
-    hasher.update(_column(curve.sampled_points, "co", "f", 2))
-    for modifier in curve.modifiers:
-        hasher.update(repr(_values(modifier)).encode())
-    return hasher.digest()
-
-
-def _of_driver(driver: Any) -> list[object]:
-    found: list[object] = [driver.type, driver.expression, driver.use_self]
-    for variable in driver.variables:
-        found += [variable.name, variable.type]
-        found += [_values(target) for target in variable.targets]
-    return found
-
-
-def _of_mesh(mesh: bpy.types.Mesh) -> bytes:
-    key = (mesh.session_uid, 0)
-    if key not in _parts:
-        hasher = blake2b(_column(mesh.vertices, "co", "f", 3), digest_size=SIZE)
-        hasher.update(_column(mesh.loops, "vertex_index", "i", 1))
-        hasher.update(_column(mesh.polygons, "loop_start", "i", 1))
-        _parts[key] = hasher.digest()
-    return _parts[key]
-
-
-def _of_shapes(keys: bpy.types.Key) -> bytes:
-    key = (keys.session_uid, 0)
-    if key not in _parts:
-        hasher = blake2b(digest_size=SIZE)
-        for block in keys.key_blocks:
-            hasher.update(_column(block.data, "co", "f", 3))
-        _parts[key] = hasher.digest()
-    return _parts[key]
-
-
-def _column(items: Any, name: str, kind: str, size: int) -> bytes:
-    column = array(kind, bytes(4 * size * len(items)))
-    if column:
-        items.foreach_get(name, column)
-    return column.tobytes()

@@ -10,14 +10,15 @@ from __future__ import annotations
 import struct
 import zlib
 from binascii import Error, a2b_base64, b2a_base64
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import bpy
 
 from .. import plan
 from ..access import session_uid, settings
-from . import digest
+from . import contents, digest
 from .digest import Source
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ HEADER = struct.Struct("<4sBii16s")
 MAGIC, VERSION = b"FABH", 1
 
 NONE, FRESH, STALE = "NONE", "FRESH", "STALE"
+
+RUNNING = "This is being simulated"
 
 
 class Simulated(Protocol):
@@ -106,8 +109,8 @@ _fresh: dict[int, dict[str, bool]] = {}
 _counting: dict[int, set[int]] = {}
 """For each armature the numbers of all data that counts for its histories."""
 
-_running: set[int] = set()
-"""The armatures that are being simulated."""
+_running: set[tuple[int, str]] = set()
+"""What is being simulated: armatures, and owners of theirs."""
 
 
 def owners(armature: bpy.types.Object) -> list[Simulated]:
@@ -126,10 +129,9 @@ def range_of(armature: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, i
 def data(armature: bpy.types.Object, owner: str) -> History | None:
     """Return the history of an owner, None if there is none.
 
-    While the armature is being simulated there is none: what depends on it is off then.
+    While it is being simulated there is none: what depends on it is off then.
     """
-    uid = session_uid(armature)
-    if uid in _running:
+    if is_running(armature, owner):
         return None
     found = _history(armature, owner)
     if found is None:
@@ -137,23 +139,28 @@ def data(armature: bpy.types.Object, owner: str) -> History | None:
     return found._replace(is_fresh=_freshness(armature).get(owner, False))
 
 
-def is_running(armature: bpy.types.Object) -> bool:
-    """Return whether an armature is being simulated."""
-    return session_uid(armature) in _running
+def is_running(armature: bpy.types.Object, owner: str = "") -> bool:
+    """Return whether a history is being made now; without an owner, whether any of an armature."""
+    uid = session_uid(armature)
+    return (uid, owner) in _running if owner else any(uid == other for other, _ in _running)
 
 
-def start_running(uids: set[int]) -> None:
-    """Let `data` of armatures be none until `end_running`."""
-    _running.update(uids)
-
-
-def end_running(uids: set[int]) -> None:
-    """Undo `start_running`."""
-    _running.difference_update(uids)
+@contextmanager
+def running(made: Iterable[tuple[bpy.types.Object, str]]) -> Iterator[None]:
+    """Let there be no data of some owners for a while, as it is being made."""
+    _running.update((session_uid(armature), owner) for armature, owner in made)
+    plan.discard()
+    try:
+        yield
+    finally:
+        _running.clear()
+        plan.discard()
 
 
 def note(history: History | None, frame: float) -> str:
     """Return what is to be said of a history at a frame, empty if nothing."""
+    if history is None and _running:
+        return RUNNING
     if history is None:
         return "Nothing was simulated yet: press Simulate"
     if not history.is_fresh:
@@ -169,7 +176,7 @@ def state(armature: Any) -> str:
     """Return one of the states of an armature's histories, for all together."""
     known = plan.known()
     armature = armature.original
-    if known is None or session_uid(armature) in _running:
+    if known is None or _running:
         return NONE
     kept = _kept(armature)
     if not kept or any(history is None for history in kept.values()):
@@ -180,6 +187,8 @@ def state(armature: Any) -> str:
 def sentence(armature: Any) -> str:
     """Return how the histories of an armature are, and what to do about it."""
     now = state(armature)
+    if _running:
+        return RUNNING
     kept = [one for one in _kept(armature.original).values() if one is not None]
     if now == NONE or not kept:
         return "Nothing was simulated yet: press Simulate"
@@ -195,25 +204,40 @@ def shown_range(armature: bpy.types.Object) -> tuple[int, int] | None:
     return (min(one.start for one in kept), max(one.end for one in kept)) if kept else None
 
 
-def write(armature: bpy.types.Object, owner: str, history: History | None) -> None:
-    """Keep a history, or none; the caller throws the plan away."""
-    forget(armature)
-    group: Any = armature.path_resolve(owner)
-    if history is None:
-        group.history = b""
-        return
+def write(armature: bpy.types.Object, owner: str, history: History) -> None:
+    """Keep a history; the caller throws the plan away."""
     head = HEADER.pack(MAGIC, VERSION, history.start, history.end, history.key)
     # Without zeros among the bytes: a library override would compare up to the first of them.
-    group.history = b2a_base64(head + zlib.compress(history.blob, 1), newline=False)
+    whole = b2a_base64(head + zlib.compress(history.blob, 1), newline=False)
+    store(armature, owner, whole)
 
 
-def key_of(armature: bpy.types.Object, one: Simulated, frames: tuple[int, int]) -> bytes:
-    """Return the key of all that a history is made of."""
-    own = armature.name_full, one.owner
-    found = digest.Digest(one.sources(), (one.owner, frames, one.inputs()), own)
+def stored(armature: bpy.types.Object, owner: str) -> bytes:
+    """Return what is stored for an owner, empty if nothing is."""
+    group: Any = armature.path_resolve(owner)
+    return group.history
+
+
+def store(armature: bpy.types.Object, owner: str, whole: bytes) -> None:
+    """Store what `stored` has returned, or nothing; the caller throws the plan away."""
+    forget(armature)
+    group: Any = armature.path_resolve(owner)
+    group.history = whole
+
+
+def digest_of(armature: bpy.types.Object, one: Simulated, frames: tuple[int, int]) -> digest.Digest:
+    """Return all that a history is made of."""
+    inputs = (one.owner, frames, one.inputs())
+    found = digest.Digest(one.sources(), inputs, (armature, one.owner))
     uid = session_uid(armature)
     _counting.setdefault(uid, {uid}).update(found.seen)
-    return found.key()
+    return found
+
+
+def keys_now(armature: bpy.types.Object) -> list[bytes]:
+    """Return the keys that the histories of an armature would get if they were made now."""
+    frames = range_of(armature, bpy.context.scene)
+    return [digest_of(armature, one, frames).key() for one in owners(armature)]
 
 
 def _kept(armature: bpy.types.Object) -> dict[str, History | None]:
@@ -236,13 +260,12 @@ def _history(armature: bpy.types.Object, owner: str) -> History | None:
 
 
 def _read(armature: bpy.types.Object, owner: str) -> History | None:
-    group: Any = armature.path_resolve(owner)
     try:
-        stored = a2b_base64(group.history)
-        magic, version, start, end, key = HEADER.unpack_from(stored)
+        whole = a2b_base64(stored(armature, owner))
+        magic, version, start, end, key = HEADER.unpack_from(whole)
         if (magic, version) != (MAGIC, VERSION):
             return None
-        return History(start, end, zlib.decompress(stored[HEADER.size :]), key)
+        return History(start, end, zlib.decompress(whole[HEADER.size :]), key)
     except (Error, struct.error, zlib.error):  # There is none, or somebody else wrote there.
         return None
 
@@ -257,7 +280,7 @@ def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
         for one in owners(armature):
             history = _history(armature, one.owner)
             if history is not None:
-                key = key_of(armature, one, (history.start, history.end))
+                key = digest_of(armature, one, (history.start, history.end)).key()
                 wanted = range_of(armature, bpy.context.scene)
                 is_whole = wanted == (history.start, history.end)
                 _fresh[uid][one.owner] = is_whole and key == history.key
@@ -269,7 +292,7 @@ def note_updates(depsgraph: bpy.types.Depsgraph) -> None:
     if not _counting:
         return
     updated = {session_uid(update.id) for update in depsgraph.updates}
-    digest.forget(updated)
+    contents.forget(updated)
     found = [uid for uid, counting in _counting.items() if not counting.isdisjoint(updated)]
     for uid in found:
         _fresh.pop(uid, None)
@@ -277,17 +300,23 @@ def note_updates(depsgraph: bpy.types.Depsgraph) -> None:
         _tell()
 
 
-def forget(armature: bpy.types.Object | None = None) -> None:
-    """Look again at the histories of an armature, or at everything."""
-    global _decoded_for
-    _decoded_for = None
-    _decoded.clear()
-    if armature is not None:
-        _fresh.pop(session_uid(armature), None)
-        return
+def forget(armature: bpy.types.Object) -> None:
+    """Read the histories of an armature anew."""
+    _decoded.pop(session_uid(armature), None)
+    _fresh.pop(session_uid(armature), None)
+
+
+def look_again() -> None:
+    """Compare all histories with what there is now, whatever is known of it."""
     _fresh.clear()
     _counting.clear()
-    digest.forget_all()
+    contents.forget_all()
+
+
+def forget_all() -> None:
+    """Forget everything of a file, or of before undo."""
+    _decoded.clear()
+    look_again()
     _tell()
 
 

@@ -1,7 +1,241 @@
-"""The settings of a chain that looks at its target."""
+"""A chain that looks at its target: its settings, and how it is read and solved."""
+
+from __future__ import annotations
+
+from math import degrees, dist, isfinite, pi
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import bpy
+from bpy.props import EnumProperty, FloatProperty
+
+from ...core import ChainInput, Posture, point_in
+from ...core.vectors import Vec, mat_apply
+from ...motion.damping import mean, moments
+from ...motion.look import UNLIMITED, Look, pose_look
+from ..chain_plan import ChainPlan, ProblemError, Report
+from ..property_kinds import animated, fixed
+from ..skeleton import Point
+from .motion import Motion, Posed, Scenery
+from .trail import UntraceableError, place_track
+
+if TYPE_CHECKING:
+    from ..properties import FabrikConstraint
+    from ..read import Snapshot
+
+AXES: dict[str, Vec] = {
+    "X": (1.0, 0.0, 0.0),
+    "Y": (0.0, 1.0, 0.0),
+    "Z": (0.0, 0.0, 1.0),
+    "NEGATIVE_X": (-1.0, 0.0, 0.0),
+    "NEGATIVE_Y": (0.0, -1.0, 0.0),
+    "NEGATIVE_Z": (0.0, 0.0, -1.0),
+}
+
+AXIS_ITEMS = (
+    ("X", "X", "The bone's X axis"),
+    ("Y", "Y", "The bone's Y axis, from its head to its tail"),
+    ("Z", "Z", "The bone's Z axis"),
+    ("NEGATIVE_X", "−X", "Against the bone's X axis"),
+    ("NEGATIVE_Y", "−Y", "Against the bone's Y axis"),
+    ("NEGATIVE_Z", "−Z", "Against the bone's Z axis"),
+)
+
+UP_ITEMS = (
+    ("POSE", "FK Pose", "Where the Up Axis points in the FK pose"),
+    ("WORLD", "World Z", "The Z axis of the world"),
+    ("ARMATURE", "Armature Z", "The Z axis of the armature object"),
+)
 
 
 class FabrikLook(bpy.types.PropertyGroup):
-    """How a chain that looks at its target moves."""
+    """How a chain looks at its target."""
+
+    if TYPE_CHECKING:
+        axis: str
+        up_axis: str
+        up: str
+        share: float
+        limit_angle: float
+        limit_softness: float
+        damping: float
+    else:
+        axis: fixed(
+            EnumProperty,
+            "Look Axis",
+            "Axis of the last bone that looks at the target",
+            items=AXIS_ITEMS,
+            default="Z",
+        )
+        up_axis: fixed(
+            EnumProperty,
+            "Up Axis",
+            "Axis of the last bone that stays up",
+            items=(("NONE", "None", "Turn the bone as little as can be"), *AXIS_ITEMS),
+            default="Y",
+        )
+        up: fixed(
+            EnumProperty,
+            "Up",
+            "Where the Up Axis stays, as near as looking at the target allows",
+            items=UP_ITEMS,
+            default="POSE",
+        )
+        share: animated(
+            FloatProperty,
+            "Share",
+            (
+                "How the bones share the turn: 0 leaves it to the last one, 1 gives each an equal "
+                "part, and between them the parts grow towards the last one"
+            ),
+            default=0.5,
+            min=0.0,
+            max=1.0,
+            subtype="FACTOR",
+        )
+        limit_angle: animated(
+            FloatProperty,
+            "Limit Angle",
+            (
+                "The largest angle of the gaze from where the FK pose looks; 180° lets it turn "
+                "anywhere. When the target goes farther round behind, the gaze turns back"
+            ),
+            default=pi,
+            min=0.0,
+            max=pi,
+            subtype="ANGLE",
+        )
+        limit_softness: animated(
+            FloatProperty,
+            "Softness",
+            "How early the gaze eases into its limit, as a share of it",
+            default=0.25,
+            min=0.0,
+            max=1.0,
+            subtype="FACTOR",
+        )
+        damping: fixed(
+            FloatProperty,
+            "Damping",
+            (
+                "How late the gaze follows the target, in seconds, and how softly it starts and "
+                "stops. The target has to move by keys"
+            ),
+            default=0.0,
+            min=0.0,
+            soft_max=1.0,
+            subtype="TIME_ABSOLUTE",
+        )
+
+
+class LookInput(NamedTuple):
+    """What a look depends on besides the chain and the scenery.
+
+    Attributes:
+        look: How it looks, with no direction for up.
+        up: The setting of that name.
+        target: Where the target is taken to be, in world space; None for where it is.
+        note: What the user should know although it works.
+    """
+
+    look: Look
+    up: str
+    target: Vec | None
+    note: str
+
+
+def resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
+    """Check what cannot be animated, and say whether time itself matters.
+
+    Raises:
+        ProblemError: If the settings do not go together.
+    """
+    look = item.look
+    chain.offset = None
+    chain.is_timed = look.damping > 0.0
+    if chain.tip_bone >= 0:
+        raise ProblemError("Use Tail is off, but it is the whole bone that looks: turn it on")
+    if look.axis[-1] == look.up_axis[-1]:
+        raise ProblemError(
+            f"Look Axis and Up Axis are both along {look.axis[-1]}: choose another Up Axis, or None"
+        )
+
+
+def read(moment: Snapshot, chain: ChainPlan) -> LookInput:
+    """Return what a look depends on at a moment.
+
+    Raises:
+        ProblemError: If a setting is not a number.
+    """
+    group = moment.item(chain).look
+    numbers = (group.share, group.limit_angle, group.limit_softness, group.damping)
+    if not all(isfinite(number) for number in numbers):
+        raise ProblemError("A setting is not a number: type Share, the limit and Damping in")
+    look = Look(
+        AXES[group.axis],
+        AXES.get(group.up_axis),
+        None,
+        min(max(group.share, 0.0), 1.0),
+        min(max(group.limit_angle, 0.0), pi),
+        min(max(group.limit_softness, 0.0), 1.0),
+    )
+    target, note = None, chain.note
+    if group.damping > 0.0:
+        try:
+            target = _damped(moment, chain, group.damping)
+        except UntraceableError as reason:
+            note = note or f"{reason}, so Damping does nothing: bake the target to keys to use it"
+    return LookInput(look, group.up, target, note)
+
+
+def _damped(moment: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
+    """Return the mean of where the target was, None if it does not move.
+
+    Raises:
+        UntraceableError: If that is not known.
+    """
+    place, moves = place_track(moment, cast(Point, chain.target), chain.rig)
+    if not moves:
+        return None
+    render = cast(bpy.types.Scene, moment.depsgraph.scene).render
+    delay = damping * render.fps / render.fps_base
+    return mean([(place(moment.time - ago), weight) for ago, weight in moments(delay)])
+
+
+def pose(given: ChainInput, scenery: Scenery, extra: object) -> Posed:
+    """Return how a chain stands that looks at its target."""
+    wanted = cast(LookInput, extra)
+    target = wanted.target or scenery.target
+    look = wanted.look
+    if wanted.up == "WORLD":
+        look = look._replace(up=mat_apply(scenery.to_armature[0], AXES["Z"]))
+    elif wanted.up == "ARMATURE":
+        look = look._replace(up=AXES["Z"])
+    there = point_in(scenery.to_armature, target)
+    posture = pose_look(given, there, look, scenery.influence, scenery.tolerance)
+    error = dist(point_in(scenery.world, posture.tip), target)
+    message = wanted.note
+    if not message and posture.state != "REACHED":
+        message = _explanation(given, look, posture)
+    return Posed(posture, Report(posture.state, round(error, 6), 0, message))
+
+
+def _explanation(given: ChainInput, look: Look, posture: Posture) -> str:
+    """Return why the gaze is not on the target, and what to do."""
+    if posture.state == "OUT_OF_REACH":
+        return (
+            "The target is too near to the bone to be looked at, or the bone is scaled flat: "
+            "move the target away, or give the bone a scale"
+        )
+    keeping = "Limit Angle and the limits of the joints keep"
+    if not given.held:
+        keeping = "Limit Angle keeps"
+    elif look.limit >= UNLIMITED:
+        keeping = "The limits of the joints keep"
+    return (
+        f"{keeping} the gaze {degrees(posture.askew):.1f}° from the target: widen what keeps it, "
+        "or move the target"
+    )
+
+
+MOTION = Motion(True, resolve, read, pose)
+"""Looking at the target."""

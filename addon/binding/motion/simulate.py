@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 import bpy
 
 from .. import plan
-from ..access import session_uid, settings
+from ..access import settings
 from ..baking.recording import returning, staged
 from ..chain_plan import ProblemError
 from ..evaluate import snapshot
+from ..muting import muting
 from . import history
 from .history import History, Simulated
 
@@ -36,6 +37,11 @@ class _Run(NamedTuple):
     one: Simulated
     frames: tuple[int, int]
 
+    def needed(self) -> dict[bpy.types.Object, set[int]]:
+        """Return the constraints that it depends on, by their armature."""
+        plan.current()
+        return history.digest_of(self.armature, self.one, self.frames).items
+
 
 def simulated(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
     """Return the armatures of a view layer of which anything can be simulated."""
@@ -46,7 +52,8 @@ def simulated(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
 def stale(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
     """Return those of which anything has to be simulated anew, or for the first time."""
     plan.current()
-    return [ob for ob in simulated(layer) if history.state(ob) != history.FRESH]
+    history.look_again()  # What a script changes between two frames, no update tells of.
+    return [ob for ob in simulated(layer) if _is_outdated(ob)]
 
 
 def simulate(
@@ -63,35 +70,130 @@ def simulate(
     Raises:
         ProblemError: If there is nothing to simulate, or it cannot be.
     """
-    runs = [_Run(ob, one, _frames(ob, scene)) for ob in armatures for one in history.owners(ob)]
+    runs = _runs(scene, armatures)
     if not runs:
         raise ProblemError("Nothing of the armature has to be simulated")
-    first = min(run.frames[0] for run in runs)
-    last = max(run.frames[1] for run in runs)
     objects = list({run.armature: None for run in runs})
     needed = {ob for run in runs for ob in _objects(run.one)}
     with returning(scene, layer, in_any_case=True), staged(layer, objects, needed):
-        with _running(objects):
-            for frame in range(first, last + 1):
-                scene.frame_set(frame)
-                _step(layer, runs, objects, frame)
-                yield (frame - first + 1) / (last - first + 1)
-        blobs = [run.one.result() for run in runs]
-        plan.current()
-        for run, blob in zip(runs, blobs, strict=True):
-            key = history.key_of(run.armature, run.one, run.frames)
-            history.write(run.armature, run.one.owner, History(*run.frames, blob, key))
+        before = [history.stored(run.armature, run.one.owner) for run in runs]
+        try:
+            yield from _passes(scene, layer, runs)
+        except BaseException:
+            for run, stored in zip(runs, before, strict=True):
+                history.store(run.armature, run.one.owner, stored)
+            raise
         for ob, (start, end) in {run.armature: run.frames for run in runs}.items():
             kept = settings(ob).simulation
             if (kept.frame_start, kept.frame_end) != (start, end):
                 kept.frame_start, kept.frame_end = start, end
-    return Simulation(len(objects), last - first + 1)
+    return Simulation(len(objects), len(_span(runs)))
+
+
+def _passes(
+    scene: bpy.types.Scene, layer: bpy.types.ViewLayer, runs: list[_Run]
+) -> Generator[float, None, None]:
+    """Simulate first what others depend on, as a free chain whose tail leads another one."""
+    levels = _levels(runs)
+    for i, level in enumerate(levels):
+        made = [(run.armature, run.one.owner) for run in level]
+        with _without_others(level), history.running(made):
+            for done in _pass(scene, layer, level):
+                yield (i + done) / len(levels)
+        plan.current()
+        for run in level:
+            key = history.digest_of(run.armature, run.one, run.frames).key()
+            found = History(*run.frames, run.one.result(), key)
+            history.write(run.armature, run.one.owner, found)
+        plan.discard()
+
+
+def _pass(
+    scene: bpy.types.Scene, layer: bpy.types.ViewLayer, runs: list[_Run]
+) -> Generator[float, None, None]:
+    """Play the frames once."""
+    objects = list({run.armature: None for run in runs})
+    frames = _span(runs)
+    for i, frame in enumerate(frames):
+        scene.frame_set(frame)
+        _step(layer, runs, objects, frame)
+        yield (i + 1) / len(frames)
+
+
+def _span(runs: list[_Run]) -> range:
+    """Return the frames of all together."""
+    return range(min(run.frames[0] for run in runs), max(run.frames[1] for run in runs) + 1)
+
+
+def _levels(runs: list[_Run]) -> list[list[_Run]]:
+    """Sort into those that depend on no others, those that depend only on these, and so on."""
+    needs: dict[int, set[int]] = {}
+    for i, run in enumerate(runs):
+        needed = run.needed()
+        needs[i] = {j for j, other in enumerate(runs) if j != i and _counts(other, needed)}
+    levels: list[list[_Run]] = []
+    while needs:
+        # What depends on itself by way of others cannot be sorted: all of it is done together.
+        free = [i for i, others in needs.items() if not others & needs.keys()] or [*needs]
+        levels.append([runs[i] for i in free])
+        for i in free:
+            del needs[i]
+    return levels
+
+
+@contextmanager
+def _without_others(runs: list[_Run]) -> Iterator[None]:
+    """Solve no chain for a while that makes no difference, which saves most of the time."""
+    needed = [run.needed() for run in runs]
+    with ExitStack() as muted:
+        for rig in plan.current().rigs.values():
+            wanted = set[int]().union(*(items.get(rig.object, ()) for items in needed))
+            others = set(range(len(settings(rig.object).constraints))) - wanted
+            muted.enter_context(muting(rig.object, others))
+        yield
+
+
+def _counts(run: _Run, items: dict[bpy.types.Object, set[int]]) -> bool:
+    paths = [f"fabrik.constraints[{item}]." for item in items.get(run.armature, ())]
+    return any(run.one.owner.startswith(path) for path in paths)
+
+
+def is_at_rest(armature: bpy.types.Object) -> bool:
+    """Return whether an armature does not show its pose, so that there is nothing to simulate."""
+    data: Any = armature.data
+    return armature.mode == "EDIT" or data.pose_position == "REST"
+
+
+def _is_outdated(armature: bpy.types.Object) -> bool:
+    return bool(history.owners(armature)) and history.state(armature) != history.FRESH
+
+
+def _runs(scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]) -> list[_Run]:
+    """Return what is simulated: all of some armatures, and what it depends on and is not fresh.
+
+    Raises:
+        ProblemError: If it cannot be simulated.
+    """
+    runs: list[_Run] = []
+    waiting = list(armatures)
+    while waiting:
+        ob = waiting.pop(0)
+        if is_at_rest(ob):
+            raise ProblemError(
+                f"“{ob.name}” shows its rest pose: leave Edit Mode, or Rest Position"
+            )
+        own = [_Run(ob, one, _frames(ob, scene)) for one in history.owners(ob)]
+        runs += own
+        known = {run.armature for run in runs} | set(waiting)
+        needed = {other: None for run in own for other in run.needed() if other not in known}
+        waiting += [other for other in needed if other.is_editable and _is_outdated(other)]
+    return runs
 
 
 def clear(armature: bpy.types.Object) -> None:
     """Forget all that was simulated of an armature."""
     for one in history.owners(armature):
-        history.write(armature, one.owner, None)
+        history.store(armature, one.owner, b"")
     plan.discard()
     armature.update_tag()
 
@@ -122,16 +224,3 @@ def _step(
             run.one.start(moment)
         if start <= frame <= end:
             run.one.step(moment)
-
-
-@contextmanager
-def _running(armatures: Sequence[bpy.types.Object]) -> Iterator[None]:
-    """Let nothing depend on the histories of armatures for a while."""
-    uids = {session_uid(ob) for ob in armatures}
-    history.start_running(uids)
-    plan.discard()
-    try:
-        yield
-    finally:
-        history.end_running(uids)
-        plan.discard()

@@ -1,7 +1,148 @@
-"""The settings of a chain that waves."""
+"""A chain that waves on top of the pose that it has."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, cast
 
 import bpy
+from bpy.props import FloatProperty, IntProperty
+
+from ...core import ChainInput
+from ...motion.wave import Wave, pose_wave
+from ..chain_plan import ChainPlan, ProblemError, Report
+from ..property_kinds import animated, structure_changed
+from .motion import Motion, Posed, Scenery
+
+if TYPE_CHECKING:
+    from ..properties import FabrikConstraint
+    from ..read import Snapshot
+
+SHORTEST = 0.01
+"""The shortest wave, in lengths of the chain."""
 
 
 class FabrikWave(bpy.types.PropertyGroup):
     """How a chain that waves moves."""
+
+    if TYPE_CHECKING:
+        amplitude: float
+        wavelength: float
+        speed: float
+        phase: float
+        falloff: float
+        direction: float
+        noise: float
+        seed: int
+    else:
+        amplitude: animated(
+            FloatProperty,
+            "Amplitude",
+            "The most by which each bone turns against the one before it",
+            default=0.1,
+            soft_min=0.0,
+            soft_max=1.5707963267948966,
+            subtype="ANGLE",
+        )
+        wavelength: animated(
+            FloatProperty,
+            "Wavelength",
+            "How long a wave is, in lengths of the chain",
+            default=1.0,
+            min=SHORTEST,
+            soft_min=0.1,
+            soft_max=5.0,
+        )
+        speed: animated(
+            FloatProperty,
+            "Speed",
+            (
+                "How many waves leave the root in a second; below 0 they run from the tip to the "
+                "root. To change it over time set it to 0 and key Phase, or all waves would jump"
+            ),
+            default=0.5,
+            soft_min=-5.0,
+            soft_max=5.0,
+            update=structure_changed,
+        )
+        phase: animated(
+            FloatProperty,
+            "Phase",
+            "How many waves have left the root besides; 1 is a whole one",
+            default=0.0,
+            soft_min=-10.0,
+            soft_max=10.0,
+        )
+        falloff: animated(
+            FloatProperty,
+            "Falloff",
+            (
+                "Where the chain waves most: at 0 all along, at 1 at the tip while the root is "
+                "still, at -1 at the root while the tip is"
+            ),
+            default=0.0,
+            min=-1.0,
+            max=1.0,
+            subtype="FACTOR",
+        )
+        direction: animated(
+            FloatProperty,
+            "Direction",
+            "Plane of the wave: 0 is that of a turn about each bone's X axis, 90° that about its Z",
+            default=0.0,
+            soft_min=-3.141592653589793,
+            soft_max=3.141592653589793,
+            subtype="ANGLE",
+        )
+        noise: animated(
+            FloatProperty,
+            "Noise",
+            "How much of the wave has no order: 0 is a sine, 1 wanders to all sides",
+            default=0.0,
+            min=0.0,
+            max=1.0,
+            subtype="FACTOR",
+        )
+        seed: animated(
+            IntProperty,
+            "Seed",
+            "Which noise: the same number gives the same motion, another number another one",
+            default=0,
+            min=0,
+        )
+
+
+def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
+    # Where the speed is animated the armature is as well, and needs nobody to wake it up.
+    chain.is_timed = item.wave.speed != 0.0
+
+
+def _read(moment: Snapshot, chain: ChainPlan) -> Wave:
+    settings = moment.item(chain).wave
+    turns = settings.phase
+    if settings.speed != 0.0:
+        render = cast(bpy.types.Scene, moment.depsgraph.scene).render
+        turns += settings.speed * moment.time * render.fps_base / render.fps
+    wave = Wave(
+        settings.amplitude,
+        max(SHORTEST, settings.wavelength),
+        turns,
+        min(max(-1.0, settings.falloff), 1.0),
+        settings.direction,
+        min(max(0.0, settings.noise), 1.0),
+        settings.seed,
+    )
+    if not all(map(isfinite, wave)):
+        raise ProblemError(
+            "A setting of the wave is not a number: type Amplitude, Wavelength, Speed, Phase, "
+            "Falloff, Direction and Noise in"
+        )
+    return wave
+
+
+def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> Posed:
+    posture = pose_wave(chain, cast(Wave, extra), scenery.influence)
+    return Posed(posture, Report(posture.state))
+
+
+MOTION = Motion(needs_target=False, resolve=_resolve, read=_read, pose=_pose)

@@ -1,0 +1,152 @@
+"""Changing an armature's list of walks, with everything that goes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import bpy
+
+from .. import animation, editing, plan
+from ..access import settings
+from ..chain_plan import ProblemError
+from ..skeleton import Skeleton, skeleton_of
+from .gait_plan import plans_of
+from .kinds import MOTION_SOLVERS
+
+if TYPE_CHECKING:
+    from .gait import FabrikGait
+
+
+def active_gait(armature: bpy.types.Object) -> FabrikGait | None:
+    """Return the walk whose settings are shown, None if there is none."""
+    fabrik = settings(armature)
+    if 0 <= fabrik.active_gait < len(fabrik.gaits):
+        return fabrik.gaits[fabrik.active_gait]
+    return None
+
+
+def problem_of(armature: bpy.types.Object, index: int) -> str:
+    """Return why a walk cannot work, as far as is known; empty if it can."""
+    found = plans_of(armature)
+    return found[index].problem if index < len(found) else ""
+
+
+def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> tuple[FabrikGait, int]:
+    """Let legs walk, and make the constraints of those that have none.
+
+    The bone that carries them is the one that all of them hang on.
+
+    Args:
+        armature: The armature object.
+        tips: The last bones of the legs.
+
+    Returns:
+        The walk, and how many constraints were made.
+
+    Raises:
+        ProblemError: If they cannot walk; then nothing has changed.
+    """
+    plan.discard_if_outdated()
+    rig = skeleton_of(armature)
+    if len(tips) < 2:
+        raise ProblemError("Select the last bones of two legs or more")
+    body = _common(rig, [rig.index[tip] for tip in tips])
+    fabrik = settings(armature)
+    before, shown = len(fabrik.constraints), fabrik.active_index
+    made: list[bpy.types.Object] = []
+    try:
+        names = [_leg(armature, rig, tip, body, made) for tip in tips]
+        gait = fabrik.gaits.add()
+        gait.name = _free_name(fabrik.gaits, "Walk")
+        gait.body = rig.names[body] if body >= 0 else ""
+        for name in names:
+            _append(armature, gait, name)
+        editing.changed(armature)
+        plan.current()
+        index = len(fabrik.gaits) - 1
+        if problem := problem_of(armature, index):
+            remove_gait(armature, index)
+            raise ProblemError(problem)
+    except ProblemError:
+        while len(fabrik.constraints) > before:
+            editing.remove(armature, len(fabrik.constraints) - 1)
+        for ob in made:
+            bpy.data.objects.remove(ob)
+        fabrik.active_index = shown
+        raise
+    fabrik.active_gait = index
+    return gait, len(made)
+
+
+def _leg(
+    armature: bpy.types.Object, rig: Skeleton, tip: str, body: int, made: list[bpy.types.Object]
+) -> str:
+    """Return the name of the constraint that reaches with a bone, made if there is none."""
+    for item in settings(armature).constraints:
+        if item.bone == tip and item.solver not in MOTION_SOLVERS:
+            return item.name
+    up = rig.chain_up(rig.index[tip])
+    count = len(up) - (up.index(body) + 1 if body >= 0 else 0)
+    item = editing.add(armature, tip, chain_count=count)
+    assert item.target is not None
+    made.append(item.target)
+    return item.name
+
+
+def _common(rig: Skeleton, tips: Sequence[int]) -> int:
+    """Return the lowest bone above all of some, -1 if there is none."""
+    ways = [rig.chain_up(tip)[:-1] for tip in tips]
+    shared = [bone for bone in ways[0] if all(bone in way for way in ways)]
+    return shared[-1] if shared else -1
+
+
+def _free_name(taken: bpy.types.bpy_prop_collection, name: str) -> str:
+    names = {gait.name for gait in taken if gait != taken[len(taken) - 1]}
+    free, number = name, 0
+    while free in names:
+        number += 1
+        free = f"{name}.{number:03}"
+    return free
+
+
+def _append(armature: bpy.types.Object, gait: FabrikGait, name: str) -> None:
+    leg = gait.legs.add()
+    leg.constraint = name
+    leg.key = settings(armature).constraints[name].key
+
+
+def remove_gait(armature: bpy.types.Object, index: int) -> None:
+    """Remove a walk with its animation; its legs reach for their targets again.
+
+    Raises:
+        ProblemError: If a library override has it from its library.
+    """
+    fabrik = settings(armature)
+    later = range(index + 1, len(fabrik.gaits))
+    try:
+        fabrik.gaits.remove(index)
+    except TypeError:  # Blender's answer for the items that an override has not added itself.
+        raise ProblemError(
+            "The walk comes from the linked file, and can only be turned off here"
+        ) from None
+    animation.reindex(armature, {index: None} | {i: i - 1 for i in later}, "gaits")
+    if fabrik.active_gait >= index:
+        fabrik.active_gait = max(0, min(fabrik.active_gait, len(fabrik.gaits) - 1))
+    editing.changed(armature)
+
+
+def add_legs(armature: bpy.types.Object, gait: FabrikGait, names: Sequence[str]) -> None:
+    """Let constraints be legs of a walk."""
+    for name in names:
+        _append(armature, gait, name)
+    editing.changed(armature)
+
+
+def remove_leg(armature: bpy.types.Object, gait: FabrikGait, index: int) -> str:
+    """Take a leg out of a walk, and return its name."""
+    name = gait.legs[index].constraint
+    gait.legs.remove(index)
+    gait.active_leg = max(0, min(gait.active_leg, len(gait.legs) - 1))
+    editing.changed(armature)
+    return name

@@ -1,0 +1,200 @@
+"""Simulating a walk: the body's way and the ground are read frame by frame, and the steps found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ...core import Frame
+from ...core.vectors import Vec
+from ...motion.footfall import STILL, Footfall, placed
+from ...motion.foothold import Hit
+from ...motion.gait import Record, Settings
+from ...motion.packing import packed
+from ...motion.walking import Walk
+from .. import plan
+from ..access import settings
+from ..animation import animated
+from ..chain_plan import ProblemError
+from ..skeleton import Point
+from . import history
+from .gait import LEANING, STEPPING
+from .gait_plan import GaitPlan, forget_plans, plans_of
+from .rays import Ground, ground_of, moves_with
+
+if TYPE_CHECKING:
+    from ..read import Snapshot
+    from .gait import FabrikGait
+
+
+class WalkSimulation:
+    """One walk during a pass over the frames.
+
+    Attributes:
+        owner: Where its settings are, from the armature object.
+    """
+
+    def __init__(self, walking: GaitPlan) -> None:
+        """Take a walk; what is wrong with it is said when it begins."""
+        self.plan = walking
+        self.owner = walking.path
+        self._walk: Walk | None = None
+        self._ground: Ground | None = None
+        self._grounds: list[bpy.types.Object] = []
+        self._frames: list[Frame] = []
+        self._moving: set[int] = set()
+
+    @property
+    def _gait(self) -> FabrikGait:
+        return settings(self.plan.rig.object).gaits[self.plan.index]
+
+    def inputs(self) -> object:
+        """Return the settings that count, but those that are animated."""
+        gait, armature = self._gait, self.plan.rig.object
+        found = animated(armature)
+        moving = {path for path, _ in found.keyed | found.driven}
+        names = [n for n in (*STEPPING, *LEANING) if f"{self.owner}.{n}" not in moving]
+        legs = [(leg.joints, leg.foot, leg.axes, leg.group) for leg in self.plan.legs]
+        still = (gait.body, gait.up_axis, gait.source, gait.climbs)
+        return [(name, getattr(gait, name)) for name in names], still, legs
+
+    def sources(self) -> Sequence[bpy.types.Object | Point]:
+        """Return the body and the ground."""
+        rig = self.plan.rig
+        body = Point(rig.object, rig, self.plan.body) if self.plan.leans else Point(rig.object)
+        return [body, *_ground_objects(self._gait, rig.object)]
+
+    def start(self, moment: Snapshot) -> None:
+        """Set the feet down.
+
+        Raises:
+            ProblemError: If the walk cannot work.
+        """
+        gait = self._gait
+        if self.plan.problem:
+            raise ProblemError(f"“{gait.name}” cannot walk. {self.plan.problem}")
+        self._ground = ground_of(
+            gait.source,  # type: ignore[arg-type]
+            gait.ground,
+            gait.collection,
+            self.plan.rig.object,
+        )
+        rig = self.plan.rig
+        legs = self.plan.measured(moment.world(rig.object, rig.uid))
+        if min(leg.reach for leg in legs) <= 0.0:
+            raise ProblemError(f"A leg of “{gait.name}” has no length: give its bones a scale")
+        self._walk = Walk(
+            legs,
+            self._settings(moment),
+            round(moment.time),
+            self._body(moment),
+            lambda *ray: self._cast(moment, *ray),
+            lambda number: self._frame(moment, number),
+        )
+
+    def step(self, moment: Snapshot) -> None:
+        """Go on by one frame."""
+        walk = self._walk
+        assert walk is not None
+        if round(moment.time) > walk.frame:
+            walk.step(
+                self._settings(moment),
+                self._body(moment),
+                lambda *ray: self._cast(moment, *ray),
+                lambda number: self._frame(moment, number),
+            )
+        for number, known in enumerate(self._frames):
+            if self._frame(moment, number) != known:
+                self._moving.add(number)
+
+    def result(self) -> bytes:
+        """Return the walk."""
+        assert self._walk is not None
+        record = self._walk.record()
+        order = sorted(self._moving)
+        falls = tuple(
+            tuple(self._settled(fall, order) for fall in of_leg) for of_leg in record.falls
+        )
+        names = [self._grounds[number].name for number in order]
+        return packed(Record(record.start, falls, record.sways), names)
+
+    def _settled(self, fall: Footfall, order: Sequence[int]) -> Footfall:
+        """Return a footfall in the world if its ground stands still: that may get other names."""
+        if fall.ground == STILL:
+            return fall
+        if fall.ground in self._moving:
+            return fall._replace(ground=order.index(fall.ground))
+        place, normal, ahead = placed(fall, self._frames.__getitem__)
+        return fall._replace(place=place, normal=normal, ahead=ahead, ground=STILL)
+
+    def _settings(self, moment: Snapshot) -> Settings:
+        rig = self.plan.rig
+        gait = settings(moment.rigs[rig.uid]).gaits[self.plan.index]
+        leans = self.plan.leans
+        return Settings(
+            max(gait.threshold, 1e-3),
+            max(gait.step_height, 0.0),
+            max(gait.duration, 0.1),
+            min(max(gait.overshoot, 0.0), 1.0),
+            max(gait.ray_height, 0.0),
+            gait.climbs,
+            min(max(gait.body_height, 0.0), 1.0),
+            min(max(gait.body_tilt, 0.0), 1.0),
+            min(max(gait.body_bob, 0.0), 0.3) if leans else 0.0,
+            leans,
+        )
+
+    def _body(self, moment: Snapshot) -> Frame:
+        rig = self.plan.rig
+        bone = moment.frame(rig, self.plan.body) if self.plan.leans else None
+        return self.plan.body_frame(moment.world(rig.object, rig.uid), bone)
+
+    def _cast(self, moment: Snapshot, origin: Vec, direction: Vec, distance: float) -> Hit | None:
+        assert self._ground is not None
+        hit = self._ground.cast(moment.depsgraph, origin, direction, distance)
+        if hit is None:
+            return None
+        if hit.ob not in self._grounds:
+            self._grounds.append(hit.ob)
+            self._frames.append(moment.world(hit.ob, hit.ob.session_uid))
+        return Hit(hit.place, hit.normal, self._grounds.index(hit.ob))
+
+    def _frame(self, moment: Snapshot, number: int) -> Frame:
+        ob = self._grounds[number]
+        return moment.world(ob, ob.session_uid)
+
+
+def _ground_objects(gait: FabrikGait, armature: bpy.types.Object) -> list[bpy.types.Object]:
+    if gait.source == "OBJECT":
+        return [gait.ground] if gait.ground else []
+    if gait.source == "COLLECTION":
+        found: Any = gait.collection.all_objects if gait.collection else ()
+        return [ob for ob in found if ob.type == "MESH"]
+    return [
+        ob
+        for ob in bpy.context.scene.objects
+        if ob.type == "MESH" and not ob.hide_render and not moves_with(ob, armature)
+    ]
+
+
+def walks(armature: bpy.types.Object) -> list[WalkSimulation]:
+    """Return the walks of an armature that are on, to be simulated."""
+    plan.current()
+    gaits = settings(armature).gaits
+    if not len(gaits) or armature.pose is None:
+        return []
+    found = plans_of(armature)
+    return [WalkSimulation(one) for one in found if gaits[one.index].enabled]
+
+
+def register() -> None:
+    """Let walks be simulated."""
+    history.PROVIDERS.append(walks)
+
+
+def unregister() -> None:
+    """Let them be no more."""
+    history.PROVIDERS.remove(walks)
+    forget_plans()

@@ -1,0 +1,117 @@
+"""Where a foot can stand: rays from the leg's root over the place meant for it, and down.
+
+The ray is bent as a leg is: out from the root to above the place, down along the body, and at last
+back under the body. So a foot finds the floor, goes up a wall ahead of it, and wraps over an edge.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..core.vectors import Vec, across, add, dot, length, mix, scaled, sub, unit
+from .footfall import STILL, eased, hump
+
+
+class Hit(NamedTuple):
+    """Where a ray meets the ground: the place and the unit normal in the world, the ground."""
+
+    place: Vec
+    normal: Vec
+    ground: int
+
+
+Cast = Callable[[Vec, Vec, float], Hit | None]
+"""The first hit of a ray from an origin in a direction (a unit vector) over a distance."""
+
+
+class Search(NamedTuple):
+    """How a foot looks for its hold.
+
+    Attributes:
+        cast: Asks the ground.
+        up: The body's way up, a unit vector in the world.
+        root: Where the leg begins, in the world.
+        reach: How far from there its foot may stand.
+        above: How far over the place the ray goes down.
+        climbs: Whether walls ahead and sides under the body count.
+    """
+
+    cast: Cast
+    up: Vec
+    root: Vec
+    reach: float
+    above: float
+    climbs: bool
+
+
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""How far a place is drawn in under the leg's root, until there is a hold within reach."""
+
+DEPTHS = (0.2, 0.5)
+"""How far under a place, in shares of the reach, sides are looked for that a leg wraps around."""
+
+
+def hold_at(search: Search, aim: Vec) -> tuple[Hit, bool]:
+    """Return where a foot that is meant for a place can stand, and whether there is a hold.
+
+    Without one the foot hangs at the place itself, as near as the leg reaches.
+    """
+    drop = dot(sub(search.root, aim), search.up)
+    under = sub(search.root, scaled(search.up, drop))
+    for share in SHARES:
+        hit = _probe(search, mix(aim, under, share))
+        if hit is not None and length(sub(hit.place, search.root)) <= search.reach:
+            return hit, True
+    return Hit(held_in(aim, search.root, search.reach), search.up, STILL), False
+
+
+def _probe(search: Search, place: Vec) -> Hit | None:
+    up, above = search.up, search.above
+    top = add(place, scaled(up, above))
+    wall = _between(search.cast, search.root, top)
+    if wall is not None:
+        if search.climbs:
+            return wall
+        top = mix(wall.place, search.root, 0.05)
+    deep = above + search.reach
+    hit = search.cast(top, scaled(up, -1.0), deep)
+    if hit is not None or not search.climbs:
+        return hit
+    for depth in DEPTHS:
+        below = sub(place, scaled(up, depth * search.reach))
+        inner = add(below, scaled(across(sub(search.root, below), up), 2.0))
+        hit = _between(search.cast, below, inner)
+        if hit is not None:
+            return hit
+    return None
+
+
+def _between(cast: Cast, start: Vec, end: Vec) -> Hit | None:
+    way = sub(end, start)
+    direction = unit(way)
+    return None if direction is None else cast(start, direction, length(way))
+
+
+def held_in(place: Vec, root: Vec, reach: float) -> Vec:
+    """Return the place, or the nearest one to it that a leg reaches from its root."""
+    way = sub(place, root)
+    far = length(way)
+    return place if far <= reach else add(root, scaled(way, reach / far))
+
+
+def clearance(cast: Cast, start: Vec, end: Vec, rise: Vec, above: float) -> float:
+    """Return how high an arc between two places has to be to pass what stands between them.
+
+    Args:
+        cast: Asks the ground.
+        start: Where the foot is lifted.
+        end: Where it comes down.
+        rise: The arc's way up, a unit vector.
+        above: How high it may be.
+    """
+    height = 0.0
+    for u in (0.25, 0.5, 0.75):
+        place = mix(start, end, eased(u))
+        hit = cast(add(place, scaled(rise, above)), scaled(rise, -1.0), above)
+        if hit is not None:
+            height = max(height, dot(sub(hit.place, place), rise) / hump(u))
+    return min(height, above)

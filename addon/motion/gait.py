@@ -1,0 +1,97 @@
+"""What a walk is: its legs, its settings, and the record that any time is found from.
+
+The record is made once, by `walking`, and is then all that is needed: where the feet are
+(`footfall.foot_at`) and how the body leans on them are functions of it and of the time.
+"""
+
+from collections.abc import Sequence
+from math import floor
+from typing import NamedTuple
+
+from ..core import WHOLE
+from ..core.vectors import Vec
+from .footfall import Footfall, foot_at, hump
+from .stance import Lean, Swaying, lean_between
+
+
+class Leg(NamedTuple):
+    """One leg.
+
+    Attributes:
+        rest: Where its foot rests, in the body's frame: X to the right, Y ahead, Z up.
+        root: Where the leg begins, in the body's frame.
+        reach: Its length, stretched out.
+        group: Legs with the same number step together; the groups step in turn.
+    """
+
+    rest: Vec
+    root: Vec
+    reach: float
+    group: int
+
+
+class Settings(NamedTuple):
+    """How a body walks. Lengths are shares of each leg's length, times are frames.
+
+    Attributes:
+        threshold: How far a foot may be from its rest place before it steps.
+        step_height: How high a foot rises in its step.
+        duration: How long a step takes, if the body is not too fast for that.
+        overshoot: How far ahead of its rest place a foot comes down, as a share of the threshold.
+        ray_height: How far above the rest place the ground is looked for.
+        climbs: Whether feet go up walls and wrap over edges.
+        height: The share of the feet's height that the body follows.
+        tilt: The share of the slope under the feet that the body follows.
+        bob: How far the body rises with each step.
+        leans: Whether the body can be lifted and tilted at all.
+    """
+
+    threshold: float = 0.25
+    step_height: float = 0.15
+    duration: float = 6.0
+    overshoot: float = 0.5
+    ray_height: float = 0.5
+    climbs: bool = False
+    height: float = 1.0
+    tilt: float = 1.0
+    bob: float = 0.0
+    leans: bool = True
+
+
+class Record(NamedTuple):
+    """A walk that was simulated.
+
+    Attributes:
+        start: The first whole frame.
+        falls: The footfalls of each leg; the first one is where it stands at the start.
+        sways: How the body leans, frame by frame.
+    """
+
+    start: int
+    falls: tuple[tuple[Footfall, ...], ...]
+    sways: tuple[Swaying, ...]
+
+
+def lean_at(record: Record, time: float) -> Lean:
+    """Return how the body leans at a time, without its bob."""
+    at = min(max(time - record.start, 0.0), len(record.sways) - 1.0)
+    frame = min(floor(at), len(record.sways) - 2)
+    if frame < 0:
+        return record.sways[0].lean
+    return lean_between(record.sways[frame], record.sways[frame + 1], at - frame)
+
+
+def bob_at(record: Record, groups: Sequence[int], time: float) -> float:
+    """Return how far the steps have raised the body at a time, from 0 to 1.
+
+    Args:
+        record: The walk.
+        groups: The group of each leg.
+        time: In frames.
+    """
+    raised = 0.0
+    for falls, group in zip(record.falls, groups, strict=True):
+        swing = foot_at(falls, time, lambda _: WHOLE).swing
+        if swing is not None:
+            raised += hump(swing) / groups.count(group)
+    return raised

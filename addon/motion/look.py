@@ -1,0 +1,338 @@
+"""Bones that turn so that the last of them looks at a place.
+
+The bones before the last one take their shares of the turn, as it is seen from where the last one
+stands in the FK input; the last one makes up the rest from where they have brought it, so that it
+looks exactly at the target whatever the shares are.
+
+All is a continuous function of the target. Two places have no direction to turn in: straight
+behind, and where the bone itself is. What has to be continuous there eases back to the FK input.
+"""
+
+from collections.abc import Sequence
+from math import atan2, exp, pi, radians
+from typing import Final, NamedTuple
+
+from ..core import Chain, ChainInput, Goal, Posture, Solution, State, facing, inherited_axes
+from ..core.vectors import (
+    ORIGIN,
+    Mat3,
+    Quat,
+    Vec,
+    across,
+    add,
+    any_across,
+    cross,
+    dot,
+    length,
+    mat_apply,
+    mat_columns,
+    mat_product,
+    mat_stretched,
+    quat_about,
+    quat_beside,
+    quat_matrix,
+    quat_mix,
+    quat_product,
+    quat_turn,
+    scaled,
+    sub,
+    times,
+    unit,
+)
+
+Y_AXIS: Vec = (0.0, 1.0, 0.0)
+Z_AXIS: Vec = (0.0, 0.0, 1.0)
+
+UNLIMITED: Final = pi - 1e-6
+"""From this angle on a gaze may turn anywhere."""
+
+BEHIND: Final = radians(150.0)
+"""From here to straight behind the shared part of a turn eases back."""
+
+OVERHEAD: Final = 0.2
+"""The sine of the angle of gaze to up below which the bones share less and less of the roll."""
+
+NEAR: Final = 0.1
+"""The share of the last bone's length within which a target is too near to be looked at."""
+
+CLOSE: Final = 0.25
+"""The share of the way from the root to the last bone within which the bones before it ease back.
+
+They would move its head past the target else."""
+
+
+class Look(NamedTuple):
+    """How bones look.
+
+    Attributes:
+        axis: The axis of the last bone that looks, as a unit vector along one of its axes.
+        up_axis: The one that stays up, along another axis; None leaves the roll to the least turn.
+        up: Where it stays, in armature space, as near as it can; None takes where the FK input
+            has it.
+        share: How the bones share the turn: 0 leaves it to the last one, 1 gives each an equal
+            part, between them the parts grow towards the last one.
+        limit: The largest angle of the gaze from where it is in the FK input, in radians; π for
+            any.
+        softness: The share of the limit in which the gaze eases into it.
+    """
+
+    axis: Vec = Z_AXIS
+    up_axis: Vec | None = Y_AXIS
+    up: Vec | None = None
+    share: float = 0.5
+    limit: float = pi
+    softness: float = 0.0
+
+
+class Gaze(NamedTuple):
+    """Where the last bone looks under the FK input, in armature space.
+
+    Attributes:
+        ahead: The direction in which it looks.
+        side: The direction at right angles to it of the axis that stays up, or of another one.
+        up: The direction that it is to stay near; None leaves the roll to the least turn.
+        own: The two axes before the bone's rotation.
+        reach: How near to the bone a target is too near.
+        shared_reach: The same for the bones that share the turn.
+    """
+
+    ahead: Vec
+    side: Vec
+    up: Vec | None
+    own: tuple[Vec, Vec]
+    reach: float
+    shared_reach: float
+
+
+class Turn(NamedTuple):
+    """A turn of the gaze in armature space: about an axis, and then about the gaze itself.
+
+    Attributes:
+        axis: The axis, at right angles to the gaze of the FK input.
+        angle: The angle about it.
+        roll: The angle about the gaze, after it has turned.
+        share: How much of both the bones that share them take, so that they never jump.
+    """
+
+    axis: Vec
+    angle: float
+    roll: float
+    share: tuple[float, float]
+
+
+UNTURNED: Final = Turn(Z_AXIS, 0.0, 0.0, (0.0, 0.0))
+
+
+def pose_look(
+    chain: ChainInput,
+    target: Vec,
+    look: Look,
+    influence: float = 1.0,
+    tolerance: float = 1e-4,
+) -> Posture:
+    """Turn the bones of a chain so that the last one looks at a target.
+
+    The tip of the answer is the place that the last bone looks at, as far away as the target is.
+    Every limit of a joint holds; a bone that has come to its limit leaves the rest to later ones.
+
+    Args:
+        chain: The bones and their FK input, without a hand.
+        target: What is looked at, in armature space.
+        look: How.
+        influence: 0 gives the FK input, 1 the answer, between them each bone turns part of the
+            way.
+        tolerance: The angle, in radians, up to which a gaze that is off counts as on the target.
+
+    Raises:
+        ValueError: If a number of the target is not finite.
+    """
+    goal = Goal(target)  # It refuses what is not finite.
+    _, stood = _placed(chain, chain.rotations)
+    gaze = _gaze(chain, stood[-1], look)
+    rotations = [*chain.rotations] if gaze is None else _turned(chain, stood, gaze, target, look)
+    joints, axes = _placed(chain, rotations)
+    tip, missed = _seen(joints, axes[-1], gaze, target)
+    state: State = "REACHED"
+    if missed > tolerance:
+        is_held = bool(chain.held) or look.limit < UNLIMITED
+        state = "LIMITED" if is_held and gaze is not None else "OUT_OF_REACH"
+    if influence != 1.0:
+        pairs = zip(chain.rotations, rotations, strict=True)
+        rotations = [quat_mix(given, turned, influence) for given, turned in pairs]
+        joints, axes = _placed(chain, rotations)
+        tip, _ = _seen(joints, axes[-1], gaze, target)
+    solved = Chain(tuple(joints))
+    numbers: list[float] = []
+    for given, rotation in zip(chain.rotations, rotations, strict=True):
+        numbers.extend(quat_beside(rotation, given))
+    residual = length(sub(tip, target))
+    solution = Solution(solved, solved.start, state, state == "REACHED", residual, 0, ORIGIN)
+    return Posture(numbers, tip, state, goal, solution, askew=missed)
+
+
+def shares(chain: ChainInput, share: float) -> list[float]:
+    """Return the part of a turn that each bone of a chain has made together with those before it.
+
+    Root first; the last one is 1. Stiff bones take less, and the others more.
+    """
+    count = len(chain.links)
+    parts: list[float] = []
+    before = 0.0
+    for i in range(count):
+        # Towards 0 all powers of what is below 1 vanish.
+        after = ((i + 1) / count) ** (1.0 / share) if share > 0.0 else float(i + 1 == count)
+        ease = chain.held[i].ease if chain.held else 1.0
+        parts.append((after - before) * ease)
+        before = after
+    total = sum(parts)
+    sums: list[float] = []
+    for part in parts:
+        sums.append((sums[-1] if sums else 0.0) + (part / total if total > 0.0 else 0.0))
+    return sums
+
+
+def gaze_angle(angle: float, limit: float, softness: float) -> float:
+    """Return how far a gaze turns to a target that is off by an angle, both in radians.
+
+    It follows the target up to the limit, which softness begins to ease into before; it stays there
+    until half of the way from the limit to straight behind; and on the other half it turns back, so
+    that it is not torn from one side to the other behind.
+    """
+    if limit >= UNLIMITED:
+        return angle
+    start = limit * (1.0 - softness)
+    turned = min(angle, limit)
+    if angle > start and softness > 0.0:
+        soft = limit * softness
+        turned = start + soft * (1.0 - exp((start - angle) / soft)) if soft > 0.0 else 0.0
+    return turned * _fall(angle, 0.5 * (limit + pi))
+
+
+def _turned(
+    chain: ChainInput, stood: list[Mat3], gaze: Gaze, target: Vec, look: Look
+) -> list[Quat]:
+    """Return the local rotations of the bones."""
+    parts = shares(chain, look.share)
+    turn = UNTURNED
+    if len(parts) > 1 and parts[-2] > 0.0:
+        turn = _turn(gaze, chain.joints[-2], target, look)
+    axes, head = chain.parent[0], chain.root
+    rotations: list[Quat] = []
+    for i, (link, part) in enumerate(zip(chain.links, parts, strict=True)):
+        inherited, post_scale = inherited_axes(link.bone, axes)
+        held = chain.held[i] if chain.held else None
+        rotation = link.rotation
+        if held is not None and held.ease == 0.0:
+            pass  # It never leaves its FK input.
+        elif i + 1 == len(chain.links):
+            whole = _quat(gaze, _turn(gaze, head, target, look))
+            wanted = quat_turn(whole, gaze.ahead), quat_turn(whole, gaze.side)
+            rotation = facing(inherited, gaze.own, wanted) or rotation
+        elif part > 0.0:
+            partly = _quat(gaze, turn, part * turn.share[0], part * turn.share[1])
+            _, y, z = mat_columns(stood[i])
+            wanted = quat_turn(partly, y), quat_turn(partly, z)
+            rotation = facing(inherited, (Y_AXIS, Z_AXIS), wanted) or rotation
+        if held is not None:
+            rotation = held.allowed(rotation)
+        rotations.append(rotation)
+        turned = mat_product(inherited, quat_matrix(rotation))
+        axes = mat_stretched(turned, times(link.scale, post_scale))
+        head = add(head, mat_apply(axes, link.arm))
+    return rotations
+
+
+def _turn(gaze: Gaze, head: Vec, target: Vec, look: Look) -> Turn:
+    """Return the turn that lets the last bone look at a target, given where its head is."""
+    way = sub(target, head)
+    to = unit(way) or gaze.ahead
+    angle = angle_between(gaze.ahead, to)
+    # Straight behind any axis will do: with one that stays up, heads turn and do not nod.
+    axis = unit(across(cross(gaze.ahead, to), gaze.ahead)) or gaze.side
+    turned = gaze_angle(angle, look.limit, look.softness) * _rise(length(way), gaze.reach)
+    share = _fall(angle, BEHIND) * _rise(length(way), gaze.shared_reach)
+    if gaze.up is None:
+        return Turn(axis, turned, 0.0, (share, 0.0))
+    swing = quat_about(axis, turned)
+    ahead, side = quat_turn(swing, gaze.ahead), quat_turn(swing, gaze.side)
+    up = across(gaze.up, ahead)
+    # Straight up or down nothing is more upright than anything else.
+    roll = atan2(dot(cross(side, up), ahead), dot(side, up)) if length(up) > 1e-9 else 0.0
+    roll_share = share * _fall(abs(roll), BEHIND) * _rise(length(up), OVERHEAD)
+    return Turn(axis, turned, roll, (share, roll_share))
+
+
+def _quat(gaze: Gaze, turn: Turn, angle: float = 1.0, roll: float = 1.0) -> Quat:
+    """Return parts of a turn as a rotation in armature space."""
+    swing = quat_about(turn.axis, turn.angle * angle)
+    if turn.roll == 0.0:
+        return swing
+    return quat_product(quat_about(quat_turn(swing, gaze.ahead), turn.roll * roll), swing)
+
+
+def _gaze(chain: ChainInput, stood: Mat3, look: Look) -> Gaze | None:
+    """Return where the last bone looks under the FK input; None if it is flat.
+
+    Args:
+        chain: The bones.
+        stood: The axes of the last one under the FK input, without its scale.
+        look: How they look.
+    """
+    x, y, z = chain.links[-1].scale
+    # Scales below 0 mirror what looks.
+    signs = (-1.0 if x < 0.0 else 1.0, -1.0 if y < 0.0 else 1.0, -1.0 if z < 0.0 else 1.0)
+    axis = times(look.axis, signs)
+    other = times(look.up_axis or any_across(look.axis), signs)
+    ahead = unit(mat_apply(stood, axis))
+    raised = mat_apply(stood, other)
+    if ahead is None:
+        return None
+    side = unit(across(raised, ahead))
+    if side is None:
+        return None
+    up = None if look.up_axis is None else unit(look.up or raised)
+    size = length(sub(chain.joints[-1], chain.joints[-2])) or chain.chain.scale
+    reach = NEAR * size
+    shared_reach = max(reach, CLOSE * length(sub(chain.joints[-2], chain.root)))
+    return Gaze(ahead, side, up, (axis, other), reach, shared_reach)
+
+
+def _placed(chain: ChainInput, rotations: Sequence[Quat]) -> tuple[list[Vec], list[Mat3]]:
+    """Return the heads and the tail of a chain under rotations, and the axes before own scales."""
+    axes, head = chain.parent[0], chain.root
+    joints = [head]
+    found: list[Mat3] = []
+    for link, rotation in zip(chain.links, rotations, strict=True):
+        inherited, post_scale = inherited_axes(link.bone, axes)
+        turned = mat_product(inherited, quat_matrix(rotation))
+        found.append(turned)
+        axes = mat_stretched(turned, times(link.scale, post_scale))
+        head = add(head, mat_apply(axes, link.arm))
+        joints.append(head)
+    return joints, found
+
+
+def _seen(joints: list[Vec], axes: Mat3, gaze: Gaze | None, target: Vec) -> tuple[Vec, float]:
+    """Return the place that the last bone looks at, and the angle by which it misses the target."""
+    ahead = None if gaze is None else unit(mat_apply(axes, gaze.own[0]))
+    if ahead is None:
+        return joints[-1], pi
+    way = sub(target, joints[-2])
+    missed = angle_between(ahead, way)
+    return add(joints[-2], scaled(ahead, length(way))), missed
+
+
+def angle_between(a: Vec, b: Vec) -> float:
+    """Return the angle between two directions, from 0 to π."""
+    return atan2(length(cross(a, b)), dot(a, b))
+
+
+def _rise(value: float, end: float) -> float:
+    """Return 0 at 0, 1 from the end on, and between them a smooth step."""
+    x = min(1.0, value / end) if end > 0.0 else 1.0
+    return x * x * (3.0 - 2.0 * x)
+
+
+def _fall(angle: float, start: float) -> float:
+    """Return 1 up to the start, 0 at half a turn, and between them a smooth step."""
+    return 1.0 - _rise(max(0.0, angle - start), pi - start)

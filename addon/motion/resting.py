@@ -1,0 +1,215 @@
+"""A rope that rests on something: joints that would be in it are brought out.
+
+Neither friction nor other moments count, so what is left of the rope's length on the ground has to
+lie somewhere: it bulges to one side, as the rope would hang there below the ground.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from math import fsum, sqrt
+from typing import Final
+
+from ..core.vectors import Vec, across, add, any_across, cross, dot, length, scaled, sub, unit
+from .rope import landed
+
+SWEEPS: Final = 30
+"""The most sweeps that bring a rope which lies on something back to its lengths."""
+
+NEAR: Final = 1e-5
+"""The gap at the hook, as a share of the length, at which these sweeps are over.
+
+What is left of it is closed without regard to what the rope lies on.
+"""
+
+FITTINGS: Final = 8
+"""The steps of Newton's method that fit the bulge to the rope's length."""
+
+LIFTS: Final = 3
+"""How often a joint is lifted out of a surface and brought back to its bone's length."""
+
+FITTED: Final = 1e-4
+"""The step at which the bulge fits: the sweeps put the rest right."""
+
+MOST_ASIDE: Final = 2.0
+"""The most that a joint is moved aside, in its depths."""
+
+Cast = Callable[[Vec, Vec, float], tuple[Vec, Vec] | None]
+"""A ray: from an origin, in a direction of length 1, not farther than a distance.
+
+It tells where it first meets a surface, and the normal there, outward; None if it does not.
+"""
+
+Keep = Callable[[Vec, float, Vec], Vec]
+"""Says where a joint comes to be instead of a place: from the joint before, and the bone's length.
+
+The answer is as far from the joint before.
+"""
+
+
+def on_plane(
+    joints: Sequence[Vec],
+    lengths: Sequence[float],
+    target: Vec,
+    plane: tuple[Vec, Vec],
+    side: Vec,
+) -> list[Vec]:
+    """Return the joints of a rope that does not go below a plane.
+
+    What hangs below it is folded onto it, to one side, about the line in which the rope meets it.
+    That keeps all distances but those of the bones that cross this line, which a few sweeps put
+    right. Where an end is below the plane, the plane counts as being there.
+
+    Args:
+        joints: Of the hanging rope.
+        lengths: The lengths of its bones.
+        target: Where it ends.
+        plane: A point of the plane, and its normal of length 1 on the side of the rope.
+        side: To which side it bulges; the plane and the rope's own say what is left to choose.
+    """
+    point, normal = plane
+    heights = [dot(sub(joint, point), normal) for joint in joints]
+    level = min(0.0, heights[0], heights[-1])
+    if min(heights) >= level:
+        return [*joints]
+    base = dot(point, normal) + level
+    nx, ny, nz = normal
+
+    def keep(before: Vec, size: float, place: Vec) -> Vec:
+        x, y, z = place
+        if x * nx + y * ny + z * nz >= base:
+            return place
+        above = max(0.0, dot(before, normal) - base)
+        flat = unit(across(sub(place, before), normal)) or beside
+        foot = add(before, scaled(normal, -above))
+        return add(foot, scaled(flat, sqrt(max(0.0, size * size - above * above))))
+
+    beside = _beside(joints, target, normal, side)
+    depths = [max(0.0, level - height) for height in heights]
+    risen = _risen(joints, depths, normal, beside, fsum(lengths))
+    return _swept(risen, lengths, target, keep)
+
+
+def on_surface(
+    joints: Sequence[Vec],
+    lengths: Sequence[float],
+    target: Vec,
+    cast: Cast,
+    down: Vec,
+    side: Vec,
+    thickness: float = 0.0,
+) -> list[Vec]:
+    """Return the joints of a rope that lies over a surface.
+
+    A joint is in what the surface bounds if the way up from it leaves that, and then is lifted
+    to there: ropes lie on things, and do not hang below them. The ends stay where they are.
+
+    Args:
+        joints: Of the hanging rope.
+        lengths: The lengths of its bones.
+        target: Where it ends.
+        cast: The surface.
+        down: The direction of gravity, of length 1.
+        side: To which side it bulges.
+        thickness: How far above the surface the joints stay.
+    """
+    size = fsum(lengths)
+    up = scaled(down, -1.0)
+
+    def depth(place: Vec) -> float:
+        start = add(place, scaled(down, thickness))
+        hit = cast(start, up, size)
+        if hit is None or dot(hit[1], up) <= 0.0:
+            return 0.0
+        return dot(sub(hit[0], start), up)
+
+    def keep(before: Vec, size: float, place: Vec) -> Vec:
+        for _ in range(LIFTS):
+            lift = depth(place)
+            if lift <= 0.0:
+                break
+            place = add(place, scaled(up, lift))
+            place = add(before, scaled(unit(sub(place, before)) or up, size))
+        return place
+
+    depths = [0.0, *[depth(joint) for joint in joints[1:-1]], 0.0]
+    if max(depths) <= 0.0:
+        return [*joints]
+    risen = _risen(joints, depths, up, _beside(joints, target, up, side), size)
+    return _swept(risen, lengths, target, keep)
+
+
+def _beside(joints: Sequence[Vec], target: Vec, normal: Vec, side: Vec) -> Vec:
+    """Return the direction in the ground in which a rope lies to one side, of length 1."""
+    ahead = unit(across(sub(target, joints[0]), normal))
+    if ahead is None:
+        return unit(across(side, normal)) or any_across(normal)
+    beside = cross(normal, ahead)
+    return beside if dot(beside, side) >= 0.0 else scaled(beside, -1.0)
+
+
+def _risen(
+    joints: Sequence[Vec], depths: Sequence[float], up: Vec, beside: Vec, size: float
+) -> list[Vec]:
+    """Return joints that are lifted by their depths, and moved aside by a share of these.
+
+    The share is the one with which they are as far apart as the rope is long, 0 if lifting alone
+    makes it too long.
+    """
+    lifted = [add(joint, scaled(up, d)) for joint, d in zip(joints, depths, strict=True)]
+    share = 1.0
+    ways = [sub(after, before) for before, after in pairwise(lifted)]
+    steps = [after - before for before, after in pairwise(depths)]
+    parts = [
+        (dot(way, way), dot(way, beside) * step, step * step)
+        for way, step in zip(ways, steps, strict=True)
+    ]
+    for _ in range(FITTINGS):
+        total, slope = -size, 0.0
+        for square, mixed, aside in parts:
+            now = sqrt(max(0.0, square + share * (2.0 * mixed + share * aside))) or 1e-300
+            total += now
+            slope += (mixed + share * aside) / now
+        if slope <= 0.0:
+            break
+        step = total / slope
+        share = min(max(0.0, share - step), MOST_ASIDE)
+        if abs(step) < FITTED:
+            break
+    return [add(place, scaled(beside, share * d)) for place, d in zip(lifted, depths, strict=True)]
+
+
+def _swept(joints: list[Vec], lengths: Sequence[float], target: Vec, keep: Keep) -> list[Vec]:
+    """Return joints at their exact lengths, from the root to the target, out of what they are in.
+
+    FABRIK, in which each joint that is placed is brought out at once. The last pass is from the
+    root on.
+    """
+    near = NEAR * fsum(lengths)
+    root = joints[0]
+    backward = [*reversed(lengths)]
+    for _ in range(SWEEPS):
+        joints = _dragged(joints[::-1], target, backward, keep)[::-1]
+        joints = _dragged(joints, root, lengths, keep)
+        if length(sub(joints[-1], target)) <= near:
+            break
+    return landed(joints, lengths, target)
+
+
+def _dragged(joints: list[Vec], start: Vec, lengths: Sequence[float], keep: Keep) -> list[Vec]:
+    """Put the first joint at the start, and drag the others behind it at their lengths."""
+    x, y, z = start
+    placed = [start]
+    dx, dy, dz, distance = 1.0, 0.0, 0.0, 1.0
+    for i, size in enumerate(lengths, start=1):
+        nx, ny, nz = joints[i]
+        nx -= x
+        ny -= y
+        nz -= z
+        away = sqrt(nx * nx + ny * ny + nz * nz)
+        if away > 1e-150:
+            dx, dy, dz, distance = nx, ny, nz, away
+        share = size / distance
+        before = (x, y, z)
+        x, y, z = keep(before, size, (x + dx * share, y + dy * share, z + dz * share))
+        placed.append((x, y, z))
+    return placed

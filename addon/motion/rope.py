@@ -1,0 +1,243 @@
+"""A rope between two points: bones hinged to each other, which hang as their weight has them.
+
+Nothing here knows of other moments: a rope hangs as its ends, its lengths and what lies below it
+are now.
+"""
+
+from collections.abc import Callable, Sequence
+from math import asinh, atanh, cosh, dist, fsum, inf, sinh, sqrt
+from typing import Final
+
+from ..core import Chain, ChainInput, Goal, Posture, solve, swing_along, weakened
+from ..core.vectors import Vec, across, add, any_across, dot, length, scaled, sub, unit
+from .laid import laid
+
+EXACT: Final = 1e-13
+"""How far the end of a hanging rope of length 1 may be from where it is wanted."""
+
+STEPS: Final = 60
+"""The most steps of Newton's method. Three or four do, but for ropes that hang almost in a line."""
+
+TAUT: Final = 1e-13
+"""How near to its length a rope of length 1 is taken as straight."""
+
+SLACK: Final = 0.2
+"""The most of its weight that a bone counts as slack by where the rope is folded."""
+
+ROUNDS: Final = 30
+"""The most times that a rope is hung whose bones change their lengths as they turn."""
+
+WHOLE_ROUNDS: Final = 5
+"""The rounds in which new lengths are taken as they are; later ones take part of the change."""
+
+FITTED: Final = 1e-6
+"""By what share of its length a rope may miss the end that it was hung to, when its bones fit.
+
+Blender's single precision makes some of that by itself: axes are never quite at right angles.
+"""
+
+Rest = Callable[[list[Vec], Sequence[float]], list[Vec]]
+"""Brings the joints of a hanging rope, with the lengths of its bones, out of what they are in."""
+
+
+def pose_rope(
+    chain: ChainInput,
+    target: Vec,
+    down: Vec,
+    rest: Rest | None = None,
+    influence: float = 1.0,
+    tolerance: float = 1e-4,
+) -> Posture:
+    """Return the posture of a chain that hangs between its root and a target.
+
+    If the target is exactly above or below the root, the chain hangs to its `hanging_side`.
+
+    Args:
+        chain: The bones and their FK input. What limits them does not count.
+        target: Where the tip is hooked, in armature space.
+        down: The direction of gravity in armature space, of length 1. Under uneven scale that is
+            the one at right angles to all level planes, as they are there.
+        rest: What the rope rests on, if anything.
+        influence: See `pose_chain`.
+        tolerance: See `pose_chain`.
+
+    Raises:
+        ValueError: If a number is not finite.
+    """
+    lengths = chain.chain.bone_lengths()
+    size = fsum(lengths)
+    side = hanging_side(chain)
+    rounds = 0
+    while True:
+        joints = hang(chain.root, target, lengths, down, side)
+        if rest is not None:
+            joints = rest(joints, lengths)
+        posture = laid(chain, joints, target, 1.0, tolerance)
+        rounds += 1
+        if dist(posture.tip, joints[-1]) <= FITTED * size or rounds == ROUNDS:
+            break
+        share = min(1.0, WHOLE_ROUNDS / rounds)
+        changes = zip(lengths, swing_along(chain, joints)[2], strict=True)
+        lengths = tuple([old + share * (new - old) for old, new in changes])
+    return posture if influence == 1.0 else weakened(posture, chain, influence)
+
+
+def hanging_side(chain: ChainInput) -> Vec:
+    """Return to which side a rope hangs if nothing else says it: where it bends if straight."""
+    x, y, z = chain.chain.bend or (0.0, 0.0, 1.0)
+    return (x, y, z)
+
+
+def hang(root: Vec, target: Vec, lengths: Sequence[float], down: Vec, side: Vec) -> list[Vec]:
+    """Return the joints of a rope that hangs freely between two points.
+
+    It is the equilibrium of rigid bones with hinges, each as heavy as it is long: the tension
+    along the rope has one horizontal part H everywhere, while its vertical part V grows by the
+    weight, so that a bone whose middle comes after a length c of rope has the direction of
+    (H, V + c). These H and V are where the convex function Σ l √(H² + (V + c)²) − H x − V y has its
+    least value, x and y being how far the target is away across and against gravity. Newton's
+    method finds it, from that of the smooth catenary of the same length.
+
+    With its ends nearly one above the other such a rope is folded at one joint, or not at all: no
+    bone could be on the way across. Less than three bones apart it therefore hangs as if its ends
+    were a little farther apart, up to one bone and a half, and is bent from there to its target,
+    as FABRIK lands. Where the target passes exactly above or below the root, the plane in which
+    the rope hangs turns over; in this line it is that of the side.
+
+    Args:
+        root: Where the rope begins.
+        target: Where it ends. Beyond its length the rope is straight, and falls short of it.
+        lengths: The lengths of its bones, 0 or more.
+        down: The direction of gravity, of length 1.
+        side: Where it bulges to if the target is exactly above or below the root, in any length.
+
+    Returns:
+        One joint more than there are bones, the root first.
+    """
+    size = fsum(lengths)
+    way = sub(target, root)
+    if size <= 0.0:
+        return [root for _ in range(len(lengths) + 1)]
+    if length(way) >= size * (1.0 - TAUT):
+        return _straight(root, unit(way) or down, lengths)
+    across_way = across(way, down)
+    shares = [part / size for part in lengths]
+    x, y = length(across_way) / size, -dot(way, down) / size
+    ahead = unit(across_way) if x > 1e-12 else None
+    ahead = ahead or unit(across(side, down)) or any_across(down)
+    wide, slack = _apart(x, y, max(shares))
+    tension = _tension(shares, wide, y, slack)
+    joints = [root]
+    ax, ay, az = scaled(ahead, size)
+    ux, uy, uz = scaled(down, -size)
+    px, py, pz = root
+    h, v = tension
+    for share in shares:
+        v += 0.5 * share
+        part = share / (sqrt(h * h + v * v) or 1.0)
+        along, up = part * h, part * v
+        px += ax * along + ux * up
+        py += ay * along + uy * up
+        pz += az * along + uz * up
+        joints.append((px, py, pz))
+        v += 0.5 * share
+    return landed(joints, lengths, target)
+
+
+def landed(joints: list[Vec], lengths: Sequence[float], target: Vec) -> list[Vec]:
+    """Return joints at their exact lengths that end on the target, given some that nearly do."""
+    size = fsum(lengths)
+    if length(sub(joints[-1], target)) <= 1e-9 * size:
+        return joints
+    chain = Chain(tuple(joints), None, tuple(lengths))
+    solution = solve(chain, Goal(target), "FABRIK", STEPS, 1e-9)
+    return [(joint[0], joint[1], joint[2]) for joint in solution.joints]
+
+
+def _straight(root: Vec, way: Vec, lengths: Sequence[float]) -> list[Vec]:
+    joints = [root]
+    for part in lengths:
+        joints.append(add(joints[-1], scaled(way, part)))
+    return joints
+
+
+def _apart(x: float, y: float, longest: float) -> tuple[float, float]:
+    """Return how a rope of length 1 is taken whose ends are nearly one above the other.
+
+    Returns:
+        How far apart across gravity its ends are taken to be, and how slack its bones, as a part
+        of the tension on each, so that at a fold one may lie in any direction.
+    """
+    room = 0.5 * sqrt(max(0.0, 1.0 - y * y))
+    least = min(1.5 * longest, room)
+    if x >= 2.0 * least:
+        return x, 0.0
+    inward = 1.0 - 0.5 * x / least
+    return least + x * x / (4.0 * least), SLACK * longest * inward * inward
+
+
+def _tension(shares: Sequence[float], x: float, y: float, slack: float) -> tuple[float, float]:
+    """Return the horizontal tension, and the vertical one at the root, of a rope of length 1.
+
+    Both are in weights of the rope.
+    """
+    h, v = _smooth_tension(x, y)
+    gone = inf
+    step_h = step_v = 0.0
+    for _ in range(STEPS):
+        value, (gx, gy), (xx, xy, yy) = _energy(shares, h, v, x, y, slack)
+        if value > gone + 1e-15:
+            step_h, step_v = 0.5 * step_h, 0.5 * step_v
+            h, v = h - step_h, v - step_v
+            continue
+        if gx * gx + gy * gy <= EXACT * EXACT:
+            break
+        gone = value
+        # Flat where all bones are in line: there a small step along the slope is one nearer.
+        xx, yy = xx * (1.0 + 1e-12), yy * (1.0 + 1e-12)
+        determinant = xx * yy - xy * xy
+        if not determinant > 0.0:
+            break
+        step_h = (xy * gy - yy * gx) / determinant
+        step_v = (xy * gx - xx * gy) / determinant
+        h, v = h + step_h, v + step_v
+    return h, v
+
+
+def _smooth_tension(x: float, y: float) -> tuple[float, float]:
+    """Return the tensions of a rope of length 1 without bones, from sinh(a) / a = r."""
+    ratio = sqrt(max(0.0, 1.0 - y * y)) / max(x, 1e-9)
+    a = sqrt(6.0 * max(ratio - 1.0, 1e-15)) if ratio < 3.0 else asinh(2.0 * ratio)
+    for _ in range(STEPS):
+        step = (sinh(a) - ratio * a) / (cosh(a) - ratio)
+        a -= step
+        if abs(step) <= 1e-12 * a:
+            break
+    h = 0.5 * x / a
+    return h, h * sinh(atanh(min(max(y, -1.0 + 1e-15), 1.0 - 1e-15)) - a)
+
+
+Terms = tuple[float, tuple[float, float], tuple[float, float, float]]
+"""A value, its slope, and the xx, xy and yy of its curvature."""
+
+
+def _energy(shares: Sequence[float], h: float, v: float, x: float, y: float, slack: float) -> Terms:
+    """Return the function whose least value tells the tensions, with its derivatives."""
+    value, gx, gy = -h * x - v * y, -x, -y
+    xx = xy = yy = 0.0
+    hh = h * h + slack * slack
+    for share in shares:
+        v += 0.5 * share
+        vv = v * v
+        square = hh + vv
+        pull = sqrt(square) or 1e-300
+        part = share / pull
+        value += part * square
+        gx += part * h
+        gy += part * v
+        part /= square or 1e-300
+        xx += part * (square - h * h)
+        xy -= part * h * v
+        yy += part * hh
+        v += 0.5 * share
+    return value, (gx, gy), (xx, xy, yy)

@@ -1,0 +1,116 @@
+"""How a body stands on its feet: lifted and tilted to the plane through them, and its bob.
+
+All is in the frame of the body as it was animated: Z is up, Y ahead. A lean is eased over time by
+a critically damped spring, so that its speed never jumps, however the feet are set.
+"""
+
+from collections.abc import Sequence
+from math import exp
+from typing import NamedTuple
+
+from ..core import Frame, frame_in
+from ..core.vectors import ORIGIN, Vec, quat_between, quat_matrix
+
+STEEPEST = 1.0
+"""The steepest tilt, as a slope: what is steeper has to be animated (or is noise)."""
+
+
+class Lean(NamedTuple):
+    """How far a body is off its animation.
+
+    Attributes:
+        lift: Upwards, in metres.
+        right: The slope of the ground to the right.
+        ahead: The slope of the ground ahead.
+    """
+
+    lift: float
+    right: float
+    ahead: float
+
+
+UPRIGHT = Lean(0.0, 0.0, 0.0)
+
+
+class Swaying(NamedTuple):
+    """A lean on its way, with its change in each frame."""
+
+    lean: Lean
+    speed: Lean
+
+
+def plane_through(feet: Sequence[Vec], rests: Sequence[Vec]) -> Lean:
+    """Return the lean that takes the resting feet's heights to those of the feet (least squares).
+
+    Feet that nearly stand in a line say little of the slope across it: there it stays flat.
+
+    Args:
+        feet: Where the feet stand, in the body's frame.
+        rests: Where they rest in it, in the same order.
+    """
+    n = len(feet)
+    x, y = sum(foot[0] for foot in feet) / n, sum(foot[1] for foot in feet) / n
+    z = sum(foot[2] - rest[2] for foot, rest in zip(feet, rests, strict=True)) / n
+    xx = xy = yy = xz = yz = 0.0
+    for foot, rest in zip(feet, rests, strict=True):
+        dx, dy, dz = foot[0] - x, foot[1] - y, foot[2] - rest[2] - z
+        xx, xy, yy, xz, yz = xx + dx * dx, xy + dx * dy, yy + dy * dy, xz + dx * dz, yz + dy * dz
+    # Ridge regression: a twentieth of the feet's spread keeps thin data from steep answers.
+    ridge = 0.05 * (xx + yy) + 1e-12
+    xx, yy = xx + ridge, yy + ridge
+    size = xx * yy - xy * xy
+    right = _held((yy * xz - xy * yz) / size)
+    ahead = _held((xx * yz - xy * xz) / size)
+    return Lean(z - right * x - ahead * y, right, ahead)
+
+
+def _held(slope: float) -> float:
+    return min(STEEPEST, max(-STEEPEST, slope))
+
+
+def eased_to(now: Swaying, target: Lean, frames: float, time: float) -> Swaying:
+    """Return how a body sways after some frames on its way to a lean.
+
+    It is the exact answer of a critically damped spring, whatever the length of the step.
+
+    Args:
+        now: Where it is.
+        target: Where it goes to.
+        frames: The time that passes.
+        time: How many frames it takes to go most of the way.
+    """
+    rate = 4.0 / time
+    fade = exp(-rate * frames)
+    places: list[float] = []
+    speeds: list[float] = []
+    for place, goal, speed in zip(now.lean, target, now.speed, strict=True):
+        off = place - goal
+        pull = (speed + rate * off) * frames
+        places.append(goal + (off + pull) * fade)
+        speeds.append((speed - rate * pull) * fade)
+    return Swaying(Lean(*places), Lean(*speeds))
+
+
+def lean_between(a: Swaying, b: Swaying, share: float) -> Lean:
+    """Return the lean between those of two whole frames (cubic Hermite)."""
+    u, v = share, 1.0 - share
+    from_a, from_b = v * v * (1.0 + 2.0 * u), u * u * (3.0 - 2.0 * u)
+    out_of, into = u * v * v, -u * u * v
+    return Lean(
+        *(
+            from_a * a.lean[i] + from_b * b.lean[i] + out_of * a.speed[i] + into * b.speed[i]
+            for i in range(3)
+        )
+    )
+
+
+def leaned(body: Frame, lean: Lean, bob: float = 0.0) -> Frame:
+    """Return where a body stands that leans so.
+
+    Args:
+        body: Where it is animated to be, in the world.
+        lean: How far it is off that.
+        bob: How much higher it is besides.
+    """
+    turn = quat_between((0.0, 0.0, 1.0), (-lean.right, -lean.ahead, 1.0), ORIGIN)
+    return frame_in(body, (quat_matrix(turn), (0.0, 0.0, lean.lift + bob)))

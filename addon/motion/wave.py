@@ -1,0 +1,121 @@
+"""A wave that runs along a chain, on top of the pose that it has."""
+
+from collections.abc import Sequence
+from math import cos, floor, fsum, pi, sin
+from typing import Final, NamedTuple
+
+from ..core import Chain, ChainInput, Goal, Posture, Solution, chain_frames, point_in, weakened
+from ..core.vectors import Vec, quat_product, quat_turned_by, sub
+
+FULL_TURN: Final = 2.0 * pi
+
+WORD: Final = 0xFFFFFFFF
+"""All bits of the numbers that noise is made of, so that it is the same on any machine."""
+
+
+class Wave(NamedTuple):
+    """How a chain waves.
+
+    Attributes:
+        amplitude: The most by which a bone turns against the one before it, in radians.
+        wavelength: The length of a wave, in lengths of the chain.
+        turns: How many waves have passed the root: a speed times a time, and a phase.
+        falloff: From -1, with which the tip is still and the root waves fully, by 0, with which
+            all bones do, to 1, with which the root is still.
+        direction: The plane of the wave, as the angle about each bone's own Y axis from that
+            which a turn about its X axis sweeps.
+        noise: How much of the wave is noise: 0 is a sine, 1 is without any order.
+        seed: Which noise.
+    """
+
+    amplitude: float
+    wavelength: float
+    turns: float
+    falloff: float
+    direction: float
+    noise: float
+    seed: int
+
+
+def pose_wave(chain: ChainInput, wave: Wave, influence: float = 1.0) -> Posture:
+    """Return the posture of a chain that waves on top of its FK input.
+
+    Each bone turns about its own X and Z axes, as it stands. The wave moves from the root to the
+    tip. Along the chain it is measured in the lengths that its bones have under the FK input, so
+    that fine chains wave as coarse ones do; how much each bone turns is not.
+
+    Args:
+        chain: The bones and their FK input.
+        wave: How it waves. The same numbers give the same posture to the last bit.
+        influence: See `pose_chain`.
+
+    Raises:
+        ValueError: If a number is not finite.
+    """
+    turning = zip(chain.rotations, turns(chain.chain.bone_lengths(), wave), strict=True)
+    rotations = [quat_product(rotation, quat_turned_by(turn)) for rotation, turn in turning]
+    frames = chain_frames(chain, rotations)
+    tip = point_in(frames[-1], chain.links[-1].arm)
+    along = Chain((*[head for _, head in frames], tip))
+    numbers = [number for rotation in rotations for number in rotation]
+    solution = Solution(along, along.start, "REACHED", True, 0.0, 0, sub(tip, chain.root))
+    posture = Posture(numbers, tip, "REACHED", Goal(tip), solution)
+    return posture if influence == 1.0 else weakened(posture, chain, influence)
+
+
+def turns(lengths: Sequence[float], wave: Wave) -> list[Vec]:
+    """Return by how much each bone turns, as a vector along the axis and as long as the angle.
+
+    Args:
+        lengths: The lengths of the bones, root first.
+        wave: How they wave.
+    """
+    size = fsum(lengths)
+    cosine, sine = cos(wave.direction), sin(wave.direction)
+    found: list[Vec] = []
+    at = 0.0
+    for i, part in enumerate(lengths):
+        # Where the bone's middle is; without lengths the bones are counted.
+        way = (at + 0.5 * part) / size if size > 0.0 else (i + 0.5) / len(lengths)
+        at += part
+        angle = wave.amplitude * _share(way, wave.falloff)
+        place = way / wave.wavelength - wave.turns
+        order = (wave.noise - 1.0) * angle * sin(FULL_TURN * place)
+        chaos = wave.noise * angle
+        along = order + chaos * smooth_noise(place, 2 * wave.seed)
+        aside = chaos * smooth_noise(place, 2 * wave.seed + 1)
+        found.append((along * cosine - aside * sine, 0.0, along * sine + aside * cosine))
+    return found
+
+
+def _share(way: float, falloff: float) -> float:
+    """Return how much of the wave there is at a part of the way from the root to the tip."""
+    still = way if falloff < 0.0 else 1.0 - way
+    return 1.0 - abs(falloff) * still
+
+
+def smooth_noise(place: float, seed: int) -> float:
+    """Return noise from -1 to 1 that is as smooth as its slope, in one dimension.
+
+    Random values stand at whole and half places, and between them it eases from one to the next.
+    """
+    first = floor(2.0 * place)
+    share = 2.0 * place - first
+    share *= share * (3.0 - 2.0 * share)
+    before, after = _random(first, seed), _random(first + 1, seed)
+    return before + share * (after - before)
+
+
+def _random(place: int, seed: int) -> float:
+    """Return one of the numbers from -1 to 1 that look as if they were random.
+
+    The bits of both numbers are mixed as in Wellons, “Prospecting for Hash Functions” (2018).
+    """
+    bits = (place * 0x9E3779B1 ^ seed * 0x85EBCA77 ^ 0x27D4EB2F) & WORD
+    for _ in range(2):
+        bits ^= bits >> 16
+        bits = bits * 0x7FEB352D & WORD
+        bits ^= bits >> 15
+        bits = bits * 0x846CA68B & WORD
+        bits ^= bits >> 16
+    return 2.0 * bits / WORD - 1.0

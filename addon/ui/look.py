@@ -1,0 +1,85 @@
+"""Adding a constraint that looks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import bpy
+from bpy.props import EnumProperty, IntProperty
+
+from ..binding.chain_plan import ProblemError
+from ..binding.motion.adding import add_look
+from ..binding.motion.look import AXIS_ITEMS
+from .operators import selected_targets
+from .refusing import Working, armature_refusal
+
+
+class FABRIK_OT_look_add(Working, bpy.types.Operator):
+    """Let the active bone look at something."""
+
+    bl_idname = "fabrik.look_add"
+    bl_label = "Add Look-at"
+    bl_description = (
+        "Let the active bone look at the other selected bone or object. With no other one selected "
+        "it looks at a new Empty in front of it, so that nothing moves"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    if TYPE_CHECKING:
+        chain_count: int
+        axis: str
+    else:
+        chain_count: IntProperty(
+            name="Chain Length",
+            description=(
+                "How many bones share the turn, counted up from the active one; 0 takes all up to "
+                "the root. For an eye it is 1, for a head with its neck 2"
+            ),
+            default=1,
+            min=0,
+            soft_max=8,
+        )
+        axis: EnumProperty(
+            name="Look Axis",
+            description="Axis of the active bone that looks",
+            items=(
+                (
+                    "AUTO",
+                    "Automatic",
+                    "For an upright bone the axis that faces the front, for any other its Y axis",
+                ),
+                *AXIS_ITEMS,
+            ),
+            default="AUTO",
+        )
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for Pose Mode and an active bone."""
+        reason = armature_refusal(context)
+        if reason:
+            return reason
+        if context.mode != "POSE":
+            return "Enter Pose Mode, where the active bone is the one that looks"
+        if context.active_pose_bone is None:
+            return "Click the bone that looks, so that it is active"
+        return ""
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Add the constraint."""
+        targets = selected_targets(context)
+        if len(targets) > 1:
+            names = ", ".join(f"“{bone or ob.name}”" for ob, bone in targets[:4])
+            raise ProblemError(
+                f"Select one target besides the bone that looks, not {len(targets)}: {names}"
+            )
+        looking: Any = context.active_pose_bone
+        target, subtarget = targets[0] if targets else (None, "")
+        armature = looking.id_data
+        item = add_look(armature, looking.name, target, subtarget, self.chain_count, self.axis)
+        return f"“{item.bone}” looks at “{item.subtarget or cast(Any, item.target).name}”"
+
+
+CLASSES = (FABRIK_OT_look_add,)
+
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -1,0 +1,746 @@
+"""Walking legs: what stands on the ground stays there, whatever way the body is animated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import bpy
+import pytest
+from mathutils import Vector
+from rigs import (
+    activate,
+    channels_bits,
+    elsewhere,
+    evaluated,
+    go,
+    link,
+    make_armature,
+    pose_bits,
+    tip_world,
+    update,
+)
+
+END = 60
+
+
+def make_walker(count: int = 8, bones: int = 3, name: str = "Spider") -> bpy.types.Object:
+    """An armature with a body, facing −Y, and legs in rows."""
+    built = {"Body": ((0, 0.2, 0.5), (0, -0.3, 0.5), "")}
+    rows = count // 2
+    for row in range(rows):
+        y = 0.0 if rows == 1 else -0.65 + 1.3 * row / (rows - 1)
+        for x, side in ((1, "L"), (-1, "R")):
+            joints = [(x * 0.15, y * 0.5, 0.5), (x * 0.4, y * 0.8, 0.85)]
+            joints += [(x * 0.75, y, 0.5)] * (bones == 3) + [(x * 0.85, y * 1.1, 0.0)]
+            parent = "Body"
+            for i, (head, tail) in enumerate(pairwise(joints)):
+                built[f"Leg{i}.{row}.{side}"] = (head, tail, parent)
+                parent = f"Leg{i}.{row}.{side}"
+    return make_armature(built, name)
+
+
+def make_ground(name: str = "Floor", *boxes: tuple[tuple[float, ...], tuple[float, ...]]):
+    """A mesh of boxes, each given by two corners; without any it is a wide floor."""
+    vertices, faces = [], []
+    for low, high in boxes or (((-50, -50, -1), (50, 50, 0)),):
+        at = len(vertices)
+        for i in range(8):
+            vertices.append([(low, high)[i >> axis & 1][axis] for axis in range(3)])
+        quads = ((0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5))
+        faces += [[at + i for i in quad] for quad in quads]
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(vertices, [], faces)
+    return link(bpy.data.objects.new(name, mesh))
+
+
+def select(rig: bpy.types.Object, names: list[str]) -> None:
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    for bone in rig.pose.bones:
+        (bone if hasattr(bone, "select") else bone.bone).select = bone.name in names
+
+
+def tips(rig: bpy.types.Object) -> list[str]:
+    last = max(bone.name[:4] for bone in rig.pose.bones if bone.name.startswith("Leg"))
+    return [bone.name for bone in rig.pose.bones if bone.name.startswith(last)]
+
+
+def key_body(rig: bpy.types.Object, ways: dict[float, tuple[float, float, float]]) -> None:
+    """Key the armature object's place; its body goes along."""
+    for frame, place in ways.items():
+        rig.location = place
+        rig.keyframe_insert("location", frame=frame)
+
+
+def make_linear(rig: bpy.types.Object) -> None:
+    from rigs import curves
+
+    for curve in curves(rig):
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR"
+
+
+def walk(rig: bpy.types.Object, end: int = END, **settings: object):
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, end
+    select(rig, tips(rig))
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    gait = rig.fabrik.gaits[0]
+    for name, value in settings.items():
+        setattr(gait, name, value)
+    return gait
+
+
+def simulate() -> None:
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+
+
+def record(rig: bpy.types.Object, index: int = 0):
+    from addon.binding.motion import history
+    from addon.binding.motion.gait_body import known
+
+    return known(history.data(rig, f"fabrik.gaits[{index}]").blob)[0]
+
+
+def said(rig: bpy.types.Object) -> str:
+    from addon.binding.motion.gait_said import said_of
+
+    update()
+    return said_of(rig, 0)
+
+
+def size(rig: bpy.types.Object, tip: str) -> float:
+    bone, total = rig.data.bones[tip], 0.0
+    while bone.name != "Body":
+        total += bone.length
+        bone = bone.parent
+    return total * rig.scale[0]
+
+
+@pytest.fixture
+def spider(empty_file: None) -> bpy.types.Object:
+    """A spider that walks 2.4 m over a floor in 60 frames; its steps are simulated."""
+    rig = make_walker()
+    make_ground()
+    key_body(rig, {1: (0, 0, 0), END: (0.5, -2.4, 0)})
+    walk(rig)
+    simulate()
+    return rig
+
+
+def assert_walks(rig: bpy.types.Object, end: int = END, fine: int = 2) -> None:
+    """Feet do not slide, legs reach them, and groups take turns; between whole frames as well."""
+    from addon.binding.motion.gait_plan import plans_of
+
+    walked = record(rig)
+    names = tips(rig)
+    lengths = [size(rig, name) for name in names]
+    # By footfall: where its tip is seen, as long as it stands.
+    seen: dict[tuple[int, int], list[Vector]] = {}
+    for tick in range(fine, fine * end + 1):
+        frame = tick / fine
+        go(frame)
+        for item, length in zip(rig.fabrik.constraints, lengths, strict=True):
+            assert item.error <= 1e-4 * length, f"{item.name} misses at {frame}: {item.message}"
+        for leg, (name, falls) in enumerate(zip(names, walked.falls, strict=True)):
+            at = max(i for i, fall in enumerate(falls) if i == 0 or fall.lift <= frame)
+            if falls[at].land <= frame or at == 0:
+                seen.setdefault((leg, at), []).append(tip_world(rig, name))
+    for (leg, _), places in seen.items():
+        slid = max((place - places[0]).length for place in places)
+        assert slid <= 1e-3 * lengths[leg]
+    groups = plans_of(rig)[0].groups
+    spans = sorted(
+        (fall.lift, fall.land, group)
+        for falls, group in zip(walked.falls, groups, strict=True)
+        for fall in falls
+        if fall.land > fall.lift
+    )
+    for i, (_, land, group) in enumerate(spans):
+        assert all(other == group for lift, _, other in spans[i + 1 :] if lift < land - 1e-9)
+
+
+def test_selected_legs_get_constraints_targets_and_a_body(spider) -> None:
+    gait = spider.fabrik.gaits[0]
+    assert gait.body == "Body"
+    assert [leg.constraint for leg in gait.legs] == tips(spider)
+    for item in spider.fabrik.constraints:
+        assert (item.solver, item.chain_count) == ("FABRIK", 3)
+        assert item.target.type == "EMPTY"
+
+
+def test_two_bones_are_solved_exactly_and_made_constraints_are_used(empty_file: None) -> None:
+    rig = make_walker(4, bones=2)
+    make_ground()
+    select(rig, tips(rig))
+    rig.data.bones.active = rig.data.bones[tips(rig)[0]]
+    item = rig.fabrik.constraints.add()
+    item.name, item.bone, item.chain_count = "Mine", tips(rig)[1], 2
+    item.target = link(bpy.data.objects.new("Own", None))
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    assert [leg.constraint for leg in rig.fabrik.gaits[0].legs].count("Mine") == 1
+    assert len(rig.fabrik.constraints) == 4
+    assert {one.solver for one in rig.fabrik.constraints if one.name != "Mine"} == {"TWO_BONE"}
+
+
+def test_walk_over_a_floor(spider) -> None:
+    assert_walks(spider, fine=3)
+    assert all(len(falls) >= 4 for falls in record(spider).falls)
+
+
+def stairs():
+    steps = [((-9, -99, -1), (9, -0.8 - 0.35 * i, 0.12 * (i + 1))) for i in range(9)]
+    return make_ground("Stairs", ((-50, -50, -1), (50, 50, 0)), *steps)
+
+
+def terrain():
+    mesh = bpy.data.meshes.new("Terrain")
+    side = 60
+    place = [((x - 30) * 0.2, (y - 40) * 0.2) for y in range(side) for x in range(side)]
+    heights = [0.12 * math.sin(1.9 * x) + 0.1 * math.cos(1.3 * y + x) for x, y in place]
+    at = [(x, y, z) for (x, y), z in zip(place, heights, strict=True)]
+    quads = [
+        (i, i + 1, i + side + 1, i + side)
+        for row in range(side - 1)
+        for i in range(row * side, row * side + side - 1)
+    ]
+    mesh.from_pydata(at, [], quads)
+    return link(bpy.data.objects.new("Terrain", mesh))
+
+
+@pytest.mark.parametrize("make", [stairs, terrain])
+def test_walk_over_uneven_ground(make: Callable[[], object]) -> None:
+    rig = make_walker()
+    make()
+    key_body(rig, {1: (0, 0, 0), END: (0, -2.5, 0)})
+    walk(rig)
+    simulate()
+    assert_walks(rig)
+    go(END)
+    lowest = min(tip_world(rig, name).z for name in tips(rig))
+    assert evaluated(rig).pose.bones["Body"].head.z > 0.3 + lowest
+
+
+def test_walk_up_a_wall(empty_file: None) -> None:
+    rig = make_walker()
+    make_ground(
+        "Room", ((-9, -9, -1), (9, 9, 0)), ((-9, -4, -1), (9, -3, 9)), ((-9, -9, 4), (9, 9, 5))
+    )
+    rig.rotation_mode = "XYZ"
+    ways = {
+        1: ((0, -0.6, 0.0), 0.0),
+        20: ((0, -1.5, 0.0), 0.0),
+        40: ((0, -2.2, 0.4), -0.25 * math.pi),
+        60: ((0, -3.0, 1.3), -0.5 * math.pi),
+        75: ((0, -3.0, 2.2), -0.5 * math.pi),
+    }
+    for frame, (place, turn) in ways.items():
+        rig.location, rig.rotation_euler = place, (turn, 0, 0)
+        rig.keyframe_insert("location", frame=frame)
+        rig.keyframe_insert("rotation_euler", frame=frame)
+    make_linear(rig)
+    walk(rig, 75, climbs=True)
+    simulate()
+    assert_walks(rig, 75)
+    go(75)
+    for falls in record(rig).falls:
+        assert falls[0].normal == pytest.approx((0, 0, 1), abs=1e-6)
+        assert falls[-1].normal == pytest.approx((0, 1, 0), abs=1e-6)
+        assert falls[-1].place[1] == pytest.approx(-3.0, abs=1e-6)
+
+
+def test_frame_is_the_same_whichever_way_it_was_reached(spider) -> None:
+    played = {}
+    for frame in range(1, END + 1):
+        go(frame)
+        played[frame] = pose_bits(spider)
+    for frame in (40, 3, 59, 17, 18, 1):
+        go(frame)
+        assert pose_bits(spider) == played[frame]
+    assert len(set(played.values())) > 50
+
+
+def test_file_holds_the_steps(spider, tmp_path: Path) -> None:
+    go(33)
+    before = pose_bits(spider)
+    blend = tmp_path / "walk.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+    there, _ = elsewhere(blend, "go(2); go(33)", 'pose_bits(bpy.data.objects["Spider"])')
+    assert there == before
+
+
+class Seen(bpy.types.RenderEngine):
+    bl_idname = "TEST_WALK"
+    bl_label = "Walk"
+    poses: dict[int, list[float]] = {}  # noqa: RUF012
+
+    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
+        rig = bpy.data.objects["Spider"].evaluated_get(depsgraph)
+        numbers = [x for bone in rig.pose.bones for row in bone.matrix for x in row]
+        type(self).poses[depsgraph.scene.frame_current] = numbers
+        result = self.begin_result(0, 0, 4, 4)
+        self.end_result(result)
+
+
+@pytest.fixture
+def engine(empty_file: None, tmp_path: Path) -> Iterator[type[Seen]]:
+    bpy.utils.register_class(Seen)
+    render = bpy.context.scene.render
+    render.engine = Seen.bl_idname
+    render.resolution_x = render.resolution_y = 4
+    render.filepath = str(tmp_path / "frame")
+    bpy.context.scene.camera = link(bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera")))
+    yield Seen
+    bpy.context.scene.render.engine = "CYCLES"
+    bpy.utils.unregister_class(Seen)
+
+
+def test_render_shows_what_the_viewport_shows(engine: type[Seen], spider) -> None:
+    for frame in (10, 35):
+        go(frame)
+        bones = evaluated(spider).pose.bones
+        shown = [x for bone in bones for row in bone.matrix for x in row]
+        go(1)
+        bpy.context.scene.frame_set(frame)
+        bpy.ops.render.render()
+        assert engine.poses[frame] == shown
+
+
+def test_body_is_given_back_bit_for_bit(empty_file: None) -> None:
+    rig = make_walker()
+    terrain()
+    key_body(rig, {1: (0, 0, 0), END: (0, -2.5, 0)})
+    rig.pose.bones["Body"].location = (0.01, 0.02, 0.03)
+    rig.pose.bones["Body"].rotation_quaternion = (0.99, 0.1, 0.05, 0.02)
+    go(30)
+    before = channels_bits(rig)
+    gait = walk(rig)
+    simulate()
+    go(30)
+    assert channels_bits(rig) != before
+    gait.enabled = False
+    for item in rig.fabrik.constraints:
+        item.enabled = False
+    go(12)
+    go(30)
+    assert channels_bits(rig) == before
+
+
+def body_key(rig):
+    rig.location = (0, -1, 0)
+    rig.keyframe_insert("location", frame=30)
+
+
+def floor_vertex(rig):
+    bpy.data.objects["Floor"].data.vertices[7].co.z += 0.5
+    bpy.data.objects["Floor"].data.update()
+
+
+def floor_moved(rig):
+    bpy.data.objects["Floor"].location.z = 0.1
+
+
+def leg_removed(rig):
+    bpy.ops.fabrik.gait_leg_remove()
+
+
+def leg_moved(rig):
+    rig.fabrik.gaits[0].legs[2].offset = (0, 0.05, 0)
+
+
+def leg_grouped(rig):
+    gait = rig.fabrik.gaits[0]
+    gait.pattern = "GROUPS"
+    gait.legs[0].group = 2
+
+
+def body_chosen(rig):
+    rig.fabrik.gaits[0].body = ""
+
+
+def keyed_setting(rig):
+    rig.fabrik.gaits[0].keyframe_insert("step_height", frame=10)
+    rig.fabrik.gaits[0].step_height = 0.5
+    rig.fabrik.gaits[0].keyframe_insert("step_height", frame=20)
+
+
+def setting(name: str, value: object):
+    def change(rig):
+        setattr(rig.fabrik.gaits[0], name, value)
+
+    change.__name__ = name
+    return change
+
+
+INPUTS = [
+    body_key,
+    floor_vertex,
+    floor_moved,
+    leg_removed,
+    leg_moved,
+    leg_grouped,
+    body_chosen,
+    keyed_setting,
+    setting("threshold", 0.3),
+    setting("step_height", 0.3),
+    setting("duration", 9.0),
+    setting("overshoot", 0.1),
+    setting("body_height", 0.5),
+    setting("body_tilt", 0.5),
+    setting("body_bob", 0.05),
+    setting("ray_height", 1.0),
+    setting("climbs", True),
+    setting("pattern", "WAVE"),
+    setting("source", "COLLECTION"),
+    setting("up_axis", "NEG_Z"),
+]
+
+
+def test_steps_are_outdated_by_each_input(spider) -> None:
+    from addon.binding.motion import history
+
+    update()
+    bpy.ops.ed.undo_push(message="simulated")
+    for change in INPUTS:
+        rig = bpy.data.objects["Spider"]
+        assert rig.fabrik.simulation.state == "FRESH", change.__name__
+        change(rig)
+        update()
+        found = history.data(rig, "fabrik.gaits[0]")
+        assert found is None or not found.is_fresh, change.__name__
+        bpy.ops.ed.undo_push(message=change.__name__)
+        bpy.ops.ed.undo()
+        update()
+
+
+def test_steps_are_not_outdated_by_what_does_not_count(spider) -> None:
+    gait = spider.fabrik.gaits[0]
+    gait.name, gait.influence = "Other", 0.5
+    go(20)
+    update()
+    assert spider.fabrik.simulation.state == "FRESH"
+    assert said(spider) == ""
+
+
+def test_outdated_steps_are_gone_on_with_and_that_is_said(spider) -> None:
+    go(30)
+    before = pose_bits(spider)
+    spider.fabrik.gaits[0].step_height = 0.4
+    update()
+    assert pose_bits(spider) == before
+    assert "press Simulate" in said(spider)
+    assert "press Simulate" in spider.fabrik.constraints[0].message
+    simulate()
+    assert said(spider) == ""
+
+
+def test_constraint_with_another_name_stays_a_leg(spider) -> None:
+    go(30)
+    before = pose_bits(spider)
+    spider.fabrik.constraints[3].name = "Another"
+    spider.fabrik.constraints[0].name = "Front"
+    update()
+    assert said(spider) == ""
+    go(29)
+    go(30)
+    assert pose_bits(spider) == before
+
+
+def test_standing_body_lets_its_feet_stand(empty_file: None) -> None:
+    rig = make_walker()
+    make_ground()
+    walk(rig)
+    go(1)
+    update()
+    places = [tip_world(rig, name) for name in tips(rig)]
+    simulate()
+    assert all(len(falls) == 1 for falls in record(rig).falls)
+    assert "stands still" in said(rig)
+    go(50)
+    for name, place in zip(tips(rig), places, strict=True):
+        assert (tip_world(rig, name) - place).length <= 1e-4
+
+
+def test_turning_on_the_spot(empty_file: None) -> None:
+    rig = make_walker(6)
+    make_ground()
+    rig.rotation_mode = "XYZ"
+    for frame, turn in ((1, 0.0), (50, 2.5)):
+        rig.rotation_euler.z = turn
+        rig.keyframe_insert("rotation_euler", frame=frame)
+    walk(rig, 70)
+    simulate()
+    assert_walks(rig, 70, fine=1)
+    assert all(len(falls) > 3 for falls in record(rig).falls)
+
+
+def test_feet_travel_on_moving_ground(empty_file: None) -> None:
+    rig = make_walker()
+    deck = make_ground("Deck")
+    key_body(deck, {1: (0, 0, 0), END: (4, 0, 1)})
+    rig.parent = deck
+    key_body(rig, {1: (0, 0, 0), END: (0, -1.5, 0)})
+    walk(rig)
+    simulate()
+    walked, names = record(rig), tips(rig)
+    for leg, falls in enumerate(walked.falls):
+        seen: dict[int, list[Vector]] = {}
+        for frame in range(1, END + 1):
+            at = max(i for i, fall in enumerate(falls) if i == 0 or fall.lift <= frame)
+            if falls[at].land <= frame:
+                go(frame)
+                on_deck = evaluated(deck).matrix_world.inverted() @ tip_world(rig, names[leg])
+                seen.setdefault(at, []).append(on_deck)
+        for places in seen.values():
+            assert max((one - places[0]).length for one in places) <= 1e-3 * size(rig, names[leg])
+        if leg == 1:
+            break
+    assert max(item.error for item in rig.fabrik.constraints) <= 1e-4
+
+
+def test_influence_blends_from_the_targets_to_the_walk(spider) -> None:
+    go(40)
+    on = tip_world(spider, tips(spider)[0])
+    target = spider.fabrik.constraints[0].target.matrix_world.translation.copy()
+    spider.fabrik.gaits[0].enabled = False
+    update()
+    spider.fabrik.gaits[0].enabled = True
+    spider.fabrik.gaits[0].influence = 0.9
+    update()
+    half = tip_world(spider, tips(spider)[0])
+    assert (half - (0.9 * on + 0.1 * target)).length <= 1e-3
+
+
+def test_bake_makes_few_keys_that_walk_the_same(spider) -> None:
+    seen = {}
+    for frame in range(1, END + 1):
+        go(frame)
+        seen[frame] = [tip_world(spider, name) for name in tips(spider)]
+    assert bpy.ops.fabrik.gait_bake(tolerance=0.004) == {"FINISHED"}
+    assert not spider.fabrik.gaits[0].enabled
+    worst = 0.0
+    for frame, places in seen.items():
+        go(frame)
+        for name, place in zip(tips(spider), places, strict=True):
+            worst = max(worst, (tip_world(spider, name) - place).length)
+    assert worst <= 0.008 * size(spider, tips(spider)[0])
+    from rigs import curves
+
+    target = spider.fabrik.constraints[0].target
+    counts = [len(curve.keyframe_points) for curve in curves(target)]
+    assert len(counts) == 3
+    assert 8 <= counts[0] <= 45
+    # It stands between its keys: an animator moves a step by moving the keys of one stance.
+    walked = record(spider)
+    for before, after in pairwise(walked.falls[0]):
+        frames = range(math.ceil(before.land), math.floor(after.lift) + 1)
+        places = [tuple(curve.evaluate(frame) for curve in curves(target)) for frame in frames]
+        assert all(math.dist(place, places[0]) <= 1e-6 for place in places)
+
+
+def test_bake_keys_the_body_where_it_leans(empty_file: None) -> None:
+    rig = make_walker()
+    terrain()
+    key_body(rig, {1: (0, 0, 0), END: (0, -2.5, 0)})
+    walk(rig)
+    simulate()
+    seen = {}
+    for frame in (1, 20, 41, END):
+        go(frame)
+        seen[frame] = evaluated(rig).pose.bones["Body"].matrix.copy()
+    assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
+    for frame, matrix in seen.items():
+        go(frame)
+        now = evaluated(rig).pose.bones["Body"].matrix
+        assert max(abs(x) for row in now - matrix for x in row) <= 5e-3
+
+
+def test_bake_of_outdated_steps_is_refused_and_changes_nothing(spider) -> None:
+    spider.fabrik.gaits[0].duration = 8.0
+    update()
+    before = channels_bits(spider)
+    with pytest.raises(RuntimeError, match="press Simulate first"):
+        bpy.ops.fabrik.gait_bake()
+    assert channels_bits(spider) == before
+    assert spider.fabrik.gaits[0].enabled
+    assert spider.fabrik.constraints[0].target.animation_data is None
+
+
+def no_ground(rig):
+    bpy.data.objects.remove(bpy.data.objects["Floor"])
+    simulate()
+
+
+def no_ground_chosen(rig):
+    rig.fabrik.gaits[0].source = "OBJECT"
+
+
+def one_leg(rig):
+    while len(rig.fabrik.gaits[0].legs) > 1:
+        rig.fabrik.gaits[0].legs.remove(1)
+    rig.fabrik.gaits[0].pattern = "WAVE"
+
+
+def no_legs(rig):
+    rig.fabrik.gaits[0].legs.clear()
+    rig.fabrik.gaits[0].pattern = "WAVE"
+
+
+def leg_twice(rig):
+    rig.fabrik.gaits[0].legs[1].constraint = rig.fabrik.gaits[0].legs[0].constraint
+
+
+def constraint_gone(rig):
+    rig.fabrik.active_index = 2
+    bpy.ops.fabrik.constraint_remove()
+
+
+def body_gone(rig):
+    rig.fabrik.gaits[0].body = "Nowhere"
+
+
+def body_in_leg(rig):
+    rig.fabrik.gaits[0].body = "Leg0.0.L"
+
+
+def target_gone(rig):
+    rig.fabrik.constraints[1].target = None
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (no_ground, "no ground within reach"),
+        (no_ground_chosen, "There is no ground: choose an object"),
+        (one_leg, "With one leg"),
+        (no_legs, "needs two legs"),
+        (leg_twice, "is a leg twice"),
+        (constraint_gone, "There is no constraint"),
+        (body_gone, "There is no bone “Nowhere”"),
+        (body_in_leg, "is a bone of the leg"),
+        (target_gone, "There is no target"),
+    ],
+)
+def test_bad_input_is_said_in_place(spider, spoil: Callable, sentence: str) -> None:
+    spoil(spider)
+    assert sentence in said(spider)
+    go(20)
+    go(21)
+
+
+def test_negative_step_height_is_none(spider) -> None:
+    gait = spider.fabrik.gaits[0]
+    gait.keyframe_insert("step_height", frame=1)
+    from rigs import curves
+
+    for curve in curves(spider):
+        if "step_height" in curve.data_path:
+            curve.keyframe_points[0].co.y = -0.2
+            curve.update()
+    simulate()
+    assert max(fall.height for falls in record(spider).falls for fall in falls) <= 1e-6
+    go(1)
+    assert gait.step_height == 0.0
+
+
+def test_walk_that_cannot_be_is_refused_and_nothing_was_made(empty_file: None) -> None:
+    rig = make_walker(4)
+    select(rig, ["Leg2.0.L", "Leg1.0.L"])
+    before = len(bpy.data.objects)
+    with pytest.raises(RuntimeError, match="share bones"):
+        bpy.ops.fabrik.gait_add()
+    assert not rig.fabrik.gaits
+    assert not rig.fabrik.constraints
+    assert len(bpy.data.objects) == before
+
+
+def test_range_of_one_frame_stands_and_one_that_ends_before_it_starts_is_refused(spider) -> None:
+    spider.fabrik.simulation.frame_start = spider.fabrik.simulation.frame_end = 5
+    simulate()
+    go(5)
+    assert len(record(spider).sways) == 1
+    spider.fabrik.simulation.frame_start = 9
+    with pytest.raises(RuntimeError, match="before it starts"):
+        bpy.ops.fabrik.simulate()
+
+
+def test_legs_of_different_length_walk(empty_file: None) -> None:
+    rig = make_walker(6)
+    make_ground()
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for name in ("Leg2.0.L", "Leg2.0.R"):
+        bone = rig.data.edit_bones[name]
+        bone.tail = bone.tail + Vector((0.25 * bone.tail.x, -0.2, 0.0))
+    bpy.ops.object.mode_set(mode="OBJECT")
+    key_body(rig, {1: (0, 0, 0), END: (0, -1.8, 0)})
+    walk(rig)
+    simulate()
+    assert_walks(rig, fine=1)
+
+
+def test_armature_that_is_scaled_and_turned_walks(empty_file: None) -> None:
+    rig = make_walker(4)
+    make_ground()
+    rig.scale, rig.rotation_euler = (0.3, 0.3, 0.3), (0, 0, 1.2)
+    key_body(rig, {1: (0, 0, 0), END: (0.5, -0.5, 0)})
+    walk(rig)
+    simulate()
+    assert_walks(rig, fine=1)
+
+
+def test_biped_without_a_body_bone_walks_after_the_armature(empty_file: None) -> None:
+    rig = make_walker(2, bones=2)
+    make_ground()
+    key_body(rig, {1: (0, 0, 0), END: (0, -1.5, 0)})
+    walk(rig, body="")
+    simulate()
+    assert_walks(rig, fine=1)
+    go(30)
+    assert rig.pose.bones["Body"].location.length == 0.0
+
+
+def test_undo_takes_the_walk_back(empty_file: None) -> None:
+    rig = make_walker(4)
+    make_ground()
+    select(rig, tips(rig))
+    bpy.ops.ed.undo_push(message="before")
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    bpy.ops.ed.undo_push(message="after")
+    bpy.ops.ed.undo()
+    assert not bpy.data.objects["Spider"].fabrik.gaits
+    update()
+    bpy.ops.ed.redo()
+    assert len(bpy.data.objects["Spider"].fabrik.gaits[0].legs) == 4
+    update()
+
+
+def test_removed_walk_takes_its_keys_and_leaves_those_of_the_next(spider) -> None:
+    from rigs import is_keyed
+
+    spider.fabrik.gaits[0].keyframe_insert("influence", frame=1)
+    second = spider.fabrik.gaits.add()
+    second.name = "Second"
+    second.keyframe_insert("threshold", frame=1)
+    spider.fabrik.active_gait = 0
+    assert bpy.ops.fabrik.gait_remove() == {"FINISHED"}
+    assert [gait.name for gait in spider.fabrik.gaits] == ["Second"]
+    assert is_keyed(spider, "fabrik.gaits[0].threshold")
+    assert not is_keyed(spider, "fabrik.gaits[0].influence")
+    go(5)
+
+
+@pytest.mark.parametrize("name", ["Spider", "Hexapod", "Quadruped", "Biped"])
+def test_presets_set_a_walk_up(empty_file: None, name: str) -> None:
+    count = {"Spider": 8, "Hexapod": 6, "Quadruped": 4, "Biped": 2}[name]
+    rig = make_walker(count)
+    make_ground()
+    key_body(rig, {1: (0, 0, 0), 40: (0, -1.2, 0)})
+    gait = walk(rig, 40)
+    folder = Path(__file__).resolve().parents[2] / "addon/presets/fabrik_ik/gait"
+    bpy.ops.fabrik.gait_preset_apply(filepath=str(folder / f"{name}.py"))
+    assert gait.climbs == (name in ("Spider", "Hexapod"))
+    simulate()
+    assert_walks(rig, 40, fine=1)

@@ -1,0 +1,561 @@
+"""Looking at a target: exact, limited, damped, in the list with other solvers, and given back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import bpy
+import pytest
+from mathutils import Euler, Matrix, Vector
+from rigs import (
+    activate,
+    add_constraint,
+    channels_bits,
+    evaluated,
+    go,
+    make_armature,
+    make_chain,
+    make_empty,
+    pose_bits,
+    tip_error,
+    update,
+    world_location,
+)
+
+pytestmark = pytest.mark.usefixtures("empty_file")
+
+AXES = {"X": 0, "Y": 1, "Z": 2}
+
+
+def make_head(name: str = "Rig") -> bpy.types.Object:
+    """A spine, neck and head that face −Y, and two eyes."""
+    rig = make_armature(
+        {
+            "Spine": ((0, 0, 0), (0, 0.02, 0.4), ""),
+            "Neck": ((0, 0.02, 0.4), (0, 0, 0.5), "Spine"),
+            "Head": ((0, 0, 0.5), (0, 0, 0.75), "Neck"),
+            "Eye.L": ((0.04, -0.08, 0.6), (0.04, -0.13, 0.6), "Head"),
+            "Eye.R": ((-0.04, -0.08, 0.6), (-0.04, -0.13, 0.6), "Head"),
+        },
+        name,
+    )
+    for bone in rig.pose.bones:
+        bone.rotation_mode = "QUATERNION"
+    return rig
+
+
+def look(
+    rig: bpy.types.Object,
+    bone: str,
+    target: bpy.types.Object | None,
+    count: int = 1,
+    **more: object,
+) -> bpy.types.PropertyGroup:
+    """Add a look-at; eyes look along Y with Z up, others along Z with Y up."""
+    item = add_constraint(rig, bone, target, solver="LOOK_AT", chain_count=count)
+    if bone.startswith("Eye"):
+        item.look.axis, item.look.up_axis = "Y", "Z"
+    for name, value in more.items():
+        setattr(item.look, name, value)
+    return item
+
+
+def axis_world(rig: bpy.types.Object, bone: str, axis: str) -> Vector:
+    """Where an axis of a bone points in world space, as evaluated."""
+    posed = evaluated(rig)
+    axes = (posed.matrix_world @ posed.pose.bones[bone].matrix).to_3x3()
+    way = axes.col[AXES[axis[-1]]].normalized()
+    return -way if axis.startswith("NEGATIVE") else way
+
+
+def missed(rig: bpy.types.Object, bone: str, place: Vector, axis: str = "Z") -> float:
+    """The angle from a bone's gaze to a place, in radians."""
+    posed = evaluated(rig)
+    head = posed.matrix_world @ posed.pose.bones[bone].head
+    way, gaze = (place - head).normalized(), axis_world(rig, bone, axis)
+    return 2.0 * math.asin(min(1.0, 0.5 * (way - gaze).length))
+
+
+def key_path(ob: bpy.types.Object, path: Callable[[float], tuple[float, float, float]]) -> None:
+    """Key an object's location on every frame from 1 to 60."""
+    for frame in range(1, 61):
+        ob.location = path(frame)
+        ob.keyframe_insert("location", frame=frame)
+
+
+def around(frame: float) -> tuple[float, float, float]:
+    """A way once around the head, in 60 frames, up and down meanwhile."""
+    angle = 2.0 * math.pi * frame / 60.0
+    return 2.0 * math.sin(angle), -2.0 * math.cos(angle), 0.6 + 0.4 * math.sin(3.0 * angle)
+
+
+PRECISE = 1e-5
+"""Of an angle: what single precision leaves of 1e-15; 5e-6 was measured, in axis and angle."""
+
+
+@pytest.mark.parametrize("axis", ["X", "Y", "Z", "NEGATIVE_X", "NEGATIVE_Y", "NEGATIVE_Z"])
+@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "AXIS_ANGLE"])
+def test_the_gaze_is_on_the_target(axis: str, mode: str) -> None:
+    rig, target = make_head(), make_empty(location=(1.2, -0.7, 1.4))
+    for bone in rig.pose.bones:
+        bone.rotation_mode = mode
+    item = look(rig, "Head", target, 3, up_axis="NONE", axis=axis)
+    update()
+    assert missed(rig, "Head", target.location, axis) < PRECISE
+    assert (item.state, item.message) == ("REACHED", "")
+    assert item.error < 1e-5
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_the_gaze_is_on_the_target_under_any_transform(share: float) -> None:
+    rig, target = make_head(), make_empty(location=(1.2, -1.7, 1.4))
+    rig.matrix_world = Matrix.LocRotScale(
+        Vector((0.3, 2.0, -1.0)), Euler((0.4, -0.7, 2.0)), Vector((1.5, 0.6, -0.9))
+    )
+    rig.pose.bones["Neck"].scale = (1.2, 0.7, 1.0)
+    rig.pose.bones["Spine"].rotation_quaternion = (0.9, 0.2, -0.3, 0.1)
+    item = look(rig, "Head", target, 3, share=share)
+    update()
+    assert missed(rig, "Head", target.location) < 1e-5
+    assert item.state == "REACHED"
+
+
+def test_bones_share_the_turn_as_share_says() -> None:
+    rig, target = make_head(), make_empty(location=(2, -0.5, 0.6))
+    item = look(rig, "Head", target, 3)
+
+    def turns(share: float) -> list[float]:
+        item.look.share = share
+        update()
+        return [rig.pose.bones[n].rotation_quaternion.angle for n in ("Spine", "Neck", "Head")]
+
+    spine, neck, head = turns(0.0)
+    assert spine == neck == 0.0 and head > 1.0
+    spine, neck, head = turns(1.0)
+    assert spine == pytest.approx(neck, abs=0.02) and spine > 0.3
+    spine, neck, head = turns(0.5)
+    assert spine < neck < head
+
+
+@pytest.mark.parametrize(("up", "way"), [("WORLD", (0, 0, 1)), ("ARMATURE", (0, 0, 1))])
+def test_the_up_axis_stays_up(up: str, way: tuple[float, float, float]) -> None:
+    rig, target = make_head(), make_empty(location=(1.0, -1.0, 1.2))
+    rig.rotation_euler = (0.3, 0.5, 0.0)
+    rig.pose.bones["Neck"].rotation_quaternion = (0.95, 0.1, 0.0, 0.3)
+    look(rig, "Head", target, 1, up=up)
+    update()
+    wanted = Vector(way)
+    if up == "ARMATURE":
+        wanted = evaluated(rig).matrix_world.to_3x3() @ wanted
+    gaze, side = axis_world(rig, "Head", "Z"), axis_world(rig, "Head", "X")
+    assert missed(rig, "Head", target.location) < PRECISE
+    assert side.dot(wanted) == pytest.approx(0.0, abs=1e-5)
+    assert axis_world(rig, "Head", "Y").dot(wanted) > 0.0 and abs(gaze.dot(side)) < 1e-5
+
+
+def test_a_limit_keeps_the_gaze_and_says_so() -> None:
+    rig, target = make_head(), make_empty(location=(3.0, -0.3, 0.6))
+    item = look(rig, "Head", target, 2, limit_angle=0.8, limit_softness=0.0)
+    update()
+    assert axis_world(rig, "Head", "Z").angle(Vector((0, -1, 0))) == pytest.approx(0.8, abs=1e-4)
+    assert item.state == "LIMITED" and "Limit Angle" in item.message
+    item.look.limit_softness = 0.4
+    update()
+    assert axis_world(rig, "Head", "Z").angle(Vector((0, -1, 0))) < 0.79
+
+
+def test_joints_keep_their_limits() -> None:
+    rig, target = make_head(), make_empty(location=(3.0, 1.0, 0.6))
+    for name in ("Neck", "Head"):
+        joint = rig.pose.bones[name].fabrik_joint
+        joint.limit_type = "CONE"
+        joint.swing_x = joint.swing_z = 0.3
+        joint.twist_min, joint.twist_max = -0.4, 0.4
+    item = look(rig, "Head", target, 2)
+    update()
+    for name in ("Neck", "Head"):
+        w, _, y, _ = rig.pose.bones[name].rotation_quaternion
+        assert abs(2.0 * math.atan2(y, w)) <= 0.4 + 1e-5
+        assert 2.0 * math.acos(min(1.0, math.hypot(w, y))) <= 0.3 + 1e-5
+    assert item.state == "LIMITED" and "joints" in item.message
+
+
+def test_the_head_does_not_jump_when_the_target_passes_behind() -> None:
+    """Once around, 4° a step: the gaze turns back by at most 3 L / (π − L) times as much."""
+    rig, target = make_head(), make_empty(location=around(0))
+    limit = 1.2
+    look(rig, "Head", target, 3, limit_angle=limit)
+    last, fastest = None, 0.0
+    for step in range(91):
+        angle = math.radians(4.0 * step)
+        target.location = (2.0 * math.sin(angle), -2.0 * math.cos(angle), 0.52)
+        update()
+        gaze = axis_world(rig, "Head", "Z")
+        fastest = max(fastest, gaze.angle(last) if last else 0.0)
+        last = gaze
+    assert math.radians(4.0) < fastest <= math.radians(4.0) * 3.0 * limit / (math.pi - limit) * 1.1
+
+
+def test_a_frame_is_the_same_whichever_way_it_was_reached() -> None:
+    rig, target = make_head(), make_empty()
+    key_path(target, around)
+    look(rig, "Head", target, 3, limit_angle=1.3, damping=0.3)
+    for eye in ("Eye.L", "Eye.R"):
+        look(rig, eye, target, limit_angle=0.6)
+    played = []
+    for frame in range(1, 61):
+        go(frame)
+        played.append(pose_bits(rig))
+    for frame in (60, 3, 31, 17, 58, 17):
+        go(frame)
+        assert pose_bits(rig) == played[frame - 1]
+
+
+def test_eyes_on_a_solved_head_come_right_in_the_same_update() -> None:
+    rig, target = make_head(), make_empty(location=(1, -1, 1))
+    # The eyes stand before the head in the list: they wait for it all the same.
+    for eye in ("Eye.L", "Eye.R"):
+        look(rig, eye, target)
+    look(rig, "Head", target, 3, limit_angle=0.5)
+    for place in ((1, -1, 1), (-2, -1, 0), (0.3, -0.6, 1.5)):
+        target.location = place
+        update()
+        assert missed(rig, "Head", target.location) > 0.02
+        for eye in ("Eye.L", "Eye.R"):
+            assert missed(rig, eye, target.location, "Y") < 1e-5
+
+
+def test_a_solver_after_it_starts_from_where_it_looks() -> None:
+    rig, target = make_chain(4), make_empty(location=(2, -1, 3))
+    reach = make_empty("Reach", (1.0, 0.5, 2.5))
+    look(rig, "B3", target, 4, share=1.0)
+    update()
+    looking = [tuple(b.rotation_quaternion) for b in rig.pose.bones]
+    item = add_constraint(rig, "B3", reach)
+    update()
+    assert tip_error(rig, "B3", reach) < 1e-4 and item.state == "REACHED"
+    # The other way round the last word is the gaze's.
+    rig.fabrik.active_index = 1
+    bpy.context.view_layer.objects.active = rig
+    assert bpy.ops.fabrik.constraint_move(direction="UP") == {"FINISHED"}
+    update()
+    assert missed(rig, "B3", target.location) < 1e-5
+    assert [tuple(b.rotation_quaternion) for b in rig.pose.bones] != looking
+
+
+def test_two_influences_cross_from_one_target_to_another() -> None:
+    rig = make_head()
+    first, second = make_empty("A", (1, -2, 0.8)), make_empty("B", (-1, -2, 0.4))
+    look(rig, "Head", first, 2)
+    other = look(rig, "Head", second, 2)
+    for frame, value in ((1, 0.0), (21, 1.0)):
+        other.influence = value
+        other.keyframe_insert("influence", frame=frame)
+    gazes = []
+    for frame in range(1, 22):
+        go(frame)
+        gazes.append(axis_world(rig, "Head", "Z"))
+    go(1)
+    assert missed(rig, "Head", first.location) < 1e-5
+    go(21)
+    assert missed(rig, "Head", second.location) < 1e-5
+    steps = [a.angle(b) for a, b in pairwise(gazes)]
+    assert max(steps) < 2.0 * sum(steps) / len(steps)
+
+
+def test_the_fk_pose_is_given_back_to_the_last_bit() -> None:
+    rig, target = make_head(), make_empty(location=(1, -1, 1))
+    rig.pose.bones["Neck"].rotation_quaternion = (0.97, 0.1, 0.05, 0.2)
+    rig.pose.bones["Head"].rotation_quaternion = (0.9, -0.1, 0.3, 0.1)
+    update()
+    channels, pose = channels_bits(rig), pose_bits(rig)
+    item = look(rig, "Head", target, 3)
+    update()
+    assert pose_bits(rig) != pose
+    item.influence = 0.0
+    update()
+    assert (channels_bits(rig), pose_bits(rig)) == (channels, pose)
+    item.influence = 1.0
+    update()
+    activate(rig)
+    assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
+    update()
+    assert (channels_bits(rig), pose_bits(rig)) == (channels, pose)
+
+
+# Damping
+
+
+def test_damping_lets_the_gaze_come_late_by_its_time() -> None:
+    rig, target = make_head(), make_empty()
+    key_path(target, lambda frame: (-1.5 + 0.05 * frame, -2.0, 0.7))
+    item = look(rig, "Head", target, 2, damping=0.25)
+    go(40)
+    # 0.25 s are 6 frames at 24 a second.
+    assert missed(rig, "Head", Vector((-1.5 + 0.05 * 34.0, -2.0, 0.7))) < 1e-5
+    assert item.message == "" and item.state == "REACHED"
+    bpy.context.scene.render.fps = 48
+    go(40)
+    assert missed(rig, "Head", Vector((-1.5 + 0.05 * 28.0, -2.0, 0.7))) < 1e-5
+
+
+def test_damping_follows_parents_and_bones_of_other_armatures() -> None:
+    carrier, target = make_empty("Carrier", (0, 0, 0)), make_empty("Target", (0, -2, 0.6))
+    target.parent = carrier
+    for frame, turn in ((1, -0.5), (61, 0.7)):
+        carrier.rotation_euler.z = turn
+        carrier.keyframe_insert("rotation_euler", frame=frame)
+    arm = make_chain(2, "Other")
+    arm.location = (0, -3, 0)
+    bone = arm.pose.bones["B0"]
+    for frame, turn in ((1, 0.0), (61, 0.6)):
+        bone.rotation_quaternion = (math.cos(turn / 2), math.sin(turn / 2), 0, 0)
+        bone.keyframe_insert("rotation_quaternion", frame=frame)
+    rig = make_head()
+    item = look(rig, "Head", target, 2, damping=0.2)
+
+    def late(place: Callable[[], Vector]) -> tuple[float, float]:
+        """How far the gaze is from where the target was two delays and no time ago."""
+        places = {}
+        for frame in range(20, 31):
+            go(frame)
+            places[frame] = place()
+        return missed(rig, "Head", places[25]), missed(rig, "Head", places[30])
+
+    then, now = late(lambda: world_location(target))
+    assert then < 0.01 < 0.03 < now and item.message == ""
+    hung = make_empty("Hung", (0, 0, 0.3))
+    hung.parent, hung.parent_type, hung.parent_bone = arm, "BONE", "B0"
+    item.target = hung
+    then, now = late(lambda: world_location(hung))
+    assert then < 0.01 and then < 0.3 * now and item.message == ""
+    item.target, item.subtarget = arm, "B1"
+    then, now = late(lambda: evaluated(arm).matrix_world @ evaluated(arm).pose.bones["B1"].head)
+    assert then < 0.01 and then < 0.3 * now and item.message == ""
+
+
+def test_damping_does_not_let_the_gaze_trail_behind_a_character_that_walks() -> None:
+    rig, target = make_head(), make_empty(location=(0.4, -2, 0.6))
+    target.parent = rig
+    for frame, place in ((1, 0.0), (61, -6.0)):
+        rig.location.y = place
+        rig.keyframe_insert("location", frame=frame)
+    look(rig, "Head", target, 2, damping=0.5)
+    go(30)
+    assert missed(rig, "Head", world_location(target)) < 1e-5
+
+
+def test_damping_says_when_the_target_does_not_move_by_keys() -> None:
+    rig, target, leader = make_head(), make_empty(), make_empty("Leader", (1, -1, 1))
+    key_path(leader, around)
+    target.constraints.new("COPY_LOCATION").target = leader
+    item = look(rig, "Head", target, 2, damping=0.3)
+    go(20)
+    assert missed(rig, "Head", world_location(target)) < 1e-5
+    assert "Copy Location" in item.message and "bake" in item.message
+    target.constraints.clear()
+    driver = target.driver_add("location", 0).driver
+    driver.expression = "frame * 0.01"
+    go(21)
+    assert "has a driver" in item.message
+    target.driver_remove("location", 0)
+    go(22)
+    assert item.message == ""
+
+
+def test_damping_in_between_frames_is_smooth() -> None:
+    rig, target = make_head(), make_empty()
+    for frame, place in ((1, (-1, -2, 0.6)), (10, (-1, -2, 0.6)), (11, (1, -2, 0.6))):
+        target.location = place
+        target.keyframe_insert("location", frame=frame)
+    look(rig, "Head", target, 2, damping=0.25)
+    gazes = []
+    for i in range(100):
+        go(8 + 0.2 * i)
+        gazes.append(axis_world(rig, "Head", "Z"))
+    steps = [a.angle(b) for a, b in pairwise(gazes)]
+    assert sum(steps) == pytest.approx(gazes[0].angle(gazes[-1]), rel=0.02)  # No overshoot.
+    assert max(abs(b - a) for a, b in pairwise(steps)) < 0.2 * max(steps)
+
+
+# Bad input
+
+
+def test_what_is_wrong_is_said() -> None:
+    rig, target = make_head(), make_empty()
+    item = look(rig, "Head", None)
+    update()
+    assert item.state == "INVALID" and "no target" in item.message
+    item.target = target
+    item.look.up_axis = "Z"
+    update()
+    assert item.state == "INVALID" and "choose another Up Axis" in item.message
+    item.look.up_axis = "NEGATIVE_Y"
+    item.use_tail = False
+    update()
+    assert item.state == "INVALID" and "Use Tail" in item.message
+    item.use_tail = True
+    item.target, item.subtarget = rig, "Eye.L"
+    update()
+    assert item.state == "INVALID" and "depends on the chain itself" in item.message
+    item.target, item.subtarget = target, ""
+    rig.pose.bones["Neck"].scale = (0, 0, 0)
+    update()
+    assert item.state == "OUT_OF_REACH" and "flat" in item.message
+    rig.pose.bones["Neck"].scale = (1, 1, 1)
+    target.location = (0, 0, 0.5)
+    update()
+    assert item.state in ("OUT_OF_REACH", "REACHED")
+    assert all(math.isfinite(x) for row in evaluated(rig).pose.bones["Head"].matrix for x in row)
+
+
+# The operator
+
+
+def enter_pose_mode(rig: bpy.types.Object, bone: str) -> None:
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    rig.data.bones.active = rig.data.bones[bone]
+
+
+@pytest.mark.parametrize("bone", ["Head", "Eye.L"])
+def test_adding_one_without_a_target_moves_nothing(bone: str) -> None:
+    rig = make_head()
+    rig.pose.bones["Head"].rotation_quaternion = (0.95, 0.1, 0.2, 0.05)
+    rig.rotation_euler = (0.2, 0.1, 0.5)
+    enter_pose_mode(rig, bone)
+    update()
+    before = [evaluated(rig).pose.bones[b.name].matrix.copy() for b in rig.pose.bones]
+    assert bpy.ops.fabrik.look_add() == {"FINISHED"}
+    update()
+    item = rig.fabrik.constraints[0]
+    assert (item.solver, item.bone, item.state) == ("LOOK_AT", bone, "REACHED")
+    assert (item.look.axis, item.look.up_axis) == (("Z", "Y") if bone == "Head" else ("Y", "Z"))
+    for old, posed in zip(before, evaluated(rig).pose.bones, strict=True):
+        assert (
+            max(
+                abs(a - b)
+                for r, s in zip(old, posed.matrix, strict=True)
+                for a, b in zip(r, s, strict=True)
+            )
+            < 1e-5
+        )
+
+
+def test_adding_one_takes_the_selected_object_as_its_target() -> None:
+    rig, target = make_head(), make_empty(location=(1, -1, 1))
+    activate(rig)
+    target.select_set(True)
+    bpy.ops.object.mode_set(mode="POSE")
+    rig.data.bones.active = rig.data.bones["Head"]
+    assert bpy.ops.fabrik.look_add(chain_count=2) == {"FINISHED"}
+    update()
+    assert rig.fabrik.constraints[0].target == target
+    assert missed(rig, "Head", target.location) < PRECISE
+
+
+def test_a_refused_one_leaves_nothing_behind() -> None:
+    rig = make_head()
+    objects = len(bpy.data.objects)
+    enter_pose_mode(rig, "Head")
+    rig.pose.bones["Head"].scale = (1, 1, 0)
+    update()
+    with pytest.raises(RuntimeError, match="scaled flat"):
+        bpy.ops.fabrik.look_add()
+    assert len(bpy.data.objects) == objects and not rig.fabrik.constraints
+
+
+# Shown, rendered, baked, mirrored
+
+
+def test_the_viewport_shows_how_far_the_gaze_is_off_and_no_reach() -> None:
+    from addon.binding.showing.chains import shown_chains
+
+    rig, target = make_head(), make_empty(location=(3.0, -0.3, 0.6))
+    item = look(rig, "Head", target, 2, limit_angle=0.8)
+    activate(rig)
+    update()
+    (shown,) = shown_chains(bpy.context.view_layer)
+    assert shown.shell is None and shown.missed == pytest.approx(item.error) and item.error > 1.0
+    item.look.limit_angle = math.pi
+    update()
+    (shown,) = shown_chains(bpy.context.view_layer)
+    assert shown.missed == 0.0
+
+
+class Watcher(bpy.types.RenderEngine):
+    """A render engine that draws nothing and notes the matrices of the bones that it is given."""
+
+    bl_idname = "TEST_WATCHER"
+    bl_label = "Watcher"
+    seen: dict[int, list[float]] = {}  # noqa: RUF012
+
+    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
+        bones = next(ob for ob in depsgraph.objects if ob.type == "ARMATURE").pose.bones
+        numbers = [x for bone in bones for row in bone.matrix for x in row]
+        type(self).seen[depsgraph.scene.frame_current] = numbers
+        self.end_result(self.begin_result(0, 0, 4, 4))
+
+
+def test_a_render_shows_what_the_viewport_shows(tmp_path: Path) -> None:
+    rig, target = make_head(), make_empty()
+    key_path(target, around)
+    look(rig, "Head", target, 3, limit_angle=1.3, damping=0.3)
+    look(rig, "Eye.L", target, limit_angle=0.6)
+    scene = bpy.context.scene
+    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    scene.collection.objects.link(scene.camera)
+    bpy.utils.register_class(Watcher)
+    try:
+        Watcher.seen.clear()
+        scene.render.engine = Watcher.bl_idname
+        scene.render.resolution_x = scene.render.resolution_y = 4
+        scene.render.filepath = str(tmp_path / "frame")
+        scene.frame_start, scene.frame_end = 20, 24
+        bpy.ops.render.render(animation=True)
+    finally:
+        scene.render.engine = "CYCLES"
+        bpy.utils.unregister_class(Watcher)
+    assert sorted(Watcher.seen) == [20, 21, 22, 23, 24]
+    for frame, numbers in Watcher.seen.items():
+        go(frame)
+        assert numbers == [x for b in evaluated(rig).pose.bones for row in b.matrix for x in row]
+
+
+def test_a_mirrored_look_turns_like_a_mirror_image() -> None:
+    rig = make_head()
+    left, right = make_empty("Aim.L", (1, -1, 1)), make_empty("Aim.R", (-1, -1, 1))
+    look(rig, "Eye.L", left, axis="X", up_axis="NEGATIVE_Z")
+    activate(rig)
+    assert bpy.ops.fabrik.constraint_mirror() == {"FINISHED"}
+    update()
+    other = rig.fabrik.constraints[1]
+    assert (other.bone, other.target) == ("Eye.R", right)
+    assert (other.look.axis, other.look.up_axis) == ("NEGATIVE_X", "NEGATIVE_Z")
+    assert missed(rig, "Eye.R", right.location, "NEGATIVE_X") < PRECISE
+    gaze, mirrored = axis_world(rig, "Eye.L", "Y"), axis_world(rig, "Eye.R", "Y")
+    assert (Vector((-gaze.x, gaze.y, gaze.z)) - mirrored).length < 1e-5
+
+
+def test_a_baked_look_is_the_same_without_the_constraints() -> None:
+    rig, target = make_head(), make_empty()
+    key_path(target, around)
+    look(rig, "Head", target, 3, limit_angle=1.3, damping=0.2)
+    for eye in ("Eye.L", "Eye.R"):
+        look(rig, eye, target, limit_angle=0.6)
+    live = {}
+    for frame in range(1, 31):
+        go(frame)
+        live[frame] = [b.matrix.copy() for b in evaluated(rig).pose.bones]
+    activate(rig)
+    done = bpy.ops.fabrik.bake(which="ALL", frame_start=1, frame_end=30, afterwards="REMOVE")
+    assert done == {"FINISHED"} and not rig.fabrik.constraints
+    for frame in (1, 12, 30):
+        go(frame)
+        for bone, matrix in zip(evaluated(rig).pose.bones, live[frame], strict=True):
+            assert (
+                bone.matrix.to_quaternion().rotation_difference(matrix.to_quaternion())
+            ).angle < 1e-3

@@ -1,0 +1,508 @@
+"""Chains that hang between their root and their target."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from math import atanh, cosh, sinh, sqrt
+from pathlib import Path
+
+import bmesh
+import bpy
+import pytest
+from mathutils import Euler, Matrix, Vector
+from rigs import (
+    activate,
+    add_constraint,
+    channels_bits,
+    evaluated,
+    go,
+    link,
+    make_armature,
+    make_chain,
+    make_empty,
+    pose_bits,
+    tip_error,
+    update,
+)
+from test_operators import click_bone, enter_pose_mode
+
+END = 1e-5
+"""The most by which a rope may miss its ends, as a share of its length."""
+
+DEPTH = 1e-4
+"""How deep a joint may be in what the rope rests on, as a share of its length."""
+
+
+def make_rope(count: int = 20, size: float = 2.0, name: str = "Rope") -> bpy.types.Object:
+    """Make a straight chain along X, whose bones are not all as long."""
+    weights = [1.0 + 0.5 * (i % 3) for i in range(count)]
+    joints = [(size * sum(weights[:i]) / sum(weights), 0.0, 0.0) for i in range(count + 1)]
+    return make_chain(count, name, joints)
+
+
+def hang(
+    rig: bpy.types.Object, target: bpy.types.Object, **settings: object
+) -> bpy.types.PropertyGroup:
+    item = add_constraint(rig, rig.data.bones[-1].name, target, solver="ROPE", **settings)
+    update()
+    return item
+
+
+def joints(rig: bpy.types.Object) -> list[Vector]:
+    """The joints in world space, as evaluated."""
+    shown = evaluated(rig)
+    bones = shown.pose.bones
+    return [shown.matrix_world @ place for place in (*[b.head for b in bones], bones[-1].tail)]
+
+
+def energy(places: Sequence[Vector]) -> float:
+    """The potential energy of bones that are as heavy as they are long."""
+    return sum((b - a).length * 0.5 * (a.z + b.z) for a, b in pairwise(places))
+
+
+def make_box(size: float, location: Sequence[float], name: str = "Box") -> bpy.types.Object:
+    mesh = bpy.data.meshes.new(name)
+    shape = bmesh.new()
+    bmesh.ops.create_cube(shape, size=size)
+    shape.to_mesh(mesh)
+    shape.free()
+    box = link(bpy.data.objects.new(name, mesh))
+    box.location = location
+    return box
+
+
+def make_ball(radius: float, location: Sequence[float]) -> bpy.types.Object:
+    mesh = bpy.data.meshes.new("Ball")
+    shape = bmesh.new()
+    bmesh.ops.create_uvsphere(shape, u_segments=32, v_segments=16, radius=radius)
+    shape.to_mesh(mesh)
+    shape.free()
+    ball = link(bpy.data.objects.new("Ball", mesh))
+    ball.location = location
+    return ball
+
+
+class PoseRecorder(bpy.types.RenderEngine):
+    """A render engine that draws nothing and notes the bones that it was given to draw."""
+
+    bl_idname = "TEST_POSE_RECORDER"
+    bl_label = "Pose Recorder"
+    records: dict[int, bytes] = {}  # noqa: RUF012
+
+    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
+        scene = depsgraph.scene
+        bits = b""
+        for ob in depsgraph.objects:
+            if ob.type == "ARMATURE":
+                buffer = array("f", [0.0]) * (16 * len(ob.pose.bones))
+                ob.pose.bones.foreach_get("matrix", buffer)
+                bits += buffer.tobytes()
+        type(self).records[scene.frame_current] = bits
+        result = self.begin_result(0, 0, scene.render.resolution_x, scene.render.resolution_y)
+        self.end_result(result)
+
+
+@pytest.fixture
+def rendered(empty_file: None, tmp_path: Path) -> Iterator[Callable[[int, int], dict[int, bytes]]]:
+    """Call it with a range of frames to have the bits of the bones that a render sees."""
+    bpy.utils.register_class(PoseRecorder)
+    render = bpy.context.scene.render
+    render.engine = PoseRecorder.bl_idname
+    render.resolution_x = render.resolution_y = 4
+    render.filepath = str(tmp_path / "frame")
+    camera = link(bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera")))
+    bpy.context.scene.camera = camera
+
+    def run(first: int, last: int) -> dict[int, bytes]:
+        PoseRecorder.records = {}
+        scene = bpy.context.scene
+        scene.frame_start, scene.frame_end = first, last
+        bpy.ops.render.render(animation=True)
+        return PoseRecorder.records
+
+    yield run
+    bpy.context.scene.render.engine = "CYCLES"
+    bpy.utils.unregister_class(PoseRecorder)
+
+
+def key_places(ob: bpy.types.Object, places: dict[int, Sequence[float]]) -> None:
+    for frame, place in places.items():
+        ob.location = place
+        ob.keyframe_insert("location", frame=frame)
+
+
+def animated_rope(collision: str) -> bpy.types.Object:
+    """Make a rope whose target moves, over what moves as well."""
+    rig = make_rope()
+    target = make_empty("Target")
+    key_places(target, {1: (1.6, 0.2, 0.3), 10: (0.5, 0.8, -0.2), 20: (2.5, 0.0, 0.0)})
+    item = hang(rig, target)
+    if collision != "NONE":
+        ground = make_box(1.0, (0, 0, -1.5), "Ground")
+        key_places(ground, {1: (0.5, 0.2, -1.2), 20: (0.5, 0.2, -0.8)})
+        item.rope.collision, item.rope.collision_object = collision, ground
+    return rig
+
+
+@pytest.mark.parametrize("place", [(1.2, 0.3, 0.1), (0, 0, 0.5), (0, 0, 0), (0.2, 0, -1.9)])
+def test_both_ends_and_all_lengths_are_kept(place: Sequence[float]) -> None:
+    rig, target = make_rope(), make_empty("Target", place)
+    before = [(b - a).length for a, b in pairwise(joints(rig))]
+    item = hang(rig, target)
+    after = joints(rig)
+    assert after[0].length < END * 2.0
+    assert tip_error(rig, "B19", target) < END * 2.0
+    assert [(b - a).length for a, b in pairwise(after)] == pytest.approx(before, abs=END * 2.0)
+    assert item.state == "REACHED"
+    assert item.message == ""
+
+
+def test_many_bones_hang_as_the_catenary() -> None:
+    count, size, x, y = 200, 2.0, 1.2, 0.4
+    even = [(size * i / count, 0, 0) for i in range(count + 1)]
+    rig = make_chain(count, "Rope", even)
+    hang(rig, make_empty("Target", (x, 0, y)))
+    # y = a cosh((x - b) / a) + c, of that length, by bisection of sinh(u) / u.
+    low, high = 1e-6, 20.0
+    for _ in range(200):
+        u = 0.5 * (low + high)
+        low, high = (u, high) if sinh(u) / u < sqrt(size**2 - y**2) / x else (low, u)
+    a = 0.5 * x / u
+    b = 0.5 * x - a * atanh(y / size)
+    for joint in joints(rig):
+        assert joint.y == pytest.approx(0.0, abs=1e-5)
+        assert joint.z == pytest.approx(a * (cosh((joint.x - b) / a) - cosh(b / a)), abs=2e-4)
+
+
+@pytest.mark.parametrize("scale", [(1, 1, 1), (2, 1, 0.5), (-1, 1, 1)])
+def test_it_hangs_downwards_in_the_world_however_its_armature_stands(
+    scale: Sequence[float],
+) -> None:
+    rig = make_rope(6)
+    rig.location, rig.rotation_euler, rig.scale = (1, 2, 3), (0.7, -0.4, 2.0), scale
+    update()
+    world = rig.matrix_world
+    target = make_empty("Target", world @ Vector((1.3, 0.2, 0.2)))
+    item = hang(rig, target)
+    assert item.state == "REACHED", item.message
+    assert tip_error(rig, "B5", target) < END * 4.0
+    # Turned about the line from end to end, all its joints would come to lie higher.
+    places = joints(rig)
+    axis = places[-1] - places[0]
+    if scale == (1, 1, 1):
+        for angle in (-0.05, 0.05):
+            turn = Matrix.Rotation(angle, 4, axis)
+            turned = [places[0] + turn @ (place - places[0]) for place in places]
+            assert energy(turned) > energy(places)
+    assert sum(place.z for place in places[1:-1]) / 5 < 0.5 * (places[0].z + places[-1].z)
+
+
+def test_it_hangs_where_the_gravity_of_the_scene_points() -> None:
+    rig, target = make_rope(), make_empty("Target", (1.2, 0, 0))
+    item = hang(rig, target)
+    item.rope.use_scene_gravity = True
+    bpy.context.scene.gravity = (0, 5, 0)
+    rig.update_tag()
+    update()
+    assert max(place.y for place in joints(rig)) > 0.4
+    assert min(place.z for place in joints(rig)) > -1e-5
+    bpy.context.scene.use_gravity = False
+    rig.update_tag()
+    update()
+    assert min(place.z for place in joints(rig)) < -0.4
+
+
+def test_an_animated_gravity_is_followed() -> None:
+    scene = bpy.context.scene
+    rig = make_rope()
+    item = hang(rig, make_empty("Target", (1.2, 0, 0)))
+    item.rope.use_scene_gravity = True
+    for frame, gravity in ((1, (0, 0, -9.81)), (10, (0, 9.81, 0))):
+        scene.gravity = gravity
+        scene.keyframe_insert("gravity", frame=frame)
+    go(10)
+    assert max(place.y for place in joints(rig)) > 0.4
+    go(1)
+    assert max(place.y for place in joints(rig)) < 1e-5
+
+
+def test_beyond_its_length_it_is_straight_and_says_so() -> None:
+    rig, target = make_rope(), make_empty("Target", (3, 0, 4))
+    item = hang(rig, target)
+    assert item.state == "OUT_OF_REACH"
+    assert item.error == pytest.approx(3.0, abs=1e-5)
+    assert item.message == "The target is farther away than the chain is long"
+    assert (joints(rig)[-1] - Vector((1.2, 0, 1.6))).length < END * 2.0
+
+
+def test_it_may_stretch() -> None:
+    rig, target = make_rope(), make_empty("Target", (3, 0, 4))
+    item = hang(rig, target, use_stretch=True, stretch_max=4.0)
+    assert item.state == "REACHED", item.message
+    assert tip_error(rig, "B19", target) < 1e-4
+    target.location = (1, 0, 0)
+    update()
+    lengths = [(b - a).length for a, b in pairwise(joints(rig))]
+    assert sum(lengths) == pytest.approx(2.0, abs=1e-4)
+
+
+def test_limits_of_joints_do_not_hold_a_rope() -> None:
+    rig, target = make_rope(), make_empty("Target", (0.5, 0, 0))
+    for bone in rig.pose.bones:
+        bone.fabrik_joint.limit_type = "CONE"
+        bone.fabrik_joint.swing_x = bone.fabrik_joint.swing_z = 0.01
+    item = hang(rig, target)
+    assert item.state == "REACHED"
+    assert tip_error(rig, "B19", target) < END * 2.0
+
+
+@pytest.mark.parametrize("turn", [(0, 0, 0), (0.3, 0.2, 1.0)])
+def test_it_rests_on_the_plane_of_an_object(turn: Sequence[float]) -> None:
+    rig, target = make_rope(40), make_empty("Target", (1.0, 0.1, 0.0))
+    plane = make_empty("Plane", (0.2, 0, -0.4))
+    plane.rotation_euler = turn
+    item = hang(rig, target)
+    free = joints(rig)
+    item.rope.collision, item.rope.collision_object = "PLANE", plane
+    update()
+    normal = Euler(turn).to_matrix().col[2]
+    rested = joints(rig)
+    heights = [(place - plane.location).dot(normal) for place in rested]
+    assert min((place - plane.location).dot(normal) for place in free) < -0.1
+    assert min(heights) > -DEPTH * 2.0
+    assert sum(abs(height) < DEPTH * 2.0 for height in heights) > 4
+    assert tip_error(rig, "B39", target) < END * 2.0
+    assert rested[0].length < END * 2.0
+    item.rope.thickness = 0.05
+    update()
+    heights = [(place - plane.location).dot(normal) for place in joints(rig)]
+    assert min(heights) > 0.05 - DEPTH * 2.0
+
+
+def test_it_lies_over_a_mesh() -> None:
+    rig, target = make_rope(40), make_empty("Target", (1.2, 0, 0))
+    ball = make_ball(0.5, (0.6, 0.1, -0.8))
+    item = hang(rig, target)
+    inside = min((place - ball.location).length for place in joints(rig))
+    assert inside < 0.3
+    item.rope.collision, item.rope.collision_object = "MESH", ball
+    update()
+    assert item.state == "REACHED", item.message
+    assert tip_error(rig, "B39", target) < END * 2.0
+    to_ball = ball.matrix_world.inverted()
+    for place in joints(rig):
+        found, at, normal, _ = ball.closest_point_on_mesh(to_ball @ place)
+        assert found
+        assert (to_ball @ place - at).dot(normal) > -5e-3  # Facets are flat, and bones straight.
+
+
+def test_it_follows_a_mesh_that_moves_or_is_deformed() -> None:
+    rig, target = make_rope(20), make_empty("Target", (1.2, 0, 0))
+    box = make_box(1.0, (0.6, 0, -1.2))
+    item = hang(rig, target)
+    item.rope.collision, item.rope.collision_object = "MESH", box
+    item.rope.thickness = 0.01
+    update()
+    assert lowest_on(rig) == pytest.approx(-0.7, abs=0.011)
+    box.location.z = -1.0
+    update()
+    assert lowest_on(rig) == pytest.approx(-0.5, abs=0.011)
+    box.shape_key_add(name="Basis")
+    grown = box.shape_key_add(name="Grown")
+    for point in grown.data:
+        point.co.z += 0.1
+    grown.value = 1.0
+    update()
+    assert lowest_on(rig) == pytest.approx(-0.4, abs=0.011)
+
+
+def lowest_on(rig: bpy.types.Object) -> float:
+    """How high the lowest joint above the middle of the box is."""
+    return min(place.z for place in joints(rig) if 0.3 < place.x < 0.9)
+
+
+@pytest.mark.parametrize("collision", ["NONE", "PLANE", "MESH"])
+def test_a_frame_is_the_same_whichever_way_it_was_reached(collision: str) -> None:
+    rig = animated_rope(collision)
+    played = {}
+    for frame in range(1, 21):
+        go(frame)
+        played[frame] = pose_bits(rig)
+    assert len(set(played.values())) == 20
+    for frame in (20, 3, 11, 4, 12.5, 7, 1):
+        go(frame)
+        if frame in played:
+            assert pose_bits(rig) == played[frame]
+
+
+@pytest.mark.parametrize("collision", ["NONE", "PLANE", "MESH"])
+def test_a_render_shows_what_the_viewport_does(collision: str, rendered) -> None:
+    rig = animated_rope(collision)
+    shown = {}
+    for frame in (5, 6, 7):
+        go(frame)
+        shown[frame] = pose_bits(rig)
+    go(15)
+    assert rendered(5, 7) == shown
+
+
+def test_it_gives_the_fk_pose_back_to_the_last_bit() -> None:
+    rig, target = make_rope(), make_empty("Target", (0.9, 0.3, 0))
+    rig.pose.bones["B3"].rotation_quaternion = (0.9, 0.1, 0.3, 0.2)
+    rig.pose.bones["B7"].rotation_mode = "XYZ"
+    rig.pose.bones["B7"].rotation_euler = (0.3, 0.2, 3.5)
+    update()
+    before = channels_bits(rig)
+    item = hang(rig, target)
+    assert channels_bits(rig) != before
+    item.influence = 0.5
+    update()
+    item.enabled = False
+    update()
+    assert channels_bits(rig) == before
+
+
+def test_a_rope_on_a_bone_that_another_chain_poses_is_right_at_once() -> None:
+    """Root and hook are both carried by solved chains, and so is the plane."""
+    bones = {"Arm0": ((0, 0, 0), (0, 0.1, 1), ""), "Arm1": ((0, 0.1, 1), (0, 0, 2), "Arm0")}
+    for i in range(10):
+        head, tail = (0.2 * i, 0, 2), (0.2 * i + 0.2, 0, 2)
+        bones[f"R{i}"] = (head, tail, f"R{i - 1}" if i else "Arm1")
+    rig = make_armature(bones)
+    hand, other = make_empty("Hand", (0.5, 0.2, 1.2)), make_empty("Other", (1, 1, 1))
+    carrier = make_chain(2, "Carrier")
+    carrier.location = (2, 0, 0)
+    for chain, tip, target in ((rig, "Arm1", hand), (carrier, "B1", other)):
+        add_constraint(chain, tip, target)
+    hook, plane = make_empty("Hook", (0, 0, 0)), make_empty("Plane", (0, 0, -1))
+    for ob in (hook, plane):
+        ob.parent, ob.parent_type, ob.parent_bone = carrier, "BONE", "B1"
+    item = add_constraint(rig, "R9", hook, chain_count=10, solver="ROPE")
+    item.rope.collision, item.rope.collision_object = "PLANE", plane
+    update()
+    for place in ((1, 1, 1), (1.5, 0.2, 1.4), (1.2, -0.3, 0.8)):
+        other.location = place
+        hand.location.x += 0.1
+        update()
+        shown = pose_bits(rig)
+        assert tip_error(rig, "R9", hook) < END * 2.0
+        rig.update_tag()
+        update()
+        assert pose_bits(rig) == shown
+
+
+@pytest.mark.parametrize(
+    ("breaking", "sentence"),
+    [
+        (
+            lambda item: setattr(item.rope, "collision", "PLANE"),
+            "There is nothing that the rope could rest on: choose an Object, or set Collision to "
+            "None",
+        ),
+        (
+            lambda item: rest(item, "MESH", make_empty("Nothing")),
+            "“Nothing” is no mesh: choose one, or set Collision to Plane to rest on its XY plane",
+        ),
+        (
+            lambda item: rest(item, "PLANE", item.id_data),
+            "“Rope” cannot rest on itself: choose another Object for the collision",
+        ),
+        (
+            lambda item: rest(item, "MESH", link(bpy.data.objects.new("Bare", bare_mesh()))),
+            "“Bare” has no faces that the rope could lie on, or is left out of the view layer: "
+            "choose another Object for the collision",
+        ),
+        (
+            lambda item: setattr(rest(item, "PLANE", make_empty("Flat")), "scale", (0, 0, 0)),
+            "“Flat” is scaled to nothing and has no plane: give it a scale",
+        ),
+        (
+            lambda item: setattr(rest(item, "MESH", make_box(1, (0, 0, 0))), "scale", (1, 0, 1)),
+            "“Box” is scaled to nothing: give it a scale",
+        ),
+        (
+            lambda item: setattr(item, "target", None),
+            "There is no target: choose an object, or a bone, to reach for",
+        ),
+    ],
+)
+def test_bad_input_is_said_in_place(breaking: Callable[..., object], sentence: str) -> None:
+    rig = make_rope()
+    item = hang(rig, make_empty("Target", (1, 0, 0)))
+    before = channels_bits(rig)
+    breaking(item)
+    update()
+    assert (item.state, item.message) == ("INVALID", sentence)
+    assert channels_bits(rig) != before  # Its FK pose is back.
+    item.rope.collision = "NONE"
+    item.target = item.target or bpy.data.objects["Target"]
+    update()
+    assert item.state == "REACHED"
+
+
+def rest(item: bpy.types.PropertyGroup, kind: str, ob: bpy.types.Object) -> bpy.types.Object:
+    item.rope.collision, item.rope.collision_object = kind, ob
+    return ob
+
+
+def bare_mesh() -> bpy.types.Mesh:
+    return bpy.data.meshes.new("Bare")
+
+
+@pytest.mark.parametrize("collision", ["NONE", "MESH"])
+def test_baked_it_hangs_as_before(collision: str) -> None:
+    rig = animated_rope(collision)
+    live = {}
+    for frame in (1, 4, 8):
+        go(frame)
+        live[frame] = joints(rig)
+    assert bpy.ops.fabrik.bake(frame_start=1, frame_end=8) == {"FINISHED"}
+    (item,) = rig.fabrik.constraints
+    assert not item.enabled
+    for frame, places in live.items():
+        go(frame)
+        assert max((a - b).length for a, b in zip(places, joints(rig), strict=True)) < 1e-4
+
+
+def test_the_overlay_shows_what_hangs() -> None:
+    from addon.binding.showing.chains import shown_chains
+
+    rig = make_rope()
+    hang(rig, make_empty("Target", (1.2, 0, 0)))
+    add_constraint(rig, "B19", solver="WAVE")
+    activate(rig)
+    update()
+    shown = shown_chains(bpy.context.view_layer)
+    assert [len(chain.joints) for chain in shown] == [21, 21]
+
+
+def test_the_button_hangs_the_whole_chain_on_the_selected_object() -> None:
+    rig, target = make_rope(), make_empty("Hook", (1, 0, 0))
+    enter_pose_mode(rig)
+    target.select_set(True)
+    click_bone(rig, "B19")
+    assert bpy.ops.fabrik.rope_add() == {"FINISHED"}
+    (item,) = rig.fabrik.constraints
+    assert (item.solver, item.bone, item.chain_count) == ("ROPE", "B19", 0)
+    assert item.target == target
+    update()
+    assert tip_error(rig, "B19", target) < END * 2.0
+
+
+def test_without_a_selected_object_it_hangs_where_its_tip_is() -> None:
+    rig = make_rope()
+    enter_pose_mode(rig)
+    click_bone(rig, "B19")
+    before = joints(rig)
+    assert bpy.ops.fabrik.rope_add() == {"FINISHED"}
+    update()
+    assert max((a - b).length for a, b in zip(before, joints(rig), strict=True)) < 2e-3
+    assert rig.fabrik.constraints[0].target.name == "B19 Target"
+
+
+def test_the_button_needs_a_bone() -> None:
+    make_rope()
+    assert not bpy.ops.fabrik.rope_add.poll()
+    assert not bpy.ops.fabrik.wave_add.poll()

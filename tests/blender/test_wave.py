@@ -1,0 +1,205 @@
+"""Chains that wave on top of the pose that they have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import bpy
+import pytest
+from rigs import (
+    add_constraint,
+    channels_bits,
+    elsewhere,
+    go,
+    make_chain,
+    make_empty,
+    pose_bits,
+    tip_error,
+    tip_world,
+    update,
+)
+from test_operators import click_bone, enter_pose_mode
+from test_rope import key_places, rendered  # noqa: F401 - a fixture
+
+STRAIGHT = [(0.0, 0.0, 0.25 * i) for i in range(17)]
+
+
+def make_tentacle() -> bpy.types.Object:
+    return make_chain(16, "Tentacle", STRAIGHT)
+
+
+def wave(rig: bpy.types.Object, **settings: object) -> bpy.types.PropertyGroup:
+    item = add_constraint(rig, "B15", solver="WAVE")
+    for name, value in {"speed": 1.0, **settings}.items():
+        setattr(item.wave, name, value)
+    update()
+    return item
+
+
+def test_it_waves_with_the_time_and_needs_no_target() -> None:
+    rig = make_tentacle()
+    item = wave(rig)
+    shown = set()
+    for frame in range(1, 11):
+        go(frame)
+        shown.add(pose_bits(rig))
+    assert len(shown) == 10
+    assert (item.state, item.message) == ("REACHED", "")
+
+
+def test_it_is_back_after_a_whole_wave() -> None:
+    """A second is as many frames as the scene says, and a speed of 0.5 takes two of them."""
+    rig = make_tentacle()
+    wave(rig, speed=0.5)
+    render = bpy.context.scene.render
+    render.fps, render.fps_base = 30, 1.5
+    go(3)
+    before = [tuple(bone.rotation_quaternion) for bone in rig.pose.bones]
+    go(3 + 40)
+    for bone, rotation in zip(rig.pose.bones, before, strict=True):
+        assert tuple(bone.rotation_quaternion) == pytest.approx(rotation, abs=1e-5)
+
+
+def test_without_speed_a_keyed_phase_moves_it() -> None:
+    rig = make_tentacle()
+    item = wave(rig, speed=0.0)
+    go(1)
+    still = pose_bits(rig)
+    go(9)
+    assert pose_bits(rig) == still
+    for frame, phase in ((1, 0.0), (9, 2.25)):
+        item.wave.phase = phase
+        item.wave.keyframe_insert("phase", frame=frame)
+    go(1)
+    first = pose_bits(rig)
+    go(9)
+    assert pose_bits(rig) != first
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.7])
+def test_a_frame_is_the_same_whichever_way_it_was_reached(noise: float) -> None:
+    rig = make_tentacle()
+    wave(rig, noise=noise, seed=3)
+    played = {}
+    for frame in range(1, 13):
+        go(frame)
+        played[frame] = pose_bits(rig)
+    for frame in (12, 3, 7.5, 8, 2, 11, 1):
+        go(frame)
+        if frame in played:
+            assert pose_bits(rig) == played[frame]
+
+
+def test_a_render_shows_what_the_viewport_does(rendered: Callable[..., object]) -> None:  # noqa: F811
+    rig = make_tentacle()
+    wave(rig, noise=0.5)
+    shown = {}
+    for frame in (5, 6, 7):
+        go(frame)
+        shown[frame] = pose_bits(rig)
+    go(2)
+    assert rendered(5, 7) == shown
+
+
+def test_the_same_seed_moves_the_same_in_another_process(tmp_path) -> None:
+    rig = make_tentacle()
+    wave(rig, noise=1.0, seed=11)
+    go(17)
+    shown = pose_bits(rig)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "wave.blend"))
+    found, _ = elsewhere(
+        tmp_path / "wave.blend", "go(3)\ngo(17)", 'pose_bits(bpy.data.objects["Tentacle"])'
+    )
+    assert found == shown
+
+
+def test_another_seed_is_another_noise() -> None:
+    rig = make_tentacle()
+    item = wave(rig, noise=1.0)
+    one = pose_bits(rig)
+    item.wave.seed = 1
+    update()
+    assert pose_bits(rig) != one
+
+
+def test_it_gives_the_fk_pose_back_to_the_last_bit() -> None:
+    rig = make_tentacle()
+    rig.pose.bones["B3"].rotation_quaternion = (0.9, 0.1, 0.3, 0.2)
+    update()
+    before = channels_bits(rig)
+    item = wave(rig, amplitude=0.5)
+    go(7)
+    assert channels_bits(rig) != before
+    item.enabled = False
+    update()
+    assert channels_bits(rig) == before
+
+
+def test_after_a_chain_that_reaches_it_waves_on_top() -> None:
+    rig, target = make_tentacle(), make_empty("Target", (1.5, 0.5, 2.5))
+    add_constraint(rig, "B15", target)
+    update()
+    reached = tip_world(rig, "B15")
+    wave(rig, amplitude=0.2, falloff=1.0)
+    go(7)
+    away = (tip_world(rig, "B15") - reached).length
+    assert 0.01 < away < 2.0
+
+
+def test_before_a_chain_that_reaches_its_tip_arrives_all_the_same() -> None:
+    rig, target = make_tentacle(), make_empty("Target")
+    key_places(target, {1: (1.5, 0.5, 2.5), 30: (-1, 1, 2)})
+    item = wave(rig, amplitude=0.3)
+    add_constraint(rig, "B15", target)
+    shown = set()
+    for frame in (1, 8, 15, 22):
+        go(frame)
+        assert tip_error(rig, "B15", target) < 1e-4 * 4.0
+        shown.add(pose_bits(rig))
+    item.enabled = False
+    go(15)
+    assert pose_bits(rig) not in shown
+
+
+def test_two_waves_add_up() -> None:
+    rig = make_tentacle()
+    wave(rig, speed=0.0, phase=0.3, amplitude=0.1)
+    one = rig.pose.bones["B8"].rotation_quaternion.angle
+    wave(rig, speed=0.0, phase=0.3, amplitude=0.2)
+    assert rig.pose.bones["B8"].rotation_quaternion.angle == pytest.approx(3.0 * one, abs=1e-4)
+
+
+def test_falloff_keeps_the_root_still() -> None:
+    rig = make_tentacle()
+    wave(rig, amplitude=1.0, falloff=1.0, speed=0.0, phase=0.25, wavelength=100.0)
+    angles = [bone.rotation_quaternion.angle for bone in rig.pose.bones]
+    assert angles[0] < 0.05
+    assert angles[-1] > 0.9
+
+
+@pytest.mark.parametrize("name", ["amplitude", "phase", "speed", "direction"])
+def test_bad_input_is_said_in_place(name: str) -> None:
+    rig = make_tentacle()
+    item = wave(rig)
+    setattr(item.wave, name, float("nan"))
+    go(2)
+    assert item.state == "INVALID"
+    assert item.message == (
+        "A setting of the wave is not a number: type Amplitude, Wavelength, Speed, Phase, "
+        "Falloff, Direction and Noise in"
+    )
+    setattr(item.wave, name, 0.5)
+    go(3)
+    assert item.state == "REACHED"
+
+
+def test_the_button_lets_the_whole_chain_wave() -> None:
+    rig = make_tentacle()
+    enter_pose_mode(rig)
+    click_bone(rig, "B15")
+    assert bpy.ops.fabrik.wave_add() == {"FINISHED"}
+    (item,) = rig.fabrik.constraints
+    assert (item.solver, item.bone, item.target) == ("WAVE", "B15", None)
+    assert len(bpy.data.objects) == 1
+    update()
+    assert item.state == "REACHED"

@@ -1,0 +1,493 @@
+"""Walking legs: what a walk promises, whatever way the body takes and over whatever ground."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from addon.core import Frame, inverse, point_in
+from addon.core.vectors import Vec, dot, mat_columns, quat_about, quat_matrix, sub
+from addon.motion.footfall import STILL, Footfall, foot_at, set_on
+from addon.motion.foothold import Hit, clearance
+from addon.motion.gait import Leg, Record, Settings, bob_at, lean_at
+from addon.motion.packing import packed, unpacked
+from addon.motion.pattern import groups_of
+from addon.motion.stance import UPRIGHT, Lean, Swaying, eased_to, leaned, plane_through
+from addon.motion.walking import Walk
+
+Box = tuple[Vec, Vec]
+Body = Callable[[float], Frame]
+
+FLOOR: Box = ((-1e3, -1e3, -1.0), (1e3, 1e3, 0.0))
+FRAMES = 120
+
+
+def ground(*boxes: Box, number: int = STILL, shift: Vec = (0.0, 0.0, 0.0)):
+    """Rays against boxes, given by two corners each, from outside and inside."""
+
+    def cast(origin: Vec, direction: Vec, distance: float) -> Hit | None:
+        start = sub(origin, shift)
+        hits = [hit for box in boxes if (hit := _slab(box, start, direction, distance))]
+        if not hits:
+            return None
+        far, normal = min(hits)
+        place = tuple(o + far * d for o, d in zip(origin, direction, strict=True))
+        return Hit(place, normal, number)
+
+    return cast
+
+
+def _slab(box: Box, start: Vec, direction: Vec, distance: float) -> tuple[float, Vec] | None:
+    near, far, side = -math.inf, math.inf, (0.0, 0.0, 1.0)
+    for axis in range(3):
+        if abs(direction[axis]) < 1e-12:
+            if not box[0][axis] <= start[axis] <= box[1][axis]:
+                return None
+            continue
+        a = (box[0][axis] - start[axis]) / direction[axis]
+        b = (box[1][axis] - start[axis]) / direction[axis]
+        if min(a, b) > near:
+            near = min(a, b)
+            side = tuple(-math.copysign(float(i == axis), direction[axis]) for i in range(3))
+        far = min(far, max(a, b))
+    return (near, side) if near <= far and 0.0 <= near <= distance else None
+
+
+def legs_of(count: int, pattern: str, height: float = 0.5, reach: float = 1.1) -> list[Leg]:
+    """Legs in rows left and right; the last one of an odd number is at the right."""
+    rows = (count + 1) // 2
+    rests = []
+    for leg in range(count):
+        ahead = 0.0 if rows == 1 else 0.9 - 1.8 * (leg // 2) / (rows - 1)
+        rests.append((0.7 if leg % 2 else -0.7, 0.7 * ahead, -height))
+    groups = groups_of(rests, pattern)
+    return [
+        Leg(rest, (0.2 * rest[0], 0.6 * rest[1], 0.0), reach, group)
+        for rest, group in zip(rests, groups, strict=True)
+    ]
+
+
+def standing(place: Vec = (0.0, 0.0, 0.5), turn: float = 0.0) -> Frame:
+    return quat_matrix(quat_about((0.0, 0.0, 1.0), turn)), place
+
+
+def walked(
+    legs: Sequence[Leg], settings: Settings, body: Body, cast=None, frames: int = FRAMES
+) -> Record:
+    cast = cast or ground(FLOOR)
+    walk = Walk(legs, settings, 0, body(0), cast, still)
+    for frame in range(1, frames + 1):
+        walk.step(settings, body(frame), cast, still)
+    return walk.record()
+
+
+def still(number: int) -> Frame:
+    raise AssertionError(f"nothing stands on ground {number}")
+
+
+def ahead(speed: float, until: float = math.inf) -> Body:
+    return lambda time: standing((0.0, speed * min(time, until), 0.5))
+
+
+def farthest(legs: Sequence[Leg], record: Record, body: Body, frames: int = FRAMES) -> float:
+    """How far a standing foot is from its leg's root at most, as a share of its reach."""
+    most = 0.0
+    for quarter in range(4 * frames + 1):
+        at = quarter / 4
+        frame = leaned(body(at), lean_at(record, at))
+        for leg, falls in zip(legs, record.falls, strict=True):
+            foot = foot_at(falls, at, still)
+            if foot.swing is None:
+                most = max(most, math.dist(foot.place, point_in(frame, leg.root)) / leg.reach)
+    return most
+
+
+def assert_groups_take_turns(legs: Sequence[Leg], record: Record) -> None:
+    spans = [
+        (fall.lift, fall.land, leg.group)
+        for leg, falls in zip(legs, record.falls, strict=True)
+        for fall in falls
+        if fall.land > fall.lift
+    ]
+    spans.sort()
+    for i, (_, land, group) in enumerate(spans):
+        for lift, _, other in spans[i + 1 :]:
+            if lift >= land:
+                break
+            assert other == group, f"groups {group} and {other} are in the air at {lift}"
+
+
+PATTERNS = st.sampled_from(["ALTERNATING", "PAIRS", "WAVE"])
+
+
+@st.composite
+def ways(draw: st.DrawFn) -> Body:
+    """A smooth way over the floor, with turns, rising and falling."""
+    size = st.floats(-1.0, 1.0)
+    speed, side, rise, spin = draw(size) * 0.12, draw(size) * 0.8, draw(size) * 0.1, draw(size)
+    rate = draw(st.floats(0.02, 0.2))
+
+    def body(time: float) -> Frame:
+        swing = math.sin(rate * time)
+        place = (side * swing, speed * time, 0.5 + rise * math.sin(2.0 * rate * time))
+        return standing(place, 1.5 * spin * swing)
+
+    return body
+
+
+@st.composite
+def manners(draw: st.DrawFn) -> Settings:
+    return Settings(
+        threshold=draw(st.floats(0.05, 0.6)),
+        step_height=draw(st.floats(0.0, 0.4)),
+        duration=draw(st.floats(1.0, 15.0)),
+        overshoot=draw(st.floats(0.0, 1.0)),
+        bob=draw(st.floats(0.0, 0.05)),
+    )
+
+
+@given(st.integers(2, 16), PATTERNS, manners(), ways())
+@hypothesis_settings(max_examples=40)
+def test_no_leg_loses_its_foot_and_groups_take_turns(
+    count: int, pattern: str, settings: Settings, body: Body
+) -> None:
+    legs = legs_of(count, pattern)
+    record = walked(legs, settings, body, frames=60)
+    assert farthest(legs, record, body, 60) <= 1.0
+    assert_groups_take_turns(legs, record)
+    for falls in record.falls:
+        assert all(a.land <= b.lift <= b.land for a, b in pairwise(falls))
+
+
+@given(manners(), ways(), st.integers(2, 12), st.integers(0, 3))
+@hypothesis_settings(max_examples=10)
+def test_a_turned_and_moved_world_walks_the_same(
+    settings: Settings, body: Body, count: int, seed: int
+) -> None:
+    legs = legs_of(count, "ALTERNATING")
+    turn = quat_matrix(quat_about((0.6, 0.0, 0.8), 1.0 + seed))
+    world: Frame = (turn, (3.0, -2.0, 1.0))
+    back = inverse(world)
+    flat = ground(FLOOR)
+
+    def cast(origin: Vec, direction: Vec, distance: float) -> Hit | None:
+        hit = flat(point_in(back, origin), _turned(back, direction), distance)
+        return hit and Hit(point_in(world, hit.place), _turned(world, hit.normal), hit.ground)
+
+    def moved(time: float) -> Frame:
+        axes, place = body(time)
+        columns = [_turned(world, column) for column in mat_columns(axes)]
+        return tuple(c[i] for i in range(3) for c in columns), point_in(world, place)
+
+    here = walked(legs, settings, body, frames=24)
+    there = walked(legs, settings, moved, cast, frames=24)
+    for a, b in zip(here.falls, there.falls, strict=True):
+        # Until rounding decides a tie the other way.
+        for fall, other in list(zip(a, b, strict=False))[:2]:
+            assert math.dist(point_in(world, fall.place), other.place) <= 1e-3
+            assert abs(fall.land - other.land) <= 1e-3
+
+
+def _turned(frame: Frame, direction: Vec) -> Vec:
+    return sub(point_in(frame, direction), frame[1])
+
+
+@pytest.mark.parametrize("pattern", ["ALTERNATING", "WAVE"])
+@pytest.mark.parametrize("speed", [0.001, 0.02, 0.2])
+def test_a_body_that_stops_gets_its_feet_to_rest(pattern: str, speed: float) -> None:
+    legs = legs_of(8, pattern)
+    body = ahead(speed, 60.0)
+    record = walked(legs, Settings(), body, frames=150)
+    for leg, falls in zip(legs, record.falls, strict=True):
+        assert falls[-1].land < 130.0
+        rest = point_in(leaned(body(150), lean_at(record, 150)), leg.rest)
+        assert math.dist(falls[-1].place, rest) <= 0.05 * 0.25 * leg.reach + 1e-6
+
+
+def test_a_body_that_stands_never_steps() -> None:
+    record = walked(legs_of(8, "ALTERNATING"), Settings(), ahead(0.0))
+    assert all(len(falls) == 1 for falls in record.falls)
+    assert all(sway.lean == pytest.approx(UPRIGHT, abs=1e-12) for sway in record.sways)
+
+
+def test_turning_on_the_spot_steps_around() -> None:
+    legs = legs_of(6, "ALTERNATING")
+
+    def body(time: float) -> Frame:
+        return standing(turn=0.05 * min(time, 80.0))
+
+    record = walked(legs, Settings(), body, frames=200)
+    assert farthest(legs, record, body, 200) <= 1.0
+    for leg, falls in zip(legs, record.falls, strict=True):
+        assert len(falls) > 5
+        assert math.dist(falls[-1].place, point_in(body(200), leg.rest)) <= 0.02 * leg.reach
+
+
+def test_a_jump_of_the_body_sets_all_feet_down_anew() -> None:
+    legs = legs_of(8, "ALTERNATING")
+
+    def body(time: float) -> Frame:
+        return standing((0.0, 0.01 * time + (50.0 if time >= 30.0 else 0.0), 0.5))
+
+    record = walked(legs, Settings(), body)
+    for leg, falls in zip(legs, record.falls, strict=True):
+        for frame in (30, 31):
+            foot = foot_at(falls, frame, still)
+            root = point_in(body(frame), leg.root)
+            assert math.dist(foot.place, root) <= leg.reach
+            assert foot.swing is None
+        assert foot_at(falls, 29, still).place[1] < 5.0
+
+
+def test_steps_are_shorter_the_faster_the_body_and_as_set_if_it_is_slow() -> None:
+    def longest_step(speed: float) -> float:
+        record = walked(legs_of(8, "WAVE"), Settings(duration=6.0), ahead(speed))
+        spans = [b.land - b.lift for falls in record.falls for b in falls[2:-1]]
+        return sorted(spans)[len(spans) // 2]
+
+    assert longest_step(0.002) == pytest.approx(6.0)
+    assert longest_step(0.3) < longest_step(0.06) < 6.0
+
+
+def test_steps_start_and_end_between_frames() -> None:
+    record = walked(legs_of(8, "ALTERNATING"), Settings(duration=4.7), ahead(0.13))
+    times = {fall.land % 1.0 for falls in record.falls for fall in falls}
+    assert len(times) > 10
+
+
+def test_overshoot_lands_a_foot_ahead_of_its_rest_place() -> None:
+    legs, body = legs_of(4, "ALTERNATING"), ahead(0.04)
+    for overshoot in (0.0, 1.0):
+        settings = Settings(threshold=0.2, duration=4.0, overshoot=overshoot)
+        record = walked(legs, settings, body)
+        fall = record.falls[0][4]
+        rest = point_in(leaned(body(fall.land), lean_at(record, fall.land)), legs[0].rest)
+        lead = fall.place[1] - rest[1]
+        assert lead == pytest.approx(overshoot * 0.2 * 1.1, abs=0.06)
+
+
+def test_a_step_rises_by_its_height_and_leaves_and_arrives_without_speed() -> None:
+    record = walked(legs_of(4, "ALTERNATING"), Settings(step_height=0.2), ahead(0.02))
+    fall = record.falls[0][2]
+    middle = foot_at(record.falls[0], 0.5 * (fall.lift + fall.land), still)
+    assert middle.place[2] == pytest.approx(0.2 * 1.1, abs=1e-9)
+    for at in (fall.lift, fall.land):
+        near = [foot_at(record.falls[0], at + e, still).place for e in (-1e-4, 1e-4)]
+        assert math.dist(*near) <= 1e-6
+
+
+def test_a_step_clears_what_stands_between() -> None:
+    kerb: Box = ((-9.0, 0.45, 0.0), (9.0, 0.55, 0.3))
+    over = clearance(ground(FLOOR, kerb), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), 1.0)
+    assert over == pytest.approx(0.3)
+
+
+def test_feet_travel_with_moving_ground() -> None:
+    legs = legs_of(8, "ALTERNATING")
+    deck: Box = ((-20.0, -20.0, -1.0), (20.0, 20.0, 0.0))
+
+    def deck_at(time: float) -> Frame:
+        return quat_matrix(quat_about((0.0, 0.0, 1.0), 0.01 * time)), (0.9 * time, 0.0, 0.0)
+
+    def carried(time: float, own: float) -> Frame:
+        axes = quat_about((0.0, 0.0, 1.0), 0.01 * time)
+        return quat_matrix(axes), point_in(deck_at(time), (0.0, own * time, 0.5))
+
+    for own in (0.0, 0.03):
+        walk = None
+        for frame in range(60):
+            at = deck_at(frame)
+            back = inverse(at)
+
+            def cast(origin: Vec, direction: Vec, distance: float, at=at, back=back) -> Hit | None:
+                flat = ground(deck, number=3)
+                hit = flat(point_in(back, origin), _turned(back, direction), distance)
+                return hit and Hit(point_in(at, hit.place), _turned(at, hit.normal), 3)
+
+            if walk is None:
+                walk = Walk(legs, Settings(), 0, carried(0, own), cast, lambda _, at=at: at)
+            else:
+                walk.step(Settings(), carried(frame, own), cast, lambda _, at=at: at)
+        record = walk.record()
+        for leg, falls in zip(legs, record.falls, strict=True):
+            assert (len(falls) == 1) == (own == 0.0)
+            for frame in range(60):
+                foot = foot_at(falls, frame, lambda _, frame=frame: deck_at(frame))
+                root = point_in(leaned(carried(frame, own), lean_at(record, frame)), leg.root)
+                assert foot.swing is not None or math.dist(foot.place, root) <= leg.reach
+
+
+def test_stairs_are_climbed() -> None:
+    legs = legs_of(8, "ALTERNATING")
+    steps = [((-9.0, 1.0 + 0.4 * i, -1.0), (9.0, 99.0, 0.15 * (i + 1))) for i in range(12)]
+
+    def body(time: float) -> Frame:
+        return standing((0.0, 0.03 * time, 0.5))
+
+    record = walked(legs, Settings(tilt=1.0), body, ground(FLOOR, *steps), frames=200)
+    assert farthest(legs, record, body, 200) <= 1.0
+    assert all(fall.is_held for falls in record.falls for fall in falls)
+    assert lean_at(record, 200).lift == pytest.approx(0.15 * 12, abs=0.25)
+    assert lean_at(record, 160).ahead > 0.2
+
+
+def test_a_wall_is_climbed_where_the_body_turns_up() -> None:
+    legs = legs_of(8, "ALTERNATING")
+    wall: Box = ((-9.0, 3.0, -1.0), (9.0, 4.0, 30.0))
+
+    def body(time: float) -> Frame:
+        if time < 60:
+            return standing((0.0, 0.03 * time, 0.5))
+        if time < 120:
+            part = (time - 60) / 60
+            turn = quat_matrix(quat_about((1.0, 0.0, 0.0), 0.5 * math.pi * part))
+            return turn, (0.0, 1.8 + 0.7 * part, 0.5 + 0.6 * part)
+        turn = quat_matrix(quat_about((1.0, 0.0, 0.0), 0.5 * math.pi))
+        return turn, (0.0, 2.5, 1.1 + 0.03 * (time - 120))
+
+    record = walked(legs, Settings(climbs=True), body, ground(FLOOR, wall), frames=240)
+    assert farthest(legs, record, body, 240) <= 1.0
+    assert all(fall.is_held for falls in record.falls for fall in falls)
+    for falls in record.falls:
+        assert falls[0].normal == (0.0, 0.0, 1.0)
+        assert falls[-1].normal == (0.0, -1.0, 0.0)
+        assert falls[-1].place[1] == pytest.approx(3.0)
+
+
+def test_a_ceiling_is_walked_on_upside_down() -> None:
+    legs = legs_of(8, "ALTERNATING")
+    roof: Box = ((-99.0, -99.0, 5.0), (99.0, 99.0, 6.0))
+
+    def body(time: float) -> Frame:
+        return quat_matrix(quat_about((0.0, 1.0, 0.0), math.pi)), (0.0, 0.03 * time, 4.5)
+
+    record = walked(legs, Settings(), body, ground(FLOOR, roof))
+    assert farthest(legs, record, body) <= 1.0
+    places = [fall.place[2] for falls in record.falls for fall in falls]
+    assert places == pytest.approx([5.0] * len(places))
+
+
+def test_an_edge_is_wrapped_around_by_climbers() -> None:
+    legs = legs_of(8, "ALTERNATING")
+    cliff: Box = ((-9.0, -9.0, -5.0), (9.0, 0.3, 0.0))
+    record = walked(legs, Settings(climbs=True), ahead(0.0), ground(cliff), frames=2)
+    assert all(falls[0].is_held for falls in record.falls)
+    assert {falls[0].normal for falls in record.falls} >= {(0.0, 0.0, 1.0), (0.0, 1.0, 0.0)}
+
+
+def test_without_ground_the_feet_hang_within_reach() -> None:
+    legs, body = legs_of(6, "ALTERNATING"), ahead(0.05)
+    record = walked(legs, Settings(), body, ground())
+    assert not any(fall.is_held for falls in record.falls for fall in falls)
+    assert farthest(legs, record, body) <= 1.0
+
+
+def test_legs_of_different_length_walk_together() -> None:
+    legs = [
+        leg._replace(reach=0.8 + 0.15 * i, rest=(leg.rest[0] * (0.7 + 0.1 * i), *leg.rest[1:]))
+        for i, leg in enumerate(legs_of(6, "ALTERNATING"))
+    ]
+    record = walked(legs, Settings(), ahead(0.04))
+    assert farthest(legs, record, ahead(0.04)) <= 1.0
+    assert_groups_take_turns(legs, record)
+
+
+@given(manners(), ways(), st.floats(-0.4, 0.4))
+@hypothesis_settings(max_examples=10)
+def test_the_body_leans_without_a_jerk(settings: Settings, body: Body, slope: float) -> None:
+    """The spring's own bound: the acceleration is what the way to the plane asks for, and less."""
+    legs = legs_of(8, "ALTERNATING")
+    steps = [((-9.0, 0.8 * i, -1.0), (9.0, 99.0, slope * i)) for i in range(1, 9)]
+    record = walked(legs, settings, body, ground(FLOOR, *steps), frames=80)
+    rate = 4.0 / settings.duration
+    leans = [lean_at(record, i / 2) for i in range(160)]
+    most = 4.0 * max(abs(lean.lift) for lean in leans) + 0.5
+    for a, b, c in zip(leans, leans[1:], leans[2:], strict=False):
+        assert abs(a.lift - 2.0 * b.lift + c.lift) <= most * min(1.0, rate * rate)
+
+
+def test_a_lean_is_the_plane_through_the_feet() -> None:
+    rests = [leg.rest for leg in legs_of(8, "WAVE")]
+    feet = [(x, y, z + 0.3 + 0.2 * x - 0.1 * y) for x, y, z in rests]
+    lean = plane_through(feet, rests)
+    assert lean.lift == pytest.approx(0.3, abs=0.01)
+    assert lean.right == pytest.approx(0.2, rel=0.15)
+    assert lean.ahead == pytest.approx(-0.1, rel=0.15)
+    up = mat_columns(leaned(standing(), lean)[0])[2]
+    assert dot(up, (1.0, 0.0, lean.right)) == pytest.approx(0.0, abs=1e-9)
+
+
+@given(st.floats(0.1, 50.0), st.integers(1, 20))
+def test_a_sway_is_the_same_in_one_step_or_in_many(time: float, steps: int) -> None:
+    start, target = Swaying(Lean(1.0, -0.5, 0.2), Lean(0.1, 0.0, -0.3)), Lean(-1.0, 0.3, 0.0)
+    once, many = eased_to(start, target, 2.0, time), start
+    for _ in range(steps):
+        many = eased_to(many, target, 2.0 / steps, time)
+    assert many.lean == pytest.approx(once.lean, abs=1e-9)
+
+
+def test_the_body_bobs_once_with_each_step() -> None:
+    legs = legs_of(6, "ALTERNATING")
+    record = walked(legs, Settings(), ahead(0.03))
+    groups = [leg.group for leg in legs]
+    bobs = [bob_at(record, groups, i / 4) for i in range(4 * FRAMES)]
+    assert max(bobs) == pytest.approx(1.0, abs=0.05)
+    assert min(bobs) == 0.0
+    assert max(abs(a - b) for a, b in pairwise(bobs)) <= 0.25
+
+
+def test_patterns_are_those_of_animals() -> None:
+    def groups(count: int, pattern: str) -> list[int]:
+        return [leg.group for leg in legs_of(count, pattern)]
+
+    # Rows from the front, left before right.
+    assert groups(2, "ALTERNATING") == [0, 1]
+    assert groups(4, "ALTERNATING") == [0, 1, 1, 0]  # trot
+    assert groups(6, "ALTERNATING") == [0, 1, 1, 0, 0, 1]  # tripod
+    assert groups(8, "ALTERNATING") == [0, 1, 1, 0, 0, 1, 1, 0]  # alternating tetrapod
+    assert groups(4, "PAIRS") == [0, 1, 1, 0]
+    assert sorted(groups(8, "PAIRS")) == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert groups(8, "WAVE") == [3, 7, 2, 6, 1, 5, 0, 4]
+
+
+@pytest.mark.parametrize("pattern", ["ALTERNATING", "PAIRS", "WAVE"])
+@pytest.mark.parametrize("count", range(2, 17))
+def test_no_pattern_lets_both_legs_of_a_row_go(pattern: str, count: int) -> None:
+    groups = [leg.group for leg in legs_of(count, pattern)]
+    for left, right in zip(groups[::2], groups[1::2], strict=False):
+        assert left != right
+
+
+def test_a_place_on_stretched_ground_comes_back() -> None:
+    deck: Frame = ((2.0, 0.0, 0.0, 0.0, 1.0, 0.5, 0.0, 0.0, 1.0), (1.0, 2.0, 3.0))
+    axes = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)
+    fall = set_on(Footfall(0.0, 0.0, (0.3, 0.4, 0.5), *axes, 0, 0.0, True), lambda _: deck)
+    foot = foot_at([fall], 5.0, lambda _: deck)
+    assert foot.place == pytest.approx((0.3, 0.4, 0.5))
+    assert foot.normal == pytest.approx(axes[0])
+    assert foot.ahead == pytest.approx(axes[1])
+
+
+def test_eight_legs_over_a_thousand_frames_take_a_second() -> None:
+    legs, body, cast = legs_of(8, "ALTERNATING"), ahead(0.04), ground(FLOOR)
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        walked(legs, Settings(), body, cast, frames=1000)
+        times.append(time.perf_counter() - start)
+    print(f"8 legs × 1,000 frames: {min(times):.2f} s")
+    assert min(times) <= 1.5
+
+
+def test_a_walk_comes_back_from_its_bytes_to_the_last_bit() -> None:
+    record = walked(legs_of(5, "WAVE"), Settings(), ahead(0.05), frames=40)
+    blob = packed(record, ["Rock", "Déjà vu"])
+    assert unpacked(blob) == (record, ["Rock", "Déjà vu"])
+    for broken in (b"", b"walk1", blob[:-5], b"x" + blob[1:]):
+        with pytest.raises(ValueError, match="not those of a walk"):
+            unpacked(broken)
