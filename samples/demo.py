@@ -147,7 +147,7 @@ def draw_gif(rows: list[Row], path: Path, size: pictures.Size, every: int, sampl
 def draw_motion(name: str, path: Path) -> None:
     """Write a GIF of one sample that moves by itself."""
     every = 3
-    shots = pictures.shots(name, list(range(1, FRAMES + 1, every)), (320, 200), 16)
+    shots = pictures.shots(name, list(range(1, FRAMES + 1, every)), (288, 180), 16)
     pictures.save_gif(shots, path, milliseconds=round(every * 100 / 24) * 10)
     _say(path)
 

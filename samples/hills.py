@@ -28,8 +28,8 @@ STAND, SWING = 14, 10
 """Frames of a cycle in which a foot stands, and in which it swings."""
 
 CYCLE = STAND + SWING
-STRIDE = 0.78
-START = -1.95
+STRIDE = 0.76
+START = -1.9
 
 HIP, ANKLE = 0.91, 0.09
 
@@ -63,7 +63,7 @@ def _bones() -> tuple[Bones, dict[str, Point]]:
     }
     bends: dict[str, Point] = {}
     for side, y in (("L", 0.1), ("R", -0.1)):
-        knee = (0.10, y, (HIP + ANKLE) / 2)
+        knee = (0.18, y, (HIP + ANKLE) / 2)
         bones[f"Thigh.{side}"] = ((0, y, HIP), knee, "Pelvis")
         bones[f"Shin.{side}"] = (knee, (0, y, ANKLE), f"Thigh.{side}")
         bones[f"Foot.{side}"] = ((0, y, ANKLE), (0.17, y, 0.04), f"Shin.{side}")
@@ -98,6 +98,7 @@ def _leg(rig: Any, side: str, late: int, ground: bpy.types.Object) -> None:
     )
     item.ground.object = ground
     item.ground.hip = "Pelvis"
+    item.ground.hip_reach = 0.95
     item.ground.use = True
 
 

@@ -109,9 +109,7 @@ def test_feet_do_not_slide_go_below_the_ground_or_miss_it(
                     places.setdefault((side, first), []).append(place)
     for found in places.values():
         slide = max(slide, *((place - found[0]).length for place in found))
-    # The last contacts of both feet end where the range does, and no next place is known there.
-    inner = hips[: LAST - CYCLE // 2]
-    bends = [abs(a - 2 * b + c) for a, b, c in zip(inner, inner[1:], inner[2:], strict=False)]
+    bends = [abs(a - 2 * b + c) for a, b, c in zip(hips, hips[1:], hips[2:], strict=False)]
     with capsys.disabled():
         print(
             f"\n{terrain.__name__}: slide {slide:.1e} m, below {low:.1e} m, miss {miss:.1e} m, "
@@ -120,7 +118,7 @@ def test_feet_do_not_slide_go_below_the_ground_or_miss_it(
     assert slide < 1e-5
     assert low > -2e-3  # The mesh has edges of 5 cm, and the hills are round.
     assert miss < 1e-4 * LEG
-    assert max(bends) < 0.045
+    assert max(bends) < 0.015
 
 
 def test_hip_stays_on_flat_ground() -> None:
@@ -570,9 +568,9 @@ def test_cost_of_a_foot_is_small(capsys: pytest.CaptureFixture[str]) -> None:
     def cost() -> float:
         times = []
         for frame in range(1, LAST):
-            start = time.perf_counter()
+            start = time.process_time()
             go(frame)
-            times.append(time.perf_counter() - start)
+            times.append(time.process_time() - start)
         return sorted(times)[len(times) // 2]
 
     go(1)

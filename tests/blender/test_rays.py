@@ -228,8 +228,8 @@ def test_a_ray_costs_little() -> None:
     depsgraph = bpy.context.view_layer.depsgraph
     times = []
     for i in range(300):
-        start = time.perf_counter()
+        start = time.process_time()
         ground.cast(depsgraph, (0.01 * i, 0.2, 5.0), DOWN, 10.0)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     print(f"{sorted(times)[150] * 1e6:.1f} µs a ray")
     assert sorted(times)[150] < 200e-6

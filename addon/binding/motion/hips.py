@@ -107,7 +107,9 @@ class Hip(Carrier):
         first = moment.item(chains[0]).ground
         ease = max(2, round(EASE * bpy.context.scene.render.fps))
         time = moment.time
-        frames = range(ceil(time) - 2 * ease - 1, floor(time) + 2 * ease + 2)
+        first_frame = ceil(time) - 2 * ease - 1
+        # Every other frame will do, the same ones whatever the time is.
+        frames = range(first_frame + first_frame % 2, floor(time) + 2 * ease + 2, 2)
         tracks = [
             _footing(chain).foreseen(moment, chain, aim_of(moment, chain), frames)
             for chain in chains
