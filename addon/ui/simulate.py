@@ -18,7 +18,7 @@ from ..binding import editing
 from ..binding.access import session_uid, settings
 from ..binding.chain_plan import ProblemError
 from ..binding.handlers import say_once
-from ..binding.motion import history
+from ..binding.motion.simulating import history
 from .draw import Layout, draw_sentence
 from .operators import chosen_target, tip_refusal
 from .refusing import Refusing, Working, active_armature, armature_refusal, end_running
@@ -29,7 +29,7 @@ from .wording import counted
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-    from ..binding.motion.simulate import Simulation
+    from ..binding.motion.simulating.simulate import Simulation
 
 # The pass shares its code with baking, which uses numpy and so is imported when it is needed.
 
@@ -72,7 +72,7 @@ class _Simulating(Stepping, Refusing):
         return self.begin(context, self._start(context))
 
     def _start(self, context: bpy.types.Context) -> Generator[float, None, Simulation]:
-        from ..binding.motion.simulate import simulate
+        from ..binding.motion.simulating.simulate import simulate
 
         self._started = perf_counter()
         layer = cast(bpy.types.ViewLayer, context.view_layer)
@@ -172,7 +172,7 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
 
     def work(self, context: bpy.types.Context) -> str:
         """Forget it."""
-        from ..binding.motion.simulate import clear
+        from ..binding.motion.simulating.simulate import clear
 
         armature = active_armature(context)
         clear(armature)
@@ -182,7 +182,7 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
 
 def due(layer: bpy.types.ViewLayer | None) -> list[bpy.types.Object]:
     """Return the armatures of a view layer that are to be simulated by themselves."""
-    from ..binding.motion.simulate import is_at_rest, stale
+    from ..binding.motion.simulating.simulate import is_at_rest, stale
 
     found = stale(layer) if layer else []
     automatic = [ob for ob in found if settings(ob).simulation.use_auto and not is_at_rest(ob)]
@@ -246,7 +246,7 @@ def before_render(scene: bpy.types.Scene, _unused: object = None) -> None:
 
 def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
     """Simulate everything of a scene that is outdated, in one go; return what went wrong."""
-    from ..binding.motion.simulate import is_at_rest, simulate, stale
+    from ..binding.motion.simulating.simulate import is_at_rest, simulate, stale
 
     def go(armatures: list[bpy.types.Object]) -> str:
         try:

@@ -15,23 +15,23 @@ from typing import Any, NamedTuple, cast
 import bpy
 import numpy as np
 
-from ..access import pose_bones, settings
-from ..baking.bake import Draft
-from ..baking.continuity import continuous
-from ..baking.recording import returning, staged
-from ..baking.simplifying import between, errors, knots, slopes
-from ..baking.turns import Numbers
-from ..chain_plan import ChainPlan, ProblemError, listed
-from ..evaluate import snapshot
-from ..keying import ActiveCurves, put_keys
-from ..moving import move_to, owner_of, refuse_unmovable
-from ..plan import Plan, current
-from ..read import Snapshot
-from ..refusals import refuse_unkeyable
-from ..rotation import LOCATION, channel_of, mode_of
-from ..skeleton import Point, vector
+from ...access import pose_bones, settings
+from ...baking.bake import Draft
+from ...baking.continuity import continuous
+from ...baking.recording import returning, staged
+from ...baking.simplifying import between, errors, knots, slopes
+from ...baking.turns import Numbers
+from ...chain_plan import ChainPlan, ProblemError, listed
+from ...evaluate import snapshot
+from ...keying import ActiveCurves, put_keys
+from ...moving import move_to, owner_of, refuse_unmovable
+from ...plan import Plan, current
+from ...read import Snapshot
+from ...refusals import refuse_unkeyable
+from ...rotation import LOCATION, channel_of, mode_of
+from ...skeleton import Point, vector
+from ..goals import aim_of
 from .footing import Footing
-from .goals import aim_of
 from .hips import Hip
 
 TURN = 0.1

@@ -12,27 +12,27 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from ...core import point_in
-from ...core.vectors import Vec
-from ...motion.footfall import STILL, Footfall
-from ...motion.gait import Record
-from .. import animation, plan
-from ..access import pose_bones, settings
-from ..baking.recording import returning
-from ..baking.simplifying import between, errors, knots, slopes
-from ..baking.turns import Numbers
-from ..chain_plan import ChainPlan, ProblemError
-from ..editing import changed
-from ..evaluate import snapshot
-from ..keying import ActiveCurves, put_keys
-from ..moving import channels_of, move_to, owner_of, refuse_unmovable
-from ..read import Snapshot
-from ..rotation import LOCATION, channel_of, continuous, mode_of
-from ..skeleton import Point, matrix3, vector
-from . import history
-from .gait_body import LegGoal, known
+from ....core import point_in
+from ....core.vectors import Vec
+from ....motion.footfall import STILL, Footfall
+from ....motion.gait import Record
+from ... import animation, plan
+from ...access import pose_bones, settings
+from ...baking.recording import returning
+from ...baking.simplifying import between, errors, knots, slopes
+from ...baking.turns import Numbers
+from ...chain_plan import ChainPlan, ProblemError
+from ...editing import changed
+from ...evaluate import snapshot
+from ...keying import ActiveCurves, put_keys
+from ...moving import channels_of, move_to, owner_of, refuse_unmovable
+from ...read import Snapshot
+from ...rotation import LOCATION, channel_of, continuous, mode_of
+from ...skeleton import Point, matrix3, vector
+from ..goals import aim_of
+from ..simulating import history
+from .body import LegGoal, known
 from .gait_plan import GaitPlan, plans_of
-from .goals import aim_of
 
 
 class Baked(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
-from ..property_kinds import fixed
+from ...property_kinds import fixed
 from . import history
 
 STATES = ("NONE", "FRESH", "STALE")

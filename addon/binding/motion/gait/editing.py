@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from .. import animation, editing, plan
-from ..access import settings
-from ..chain_plan import ProblemError
-from ..skeleton import Skeleton, skeleton_of
+from ... import animation, editing, plan
+from ...access import settings
+from ...chain_plan import ProblemError
+from ...skeleton import Skeleton, skeleton_of
+from ..kinds import MOTION_SOLVERS
 from .gait_plan import plans_of
-from .kinds import MOTION_SOLVERS
 
 if TYPE_CHECKING:
-    from .gait import FabrikGait
+    from .settings import FabrikGait
 
 
 def active_gait(armature: bpy.types.Object) -> FabrikGait | None:
