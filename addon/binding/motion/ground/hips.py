@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import bpy
 
-from ....core import Frame, point_in
-from ....core.frames import WHOLE
+from ....core import WHOLE, Frame, point_in
 from ....core.vectors import (
     Mat3,
     Vec,
