@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 from bpy.app.handlers import persistent
 
-from ..binding import editing
 from ..binding.access import session_uid, settings
 from ..binding.chain_plan import ProblemError
 from ..binding.handlers import say_once
 from ..binding.motion.simulating import history
 from .draw import Layout, draw_sentence
-from .operators import chosen_target, tip_refusal
 from .refusing import Refusing, Working, active_armature, armature_refusal, end_running
 from .stepping import Stepping
 from .timeline import redraw
@@ -126,32 +124,6 @@ class FABRIK_OT_simulate_again(_Simulating, bpy.types.Operator):
     def armatures(self, context: bpy.types.Context) -> list[bpy.types.Object]:
         """Return what is simulated."""
         return due(context.view_layer)
-
-
-class FABRIK_OT_follow_add(Working, bpy.types.Operator):
-    """Let the active bone lead its chain."""
-
-    bl_idname = "fabrik.follow_add"
-    bl_label = "Add Free Chain"
-    bl_description = (
-        "Let the active bone, as the head, follow the other selected bone or object, or a new "
-        "Empty where its tip is, and drag all bones above it along: a snake, a train, a tail that "
-        "was let go"
-    )
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for Pose Mode and an active bone."""
-        return tip_refusal(context)
-
-    def work(self, context: bpy.types.Context) -> str:
-        """Add the constraint."""
-        tip: Any = context.active_pose_bone
-        target, subtarget = chosen_target(context)
-        item = editing.add(tip.id_data, tip.name, target, subtarget, solver="FOLLOW")
-        leader = item.subtarget or cast(Any, item.target).name
-        return f"“{item.bone}” is led by “{leader}”, once it is simulated"
 
 
 class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
@@ -304,7 +276,6 @@ CLASSES = (
     FABRIK_OT_simulate,
     FABRIK_OT_simulate_again,
     FABRIK_OT_simulation_clear,
-    FABRIK_OT_follow_add,
     FABRIK_PT_simulation,
 )
 
