@@ -23,7 +23,7 @@ from ...evaluate import snapshot
 from ...moving import owner_of, refuse_unmovable
 from ...read import Snapshot
 from ...rotation import LOCATION, mode_of
-from ...skeleton import Point, matrix3, vector
+from ...skeleton import Point, matrix_frame
 from ..goal_keys import Channel, led, target_channels
 from ..simulating import history
 from .body import known
@@ -145,7 +145,7 @@ def _target(chain: ChainPlan) -> Point:
 
 def _legs(walking: GaitPlan, layer: bpy.types.ViewLayer) -> Sequence[Any]:
     matrix = walking.rig.object.evaluated_get(layer.depsgraph).matrix_world  # type: ignore[arg-type]
-    return walking.measured((matrix3(matrix), vector(matrix.translation)))
+    return walking.measured(matrix_frame(matrix))
 
 
 def _body_channels(

@@ -10,7 +10,7 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from ...property_kinds import fixed
 from . import history
 
-STATES = ("NONE", "FRESH", "STALE")
+STATES = (history.NONE, history.FRESH, history.STALE)
 
 STATE_ITEMS = (
     ("NONE", "Not Simulated", "Nothing was simulated yet"),
