@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ..core.vectors import Vec
 from .chain_plan import Answer, ChainPlan, listed, rest_bend
-from .motion.carriers import Carrier
+from .motion.carrier import Carrier
 from .rotation import Run, runs_of
 from .skeleton import Skeleton
 

@@ -86,17 +86,34 @@ def remove(armature: bpy.types.Object, index: int) -> None:
     Raises:
         ProblemError: If a library override has it from its library.
     """
+    remove_from(armature, "constraints", "active_index", index)
+
+
+def remove_from(armature: bpy.types.Object, collection: str, active: str, index: int) -> None:
+    """Remove what stands in one of an armature's lists, with its animation.
+
+    Args:
+        armature: The armature object.
+        collection: The name of the list.
+        active: The name of the setting that says which of its items is shown.
+        index: The place in the list.
+
+    Raises:
+        ProblemError: If a library override has it from its library.
+    """
     fabrik = settings(armature)
-    later = range(index + 1, len(fabrik.constraints))
+    items = getattr(fabrik, collection)
+    later = range(index + 1, len(items))
+    name = items[index].name
     try:
-        fabrik.constraints.remove(index)
+        items.remove(index)
     except TypeError:  # Blender's answer for the items that an override has not added itself.
         raise ProblemError(
-            "The constraint comes from the linked file, and can only be turned off here"
+            f"“{name}” comes from the linked file, and can only be turned off here"
         ) from None
-    animation.reindex(armature, {index: None} | {i: i - 1 for i in later})
-    if fabrik.active_index >= index:
-        fabrik.active_index = max(0, min(fabrik.active_index, len(fabrik.constraints) - 1))
+    animation.reindex(armature, {index: None} | {i: i - 1 for i in later}, collection)
+    if getattr(fabrik, active) >= index:
+        setattr(fabrik, active, max(0, min(getattr(fabrik, active), len(items) - 1)))
     changed(armature)
 
 
@@ -149,9 +166,9 @@ def new_problem(known: Collection[tuple[int, int]]) -> str:
     return next((problem for key, problem in problems().items() if key not in known), "")
 
 
-def free_name(armature: bpy.types.Object, name: str) -> str:
-    """Return a name that no constraint of an armature has, the wanted one if possible."""
-    taken = settings(armature).constraints
+def free_name(armature: bpy.types.Object, name: str, collection: str = "constraints") -> str:
+    """Return a name that nothing in a list of an armature has, the wanted one if possible."""
+    taken = getattr(settings(armature), collection)
     number = 0
     free = name
     while free in taken:

@@ -13,7 +13,7 @@ from .access import session_uid
 from .body import body_answer, present_member, read_body
 from .body_plan import BodyPlan, Unit
 from .chain_plan import NOTHING, OFF, Answer, ChainPlan, ProblemError, Report
-from .motion.carriers import Carrier
+from .motion.carrier import Carrier
 from .plan import Plan, current, discard, is_empty
 from .pose import Pose
 from .read import Snapshot

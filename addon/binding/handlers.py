@@ -15,7 +15,8 @@ from bpy.app.handlers import persistent
 
 from . import animation, dependencies, fk_input, plan, timing
 from .evaluate import anticipate, evaluate, forget_seen
-from .motion import history, surface
+from .motion import surface
+from .motion.simulating import history
 
 _is_inside = False
 

@@ -27,7 +27,7 @@ from .access import pose_bones
 from .chain_plan import ProblemError
 from .native import active_constraints
 from .rotation import LOCATION, channel_of, channel_values, mode_of, quaternion
-from .skeleton import Point, Skeleton, matrix3, vector
+from .skeleton import Point, Skeleton, matrix3, matrix_frame, vector
 
 LOCKED = 1e-5
 """What a locked number may be off without having to be changed, as a share of 1 or of itself."""
@@ -84,7 +84,7 @@ def place_of(depsgraph: bpy.types.Depsgraph, point: Point) -> Frame:
     matrix = evaluated.matrix_world
     if point.skeleton is not None:
         matrix = matrix @ pose_bones(evaluated)[point.skeleton.names[point.bone]].matrix
-    return matrix3(matrix), vector(matrix.translation)
+    return matrix_frame(matrix)
 
 
 def move_to(depsgraph: bpy.types.Depsgraph, point: Point, place: Vec, axes: Mat3 | None) -> None:

@@ -21,7 +21,7 @@ from ..core.vectors import (
 from . import plan
 from .access import pose_bones, session_uid
 from .chain_plan import ProblemError
-from .skeleton import matrix3, vector
+from .skeleton import matrix3, matrix_frame, vector
 
 if TYPE_CHECKING:
     from .properties import FabrikConstraint
@@ -101,7 +101,9 @@ def _tip(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> tuple[Vec, M
     bone = pose_bones(armature).get(item.bone)
     if bone is None:
         raise ProblemError("There is no tip bone: choose the last bone of the chain")
-    axes, head = frame_in(_world(armature), (matrix3(bone.matrix), vector(bone.head)))
+    axes, head = frame_in(
+        matrix_frame(armature.matrix_world), (matrix3(bone.matrix), vector(bone.head))
+    )
     tip = point_in((axes, head), (0.0, bone.bone.length, 0.0)) if item.use_tail else head
     return tip, axes
 
@@ -115,7 +117,7 @@ def _target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Fra
     if item.target is None:
         raise ProblemError("There is no target: choose an object, or a bone, to reach for")
     target = item.target.evaluated_get(depsgraph)
-    world = _world(target)
+    world = matrix_frame(target.matrix_world)
     if not item.subtarget or target.type != "ARMATURE":
         return world
     bone = pose_bones(target).get(item.subtarget)
@@ -124,10 +126,6 @@ def _target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Fra
             f"There is no bone “{item.subtarget}” in “{target.name}”: choose another one"
         )
     return frame_in(world, (matrix3(bone.matrix), vector(bone.head)))
-
-
-def _world(ob: bpy.types.Object) -> Frame:
-    return matrix3(ob.matrix_world), vector(ob.matrix_world.translation)
 
 
 def _turn(target: Mat3, hand: Mat3) -> Quat:

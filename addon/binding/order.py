@@ -12,7 +12,7 @@ from . import dependencies
 from .access import pose_bones
 from .body_plan import BodyPlan, Unit, chains_of
 from .chain_plan import ChainPlan, listed
-from .motion.carriers import Carrier
+from .motion.carrier import Carrier
 from .native import active_constraints, acts_plainly, constraint_point
 from .skeleton import skeleton_of
 

@@ -16,8 +16,8 @@ import bpy
 from .access import pose_bones, settings
 from .body_plan import Unit, chains_of
 from .chain_plan import ChainPlan
-from .motion.carriers import Carrier
-from .motion.carrying import carriers_of
+from .motion.carrier import Carrier
+from .motion.carriers import carriers_of
 from .native import active_constraints
 from .order import Order
 from .pose import Pose

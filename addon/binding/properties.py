@@ -24,11 +24,11 @@ from bpy.props import (
 from . import offset
 from .joint_properties import FabrikJoint
 from .motion.follow import FabrikFollow
-from .motion.gait import FabrikGait, FabrikGaitLeg
-from .motion.ground import FabrikGround
+from .motion.gait.settings import FabrikGait, FabrikGaitLeg
+from .motion.ground.settings import FabrikGround
 from .motion.look import FabrikLook
 from .motion.rope import FabrikRope
-from .motion.simulation import FabrikSimulation
+from .motion.simulating.settings import FabrikSimulation
 from .motion.wave import FabrikWave
 from .property_kinds import FIXED, OVERRIDABLE, animated, fixed, structure_changed
 from .record import NO_PLACE

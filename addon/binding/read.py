@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 import bpy
-from mathutils import Matrix
 
 from ..core import WHOLE, Frame, bone_frame, frame_in, inverse, point_in
 from ..core.vectors import (
@@ -33,7 +32,7 @@ from .chain_plan import Answer, ChainPlan
 from .native import TURNED_ONLY, active_constraints, acts_plainly, constraint_point
 from .plan import Plan
 from .pose import Pose
-from .skeleton import Point, Skeleton, matrix3, skeleton_of, vector
+from .skeleton import Point, Skeleton, matrix_frame, skeleton_of
 
 if TYPE_CHECKING:
     from .properties import FabrikConstraint
@@ -161,14 +160,14 @@ class Snapshot:
             if uid in self.plan.carried:
                 self._worlds[uid] = self._carried_world(ob, evaluated)
             else:
-                self._worlds[uid] = _frame(evaluated.matrix_world)
+                self._worlds[uid] = matrix_frame(evaluated.matrix_world)
         return self._worlds[uid]
 
     def _carried_world(self, ob: bpy.types.Object, evaluated: bpy.types.Object) -> Frame:
         """Place an object that hangs on a solved bone, as Blender will in its second pass."""
-        world = _frame(evaluated.matrix_basis)
+        world = matrix_frame(evaluated.matrix_basis)
         if ob.parent is not None:
-            link = frame_in(self._parent_world(ob), _frame(evaluated.matrix_parent_inverse))
+            link = frame_in(self._parent_world(ob), matrix_frame(evaluated.matrix_parent_inverse))
             world = frame_in(link, world)
         for con in active_constraints(evaluated):
             source = constraint_point(con)
@@ -176,13 +175,13 @@ class Snapshot:
                 continue
             frame = self.place(source)
             if con.type == "CHILD_OF":
-                world = frame_in(frame, frame_in(_frame(con.inverse_matrix), world))
+                world = frame_in(frame, frame_in(matrix_frame(con.inverse_matrix), world))
             elif con.type == "COPY_TRANSFORMS":
                 world = frame
             elif con.type == "COPY_LOCATION":
                 world = (world[0], frame[1])
             else:
-                return _frame(evaluated.matrix_world)
+                return matrix_frame(evaluated.matrix_world)
         return world
 
     def _parent_world(self, ob: bpy.types.Object) -> Frame:
@@ -198,7 +197,7 @@ class Snapshot:
         rest = rest_bone(parent, ob.parent_bone)
         if rest.use_relative_parent:
             # They hang on the armature's origin, as the bone has moved it out of the rest pose.
-            moved = frame_in((axes, head), inverse(_frame(rest.matrix_local)))
+            moved = frame_in((axes, head), inverse(matrix_frame(rest.matrix_local)))
             return frame_in(world, moved)
         # Children of a bone hang on its tail.
         tail = point_in((axes, head), (0.0, rig.bone(bone).length, 0.0))
@@ -213,7 +212,3 @@ def _rotation(axes: Mat3) -> Mat3 | None:
     if max(abs(dot(x, y)), abs(dot(y, z)), abs(dot(z, x))) > 1e-5:
         return None
     return mat_from_columns(x, y, z)
-
-
-def _frame(matrix: Matrix) -> Frame:
-    return matrix3(matrix), vector(matrix.translation)

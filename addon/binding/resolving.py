@@ -11,7 +11,7 @@ from . import animation
 from .access import pose_bones, settings
 from .chain_plan import ChainPlan, ProblemError, rest_bend
 from .joints import joint_problem, joints_of
-from .motion.grounding import resolve_ground
+from .motion.ground.resolving import resolve_ground
 from .motion.kinds import MOTIONS
 from .native import active_constraints
 from .rotation import KINDS, LOCATION, SCALE, channel_of, runs_of

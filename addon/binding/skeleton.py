@@ -11,7 +11,7 @@ from typing import cast
 import bpy
 from mathutils import Matrix, Vector
 
-from ..core import Bone
+from ..core import Bone, Frame
 from ..core.vectors import Mat3, Vec
 from .access import pose_bones, rest_bone
 
@@ -111,6 +111,11 @@ def matrix3(matrix: Matrix) -> Mat3:
 def vector(values: Vector | Sequence[float]) -> Vec:
     """Return a vector in the terms of the solver."""
     return (values[0], values[1], values[2])
+
+
+def matrix_frame(matrix: Matrix) -> Frame:
+    """Return a matrix of four rows in the terms of the solver: its axes, and where it is."""
+    return matrix3(matrix), vector(matrix.translation)
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from itertools import count, pairwise
 from math import ceil, exp, floor, hypot, isfinite, sqrt
 
 from ..core.vectors import Vec, add, dot, length, mix, scaled, sub, unit
+from .easing import smooth
 
 FINENESS = 0.25
 """The head moves by this share of the shortest bone at a time, so that fast heads cut no corners.
@@ -188,7 +189,7 @@ def way(path: Sequence[Vec], frame: int) -> tuple[Callable[[float], Vec], float]
 
     def curve(share: float) -> Vec:
         rest = 1.0 - share
-        place = add(a, scaled(step, share * share * (3.0 - 2.0 * share)))
+        place = add(a, scaled(step, smooth(share)))
         swing = sub(scaled(leaving, rest), scaled(arriving, share))
         return add(place, scaled(swing, share * rest))
 

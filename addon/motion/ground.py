@@ -26,6 +26,7 @@ from ..core.vectors import (
     sub,
     unit,
 )
+from .easing import smooth
 
 STEEPEST = 0.5
 """Cosine of the slope from which on a face is a wall and no ground: 60°."""
@@ -85,12 +86,6 @@ class Swing(NamedTuple):
     shift: Vec
     tilt: Vec
     rise: float
-
-
-def smooth(x: float) -> float:
-    """Return 0 up to 0 and 1 from 1 on, with a smooth way between."""
-    x = min(max(x, 0.0), 1.0)
-    return x * x * (3.0 - 2.0 * x)
 
 
 def is_ground(normal: Vec, up: Vec) -> bool:

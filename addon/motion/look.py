@@ -39,6 +39,7 @@ from ..core.vectors import (
     times,
     unit,
 )
+from .easing import smooth
 
 Y_AXIS: Vec = (0.0, 1.0, 0.0)
 Z_AXIS: Vec = (0.0, 0.0, 1.0)
@@ -329,8 +330,7 @@ def angle_between(a: Vec, b: Vec) -> float:
 
 def _rise(value: float, end: float) -> float:
     """Return 0 at 0, 1 from the end on, and between them a smooth step."""
-    x = min(1.0, value / end) if end > 0.0 else 1.0
-    return x * x * (3.0 - 2.0 * x)
+    return smooth(value / end) if end > 0.0 else 1.0
 
 
 def _fall(angle: float, start: float) -> float:

@@ -4,16 +4,14 @@ from collections.abc import Sequence
 
 from ..core.vectors import Vec
 
-PATTERNS = ("ALTERNATING", "PAIRS", "WAVE", "GROUPS")
-"""Alternating rows (tripod, tetrapod, trot), diagonal pairs, one leg at a time, own groups."""
-
 
 def groups_of(rests: Sequence[Vec], pattern: str) -> list[int]:
     """Return for each leg the number of its group; the groups step in the order of their numbers.
 
     Args:
         rests: Where the feet rest, in the body's frame: X to the right, Y ahead.
-        pattern: ``ALTERNATING``, ``PAIRS`` or ``WAVE``.
+        pattern: ``ALTERNATING`` rows (tripod, tetrapod, trot), diagonal ``PAIRS``, or ``WAVE``: one
+            leg at a time.
     """
     rows = rows_of(rests)
     count = 1 + max(row for row, _ in rows)

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from ..core import Chain, ChainInput, Goal, Posture, Solution, chain_frames, point_in, weakened
 from ..core.vectors import Vec, quat_product, quat_turned_by, sub
+from .easing import smooth
 
 FULL_TURN: Final = 2.0 * pi
 
@@ -100,8 +101,7 @@ def smooth_noise(place: float, seed: int) -> float:
     Random values stand at whole and half places, and between them it eases from one to the next.
     """
     first = floor(2.0 * place)
-    share = 2.0 * place - first
-    share *= share * (3.0 - 2.0 * share)
+    share = smooth(2.0 * place - first)
     before, after = _random(first, seed), _random(first + 1, seed)
     return before + share * (after - before)
 

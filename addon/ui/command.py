@@ -95,7 +95,7 @@ def _say(text: str) -> None:
 def _run(wanted: Any) -> int:
     from ..binding.baking import bake as baking
     from ..binding.baking import parts, picking, recording
-    from ..binding.motion import simulate
+    from ..binding.motion.simulating import simulate
 
     digest = _open(wanted.file)
     output = wanted.part or wanted.output

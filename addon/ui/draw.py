@@ -10,6 +10,7 @@ import bpy
 from ..binding.access import settings
 from ..binding.chain_plan import listed
 from ..binding.editing import active_constraint
+from ..binding.motion.kinds import MOTION_SOLVERS
 from ..binding.plan import partners
 from ..binding.properties import FabrikConstraint
 from .ground import draw_ground
@@ -52,10 +53,8 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
     for title, draw, solvers in GROUPS:
         if item.solver not in solvers:
             continue
-        # At first; few chains need them, or not all the time.
-        is_closed = title in ("Rotation", "Reach", "Ground", "FK and IK")
         name = title.lower().replace(" ", "_").replace("-", "_")
-        header, body = layout.panel(f"FABRIK_PT_{name}", default_closed=is_closed)
+        header, body = layout.panel(f"FABRIK_PT_{name}", default_closed=title in CLOSED)
         header.label(text=title)
         if body is not None:
             draw(body.column(), armature, item)
@@ -96,7 +95,7 @@ def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstra
 def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop_search(item, "bone", armature.pose, "bones")
     layout.prop(item, "chain_count")
-    if item.solver == "LOOK_AT":
+    if item.solver not in PLACING:
         return
     layout.prop(item, "use_tail")
     layout.prop(item, "chain_bias")
@@ -108,7 +107,7 @@ def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstrai
 def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(item, "target")
     _draw_bone_of(layout, item, "subtarget", item.target)
-    if item.solver == "LOOK_AT":
+    if item.solver not in PLACING:
         return
     layout.prop(item, "weight")
     offset = layout.row(heading="Keep Offset")
@@ -202,10 +201,15 @@ def _draw_wave(layout: Layout, _armature: bpy.types.Object, item: FabrikConstrai
 
 
 REACHING = ("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK")
-MOVING = ("LOOK_AT", "ROPE", "FOLLOW", "WAVE")
+
+PLACING = (*REACHING, "ROPE", "FOLLOW", "WAVE")
+"""What brings the tip to a place; a look-at turns the last bone as a whole."""
+
+CLOSED = ("Rotation", "Reach", "Ground", "FK and IK")
+"""What is closed at first, as few chains need it, or not all the time."""
 
 GROUPS = (
-    ("Chain", _draw_chain, (*REACHING, *MOVING)),
+    ("Chain", _draw_chain, (*REACHING, *MOTION_SOLVERS)),
     ("Target", _draw_target, (*REACHING, "LOOK_AT", "ROPE", "FOLLOW")),
     ("Look-at", _draw_look, ("LOOK_AT",)),
     ("Rope", _draw_rope, ("ROPE",)),
@@ -215,7 +219,7 @@ GROUPS = (
     ("Reach", _draw_reach, REACHING),
     ("Pole", _draw_pole, REACHING),
     ("Ground", draw_ground, REACHING),
-    ("Solver", _draw_solver, (*REACHING, *MOVING)),
+    ("Solver", _draw_solver, (*REACHING, *MOTION_SOLVERS)),
     ("FK and IK", _draw_snap, REACHING),
 )
 """What the settings are shown in, and for which solvers."""

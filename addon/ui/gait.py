@@ -9,9 +9,8 @@ from bpy.props import FloatProperty
 
 from ..binding.access import settings
 from ..binding.chain_plan import ProblemError
-from ..binding.motion.gait import FabrikGait, FabrikGaitLeg
-from ..binding.motion.gait_bake import bake_gait
-from ..binding.motion.gait_editing import (
+from ..binding.motion.gait.bake import bake_gait
+from ..binding.motion.gait.editing import (
     active_gait,
     add_gait,
     add_legs,
@@ -19,7 +18,8 @@ from ..binding.motion.gait_editing import (
     remove_gait,
     remove_leg,
 )
-from ..binding.motion.gait_said import said_of
+from ..binding.motion.gait.message import said_of
+from ..binding.motion.gait.settings import FabrikGait, FabrikGaitLeg
 from .draw import Layout, draw_sentence
 from .panels import OfArmature
 from .presets import Adding, Applying, PresetPanel

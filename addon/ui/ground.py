@@ -8,7 +8,7 @@ import bpy
 from bpy.props import FloatProperty, IntProperty
 
 from ..binding.access import settings
-from ..binding.motion import history
+from ..binding.motion.simulating import history
 from ..binding.properties import FabrikConstraint
 from ..binding.refusals import linked_problem
 from .refusing import Working, active_armature, armature_refusal
@@ -94,7 +94,7 @@ class FABRIK_OT_ground_bake(Working, bpy.types.Operator):
 
     def work(self, context: bpy.types.Context) -> str:
         """Bake, and return by how much the result differs."""
-        from ..binding.motion.ground_bake import bake  # Which uses numpy.
+        from ..binding.motion.ground.bake import bake  # Which uses numpy.
 
         armature = active_armature(context)
         start, end = self.frame_start, self.frame_end

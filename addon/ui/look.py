@@ -8,8 +8,8 @@ import bpy
 from bpy.props import EnumProperty, IntProperty
 
 from ..binding.chain_plan import ProblemError
-from ..binding.motion.adding import add_look
 from ..binding.motion.look import AXIS_ITEMS
+from ..binding.motion.look_adding import add_look
 from .operators import selected_targets
 from .refusing import Working, armature_refusal
 

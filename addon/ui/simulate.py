@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 from bpy.app.handlers import persistent
 
-from ..binding import editing
 from ..binding.access import session_uid, settings
 from ..binding.chain_plan import ProblemError
 from ..binding.handlers import say_once
-from ..binding.motion import history
+from ..binding.motion.simulating import history
 from .draw import Layout, draw_sentence
-from .operators import chosen_target, tip_refusal
 from .refusing import Refusing, Working, active_armature, armature_refusal, end_running
 from .stepping import Stepping
 from .timeline import redraw
@@ -29,7 +27,7 @@ from .wording import counted
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-    from ..binding.motion.simulate import Simulation
+    from ..binding.motion.simulating.simulate import Simulation
 
 # The pass shares its code with baking, which uses numpy and so is imported when it is needed.
 
@@ -72,7 +70,7 @@ class _Simulating(Stepping, Refusing):
         return self.begin(context, self._start(context))
 
     def _start(self, context: bpy.types.Context) -> Generator[float, None, Simulation]:
-        from ..binding.motion.simulate import simulate
+        from ..binding.motion.simulating.simulate import simulate
 
         self._started = perf_counter()
         layer = cast(bpy.types.ViewLayer, context.view_layer)
@@ -128,32 +126,6 @@ class FABRIK_OT_simulate_again(_Simulating, bpy.types.Operator):
         return due(context.view_layer)
 
 
-class FABRIK_OT_follow_add(Working, bpy.types.Operator):
-    """Let the active bone lead its chain."""
-
-    bl_idname = "fabrik.follow_add"
-    bl_label = "Add Free Chain"
-    bl_description = (
-        "Let the active bone, as the head, follow the other selected bone or object, or a new "
-        "Empty where its tip is, and drag all bones above it along: a snake, a train, a tail that "
-        "was let go"
-    )
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for Pose Mode and an active bone."""
-        return tip_refusal(context)
-
-    def work(self, context: bpy.types.Context) -> str:
-        """Add the constraint."""
-        tip: Any = context.active_pose_bone
-        target, subtarget = chosen_target(context)
-        item = editing.add(tip.id_data, tip.name, target, subtarget, solver="FOLLOW")
-        leader = item.subtarget or cast(Any, item.target).name
-        return f"“{item.bone}” is led by “{leader}”, once it is simulated"
-
-
 class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
     """Forget what was simulated of the active armature."""
 
@@ -172,7 +144,7 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
 
     def work(self, context: bpy.types.Context) -> str:
         """Forget it."""
-        from ..binding.motion.simulate import clear
+        from ..binding.motion.simulating.simulate import clear
 
         armature = active_armature(context)
         clear(armature)
@@ -182,7 +154,7 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
 
 def due(layer: bpy.types.ViewLayer | None) -> list[bpy.types.Object]:
     """Return the armatures of a view layer that are to be simulated by themselves."""
-    from ..binding.motion.simulate import is_at_rest, stale
+    from ..binding.motion.simulating.simulate import is_at_rest, stale
 
     found = stale(layer) if layer else []
     automatic = [ob for ob in found if settings(ob).simulation.use_auto and not is_at_rest(ob)]
@@ -246,7 +218,7 @@ def before_render(scene: bpy.types.Scene, _unused: object = None) -> None:
 
 def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
     """Simulate everything of a scene that is outdated, in one go; return what went wrong."""
-    from ..binding.motion.simulate import is_at_rest, simulate, stale
+    from ..binding.motion.simulating.simulate import is_at_rest, simulate, stale
 
     def go(armatures: list[bpy.types.Object]) -> str:
         try:
@@ -304,7 +276,6 @@ CLASSES = (
     FABRIK_OT_simulate,
     FABRIK_OT_simulate_again,
     FABRIK_OT_simulation_clear,
-    FABRIK_OT_follow_add,
     FABRIK_PT_simulation,
 )
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 import bpy
 
 from ..binding.handlers import say_once
-from ..binding.motion import history
+from ..binding.motion.simulating import history
 from .overlay_paint import Colour, Strokes, faint, pixel
 
 HEIGHT, FOOT, GAP = 4.0, 18.0, 2.0

@@ -98,14 +98,14 @@ def simulate() -> None:
 
 
 def record(rig: bpy.types.Object, index: int = 0):
-    from addon.binding.motion import history
-    from addon.binding.motion.gait_body import known
+    from addon.binding.motion.gait.body import known
+    from addon.binding.motion.simulating import history
 
     return known(history.data(rig, f"fabrik.gaits[{index}]").blob)[0]
 
 
 def said(rig: bpy.types.Object) -> str:
-    from addon.binding.motion.gait_said import said_of
+    from addon.binding.motion.gait.message import said_of
 
     update()
     return said_of(rig, 0)
@@ -132,7 +132,7 @@ def spider(empty_file: None) -> bpy.types.Object:
 
 def assert_walks(rig: bpy.types.Object, end: int = END, fine: int = 2) -> None:
     """Feet do not slide, legs reach them, and groups take turns; between whole frames as well."""
-    from addon.binding.motion.gait_plan import plans_of
+    from addon.binding.motion.gait.gait_plan import plans_of
 
     walked = record(rig)
     names = tips(rig)
@@ -399,7 +399,7 @@ INPUTS = [
 
 
 def test_steps_are_outdated_by_each_input(spider) -> None:
-    from addon.binding.motion import history
+    from addon.binding.motion.simulating import history
 
     update()
     bpy.ops.ed.undo_push(message="simulated")

@@ -67,7 +67,7 @@ class Places:
 @pytest.fixture(autouse=True)
 def noting(empty_file):
     """An owner of histories on each armature with a constraint."""
-    from addon.binding.motion import history
+    from addon.binding.motion.simulating import history
 
     def provider(armature):
         return [Places(armature)] if armature.name == "Rig" and armature.fabrik.constraints else []
@@ -110,7 +110,7 @@ def state(rig):
 
 
 def kept(rig):
-    from addon.binding.motion import history
+    from addon.binding.motion.simulating import history
 
     return history.data(rig, "noted")
 
@@ -143,7 +143,7 @@ def test_pass_gives_everything_back(rig):
 
 
 def test_escape_leaves_everything_as_it_was(rig):
-    from addon.binding.motion.simulate import simulate as passing
+    from addon.binding.motion.simulating.simulate import simulate as passing
 
     go(5)
     before = everything_bits(), rig.fabrik.record
@@ -411,7 +411,7 @@ def test_render_tells_what_cannot_be_simulated_and_goes_on(rig, capsys):
 
 
 def test_idle_updates_cost_nothing(rig, monkeypatch):
-    from addon.binding.motion import digest
+    from addon.binding.motion.simulating import digest
 
     simulate()
     assert kept(rig).is_fresh
@@ -533,7 +533,7 @@ def test_one_frame_may_be_simulated(rig):
 
 
 def test_edits_tell_the_listeners_and_playing_does_not(rig):
-    from addon.binding.motion import history
+    from addon.binding.motion.simulating import history
 
     told = []
     simulate()

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from addon.core.vectors import Vec, add, dot, length, quat_turn, sub
+from addon.motion.easing import smooth
 from addon.motion.ground import (
     Leg,
     Stance,
@@ -21,7 +22,6 @@ from addon.motion.ground import (
     is_ground,
     lift,
     raised,
-    smooth,
     swing,
     tilt_of,
     turn_of,

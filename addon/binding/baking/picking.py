@@ -11,7 +11,7 @@ from .. import animation, plan
 from ..access import pose_bones, settings
 from ..body_plan import Unit
 from ..chain_plan import OFF, ChainPlan, ProblemError, listed
-from ..motion.carriers import Carrier
+from ..motion.carrier import Carrier
 from ..rotation import KINDS, channel_of, integers
 from ..skeleton import Skeleton
 

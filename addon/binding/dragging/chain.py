@@ -26,7 +26,7 @@ from ..rotation import (
     floats,
     quaternion,
 )
-from ..skeleton import matrix3, skeleton_of, vector
+from ..skeleton import matrix3, matrix_frame, skeleton_of, vector
 
 SOLVER, SWEEPS, TOLERANCE = "FABRIK", 20, 1e-5
 
@@ -69,7 +69,7 @@ class ChainDrag:
         self._turns = {bone: quaternion(self._modes[bone], self._start[bone]) for bone in bones}
         self._locks = {bone: self._locked_axes(bone) for bone in bones}
         world = now.object.matrix_world
-        self._world = matrix3(world), vector(world.translation)
+        self._world = matrix_frame(world)
         try:
             self._place = self._world, inverse(self._world)
             self._input = self._chain(channels, now)

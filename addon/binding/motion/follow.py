@@ -25,10 +25,10 @@ from ..property_kinds import OVERRIDABLE, fixed
 from ..rotation import KINDS, LOCATION
 from ..skeleton import Point
 from ..values import values_of
-from . import history
-from .digest import Source
-from .history import History
 from .motion import Motion, Posed, Scenery
+from .simulating import history
+from .simulating.digest import Source
+from .simulating.history import History
 
 if TYPE_CHECKING:
     from ..properties import FabrikConstraint

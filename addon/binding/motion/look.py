@@ -16,7 +16,7 @@ from ..chain_plan import ChainPlan, ProblemError, Report
 from ..property_kinds import animated, fixed
 from ..skeleton import Point
 from .motion import Motion, Posed, Scenery
-from .trail import UntraceableError, place_track
+from .target_path import UntraceableError, place_track
 
 if TYPE_CHECKING:
     from ..properties import FabrikConstraint

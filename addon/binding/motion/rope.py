@@ -10,8 +10,8 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, PointerProperty
 
 from ...core import ChainInput, Frame, Goal, Stretch, point_in, pose_chain
 from ...core.vectors import Vec, add, cross, dot, length, mat_apply, mat_columns, scaled, unit
-from ...motion.resting import on_plane, on_surface
 from ...motion.rope import Rest, hanging_side, pose_rope
+from ...motion.rope_collision import on_plane, on_surface
 from ..chain_plan import ChainPlan, ProblemError, Report
 from ..explain import explanation
 from ..joints import Joints

@@ -12,7 +12,7 @@ from mathutils.bvhtree import BVHTree
 
 from ...core import Frame, frame_in, inverse, point_in
 from ...core.vectors import Vec, dot, length, mat_apply, mat_columns, scaled, unit
-from ...motion.resting import Cast
+from ...motion.rope_collision import Cast
 from ..chain_plan import ProblemError
 from ..skeleton import vector
 

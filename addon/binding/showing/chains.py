@@ -36,7 +36,7 @@ from ..placing import size_of
 from ..plan import Plan, known
 from ..pose import Evaluated
 from ..rotation import SCALE, quaternion
-from ..skeleton import Point, Skeleton, matrix3, vector
+from ..skeleton import Point, Skeleton, matrix_frame, vector
 from .shell import Shell
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class ShownRig:
     def __init__(self, evaluated: bpy.types.Object) -> None:
         """Take the evaluated copy."""
         self.now = Evaluated(evaluated)
-        self.world = _frame(evaluated)
+        self.world = matrix_frame(evaluated.matrix_world)
 
     @classmethod
     def seen(
@@ -304,11 +304,6 @@ def _place(point: Point, depsgraph: bpy.types.Depsgraph) -> Frame:
     """Return where a target or pole stands in world space."""
     evaluated = point.object.evaluated_get(depsgraph)
     if point.skeleton is None:
-        return _frame(evaluated)
+        return matrix_frame(evaluated.matrix_world)
     matrix = pose_bones(evaluated)[point.bone].matrix
-    return frame_in(_frame(evaluated), (matrix3(matrix), vector(matrix.translation)))
-
-
-def _frame(evaluated: bpy.types.Object) -> Frame:
-    world = evaluated.matrix_world
-    return matrix3(world), vector(world.translation)
+    return frame_in(matrix_frame(evaluated.matrix_world), matrix_frame(matrix))

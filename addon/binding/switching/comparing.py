@@ -10,7 +10,7 @@ import bpy
 from ...core import frame_in, point_in
 from ...core.vectors import ORIGIN, Vec
 from ..pose import Evaluated
-from ..skeleton import Skeleton, matrix3, vector
+from ..skeleton import Skeleton, matrix_frame
 
 
 def bone_points(depsgraph: bpy.types.Depsgraph, rig: Skeleton, bones: Sequence[int]) -> list[Vec]:
@@ -20,7 +20,7 @@ def bone_points(depsgraph: bpy.types.Depsgraph, rig: Skeleton, bones: Sequence[i
     """
     armature = rig.object.evaluated_get(depsgraph)
     shown = Evaluated(armature)
-    world = matrix3(armature.matrix_world), vector(armature.matrix_world.translation)
+    world = matrix_frame(armature.matrix_world)
     points: list[Vec] = []
     for bone in bones:
         frame, length = frame_in(world, shown.frame(bone)), rig.bone(bone).length

@@ -38,7 +38,7 @@ from ..chain_plan import ChainPlan, ProblemError
 from ..moving import place_of
 from ..placing import measured, size_of, sum_of
 from ..pose import Evaluated
-from ..skeleton import matrix3, vector
+from ..skeleton import matrix_frame
 
 STRAIGHT = 1e-4
 """A chain whose joints all stay this near to its axis, as a share of its length, counts as
@@ -80,7 +80,7 @@ def fk_goal(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, start: int) -> FkG
     armature = chain.rig.object.evaluated_get(depsgraph)
     item = settings(armature).constraints[chain.item]
     shown = Evaluated(armature)
-    world = matrix3(armature.matrix_world), vector(armature.matrix_world.translation)
+    world = matrix_frame(armature.matrix_world)
     frames = [shown.frame(bone) for bone in chain.bones]
     tip = _tip(chain, shown, frames[-1])
     joints = [*[head for _, head in frames[start:]], tip]

@@ -28,7 +28,7 @@ from ..access import pose_bones, rest_bone
 from ..animation import channel_curves, driven, has_nla
 from ..native import active_constraints
 from ..rotation import channel_of, mode_of, quaternion
-from ..skeleton import Point, Skeleton, matrix3, skeleton_of, vector
+from ..skeleton import Point, Skeleton, matrix_frame, skeleton_of, vector
 
 if TYPE_CHECKING:
     from ..read import Snapshot
@@ -93,7 +93,7 @@ class _Tracer:
         """Return the track of what an object's own transform is added to."""
         parent: Any = ob.parent
         evaluated = ob.evaluated_get(self.moment.depsgraph)
-        link = _still(_frame(evaluated.matrix_parent_inverse))
+        link = _still(matrix_frame(evaluated.matrix_parent_inverse))
         world = self.object(parent)
         if ob.parent_type == "BONE" and parent.type == "ARMATURE":
             skeleton = skeleton_of(parent)
@@ -109,7 +109,7 @@ class _Tracer:
         posed = self.bone(skeleton, bone)
         rest = rest_bone(skeleton.object, skeleton.names[bone])
         if rest.use_relative_parent:
-            undone = inverse(_frame(rest.matrix_local))
+            undone = inverse(matrix_frame(rest.matrix_local))
             return lambda frame: frame_in(posed(frame), undone)
         tail = (0.0, skeleton.bone(bone).length, 0.0)
         return lambda frame: (posed(frame)[0], point_in(posed(frame), tail))
@@ -219,7 +219,3 @@ def _inside(outer: Track, inner: Track) -> Track:
 
 def _still(frame: Frame) -> Track:
     return lambda _time: frame
-
-
-def _frame(matrix: Any) -> Frame:
-    return matrix3(matrix), vector(matrix.translation)

@@ -16,7 +16,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from ..property_kinds import OVERRIDABLE, animated, fixed
+from ...property_kinds import OVERRIDABLE, animated, fixed
 
 PATTERN_ITEMS = (
     (

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import bpy
 
-from ...core import WHOLE, Frame, point_in
-from ...core.vectors import (
+from ....core import WHOLE, Frame, point_in
+from ....core.vectors import (
     ORIGIN,
     Vec,
     across,
@@ -24,17 +24,17 @@ from ...core.vectors import (
     scaled,
     sub,
 )
-from ...motion import ground as shape
-from ...motion.contacts import Contact, Thresholds, contacts_of
-from ..chain_plan import ChainPlan
-from .goals import Aim
+from ....motion import ground as shape
+from ....motion.contacts import Contact, Thresholds, contacts_of
+from ...chain_plan import ChainPlan
+from ..goals import Aim
+from ..rays import Ground
 from .probe import Probe, Under, probe_of
-from .rays import Ground
-from .tracks import IN_WORLD, Track, unpacked
+from .track import IN_WORLD, Track, unpacked
 
 if TYPE_CHECKING:
-    from ..read import Snapshot
-    from .ground import FabrikGround
+    from ...read import Snapshot
+    from .settings import FabrikGround
 
 MOST_LOOKED = 16
 """At how many places of a swing is looked for what is in its way."""
@@ -199,7 +199,7 @@ class Footing:
             given: Its settings.
             time: The frame for which that is said.
         """
-        from . import history  # Which knows the plan, of which this is a part.
+        from ..simulating import history  # Which knows the plan, of which this is a part.
 
         kept = history.data(chain.rig.object, owner_path(chain.item))
         key = (kept and kept.blob, given.speed, given.height, given.shortest)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import bpy
 
-from ..access import settings
-from . import history
-from .gait_body import known
-from .gait_editing import problem_of
+from ...access import settings
+from ..simulating import history
+from .body import known
+from .editing import problem_of
 
 
 def said_of(armature: bpy.types.Object, index: int) -> str:

@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from ...core import Frame
-from ...core.vectors import Vec
-from ...motion.footfall import STILL, Footfall, placed
-from ...motion.foothold import Hit
-from ...motion.gait import Record, Settings
-from ...motion.packing import packed
-from ...motion.walking import Walk
-from .. import plan
-from ..access import settings
-from ..animation import animated
-from ..chain_plan import ProblemError
-from ..skeleton import Point
-from . import history
-from .gait import LEANING, STEPPING
+from ....core import Frame
+from ....core.vectors import Vec
+from ....motion.footfall import STILL, Footfall, placed
+from ....motion.foothold import Hit
+from ....motion.gait import Record, Settings
+from ....motion.packing import packed
+from ....motion.walking import Walk
+from ... import plan
+from ...access import settings
+from ...animation import animated
+from ...chain_plan import ProblemError
+from ...skeleton import Point
+from ..rays import Ground, ground_of, moves_with
+from ..simulating import history
 from .gait_plan import GaitPlan, forget_plans, plans_of
-from .rays import Ground, ground_of, moves_with
+from .settings import LEANING, STEPPING
 
 if TYPE_CHECKING:
-    from ..read import Snapshot
-    from .gait import FabrikGait
+    from ...read import Snapshot
+    from .settings import FabrikGait
 
 
 class WalkSimulation:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import bpy
 
-from ...core import Frame, inverse, point_in
-from ...core.vectors import Vec, add, sub
+from ....core import Frame, inverse, point_in
+from ....core.vectors import Vec, add, sub
 
 IN_WORLD = -1
 """Stands for the world where there was no ground below the foot."""

@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, cast
 
 import bpy
 
-from ...core import WHOLE, inverse, point_in
-from ...core.vectors import Vec, dot, length, mat_columns, sub
-from .. import plan
-from ..access import settings
-from ..chain_plan import ChainPlan
-from ..skeleton import Point
-from . import history
+from ....core import WHOLE, inverse, point_in
+from ....core.vectors import Vec, dot, length, mat_columns, sub
+from ... import plan
+from ...access import settings
+from ...chain_plan import ChainPlan
+from ...skeleton import Point
+from ..goals import aim_of
+from ..kinds import MOTIONS
+from ..simulating import history
 from .footing import Footing, frame_of, owner_path
-from .goals import aim_of
 from .hips import Hip, HipTask
-from .kinds import MOTIONS
 from .probe import probe_of
-from .tracks import Track, TrackMaker, packed
+from .track import Track, TrackMaker, packed
 
 if TYPE_CHECKING:
-    from ..read import Snapshot
+    from ...read import Snapshot
 
 SETTINGS = ("source", "axis", "use_local_axis", "ray_above", "ray_below")
 """Settings of the ground on which a track depends: when the foot stands is found from it later."""

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from .. import animation, editing, plan
-from ..access import settings
-from ..chain_plan import ProblemError
-from ..skeleton import Skeleton, skeleton_of
+from ... import editing, plan
+from ...access import settings
+from ...chain_plan import ProblemError
+from ...skeleton import Skeleton, skeleton_of
+from ..kinds import MOTION_SOLVERS
 from .gait_plan import plans_of
-from .kinds import MOTION_SOLVERS
 
 if TYPE_CHECKING:
-    from .gait import FabrikGait
+    from .settings import FabrikGait
 
 
 def active_gait(armature: bpy.types.Object) -> FabrikGait | None:
@@ -57,8 +57,9 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> tuple[FabrikGai
     made: list[bpy.types.Object] = []
     try:
         names = [_leg(armature, rig, tip, body, made) for tip in tips]
+        title = editing.free_name(armature, "Walk", "gaits")
         gait = fabrik.gaits.add()
-        gait.name = _free_name(fabrik.gaits, "Walk")
+        gait.name = title
         gait.body = rig.names[body] if body >= 0 else ""
         for name in names:
             _append(armature, gait, name)
@@ -101,15 +102,6 @@ def _common(rig: Skeleton, tips: Sequence[int]) -> int:
     return shared[-1] if shared else -1
 
 
-def _free_name(taken: bpy.types.bpy_prop_collection, name: str) -> str:
-    names = {gait.name for gait in taken if gait != taken[len(taken) - 1]}
-    free, number = name, 0
-    while free in names:
-        number += 1
-        free = f"{name}.{number:03}"
-    return free
-
-
 def _append(armature: bpy.types.Object, gait: FabrikGait, name: str) -> None:
     leg = gait.legs.add()
     leg.constraint = name
@@ -122,18 +114,7 @@ def remove_gait(armature: bpy.types.Object, index: int) -> None:
     Raises:
         ProblemError: If a library override has it from its library.
     """
-    fabrik = settings(armature)
-    later = range(index + 1, len(fabrik.gaits))
-    try:
-        fabrik.gaits.remove(index)
-    except TypeError:  # Blender's answer for the items that an override has not added itself.
-        raise ProblemError(
-            "The walk comes from the linked file, and can only be turned off here"
-        ) from None
-    animation.reindex(armature, {index: None} | {i: i - 1 for i in later}, "gaits")
-    if fabrik.active_gait >= index:
-        fabrik.active_gait = max(0, min(fabrik.active_gait, len(fabrik.gaits) - 1))
-    editing.changed(armature)
+    editing.remove_from(armature, "gaits", "active_gait", index)
 
 
 def add_legs(armature: bpy.types.Object, gait: FabrikGait, names: Sequence[str]) -> None:

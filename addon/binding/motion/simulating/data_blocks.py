@@ -9,7 +9,7 @@ from typing import Any
 
 import bpy
 
-from .. import animation
+from ... import animation
 
 Moving = frozenset[tuple[str, int]]
 """The animated channels of an object, which differ from frame to frame."""

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import bpy
 
-from .. import plan
-from ..access import settings
-from ..baking.recording import returning, staged
-from ..chain_plan import ProblemError
-from ..evaluate import snapshot
-from ..muting import muting
+from ... import plan
+from ...access import settings
+from ...baking.recording import returning, staged
+from ...chain_plan import ProblemError
+from ...evaluate import snapshot
+from ...muting import muting
 from . import history
 from .history import History, Simulated
 

@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain as chained
 from itertools import pairwise
 from math import ceil, dist, floor
 from typing import Any, NamedTuple
 
 import bpy
-import numpy as np
 
-from ...core import point_in
-from ...core.vectors import Vec
-from ...motion.footfall import STILL, Footfall
-from ...motion.gait import Record
-from .. import animation, plan
-from ..access import pose_bones, settings
-from ..baking.recording import returning
-from ..baking.simplifying import between, errors, knots, slopes
-from ..baking.turns import Numbers
-from ..chain_plan import ChainPlan, ProblemError
-from ..editing import changed
-from ..evaluate import snapshot
-from ..keying import ActiveCurves, put_keys
-from ..moving import channels_of, move_to, owner_of, refuse_unmovable
-from ..read import Snapshot
-from ..rotation import LOCATION, channel_of, continuous, mode_of
-from ..skeleton import Point, matrix3, vector
-from . import history
-from .gait_body import LegGoal, known
+from ....core import point_in
+from ....core.vectors import Vec
+from ....motion.footfall import STILL, Footfall
+from ....motion.gait import Record
+from ... import animation, plan
+from ...access import pose_bones, settings
+from ...baking.recording import returning
+from ...chain_plan import ChainPlan, ProblemError
+from ...editing import changed
+from ...evaluate import snapshot
+from ...moving import owner_of, refuse_unmovable
+from ...read import Snapshot
+from ...rotation import LOCATION, mode_of
+from ...skeleton import Point, matrix_frame
+from ..goal_keys import Channel, led, target_channels
+from ..simulating import history
+from .body import known
 from .gait_plan import GaitPlan, plans_of
-from .goals import aim_of
 
 
 class Baked(NamedTuple):
@@ -49,25 +44,6 @@ class Baked(NamedTuple):
     most: int
     error: float
     size: float
-
-
-@dataclass
-class _Channel:
-    """A channel over the frames, and where it needs keys in any case.
-
-    Attributes:
-        owner: What has it.
-        name: Its name.
-        rows: Its numbers at each frame.
-        wanted: The frames, counted from the first, that have keys.
-        still: Those of them at which it stands.
-    """
-
-    owner: Any
-    name: str
-    rows: list[list[float]] = field(default_factory=list)
-    wanted: set[int] = field(default_factory=set)
-    still: set[int] = field(default_factory=set)
 
 
 def bake_gait(
@@ -98,33 +74,26 @@ def bake_gait(
     walking, found = _checked(armature, index)
     record = _record(found, armature, index)
     frames = range(found.start, found.end + 1)
-    owners = [owner_of(_target(leg.chain)) for leg in walking.legs]
-    before = [_numbers(owner) for owner in owners]
-    feet = [_channels(leg.chain) for leg in walking.legs]
-    body = _body_channels(walking, armature)
+    size = min(leg.reach for leg in _legs(walking, layer))
+    feet = [target_channels(leg.chain, tolerance * size, tolerance) for leg in walking.legs]
+    body = _body_channels(walking, armature, tolerance * size, tolerance)
     tips: list[list[Vec]] = []
-    try:
-        with returning(scene, layer):
-            for frame in frames:
-                scene.frame_set(frame)
-                depsgraph: Any = layer.depsgraph
-                moment = snapshot(depsgraph, [armature])
-                tips.append([_tip(moment, leg.chain) for leg in walking.legs])
-                _keep(body)
-                for leg, own in zip(walking.legs, feet, strict=True):
-                    _lead(moment, leg.chain)
-                    _keep(own)
-                yield 0.6 * len(tips) / len(frames)
-    finally:
-        for owner, numbers in zip(owners, before, strict=True):
-            for name, values in numbers.items():
-                setattr(owner, name, values)
+    with returning(scene, layer):
+        for frame in frames:
+            scene.frame_set(frame)
+            depsgraph: Any = layer.depsgraph
+            moment = snapshot(depsgraph, [armature])
+            tips.append([_tip(moment, leg.chain) for leg in walking.legs])
+            _note(body)
+            for leg, own in zip(walking.legs, feet, strict=True):
+                with led(moment, leg.chain):
+                    _note(own)
+            yield 0.6 * len(tips) / len(frames)
     for own, falls in zip(feet, record.falls, strict=True):
         for channel in own:
             _mark(channel, falls, frames)
-    size = min(leg.reach for leg in _legs(walking, layer))
     channels = [*chained.from_iterable(feet), *body]
-    keys = sum(_write(one, frames, tolerance, size) for one in channels)
+    keys = sum(one.write(frames) for one in channels)
     most = sum(len(frames) * len(one.rows[0]) for one in channels)
     _turn_off(armature, index)
     worst = 0.0
@@ -176,43 +145,21 @@ def _target(chain: ChainPlan) -> Point:
 
 def _legs(walking: GaitPlan, layer: bpy.types.ViewLayer) -> Sequence[Any]:
     matrix = walking.rig.object.evaluated_get(layer.depsgraph).matrix_world  # type: ignore[arg-type]
-    return walking.measured((matrix3(matrix), vector(matrix.translation)))
+    return walking.measured(matrix_frame(matrix))
 
 
-def _channels(chain: ChainPlan) -> list[_Channel]:
-    target = _target(chain)
-    return [_Channel(owner_of(target), name) for name in channels_of(target, chain.has_hand)]
-
-
-def _body_channels(walking: GaitPlan, armature: bpy.types.Object) -> list[_Channel]:
+def _body_channels(
+    walking: GaitPlan, armature: bpy.types.Object, distance: float, angle: float
+) -> list[Channel]:
     if not walking.leans:
         return []
     bone = pose_bones(armature)[walking.rig.names[walking.body]]
-    names = [channel_of(LOCATION)[0], channel_of(mode_of(bone))[0]]
-    return [_Channel(bone, name) for name in names]
+    return [Channel(bone, LOCATION, distance), Channel(bone, mode_of(bone), angle)]
 
 
-def _numbers(owner: Any) -> dict[str, list[float]]:
-    names = (channel_of(LOCATION)[0], channel_of(mode_of(owner))[0])
-    return {name: list(getattr(owner, name)) for name in names}
-
-
-def _keep(channels: Sequence[_Channel]) -> None:
+def _note(channels: Sequence[Channel]) -> None:
     for one in channels:
-        one.rows.append(list(getattr(one.owner, one.name)))
-
-
-def _lead(moment: Snapshot, chain: ChainPlan) -> None:
-    """Put the target of a leg where the walk has its foot."""
-    assert isinstance(chain.goal_source, LegGoal)
-    given = aim_of(moment, chain)
-    aim = chain.goal_source.goal(moment, chain, given)
-    target = _target(chain)
-    place = tuple(
-        there + to - at
-        for there, to, at in zip(moment.place(target)[1], aim.place, given.place, strict=True)
-    )
-    move_to(moment.depsgraph, target, vector(place), aim.axes)
+        one.note()
 
 
 def _tip(moment: Snapshot, chain: ChainPlan) -> Vec:
@@ -226,7 +173,7 @@ def _tip(moment: Snapshot, chain: ChainPlan) -> Vec:
     return point_in(world, tail)
 
 
-def _mark(channel: _Channel, falls: Sequence[Footfall], frames: range) -> None:
+def _mark(channel: Channel, falls: Sequence[Footfall], frames: range) -> None:
     """Ask for keys where a foot is lifted, at the top of its step, and where it lands."""
     for before, fall in pairwise(falls):
         for frame, ground in ((floor(fall.lift), before.ground), (ceil(fall.land), fall.ground)):
@@ -237,36 +184,6 @@ def _mark(channel: _Channel, falls: Sequence[Footfall], frames: range) -> None:
         top = round(0.5 * (fall.lift + fall.land))
         if fall.lift < top < fall.land and top in frames:
             channel.wanted.add(top - frames[0])
-
-
-def _write(channel: _Channel, frames: range, tolerance: float, size: float) -> int:
-    """Write the keys of a channel, and return how many."""
-    mode = LOCATION if channel.name == "location" else mode_of(channel.owner)
-    rows = channel.rows if mode == LOCATION else continuous(mode, channel.rows)
-    column = np.array(rows, np.float64)
-    slope = slopes(column)
-    slope[sorted(channel.still)] = 0.0
-    ends = sorted({0, len(frames) - 1} | channel.wanted)
-
-    def misses(first: int, last: int) -> Numbers:
-        curve = between(column, slope, first, last)
-        return errors(mode, column[first + 1 : last], curve, size)
-
-    standing = {0}
-    for first, last in pairwise(ends):
-        standing.update(knots(range(first, last + 1), misses, tolerance))
-    places = sorted(standing)
-    curves = ActiveCurves(channel.owner.id_data)
-    path = channel.owner.path_from_id(channel.name)
-    group = channel.owner.name if isinstance(channel.owner, bpy.types.PoseBone) else ""
-    for i in range(column.shape[1]):
-        put_keys(
-            curves.at(path, i, group),
-            [frames[place] for place in places],
-            column[places, i].tolist(),
-            slope[places, i].tolist(),
-        )
-    return len(places) * column.shape[1]
 
 
 def _turn_off(armature: bpy.types.Object, index: int) -> None:

@@ -7,31 +7,25 @@ error. They go into copies of the actions, so that the walk itself stays as it i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain as chained
 from typing import Any, NamedTuple, cast
 
 import bpy
 import numpy as np
 
-from ..access import pose_bones, settings
-from ..baking.bake import Draft
-from ..baking.continuity import continuous
-from ..baking.recording import returning, staged
-from ..baking.simplifying import between, errors, knots, slopes
-from ..baking.turns import Numbers
-from ..chain_plan import ChainPlan, ProblemError, listed
-from ..evaluate import snapshot
-from ..keying import ActiveCurves, put_keys
-from ..moving import move_to, owner_of, refuse_unmovable
-from ..plan import Plan, current
-from ..read import Snapshot
-from ..refusals import refuse_unkeyable
-from ..rotation import LOCATION, channel_of, mode_of
-from ..skeleton import Point, vector
+from ...access import pose_bones, settings
+from ...baking.bake import Draft
+from ...baking.recording import returning, staged
+from ...baking.turns import Numbers
+from ...chain_plan import ChainPlan, ProblemError, listed
+from ...evaluate import snapshot
+from ...moving import refuse_unmovable
+from ...plan import Plan, current
+from ...refusals import refuse_unkeyable
+from ...rotation import LOCATION
+from ...skeleton import Point, vector
+from ..goal_keys import Channel, led, target_channels
 from .footing import Footing
-from .goals import aim_of
 from .hips import Hip
 
 TURN = 0.1
@@ -54,34 +48,6 @@ class Outcome(NamedTuple):
     most: int
     distance: float
     frame: int
-
-
-@dataclass
-class _Column:
-    """A channel that gets keys.
-
-    Attributes:
-        owner: The object or pose bone.
-        mode: The rotation mode, or what stands for locations.
-        reach: As in `errors`.
-        still: The first and last frames of the spans over which it stays, counted from 0.
-        rows: The numbers at each frame.
-    """
-
-    owner: Any
-    mode: int
-    reach: float
-    still: list[tuple[int, int]]
-    rows: list[list[float]] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        """The channel's name."""
-        return channel_of(self.mode)[0]
-
-    def note(self) -> None:
-        """Take what the channel holds."""
-        self.rows.append(list(getattr(self.owner, self.name)))
 
 
 def bake(
@@ -112,12 +78,12 @@ def bake(
     items = [chain.item for chain in chains]
     with staged(layer, [armature], {point.object for point in points}):
         with returning(scene, layer, in_any_case=True):
-            columns, live = _recorded(scene, layer, armature, chains, hips, frames)
+            channels, live = _recorded(scene, layer, armature, chains, hips, frames, error)
         drafts: list[Draft] = []
         try:
             for owner in owners:
                 drafts.append(Draft(owner))
-            counts = [_write(column, frames, error) for column in columns]
+            counts = [channel.write(frames) for channel in channels]
             _switch(armature, items, False)
             with returning(scene, layer, in_any_case=True):
                 played = [_places(layer, armature, items) for _ in _playing(scene, frames)]
@@ -133,7 +99,7 @@ def bake(
     return Outcome(
         len(chains),
         sum(counts),
-        len(frames) * sum(len(column.rows[0]) for column in columns),
+        len(frames) * sum(len(channel.rows[0]) for channel in channels),
         float(apart[worst]),
         frames[worst],
     )
@@ -188,49 +154,37 @@ def _recorded(
     chains: Sequence[ChainPlan],
     hips: Sequence[Any],
     frames: range,
-) -> tuple[list[_Column], list[Numbers]]:
+    error: float,
+) -> tuple[list[Channel], list[Numbers]]:
     """Play the range, and return what gets keys, and where feet and hips are."""
-    spans = [_still(chain, frames) for chain in chains]
-    columns: list[_Column] = []
-    for chain, still in zip(chains, spans, strict=True):
-        owner = owner_of(cast(Point, chain.target))
-        size = sum(chain.rig.bone(bone).length for bone in chain.bones)
-        columns.append(_Column(owner, LOCATION, 1.0, still))
-        if chain.has_hand:
-            columns.append(_Column(owner, mode_of(owner), TURN * size, still))
-    edges = sorted({frame for still in spans for span in still for frame in span})
-    for hip in hips:
-        bone = pose_bones(armature)[hip.rig.names[hip.bone]]
-        columns.append(_Column(bone, LOCATION, 1.0, [(edge, edge) for edge in edges]))
+    feet = [_foot_channels(chain, frames, error) for chain in chains]
+    edges = {edge for channels in feet for edge in channels[0].wanted}
+    bones = [pose_bones(armature)[hip.rig.names[hip.bone]] for hip in hips]
+    over = [Channel(bone, LOCATION, error, wanted=edges) for bone in bones]
     items = [chain.item for chain in chains]
     live: list[Numbers] = []
     for _ in _playing(scene, frames):
         moment = snapshot(cast(Any, layer.depsgraph), [armature])
-        for chain in _of(moment.plan, armature, items):
-            with _moved(moment, chain):
-                for column in columns:
-                    if column.owner == owner_of(cast(Point, chain.target)):
-                        column.note()
-        for column in columns[len(columns) - len(hips) :]:
-            column.note()
+        for chain, channels in zip(_of(moment.plan, armature, items), feet, strict=True):
+            with led(moment, chain):
+                for channel in channels:
+                    channel.note()
+        for channel in over:
+            channel.note()
         live.append(_places(layer, armature, items))
-    return columns, live
+    return [*chained.from_iterable(feet), *over], live
 
 
-@contextmanager
-def _moved(moment: Snapshot, chain: ChainPlan) -> Iterator[None]:
-    """Put a target where the foot goes, for as long as it takes to look at its channels."""
-    point, source = cast(Point, chain.target), cast(Footing, chain.goal_source)
-    owner = owner_of(point)
-    names = [channel_of(LOCATION)[0], channel_of(mode_of(owner))[0]]
-    before = [list(getattr(owner, name)) for name in names]
-    aim = source.goal(moment, chain, aim_of(moment, chain))
-    try:
-        move_to(moment.depsgraph, point, aim.place, aim.axes)
-        yield
-    finally:
-        for name, values in zip(names, before, strict=True):
-            setattr(owner, name, values)
+def _foot_channels(chain: ChainPlan, frames: range, error: float) -> list[Channel]:
+    """Return the channels of a foot's target, with keys where a contact begins and ends."""
+    leg = sum(chain.rig.bone(bone).length for bone in chain.bones)
+    channels = target_channels(chain, error, error / (TURN * leg))
+    for first, last in _still(chain, frames):
+        for channel in channels:
+            channel.wanted |= {first, last}
+            if first < last:
+                channel.still.update(range(first, last + 1))
+    return channels
 
 
 def _playing(scene: bpy.types.Scene, frames: range) -> Iterator[int]:
@@ -267,37 +221,6 @@ def _still(chain: ChainPlan, frames: range) -> list[tuple[int, int]]:
     last = len(frames) - 1
     spans = [(max(0, a - frames[0]), min(last, b - frames[0])) for a, b in walk.spans]
     return [(a, b) for a, b in spans if a <= b]
-
-
-def _write(column: _Column, frames: range, error: float) -> int:
-    """Key a channel, and return how many keys it got."""
-    mode = column.mode
-    numbers = np.array(column.rows, np.float32)[:, None]
-    fixed = np.zeros((1, numbers.shape[2]), bool)
-    rows = continuous(mode, numbers, fixed)[:, 0].astype(np.float64)
-    slope = slopes(rows)
-    for first, last in column.still:
-        if first < last:
-            slope[first : last + 1] = 0.0  # A foot that stands has no speed.
-
-    def misses(first: int, last: int) -> Numbers:
-        curve = between(rows, slope, first, last)
-        return errors(mode, rows[first + 1 : last], curve, column.reach)
-
-    most = error / column.reach if mode != LOCATION else error
-    edges = sorted({0, len(rows) - 1, *[edge for span in column.still for edge in span]})
-    standing: list[int] = []
-    for first, last in pairwise(edges):
-        standing += knots(range(first, last + 1), misses, most)[:-1]
-    standing.append(edges[-1])
-    curves = ActiveCurves(column.owner.id_data)
-    path = column.owner.path_from_id(column.name)
-    group = "" if isinstance(column.owner, bpy.types.Object) else column.owner.name
-    times = [float(frames[i]) for i in standing]
-    for i in range(rows.shape[1]):
-        values, steep = rows[standing, i].tolist(), slope[standing, i].tolist()
-        put_keys(curves.at(path, i, group), times, values, steep)
-    return len(standing) * rows.shape[1]
 
 
 def _switch(armature: bpy.types.Object, items: Sequence[int], is_on: bool) -> None:

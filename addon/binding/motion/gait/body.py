@@ -10,7 +10,7 @@ from weakref import ReferenceType, ref
 
 import bpy
 
-from ...core import (
+from ....core import (
     WHOLE,
     Frame,
     bone_frame,
@@ -21,7 +21,7 @@ from ...core import (
     inverse,
     point_in,
 )
-from ...core.vectors import (
+from ....core.vectors import (
     Mat3,
     Vec,
     cross,
@@ -36,22 +36,22 @@ from ...core.vectors import (
     quat_of,
     sub,
 )
-from ...motion.footfall import Foot, Grounds, foot_at
-from ...motion.foothold import held_in
-from ...motion.gait import Leg, Record, bob_at, lean_at
-from ...motion.packing import unpacked
-from ...motion.stance import Lean, leaned
-from ..access import settings
-from ..chain_plan import NOTHING, Answer, ChainPlan, ProblemError
-from ..rotation import KINDS, LOCATION
-from ..skeleton import Point, Skeleton
-from . import history
-from .carriers import Carrier
+from ....motion.footfall import Foot, Grounds, foot_at
+from ....motion.foothold import held_in
+from ....motion.gait import Leg, Record, bob_at, lean_at
+from ....motion.packing import unpacked
+from ....motion.stance import Lean, leaned
+from ...access import settings
+from ...chain_plan import NOTHING, Answer, ChainPlan, ProblemError
+from ...rotation import KINDS, LOCATION
+from ...skeleton import Point, Skeleton
+from ..carrier import Carrier
+from ..goals import Aim
+from ..simulating import history
 from .gait_plan import GaitPlan, resolve_gaits, transposed
-from .goals import Aim
 
 if TYPE_CHECKING:
-    from ..read import Snapshot
+    from ...read import Snapshot
 
 Y_AXIS: Vec = (0.0, 1.0, 0.0)
 Z_AXIS: Vec = (0.0, 0.0, 1.0)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import bpy
 
-from ...core import Frame, point_in
-from ...core.frames import WHOLE
-from ...core.vectors import (
+from ....core import WHOLE, Frame, point_in
+from ....core.vectors import (
     Mat3,
     Vec,
     add,
@@ -24,18 +23,18 @@ from ...core.vectors import (
     scaled,
     sub,
 )
-from ...motion.ground import Leg, foreseen_drop, hip_drop, hip_rise
-from ..access import settings
-from ..chain_plan import NOTHING, Answer, ChainPlan, ProblemError
-from ..rotation import KINDS, LOCATION
-from ..skeleton import Point, Skeleton, skeleton_of
-from .carriers import Carrier
+from ....motion.ground import Leg, foreseen_drop, hip_drop, hip_rise
+from ...access import settings
+from ...chain_plan import NOTHING, Answer, ChainPlan, ProblemError
+from ...rotation import KINDS, LOCATION
+from ...skeleton import Point, Skeleton, skeleton_of
+from ..carrier import Carrier
+from ..goals import aim_of
 from .footing import Footing
-from .goals import aim_of
 from .probe import probe_of
 
 if TYPE_CHECKING:
-    from ..read import Snapshot
+    from ...read import Snapshot
 
 EASE = 0.2
 """For how many seconds the hip goes down before it has to, and comes up after."""

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from addon.core.vectors import Vec, add, dot, scaled, sub, unit
-from addon.motion.resting import on_plane, on_surface
 from addon.motion.rope import hang
+from addon.motion.rope_collision import on_plane, on_surface
 
 DOWN = (0.0, 0.0, -1.0)
 UP = (0.0, 0.0, 1.0)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...core import Frame, point_in
-from ...core.vectors import (
+from ....core import Frame, point_in
+from ....core.vectors import (
     ORIGIN,
     Mat3,
     Vec,
@@ -21,16 +21,16 @@ from ...core.vectors import (
     mat_upright,
     sub,
 )
-from ...motion.gait import Leg
-from ...motion.pattern import groups_of
-from ..access import rest_bone, settings
-from ..chain_plan import ChainPlan, ProblemError
-from ..skeleton import Skeleton, matrix3, vector
+from ....motion.gait import Leg
+from ....motion.pattern import groups_of
+from ...access import rest_bone, settings
+from ...chain_plan import ChainPlan, ProblemError
+from ...skeleton import Skeleton, matrix3, vector
 
 if TYPE_CHECKING:
     import bpy
 
-    from .gait import FabrikGait
+    from .settings import FabrikGait
 
 FRONT: dict[str, Vec] = {
     "X": (0.0, -1.0, 0.0),

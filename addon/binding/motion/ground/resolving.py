@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, cast
 
 import bpy
 
-from ..chain_plan import ChainPlan, ProblemError
+from ...chain_plan import ChainPlan, ProblemError
+from ..rays import Source, ground_of, moves_with
 from .footing import Footing
-from .rays import Source, ground_of, moves_with
 
 if TYPE_CHECKING:
-    from ..properties import FabrikConstraint
-    from .ground import FabrikGround
+    from ...properties import FabrikConstraint
+    from .settings import FabrikGround
 
 
 def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:

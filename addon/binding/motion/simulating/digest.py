@@ -12,14 +12,14 @@ from typing import Any
 
 import bpy
 
-from .. import animation, dependencies, plan
-from ..access import pose_bones, settings
-from ..native import active_constraints
-from ..record import Record
-from ..rotation import KINDS, LOCATION, SCALE, channel_of, mode_of
-from ..skeleton import Point
-from ..values import values_of
-from . import contents
+from ... import animation, dependencies, plan
+from ...access import pose_bones, settings
+from ...native import active_constraints
+from ...record import Record
+from ...rotation import KINDS, LOCATION, SCALE, channel_of, mode_of
+from ...skeleton import Point
+from ...values import values_of
+from . import data_blocks
 
 Source = bpy.types.Object | Point
 """An object; of an armature all bones count. As a point, only its own bone, and those above it."""
@@ -50,7 +50,7 @@ class Digest:
         self._own = own
         self._bones: dict[bpy.types.Object, set[str]] = {}
         self.items: dict[bpy.types.Object, set[int]] = {}
-        self._hash = blake2b(repr(inputs).encode(), digest_size=contents.SIZE)
+        self._hash = blake2b(repr(inputs).encode(), digest_size=data_blocks.SIZE)
         for source in sources:
             if not isinstance(source, Point):
                 self._add(source, _all_bones(source))
@@ -130,16 +130,16 @@ class Digest:
         yield ob.type, ob.parent is not None and (ob.parent_type, ob.parent_bone)
         yield [x for row in ob.matrix_parent_inverse for x in row]
         for name in ("location", "scale", "delta_location", "delta_scale"):
-            yield contents.still(ob, name, moving)
+            yield data_blocks.still(ob, name, moving)
         for name in (channel_of(mode_of(ob))[0], "rotation_mode"):
-            yield contents.still(ob, name, moving)
+            yield data_blocks.still(ob, name, moving)
             yield (
-                contents.still(ob, f"delta_{name}", moving)
+                data_blocks.still(ob, f"delta_{name}", moving)
                 if hasattr(ob, f"delta_{name}")
                 else None
             )
         for struct in (*ob.constraints, *ob.modifiers):
-            yield contents.values(struct, moving)
+            yield data_blocks.values(struct, moving)
         yield from self._animation(ob, ob)
         if isinstance(ob.data, bpy.types.ID):
             yield from self._of_data(ob.data)
@@ -154,18 +154,18 @@ class Digest:
             self.seen.add(keys.session_uid)
             yield from self._animation(keys)
             yield [(key.name, key.mute, key.relative_key.name) for key in keys.key_blocks]
-            yield contents.of_shapes(keys)
+            yield data_blocks.of_shapes(keys)
         if isinstance(data, bpy.types.Mesh):
-            yield contents.of_mesh(data)
+            yield data_blocks.of_mesh(data)
         elif isinstance(data, bpy.types.Curve):
             found = animation.animated(data)
-            yield contents.values(data, found.keyed | found.driven)
+            yield data_blocks.values(data, found.keyed | found.driven)
             for spline in data.splines:
-                yield contents.column(spline.points, "co", "f", 4)
+                yield data_blocks.column(spline.points, "co", "f", 4)
                 for name in ("co", "handle_left", "handle_right"):
-                    yield contents.column(spline.bezier_points, name, "f", 3)
+                    yield data_blocks.column(spline.bezier_points, name, "f", 3)
 
-    def _of_bones(self, ob: bpy.types.Object, moving: contents.Moving) -> Iterator[object]:
+    def _of_bones(self, ob: bpy.types.Object, moving: data_blocks.Moving) -> Iterator[object]:
         """Yield the rest and the FK input of bones, as far as they are not animated."""
         bones = pose_bones(ob)
         count = len(bones)
@@ -185,12 +185,12 @@ class Digest:
                 path = bone.path_from_id(channel_name)
                 yield [x for i, x in enumerate(values) if (path, i) not in moving]
             for con in active_constraints(bone):
-                yield contents.values(con, moving)
+                yield data_blocks.values(con, moving)
         for index in sorted(self.items.get(ob, ())):
             path = f"{OWN}{index}]."
             found = values_of(settings(ob).constraints[index])
             animated = {path for path, _ in moving}
-            yield [(k, contents.plain(v)) for k, v in found.items() if path + k not in animated]
+            yield [(k, data_blocks.plain(v)) for k, v in found.items() if path + k not in animated]
 
     def _animation(self, owner: Any, ob: bpy.types.Object | None = None) -> Iterator[object]:
         """Yield all that animates some data; of an object, as far as it counts."""
@@ -198,14 +198,14 @@ class Digest:
         if data is None:
             return
         if data.nla_tracks:
-            yield from contents.of_nla(data)
+            yield from data_blocks.of_nla(data)
         for curve in data.drivers:
             if curve.data_path != dependencies.PATH:
-                yield contents.of_curve(curve), contents.of_driver(curve.driver)
+                yield data_blocks.of_curve(curve), data_blocks.of_driver(curve.driver)
         for holder in animation.holders(owner):
             if holder.action is not None:
                 self.seen.add(holder.action.session_uid)
-                for path, part in contents.of_action(holder):
+                for path, part in data_blocks.of_action(holder):
                     if ob is None or self._counts(ob, path):
                         yield part
 

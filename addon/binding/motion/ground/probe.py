@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import bpy
 
-from ...core.vectors import Vec, add, dot, mat_apply, scaled, unit
-from ...motion.ground import is_ground, tilt_of
-from ..chain_plan import ChainPlan, ProblemError
-from .rays import Ground
+from ....core.vectors import Vec, add, dot, mat_apply, scaled, unit
+from ....motion.ground import is_ground, tilt_of
+from ...chain_plan import ChainPlan, ProblemError
+from ..rays import Ground
 
 if TYPE_CHECKING:
-    from ..read import Snapshot
-    from .ground import FabrikGround
+    from ...read import Snapshot
+    from .settings import FabrikGround
 
 AXES = {
     "-Z": (0.0, 0.0, -1.0),

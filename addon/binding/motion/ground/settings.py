@@ -14,7 +14,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from ..property_kinds import OVERRIDABLE, animated, fixed
+from ...property_kinds import OVERRIDABLE, animated, fixed
 from .probe import AXES
 
 SOURCE_ITEMS = (

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
-from ..property_kinds import fixed
+from ...property_kinds import fixed
 from . import history
 
-STATES = ("NONE", "FRESH", "STALE")
+STATES = (history.NONE, history.FRESH, history.STALE)
 
 STATE_ITEMS = (
     ("NONE", "Not Simulated", "Nothing was simulated yet"),

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import bpy
 
-from .. import plan
-from ..access import session_uid, settings
-from . import contents, digest
+from ... import plan
+from ...access import session_uid, settings
+from . import data_blocks, digest
 from .digest import Source
 
 if TYPE_CHECKING:
-    from ..read import Snapshot
+    from ...read import Snapshot
 
 HEADER = struct.Struct("<4sBii16s")
 MAGIC, VERSION = b"FABH", 1
@@ -292,7 +292,7 @@ def note_updates(depsgraph: bpy.types.Depsgraph) -> None:
     if not _counting:
         return
     updated = {session_uid(update.id) for update in depsgraph.updates}
-    contents.forget(updated)
+    data_blocks.forget(updated)
     found = [uid for uid, counting in _counting.items() if not counting.isdisjoint(updated)]
     for uid in found:
         _fresh.pop(uid, None)
@@ -310,7 +310,7 @@ def look_again() -> None:
     """Compare all histories with what there is now, whatever is known of it."""
     _fresh.clear()
     _counting.clear()
-    contents.forget_all()
+    data_blocks.forget_all()
 
 
 def forget_all() -> None:

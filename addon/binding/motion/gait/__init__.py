@@ -1,0 +1,1 @@
+"""Walking legs: the walks of an armature, from their settings to keys."""

@@ -1,0 +1,1 @@
+"""Feet on the ground: their goals, and the hip over them."""

@@ -1,0 +1,7 @@
+"""A smooth way from one value to another."""
+
+
+def smooth(x: float) -> float:
+    """Return 0 up to 0 and 1 from 1 on, with a way between that has no slope at either end."""
+    x = min(max(x, 0.0), 1.0)
+    return x * x * (3.0 - 2.0 * x)
