@@ -63,7 +63,7 @@ def _bones() -> tuple[Bones, dict[str, Point]]:
     }
     bends: dict[str, Point] = {}
     for side, y in (("L", 0.1), ("R", -0.1)):
-        knee = (0.18, y, (HIP + ANKLE) / 2)
+        knee = (0.17, y, (HIP + ANKLE) / 2)
         bones[f"Thigh.{side}"] = ((0, y, HIP), knee, "Pelvis")
         bones[f"Shin.{side}"] = (knee, (0, y, ANKLE), f"Thigh.{side}")
         bones[f"Foot.{side}"] = ((0, y, ANKLE), (0.17, y, 0.04), f"Shin.{side}")
@@ -109,7 +109,7 @@ def _foot(frame: int, y: float, late: int) -> tuple[Point, float]:
     share = u * u * (3.0 - 2.0 * u)
     ahead = 0.5 * STRIDE * STAND / CYCLE
     x = START + STRIDE * (cycle + share + late / CYCLE) + ahead
-    height = ANKLE + 0.055 * (1.0 - cos(2.0 * pi * u))
+    height = ANKLE + 0.045 * (1.0 - cos(2.0 * pi * u))
     return (x, y, height), radians(38.0) * sin(pi * u) ** 2 * (1.0 - 1.6 * u)
 
 
@@ -155,7 +155,7 @@ def _curves(action: Any) -> Any:
 def height(x: float, y: float) -> float:
     """Return how high the hills are."""
     waves = (
-        0.15 * sin(2.1 * x + 0.5 * y + 0.6) + 0.06 * sin(3.7 * x - 1.1 * y) + 0.03 * sin(2.4 * y)
+        0.16 * sin(2.1 * x + 0.5 * y + 0.6) + 0.03 * sin(3.7 * x - 1.1 * y) + 0.03 * sin(2.4 * y)
     )
     return 0.27 + waves
 

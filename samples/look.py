@@ -85,7 +85,7 @@ def _body(rig: Any) -> None:
         )
         shapes.hang(brow, rig, "Head")
     shapes.hang(shapes.ball("Nose", (0, -0.375, 0.80), 0.065, blush), rig, "Head")
-    mouth = shapes.box("Mouth", (0, -0.315, 0.675), (0.15, 0.05, 0.028), dark, 0.012)
+    mouth = shapes.box("Mouth", (0, -0.235, 0.675), (0.15, 0.05, 0.028), dark, 0.012)
     shapes.hang(mouth, rig, "Head")
 
 

@@ -26,7 +26,7 @@ FOOT = ((0.62, -0.72), (0.78, -0.26), (0.76, 0.26), (0.58, 0.76))
 """Where the feet of the left side rest, from the front one on: across and along."""
 
 HIGH = 0.34
-START, WALL, BEND = -2.3, 1.45, 0.75
+START, WALL, BEND = -2.3, 1.45, 0.95
 """Where the way begins, where it meets the wall's foot, and how round the corner is."""
 
 
@@ -56,7 +56,7 @@ def build() -> None:
     for item in rig.fabrik.constraints:
         gait.legs.add().constraint = item.name
     gait.source, gait.collection, gait.climbs = "COLLECTION", rocks, True
-    gait.threshold, gait.duration, gait.step_height = 0.24, 6.0, 0.14
+    gait.threshold, gait.duration, gait.step_height = 0.18, 6.0, 0.14
     gait.overshoot, gait.body_bob, gait.ray_height = 0.6, 0.01, 0.45
     operators: Any = bpy.ops
     operators.fabrik.simulate()
@@ -210,9 +210,9 @@ def _dress(rig: Any) -> None:
     mark = material("Mark", (0.86, 0.50, 0.12), roughness=0.5)
     for name, start, end, radii, look in (
         ("Chest", (0, 0.05, HIGH), (0, -0.2, HIGH), (0.115, 0.1), hide),
-        ("Abdomen", (0, 0.26, HIGH + 0.06), (0, 0.5, HIGH + 0.09), (0.17, 0.2), hide),
+        ("Abdomen", (0, 0.25, HIGH + 0.1), (0, 0.43, HIGH + 0.18), (0.14, 0.165), hide),
         ("Waist", (0, 0.05, HIGH), (0, 0.2, HIGH + 0.05), (0.05, 0.05), band),
-        ("Stripe", (0, 0.27, HIGH + 0.17), (0, 0.5, HIGH + 0.24), (0.075, 0.06), mark),
+        ("Stripe", (0, 0.25, HIGH + 0.18), (0, 0.43, HIGH + 0.3), (0.07, 0.055), mark),
         ("Jaw.L", (0.04, -0.28, HIGH - 0.02), (0.03, -0.34, HIGH - 0.12), (0.035, 0.012), band),
         ("Jaw.R", (-0.04, -0.28, HIGH - 0.02), (-0.03, -0.34, HIGH - 0.12), (0.035, 0.012), band),
     ):

@@ -83,7 +83,8 @@ def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstra
     state = layout.row()
     state.alert = item.state == "INVALID"
     state.label(text=state_name(item), icon=STATE_ICONS[item.state])
-    if item.state not in ("INVALID", "DISABLED"):
+    # A wave wants to be nowhere.
+    if item.state not in ("INVALID", "DISABLED") and item.solver != "WAVE":
         off = f"{length_text(context.scene, item.error)} off"
         if item.solver in REACHING:
             off += f" after {counted(item.iterations_used, 'sweep')}"
@@ -95,9 +96,10 @@ def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstra
 def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop_search(item, "bone", armature.pose, "bones")
     layout.prop(item, "chain_count")
-    if item.solver not in PLACING:
+    if item.solver in PLACING:
+        layout.prop(item, "use_tail")
+    if item.solver not in REACHING:
         return
-    layout.prop(item, "use_tail")
     layout.prop(item, "chain_bias")
     root = layout.column(heading="Free Root")
     root.prop(item, "use_free_root", text="")
@@ -109,7 +111,8 @@ def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
     _draw_bone_of(layout, item, "subtarget", item.target)
     if item.solver not in PLACING:
         return
-    layout.prop(item, "weight")
+    if item.solver in REACHING:
+        layout.prop(item, "weight")
     offset = layout.row(heading="Keep Offset")
     offset.prop(item, "use_offset", text="")
     if not item.use_offset:

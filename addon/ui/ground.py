@@ -26,9 +26,8 @@ def draw_ground(layout: Layout, armature: bpy.types.Object, item: FabrikConstrai
     rest.prop(given, "source")
     if given.source != "SCENE":
         rest.prop(given, given.source.lower())
-    row = rest.row(heading="Down")
-    row.prop(given, "axis", text="")
-    row.prop(given, "use_local_axis", text="Local")
+    rest.prop(given, "axis", text="Down")
+    rest.prop(given, "use_local_axis", text="Local")
     _draw_all(rest.column(align=True), given, "ray_above", "ray_below")
     _draw_all(rest.column(), given, "offset", "blend", "lift_only")
     turn = rest.column()
@@ -42,7 +41,9 @@ def draw_ground(layout: Layout, armature: bpy.types.Object, item: FabrikConstrai
     hip = rest.column(align=True)
     hip.active = bool(given.hip)
     _draw_all(hip, given, "hip_follow", "hip_reach")
-    rest.operator("fabrik.ground_bake")
+    buttons = rest.row(align=True)
+    buttons.operator("fabrik.simulate")
+    buttons.operator("fabrik.ground_bake")
 
 
 def _draw_all(layout: Layout, given: bpy.types.PropertyGroup, *names: str) -> None:

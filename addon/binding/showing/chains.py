@@ -194,6 +194,8 @@ def _shown(
     if chain.target is not None:
         target = _place(chain.target, depsgraph)
         aim = target[1] if chain.offset is None else point_in(target, chain.offset[1])
+    if chain.goal_source is not None and item.state == "REACHED":
+        aim = joints[-1]  # Its foot stands where the ground or the walk has it.
     # What moves by itself knows best how well it does; the others may be shown at another moment.
     missed = dist(joints[-1], aim) if chain.motion is None else item.error
     tolerance = rig.item(chain).tolerance * size_of(joints)
