@@ -500,6 +500,36 @@ def test_feet_travel_on_moving_ground(empty_file: None) -> None:
     assert max(item.error for item in rig.fabrik.constraints) <= 1e-4
 
 
+@pytest.mark.parametrize("change", ["renamed", "copied", "one more"])
+def test_moving_ground_is_found_again(empty_file: None, change: str) -> None:
+    rig = make_walker()
+    floor = make_ground()
+    for frame, place in {1: (0, 0, 0), END: (0.5, 0.2, 0.4)}.items():
+        floor.location = place
+        floor.keyframe_insert("location", frame=frame)
+    key_body(rig, {1: (0, 0, 0), END: (0.5, -1.2, 0)})
+    walk(rig)
+    simulate()
+    go(40)
+    shown = pose_bits(rig)
+    if change == "renamed":
+        floor.name = "Other"
+    elif change == "one more":
+        make_ground("First").hide_render = True
+    else:
+        bpy.ops.object.mode_set(mode="OBJECT")
+        for ob in (floor, rig):
+            ob.select_set(True)
+        bpy.ops.object.duplicate()
+        bpy.data.objects.remove(floor)
+        bpy.data.objects.remove(rig)
+        rig = next(ob for ob in bpy.data.objects if ob.pose)
+    update()
+    go(39)
+    go(40)
+    assert pose_bits(rig) == shown
+
+
 def test_influence_blends_from_the_targets_to_the_walk(spider) -> None:
     go(40)
     on = tip_world(spider, tips(spider)[0])
