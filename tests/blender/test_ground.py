@@ -277,6 +277,7 @@ def test_ground_with_another_name_is_found_again() -> None:
     go(50)
     shown = pose_bits(rig)
     ground.name = "Other"
+    make_empty("Another")  # All is found anew.
     update()
     go(49)
     go(50)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import Frame, point_in
 from ...core.vectors import (
@@ -26,6 +26,7 @@ from ...motion.pattern import groups_of
 from ..access import rest_bone, settings
 from ..chain_plan import ChainPlan, ProblemError
 from ..skeleton import Skeleton, matrix3, vector
+from .rays import moves_with
 
 if TYPE_CHECKING:
     import bpy
@@ -207,6 +208,17 @@ def _check_others(plan: GaitPlan, others: Sequence[GaitPlan]) -> None:
 def ground_named(gait: FabrikGait) -> bpy.types.ID | None:
     """Return the object or collection that is chosen as the ground."""
     return gait.ground if gait.source == "OBJECT" else gait.collection
+
+
+def grounds_of(gait: FabrikGait, armature: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return the objects that the feet of a walk can stand on."""
+    if gait.source == "OBJECT":
+        return [gait.ground] if gait.ground else []
+    if gait.source == "COLLECTION":
+        found: Any = gait.collection.all_objects if gait.collection else ()
+        return [ob for ob in found if ob.type == "MESH"]
+    meshes = [ob for s in armature.users_scene for ob in s.objects if ob.type == "MESH"]
+    return [ob for ob in meshes if not ob.hide_render and not moves_with(ob, armature)]
 
 
 def _axes(name: str) -> Mat3:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import bpy
 
@@ -21,8 +21,8 @@ from ..chain_plan import ProblemError
 from ..skeleton import Point
 from . import history
 from .gait import LEANING, STEPPING
-from .gait_plan import GaitPlan, forget_plans, plans_of
-from .rays import Ground, ground_of, moves_with
+from .gait_plan import GaitPlan, forget_plans, grounds_of, plans_of
+from .rays import Ground, ground_of
 
 if TYPE_CHECKING:
     from ..read import Snapshot
@@ -64,7 +64,7 @@ class WalkSimulation:
         """Return the body and the ground."""
         rig = self.plan.rig
         body = Point(rig.object, rig, self.plan.body) if self.plan.leans else Point(rig.object)
-        return [body, *_ground_objects(self._gait, rig.object)]
+        return [body, *grounds_of(self._gait, rig.object)]
 
     def start(self, moment: Snapshot) -> None:
         """Set the feet down.
@@ -113,19 +113,21 @@ class WalkSimulation:
         """Return the walk."""
         assert self._walk is not None
         record = self._walk.record()
-        order = sorted(self._moving)
+        moving = {number: self._grounds[number] for number in sorted(self._moving)}
+        grounds = grounds_of(self._gait, self.plan.rig.object) if moving else []
+        grounds += [ob for ob in moving.values() if ob not in grounds]
+        places = {number: grounds.index(ob) for number, ob in moving.items()}
         falls = tuple(
-            tuple(self._settled(fall, order) for fall in of_leg) for of_leg in record.falls
+            tuple(self._settled(fall, places) for fall in of_leg) for of_leg in record.falls
         )
-        names = [self._grounds[number].name for number in order]
-        return packed(Record(record.start, falls, record.sways), names)
+        return packed(Record(record.start, falls, record.sways), [ob.name for ob in grounds])
 
-    def _settled(self, fall: Footfall, order: Sequence[int]) -> Footfall:
+    def _settled(self, fall: Footfall, places: Mapping[int, int]) -> Footfall:
         """Return a footfall in the world if its ground stands still: that may get other names."""
         if fall.ground == STILL:
             return fall
-        if fall.ground in self._moving:
-            return fall._replace(ground=order.index(fall.ground))
+        if fall.ground in places:
+            return fall._replace(ground=places[fall.ground])
         place, normal, ahead = placed(fall, self._frames.__getitem__)
         return fall._replace(place=place, normal=normal, ahead=ahead, ground=STILL)
 
@@ -164,19 +166,6 @@ class WalkSimulation:
     def _frame(self, moment: Snapshot, number: int) -> Frame:
         ob = self._grounds[number]
         return moment.world(ob, ob.session_uid)
-
-
-def _ground_objects(gait: FabrikGait, armature: bpy.types.Object) -> list[bpy.types.Object]:
-    if gait.source == "OBJECT":
-        return [gait.ground] if gait.ground else []
-    if gait.source == "COLLECTION":
-        found: Any = gait.collection.all_objects if gait.collection else ()
-        return [ob for ob in found if ob.type == "MESH"]
-    return [
-        ob
-        for ob in bpy.context.scene.objects
-        if ob.type == "MESH" and not ob.hide_render and not moves_with(ob, armature)
-    ]
 
 
 def walks(armature: bpy.types.Object) -> list[WalkSimulation]:

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from math import ceil, floor
 from typing import TYPE_CHECKING, NamedTuple
 
-import bpy
-
 from ...core import Frame, point_in
 from ...core.frames import WHOLE
 from ...core.vectors import (
@@ -105,8 +103,11 @@ class Hip(Carrier):
     ) -> float:
         """Return how far it goes down for what its feet do before and after, 0 if nobody knows."""
         first = moment.item(chains[0]).ground
-        ease = max(2, round(EASE * bpy.context.scene.render.fps))
         time = moment.time
+        walk, _ = _footing(chains[0]).walk(chains[0], first, time)
+        if walk is None:
+            return 0.0
+        ease = max(2, round(EASE * walk.track.rate))
         first_frame = ceil(time) - 2 * ease - 1
         # Every other frame will do, the same ones whatever the time is.
         frames = range(first_frame + first_frame % 2, floor(time) + 2 * ease + 2, 2)

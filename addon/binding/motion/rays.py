@@ -6,7 +6,7 @@ deformed, counts as it is at this frame, in the viewport and in a render alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 import bpy
@@ -133,6 +133,33 @@ def ground_of(
     if source == "COLLECTION":
         return Ground(collection.all_objects if collection else ())
     return Ground([ob] if ob else ())
+
+
+def recalled(
+    names: Sequence[str], grounds: Sequence[bpy.types.Object]
+) -> list[bpy.types.Object | None]:
+    """Return the objects that were the ground when something was simulated.
+
+    That is those with their names among what counts as ground now. One that got another name, or
+    is the copy that came along with a copy of the armature, is known by its place.
+
+    Args:
+        names: The names that they had: of all that counted as ground, in order, and of others.
+        grounds: All that counts as ground now.
+
+    Returns:
+        An object for each name, None where there is none any more.
+    """
+    named = {ob.name: ob for ob in grounds}
+
+    def found(place: int, name: str) -> bpy.types.Object | None:
+        if name in named:
+            return named[name]
+        if place < len(grounds) and grounds[place].name not in names:
+            return grounds[place]
+        return bpy.data.objects.get(name)
+
+    return [found(place, name) for place, name in enumerate(names)]
 
 
 def moves_with(ob: bpy.types.Object, armature: bpy.types.Object) -> bool:
