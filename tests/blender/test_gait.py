@@ -424,6 +424,20 @@ def test_steps_are_not_outdated_by_what_does_not_count(spider) -> None:
     assert said(spider) == ""
 
 
+def test_drawing_makes_no_plan(spider) -> None:
+    """To make one is to write to the file, which Blender forbids while it draws."""
+    from addon.binding import plan
+    from addon.ui.simulate import FABRIK_PT_simulation
+    from addon.ui.timeline import bars_of
+
+    plan.discard()
+    assert len(bars_of(bpy.context)) == 1
+    assert FABRIK_PT_simulation.poll(bpy.context)
+    assert spider.fabrik.simulation.message
+    assert bpy.ops.fabrik.simulate.poll() and bpy.ops.fabrik.gait_bake.poll()
+    assert plan.known() is None
+
+
 def test_outdated_steps_are_gone_on_with_and_that_is_said(spider) -> None:
     go(30)
     before = pose_bits(spider)
@@ -658,6 +672,14 @@ def test_bad_input_is_said_in_place(spider, spoil: Callable, sentence: str) -> N
     assert sentence in said(spider)
     go(20)
     go(21)
+
+
+def test_walk_of_an_armature_without_constraints_is_refused(empty_file: None) -> None:
+    rig = make_walker()
+    rig.fabrik.gaits.add()
+    with pytest.raises(RuntimeError, match="“Walk” cannot walk"):
+        bpy.ops.fabrik.simulate()
+    assert "two legs or more" in said(rig)
 
 
 def test_negative_step_height_is_none(spider) -> None:

@@ -36,10 +36,11 @@ class WalkSimulation:
         owner: Where its settings are, from the armature object.
     """
 
-    def __init__(self, walking: GaitPlan) -> None:
-        """Take a walk; what is wrong with it is said when it begins."""
-        self.plan = walking
-        self.owner = walking.path
+    def __init__(self, armature: bpy.types.Object, index: int) -> None:
+        """Take a walk of an armature; what is wrong with it is said when it begins."""
+        self.owner = f"fabrik.gaits[{index}]"
+        self._armature = armature
+        self._index = index
         self._walk: Walk | None = None
         self._ground: Ground | None = None
         self._grounds: list[bpy.types.Object] = []
@@ -47,8 +48,16 @@ class WalkSimulation:
         self._moving: set[int] = set()
 
     @property
+    def plan(self) -> GaitPlan:
+        """The walk, resolved."""
+        if self._index >= len(plans_of(self._armature)):
+            plan.discard()  # A script added the walk, which Blender tells nobody.
+        plan.current()
+        return plans_of(self._armature)[self._index]
+
+    @property
     def _gait(self) -> FabrikGait:
-        return settings(self.plan.rig.object).gaits[self.plan.index]
+        return settings(self._armature).gaits[self._index]
 
     def inputs(self) -> object:
         """Return the settings that count, but those that are animated."""
@@ -170,12 +179,8 @@ class WalkSimulation:
 
 def walks(armature: bpy.types.Object) -> list[WalkSimulation]:
     """Return the walks of an armature that are on, to be simulated."""
-    plan.current()
-    gaits = settings(armature).gaits
-    if not len(gaits) or armature.pose is None:
-        return []
-    found = plans_of(armature)
-    return [WalkSimulation(one) for one in found if gaits[one.index].enabled]
+    gaits = settings(armature).gaits if armature.pose else ()
+    return [WalkSimulation(armature, i) for i, gait in enumerate(gaits) if gait.enabled]
 
 
 def register() -> None:
