@@ -462,6 +462,18 @@ def test_constraint_with_another_name_stays_a_leg(spider) -> None:
     assert pose_bits(spider) == before
 
 
+def test_bones_with_other_names_walk_on(spider) -> None:
+    go(30)
+    before = pose_bits(spider)
+    for bone in spider.data.bones:
+        bone.name = f"New {bone.name}"
+    update()
+    go(29)
+    go(30)
+    assert spider.fabrik.gaits[0].body == "New Body"
+    assert pose_bits(spider) == before
+
+
 def test_standing_body_lets_its_feet_stand(empty_file: None) -> None:
     rig = make_walker()
     make_ground()

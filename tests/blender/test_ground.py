@@ -284,6 +284,18 @@ def test_ground_with_another_name_is_found_again() -> None:
     assert pose_bits(rig) == shown
 
 
+def test_hip_with_another_name_is_followed_by_all_legs() -> None:
+    rig = walker_on(hills)
+    go(20)
+    shown = pose_bits(rig)
+    rig.data.bones["Hip"].name = "Pelvis"
+    update()
+    go(21)
+    go(20)
+    assert {item.ground.hip for item in rig.fabrik.constraints} == {"Pelvis"}
+    assert pose_bits(rig) == shown
+
+
 def test_pose_does_not_hang_on_the_frame_rate_after_the_pass() -> None:
     rig = walker_on(hills)
     go(20)

@@ -25,6 +25,7 @@ from ...motion.gait import Leg
 from ...motion.pattern import groups_of
 from ..access import rest_bone, settings
 from ..chain_plan import ChainPlan, ProblemError
+from ..named_bone import bone_index
 from ..skeleton import Skeleton, matrix3, vector
 from .rays import moves_with
 
@@ -232,11 +233,7 @@ def _resolve_body(plan: GaitPlan, gait: FabrikGait) -> None:
     if not gait.body:
         return
     rig = plan.rig
-    if gait.body not in rig.index:
-        raise ProblemError(
-            f"There is no bone “{gait.body}” to be the body: choose the bone that carries the legs"
-        )
-    plan.body = rig.index[gait.body]
+    plan.body = bone_index(rig, gait, "body")
     matrix = rest_bone(rig.object, gait.body).matrix_local
     plan.rest, plan.head = matrix3(matrix), vector(matrix.translation)
 
