@@ -462,6 +462,18 @@ def test_constraint_with_another_name_stays_a_leg(spider) -> None:
     assert pose_bits(spider) == before
 
 
+def test_constraint_chosen_for_a_leg_is_followed_and_not_the_one_before(spider) -> None:
+    fabrik = spider.fabrik
+    bpy.ops.fabrik.gait_leg_remove()  # The first one.
+    legs = fabrik.gaits[0].legs
+    legs[0].constraint = fabrik.constraints[0].name
+    update()
+    fabrik.constraints[0].name = "Front"
+    make_ground("Anything")  # All is found anew.
+    update()
+    assert legs[0].constraint == "Front"
+
+
 def test_bones_with_other_names_walk_on(spider) -> None:
     go(30)
     before = pose_bits(spider)

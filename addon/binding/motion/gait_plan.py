@@ -32,7 +32,7 @@ from .rays import moves_with
 if TYPE_CHECKING:
     import bpy
 
-    from .gait import FabrikGait
+    from .gait import FabrikGait, FabrikGaitLeg
 
 FRONT: dict[str, Vec] = {
     "X": (0.0, -1.0, 0.0),
@@ -241,7 +241,7 @@ def _resolve_body(plan: GaitPlan, gait: FabrikGait) -> None:
 def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan]) -> None:
     found: list[tuple[ChainPlan, Vec, int]] = []
     for leg in gait.legs:
-        chain = _leg_chain(plan, leg.constraint, leg.key, chains)
+        chain = _leg_chain(plan, leg, chains)
         if any(chain is other for other, _, _ in found):
             raise ProblemError(f"“{chain.name}” is a leg twice: remove one of the two")
         for other, _, _ in found:
@@ -272,16 +272,9 @@ def transposed(m: Mat3) -> Mat3:
     return (m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8])
 
 
-def _leg_chain(plan: GaitPlan, name: str, key: int, chains: Sequence[ChainPlan]) -> ChainPlan:
-    items = settings(plan.rig.object).constraints
-    index = items.find(name)
-    if index < 0 and key:
-        index = next((i for i, item in enumerate(items) if item.key == key), -1)
-    if index < 0:
-        raise ProblemError(
-            f"There is no constraint “{name}”: choose another one for that leg, or remove the leg"
-        )
-    chain = chains[index]
+def _leg_chain(plan: GaitPlan, leg: FabrikGaitLeg, chains: Sequence[ChainPlan]) -> ChainPlan:
+    chain = chains[_item_of(plan, leg)]
+    name = chain.name
     if chain.motion is not None:
         raise ProblemError(f"“{name}” does not reach for a goal: choose a constraint that does")
     if chain.problem:
@@ -302,6 +295,24 @@ def _leg_chain(plan: GaitPlan, name: str, key: int, chains: Sequence[ChainPlan])
             "that carries the legs"
         )
     return chain
+
+
+def _item_of(plan: GaitPlan, leg: FabrikGaitLeg) -> int:
+    """Return the place of the constraint that a leg names, following it if it was renamed."""
+    items = settings(plan.rig.object).constraints
+    index = items.find(leg.constraint)
+    if index < 0 and leg.key:
+        index = next((i for i, item in enumerate(items) if item.key == leg.key), -1)
+    if index < 0:
+        raise ProblemError(
+            f"There is no constraint “{leg.constraint}”: choose another one for that leg, or "
+            "remove the leg"
+        )
+    if leg.constraint != items[index].name:
+        leg.constraint = items[index].name
+    if leg.key != items[index].key:
+        leg.key = items[index].key
+    return index
 
 
 def _joints(chain: ChainPlan) -> list[Vec]:
