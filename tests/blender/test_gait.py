@@ -645,6 +645,12 @@ def no_ground_chosen(rig):
     rig.fabrik.gaits[0].source = "OBJECT"
 
 
+def ground_on_body(rig):
+    rig.fabrik.gaits[0].ground = bpy.data.objects["Floor"]
+    rig.fabrik.gaits[0].ground.parent = rig
+    rig.fabrik.gaits[0].source = "OBJECT"
+
+
 def one_leg(rig):
     while len(rig.fabrik.gaits[0].legs) > 1:
         rig.fabrik.gaits[0].legs.remove(1)
@@ -682,6 +688,7 @@ def target_gone(rig):
     [
         (no_ground, "no ground within reach"),
         (no_ground_chosen, "There is no ground: choose an object"),
+        (ground_on_body, "moves with the armature itself"),
         (one_leg, "With one leg"),
         (no_legs, "needs two legs"),
         (leg_twice, "is a leg twice"),
@@ -704,6 +711,17 @@ def test_walk_of_an_armature_without_constraints_is_refused(empty_file: None) ->
     with pytest.raises(RuntimeError, match="“Walk” cannot walk"):
         bpy.ops.fabrik.simulate()
     assert "two legs or more" in said(rig)
+
+
+def test_walk_that_is_off_at_this_frame_is_simulated(spider) -> None:
+    gait = spider.fabrik.gaits[0]
+    for frame, enabled in ((1, True), (30, False)):
+        gait.enabled = enabled
+        gait.keyframe_insert("enabled", frame=frame)
+    go(50)
+    simulate()
+    go(10)
+    assert said(spider) == ""
 
 
 def test_negative_step_height_is_none(spider) -> None:

@@ -187,6 +187,11 @@ def resolved_gait(
         if gait.source != "SCENE" and ground_named(gait) is None:
             kind = "an object" if gait.source == "OBJECT" else "a collection"
             raise ProblemError(f"There is no ground: choose {kind} to stand on, or Scene")
+        if gait.source == "OBJECT" and gait.ground and moves_with(gait.ground, rig.object):
+            raise ProblemError(
+                f"“{gait.ground.name}” moves with the armature itself and is no ground to it: "
+                "choose another one"
+            )
     except ProblemError as problem:
         plan.problem = str(problem)
     return plan

@@ -178,9 +178,18 @@ class WalkSimulation:
 
 
 def walks(armature: bpy.types.Object) -> list[WalkSimulation]:
-    """Return the walks of an armature that are on, to be simulated."""
+    """Return the walks of an armature that are on at any frame, to be simulated."""
     gaits = settings(armature).gaits if armature.pose else ()
-    return [WalkSimulation(armature, i) for i, gait in enumerate(gaits) if gait.enabled]
+    return [
+        WalkSimulation(armature, i)
+        for i, gait in enumerate(gaits)
+        if gait.enabled or _is_switched(armature, gait)
+    ]
+
+
+def _is_switched(armature: bpy.types.Object, gait: FabrikGait) -> bool:
+    found = animated(armature)
+    return (gait.path_from_id("enabled"), 0) in found.keyed | found.driven
 
 
 def register() -> None:
