@@ -307,6 +307,17 @@ def test_pose_does_not_hang_on_the_frame_rate_after_the_pass() -> None:
     assert pose_bits(rig) == shown
 
 
+def test_ground_that_is_disabled_is_none_and_prints_nothing(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    walker_on(flat)
+    bpy.data.objects["Ground"].hide_viewport = True
+    update()
+    go(20)
+    go(21)
+    assert "Error" not in capfd.readouterr().out
+
+
 def test_armature_scaled_to_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     rig = walker_on(flat)
     rig.scale = (0, 0, 0)

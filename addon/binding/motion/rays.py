@@ -184,6 +184,8 @@ def _cast(
     evaluated = ob.evaluated_get(depsgraph)
     if not evaluated.is_evaluated:
         return None  # The view layer leaves it out.
+    if isinstance(evaluated.data, bpy.types.Mesh) and evaluated.data.is_evaluated:
+        return None  # It is disabled: that is a copy of its mesh. Blender 4.2 prints if it is cast.
     to_local = evaluated.matrix_world.inverted_safe()  # A plane scaled flat is a ground as well.
     # Its local length tells how far the ray goes in the object's own, maybe uneven, scale.
     local = to_local.to_3x3() @ along
