@@ -29,10 +29,12 @@ def pose_bones(armature: bpy.types.Object) -> bpy.types.bpy_prop_collection[Any]
 def set_of_all(armature: bpy.types.Object, name: str, numbers: array[Any]) -> None:
     """Set a property of all pose bones, from as many numbers of each.
 
-    Blender's own way is fast, and leaves bones that are linked from another file as they are.
+    Blender's own way is fast, and leaves bones as they are that are linked from another file, or
+    that a library override does not let the user edit.
     """
     bones = pose_bones(armature)
-    if armature.library is None:
+    override = armature.override_library
+    if armature.library is None and not (override and override.is_system_override):
         bones.foreach_set(name, numbers)
         return
     size = len(numbers) // len(bones)

@@ -151,7 +151,7 @@ def _make() -> Plan:
             continue
         count = len(settings(ob).constraints)
         recorded = _recorded(ob)
-        if not count and not recorded:
+        if not count and not recorded and not len(settings(ob).gaits):
             continue
         rig = skeleton_of(ob)
         own = [resolved(rig, i) for i in range(count)]

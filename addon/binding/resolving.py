@@ -13,6 +13,7 @@ from .chain_plan import ChainPlan, ProblemError, rest_bend
 from .joints import joint_problem, joints_of
 from .motion.ground.resolving import resolve_ground
 from .motion.kinds import MOTIONS
+from .named_bone import bone_index
 from .native import active_constraints
 from .rotation import KINDS, LOCATION, SCALE, channel_of, runs_of
 from .skeleton import Point, Skeleton, skeleton_of
@@ -47,7 +48,7 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
     rig = chain.rig
     if not item.bone:
         raise ProblemError("There is no tip bone: choose the last bone of the chain")
-    up = rig.chain_up(_bone_index(rig, item, "bone"))
+    up = rig.chain_up(bone_index(rig, item, "bone"))
     if not item.use_tail:
         chain.tip_bone = up.pop()
         if not up:
@@ -160,25 +161,4 @@ def _point(item: FabrikConstraint, pointer: str, bone_name: str) -> Point | None
     if ob.pose is None:
         raise ProblemError(f"“{ob.name}” has no pose: select it and enter Pose Mode once")
     skeleton = skeleton_of(ob)
-    return Point(ob, skeleton, _bone_index(skeleton, item, bone_name))
-
-
-def _bone_index(rig: Skeleton, item: FabrikConstraint, field_name: str) -> int:
-    """Return the bone that a field of the constraint names, following it if it was renamed.
-
-    Each bone that a constraint names remembers that name, so the one that remembers a name which
-    no bone has any more is the bone that had it.
-    """
-    name = getattr(item, field_name)
-    bones = pose_bones(rig.object)
-    if name not in rig.index:
-        heirs = [bone.name for bone in bones if bone.fabrik_name == name]
-        if not heirs:
-            raise ProblemError(
-                f"There is no bone “{name}” in “{rig.object.name}”: choose another one"
-            )
-        name = heirs[0]
-        setattr(item, field_name, name)
-    if bones[name].fabrik_name != name:
-        bones[name].fabrik_name = name
-    return rig.index[name]
+    return Point(ob, skeleton, bone_index(skeleton, item, bone_name))

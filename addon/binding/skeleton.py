@@ -32,6 +32,8 @@ class Skeleton:
         parents = [bone.parent for bone in bones]
         self.parents = [-1 if bone is None else self.index[bone.name] for bone in parents]
         self.fixed = _fixed(armature)
+        self.renamed: dict[str, str] = {}
+        """The new names of bones that were followed, for all that still name them by the old."""
         self._bones: dict[int, Bone] = {}
 
     def bone(self, i: int) -> Bone:

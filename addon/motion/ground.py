@@ -217,6 +217,8 @@ def hip_drop(legs: Sequence[Leg], up: Vec, share: float, rise: float) -> float:
         rise: How far it has gone along with the ground.
     """
     size = min(leg.length for leg in legs)
+    if size <= 0.0:
+        return 0.0
     # None for feet that are not moved, or all by the same: their legs are as in the animation.
     moved = sqrt(
         sum([length(sub(sub(leg.goal, leg.target), scaled(up, rise))) ** 2 for leg in legs])

@@ -205,7 +205,7 @@ def _draw_wave(layout: Layout, _armature: bpy.types.Object, item: FabrikConstrai
 
 REACHING = ("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK")
 
-PLACING = (*REACHING, "ROPE", "FOLLOW", "WAVE")
+PLACING = (*REACHING, "ROPE", "FOLLOW")
 """What brings the tip to a place; a look-at turns the last bone as a whole."""
 
 CLOSED = ("Rotation", "Reach", "Ground", "FK and IK")

@@ -424,6 +424,20 @@ def test_steps_are_not_outdated_by_what_does_not_count(spider) -> None:
     assert said(spider) == ""
 
 
+def test_drawing_makes_no_plan(spider) -> None:
+    """To make one is to write to the file, which Blender forbids while it draws."""
+    from addon.binding import plan
+    from addon.ui.simulate import FABRIK_PT_simulation
+    from addon.ui.timeline import bars_of
+
+    plan.discard()
+    assert len(bars_of(bpy.context)) == 1
+    assert FABRIK_PT_simulation.poll(bpy.context)
+    assert spider.fabrik.simulation.message
+    assert bpy.ops.fabrik.simulate.poll() and bpy.ops.fabrik.gait_bake.poll()
+    assert plan.known() is None
+
+
 def test_outdated_steps_are_gone_on_with_and_that_is_said(spider) -> None:
     go(30)
     before = pose_bits(spider)
@@ -445,6 +459,30 @@ def test_constraint_with_another_name_stays_a_leg(spider) -> None:
     assert said(spider) == ""
     go(29)
     go(30)
+    assert pose_bits(spider) == before
+
+
+def test_constraint_chosen_for_a_leg_is_followed_and_not_the_one_before(spider) -> None:
+    fabrik = spider.fabrik
+    bpy.ops.fabrik.gait_leg_remove()  # The first one.
+    legs = fabrik.gaits[0].legs
+    legs[0].constraint = fabrik.constraints[0].name
+    update()
+    fabrik.constraints[0].name = "Front"
+    make_ground("Anything")  # All is found anew.
+    update()
+    assert legs[0].constraint == "Front"
+
+
+def test_bones_with_other_names_walk_on(spider) -> None:
+    go(30)
+    before = pose_bits(spider)
+    for bone in spider.data.bones:
+        bone.name = f"New {bone.name}"
+    update()
+    go(29)
+    go(30)
+    assert spider.fabrik.gaits[0].body == "New Body"
     assert pose_bits(spider) == before
 
 
@@ -498,6 +536,36 @@ def test_feet_travel_on_moving_ground(empty_file: None) -> None:
         if leg == 1:
             break
     assert max(item.error for item in rig.fabrik.constraints) <= 1e-4
+
+
+@pytest.mark.parametrize("change", ["renamed", "copied", "one more"])
+def test_moving_ground_is_found_again(empty_file: None, change: str) -> None:
+    rig = make_walker()
+    floor = make_ground()
+    for frame, place in {1: (0, 0, 0), END: (0.5, 0.2, 0.4)}.items():
+        floor.location = place
+        floor.keyframe_insert("location", frame=frame)
+    key_body(rig, {1: (0, 0, 0), END: (0.5, -1.2, 0)})
+    walk(rig)
+    simulate()
+    go(40)
+    shown = pose_bits(rig)
+    if change == "renamed":
+        floor.name = "Other"
+    elif change == "one more":
+        make_ground("First").hide_render = True
+    else:
+        bpy.ops.object.mode_set(mode="OBJECT")
+        for ob in (floor, rig):
+            ob.select_set(True)
+        bpy.ops.object.duplicate()
+        bpy.data.objects.remove(floor)
+        bpy.data.objects.remove(rig)
+        rig = next(ob for ob in bpy.data.objects if ob.pose)
+    update()
+    go(39)
+    go(40)
+    assert pose_bits(rig) == shown
 
 
 def test_influence_blends_from_the_targets_to_the_walk(spider) -> None:
@@ -577,6 +645,12 @@ def no_ground_chosen(rig):
     rig.fabrik.gaits[0].source = "OBJECT"
 
 
+def ground_on_body(rig):
+    rig.fabrik.gaits[0].ground = bpy.data.objects["Floor"]
+    rig.fabrik.gaits[0].ground.parent = rig
+    rig.fabrik.gaits[0].source = "OBJECT"
+
+
 def one_leg(rig):
     while len(rig.fabrik.gaits[0].legs) > 1:
         rig.fabrik.gaits[0].legs.remove(1)
@@ -614,6 +688,7 @@ def target_gone(rig):
     [
         (no_ground, "no ground within reach"),
         (no_ground_chosen, "There is no ground: choose an object"),
+        (ground_on_body, "moves with the armature itself"),
         (one_leg, "With one leg"),
         (no_legs, "needs two legs"),
         (leg_twice, "is a leg twice"),
@@ -628,6 +703,25 @@ def test_bad_input_is_said_in_place(spider, spoil: Callable, sentence: str) -> N
     assert sentence in said(spider)
     go(20)
     go(21)
+
+
+def test_walk_of_an_armature_without_constraints_is_refused(empty_file: None) -> None:
+    rig = make_walker()
+    rig.fabrik.gaits.add()
+    with pytest.raises(RuntimeError, match="“Walk” cannot walk"):
+        bpy.ops.fabrik.simulate()
+    assert "two legs or more" in said(rig)
+
+
+def test_walk_that_is_off_at_this_frame_is_simulated(spider) -> None:
+    gait = spider.fabrik.gaits[0]
+    for frame, enabled in ((1, True), (30, False)):
+        gait.enabled = enabled
+        gait.keyframe_insert("enabled", frame=frame)
+    go(50)
+    simulate()
+    go(10)
+    assert said(spider) == ""
 
 
 def test_negative_step_height_is_none(spider) -> None:

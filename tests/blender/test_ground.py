@@ -247,7 +247,7 @@ def test_walls_are_no_ground() -> None:
     assert animated_bits(frames) == wanted
 
 
-def test_contact_rides_along_with_ground_that_moves_and_turns() -> None:
+def walker_on_a_ferry() -> tuple[bpy.types.Object, bpy.types.Object]:
     rig = make_walker()
     ground = make_ground(hills)
     for ob in (rig, *(bpy.data.objects[f"Target.{side}"] for side in SIDES)):
@@ -256,6 +256,11 @@ def test_contact_rides_along_with_ground_that_moves_and_turns() -> None:
     key(ground, "rotation_euler", [(0, 0, 0), (0, 0, 1.2)], [1, LAST], False)
     stand(rig, ground, ray_above=3.0, ray_below=3.0)
     simulate(rig)
+    return rig, ground
+
+
+def test_contact_rides_along_with_ground_that_moves_and_turns() -> None:
+    rig, ground = walker_on_a_ferry()
     spans = contacts(rig, "L")
     assert len(spans) == 3
     for first, last in spans:
@@ -265,6 +270,67 @@ def test_contact_rides_along_with_ground_that_moves_and_turns() -> None:
             local.append(evaluated(ground).matrix_world.inverted() @ foot(rig, "L"))
         assert max((place - local[0]).length for place in local) < 1e-5
     assert states(rig) == {"REACHED"}
+
+
+def test_ground_with_another_name_is_found_again() -> None:
+    rig, ground = walker_on_a_ferry()
+    go(50)
+    shown = pose_bits(rig)
+    ground.name = "Other"
+    make_empty("Another")  # All is found anew.
+    update()
+    go(49)
+    go(50)
+    assert pose_bits(rig) == shown
+
+
+def test_hip_with_another_name_is_followed_by_all_legs() -> None:
+    rig = walker_on(hills)
+    go(20)
+    shown = pose_bits(rig)
+    rig.data.bones["Hip"].name = "Pelvis"
+    update()
+    go(21)
+    go(20)
+    assert {item.ground.hip for item in rig.fabrik.constraints} == {"Pelvis"}
+    assert pose_bits(rig) == shown
+
+
+def test_pose_does_not_hang_on_the_frame_rate_after_the_pass() -> None:
+    rig = walker_on(hills)
+    go(20)
+    shown = pose_bits(rig)
+    bpy.context.scene.render.fps = 60
+    update()
+    go(21)
+    go(20)
+    assert pose_bits(rig) == shown
+
+
+def test_ground_that_is_disabled_is_none_and_prints_nothing(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    walker_on(flat)
+    bpy.data.objects["Ground"].hide_viewport = True
+    update()
+    go(20)
+    go(21)
+    assert "Error" not in capfd.readouterr().out
+
+
+def test_armature_scaled_to_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    rig = walker_on(flat)
+    rig.scale = (0, 0, 0)
+    update()
+    go(20)
+    assert states(rig) == {"INVALID"}
+    assert "report this" not in capsys.readouterr().out
+
+
+def test_what_somebody_else_wrote_is_no_track() -> None:
+    from addon.binding.motion.ground.track import unpacked
+
+    assert [unpacked(blob) for blob in (b"5", b"null", b"[1, 24, 1, 2]", b"[]")] == [None] * 4
 
 
 def test_platform_takes_along_a_foot_that_stands_on_it() -> None:

@@ -364,6 +364,12 @@ class TestIntoOtherFiles:
             assert played == shown
             bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
 
+    def test_override_that_is_not_for_editing_is_posed(self, tmp_path):
+        shown = make_library(tmp_path)
+        rig = overridden(tmp_path)
+        rig.override_library.is_system_override = True  # As Blender makes those of a hierarchy.
+        assert poses(rig) == shown
+
     def test_override_of_the_armature_alone_is_edited_and_kept(self, tmp_path):
         shown = make_library(tmp_path)
         rig = overridden(tmp_path)

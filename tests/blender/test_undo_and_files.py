@@ -427,6 +427,21 @@ class TestBones:
         assert item.state == "REACHED"
         assert pose_bits(rig) == pose
 
+    def test_rename_is_followed_by_all_that_name_the_bone(self):
+        make()
+        rig, _ = rig_and_target()
+        other = make_chain(2, "Other", joints=((1, 0, 1), (1, 0, 2), (0, 1, 3)))
+        item = rig.fabrik.constraints[0]
+        item.target, item.subtarget = other, "B1"
+        second = add_constraint(rig, "B0", other, subtarget="B1", chain_count=1)
+        update()
+
+        other.data.bones["B1"].name = "Goal"
+        other.update_tag()
+        update()
+
+        assert (item.subtarget, second.subtarget) == ("Goal", "Goal")
+
     def test_two_bones_that_swap_their_names_are_not_followed(self):
         """A name that is there is meant, whoever bears it now."""
         make()

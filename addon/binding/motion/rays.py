@@ -6,7 +6,7 @@ deformed, counts as it is at this frame, in the viewport and in a render alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 import bpy
@@ -135,6 +135,33 @@ def ground_of(
     return Ground([ob] if ob else ())
 
 
+def recalled(
+    names: Sequence[str], grounds: Sequence[bpy.types.Object]
+) -> list[bpy.types.Object | None]:
+    """Return the objects that were the ground when something was simulated.
+
+    That is those with their names among what counts as ground now. One that got another name, or
+    is the copy that came along with a copy of the armature, is known by its place.
+
+    Args:
+        names: The names that they had: of all that counted as ground, in order, and of others.
+        grounds: All that counts as ground now.
+
+    Returns:
+        An object for each name, None where there is none any more.
+    """
+    named = {ob.name: ob for ob in grounds}
+
+    def found(place: int, name: str) -> bpy.types.Object | None:
+        if name in named:
+            return named[name]
+        if place < len(grounds) and grounds[place].name not in names:
+            return grounds[place]
+        return bpy.data.objects.get(name)
+
+    return [found(place, name) for place, name in enumerate(names)]
+
+
 def moves_with(ob: bpy.types.Object, armature: bpy.types.Object) -> bool:
     """Return whether an object hangs on an armature, or is deformed by it."""
     return ob == armature or any(moves_with(carrier, armature) for carrier in _carriers(ob))
@@ -157,6 +184,8 @@ def _cast(
     evaluated = ob.evaluated_get(depsgraph)
     if not evaluated.is_evaluated:
         return None  # The view layer leaves it out.
+    if isinstance(evaluated.data, bpy.types.Mesh) and evaluated.data.is_evaluated:
+        return None  # It is disabled: that is a copy of its mesh. Blender 4.2 prints if it is cast.
     to_local = evaluated.matrix_world.inverted_safe()  # A plane scaled flat is a ground as well.
     # Its local length tells how far the ray goes in the object's own, maybe uneven, scale.
     local = to_local.to_3x3() @ along

@@ -47,8 +47,9 @@ from ...rotation import KINDS, LOCATION
 from ...skeleton import Point, Skeleton
 from ..carrier import Carrier
 from ..goals import Aim
+from ..rays import recalled
 from ..simulating import history
-from .gait_plan import GaitPlan, resolve_gaits, transposed
+from .gait_plan import GaitPlan, grounds_of, resolve_gaits, transposed
 
 if TYPE_CHECKING:
     from ...read import Snapshot
@@ -96,6 +97,8 @@ class Stepping:
         self.plan = plan
         self._at: ReferenceType[Snapshot] | None = None
         self._walked: Walked | str = ""
+        self._named: list[str] = []
+        self._grounds: list[bpy.types.Object | None] = []
 
     def look(self, moment: Snapshot) -> Walked | str:
         """Return the walk at a moment, or what is to be said instead; empty if it is off.
@@ -128,19 +131,27 @@ class Stepping:
             record[0],
             moment.time,
             min(gait.influence, 1.0),
-            _grounds(moment, record[1]),
+            _frames(moment, self._recalled(record[1])),
             legs,
             max(0.0, gait.body_bob) * min(leg.reach for leg in legs),
             note,
         )
 
+    def _recalled(self, names: list[str]) -> list[bpy.types.Object | None]:
+        """Return the grounds that move, looked for once."""
+        if names != self._named:
+            armature = self.plan.rig.object
+            gait = settings(armature).gaits[self.plan.index]
+            self._named, self._grounds = names, recalled(names, grounds_of(gait, armature))
+        return self._grounds
 
-def _grounds(moment: Snapshot, names: list[str]) -> Grounds:
+
+def _frames(moment: Snapshot, grounds: Sequence[bpy.types.Object | None]) -> Grounds:
     frames: dict[int, Frame] = {}
 
     def at(ground: int) -> Frame:
         if ground not in frames:
-            ob = bpy.data.objects.get(names[ground])
+            ob = grounds[ground]
             frames[ground] = WHOLE if ob is None else moment.world(ob, ob.session_uid)
         return frames[ground]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....core import Frame, point_in
 from ....core.vectors import (
@@ -25,12 +25,14 @@ from ....motion.gait import Leg
 from ....motion.pattern import groups_of
 from ...access import rest_bone, settings
 from ...chain_plan import ChainPlan, ProblemError
+from ...named_bone import bone_index
 from ...skeleton import Skeleton, matrix3, vector
+from ..rays import moves_with
 
 if TYPE_CHECKING:
     import bpy
 
-    from .settings import FabrikGait
+    from .settings import FabrikGait, FabrikGaitLeg
 
 FRONT: dict[str, Vec] = {
     "X": (0.0, -1.0, 0.0),
@@ -185,6 +187,11 @@ def resolved_gait(
         if gait.source != "SCENE" and ground_named(gait) is None:
             kind = "an object" if gait.source == "OBJECT" else "a collection"
             raise ProblemError(f"There is no ground: choose {kind} to stand on, or Scene")
+        if gait.source == "OBJECT" and gait.ground and moves_with(gait.ground, rig.object):
+            raise ProblemError(
+                f"“{gait.ground.name}” moves with the armature itself and is no ground to it: "
+                "choose another one"
+            )
     except ProblemError as problem:
         plan.problem = str(problem)
     return plan
@@ -209,6 +216,17 @@ def ground_named(gait: FabrikGait) -> bpy.types.ID | None:
     return gait.ground if gait.source == "OBJECT" else gait.collection
 
 
+def grounds_of(gait: FabrikGait, armature: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return the objects that the feet of a walk can stand on."""
+    if gait.source == "OBJECT":
+        return [gait.ground] if gait.ground else []
+    if gait.source == "COLLECTION":
+        found: Any = gait.collection.all_objects if gait.collection else ()
+        return [ob for ob in found if ob.type == "MESH"]
+    meshes = [ob for s in armature.users_scene for ob in s.objects if ob.type == "MESH"]
+    return [ob for ob in meshes if not ob.hide_render and not moves_with(ob, armature)]
+
+
 def _axes(name: str) -> Mat3:
     sign, axis = name.split("_")
     up = vector([float("XYZ"[i] == axis) * (1.0 if sign == "POS" else -1.0) for i in range(3)])
@@ -220,11 +238,7 @@ def _resolve_body(plan: GaitPlan, gait: FabrikGait) -> None:
     if not gait.body:
         return
     rig = plan.rig
-    if gait.body not in rig.index:
-        raise ProblemError(
-            f"There is no bone “{gait.body}” to be the body: choose the bone that carries the legs"
-        )
-    plan.body = rig.index[gait.body]
+    plan.body = bone_index(rig, gait, "body")
     matrix = rest_bone(rig.object, gait.body).matrix_local
     plan.rest, plan.head = matrix3(matrix), vector(matrix.translation)
 
@@ -232,7 +246,7 @@ def _resolve_body(plan: GaitPlan, gait: FabrikGait) -> None:
 def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan]) -> None:
     found: list[tuple[ChainPlan, Vec, int]] = []
     for leg in gait.legs:
-        chain = _leg_chain(plan, leg.constraint, leg.key, chains)
+        chain = _leg_chain(plan, leg, chains)
         if any(chain is other for other, _, _ in found):
             raise ProblemError(f"“{chain.name}” is a leg twice: remove one of the two")
         for other, _, _ in found:
@@ -263,16 +277,9 @@ def transposed(m: Mat3) -> Mat3:
     return (m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8])
 
 
-def _leg_chain(plan: GaitPlan, name: str, key: int, chains: Sequence[ChainPlan]) -> ChainPlan:
-    items = settings(plan.rig.object).constraints
-    index = items.find(name)
-    if index < 0 and key:
-        index = next((i for i, item in enumerate(items) if item.key == key), -1)
-    if index < 0:
-        raise ProblemError(
-            f"There is no constraint “{name}”: choose another one for that leg, or remove the leg"
-        )
-    chain = chains[index]
+def _leg_chain(plan: GaitPlan, leg: FabrikGaitLeg, chains: Sequence[ChainPlan]) -> ChainPlan:
+    chain = chains[_item_of(plan, leg)]
+    name = chain.name
     if chain.motion is not None:
         raise ProblemError(f"“{name}” does not reach for a goal: choose a constraint that does")
     if chain.problem:
@@ -293,6 +300,24 @@ def _leg_chain(plan: GaitPlan, name: str, key: int, chains: Sequence[ChainPlan])
             "that carries the legs"
         )
     return chain
+
+
+def _item_of(plan: GaitPlan, leg: FabrikGaitLeg) -> int:
+    """Return the place of the constraint that a leg names, following it if it was renamed."""
+    items = settings(plan.rig.object).constraints
+    index = items.find(leg.constraint)
+    if index < 0 and leg.key:
+        index = next((i for i, item in enumerate(items) if item.key == leg.key), -1)
+    if index < 0:
+        raise ProblemError(
+            f"There is no constraint “{leg.constraint}”: choose another one for that leg, or "
+            "remove the leg"
+        )
+    if leg.constraint != items[index].name:
+        leg.constraint = items[index].name
+    if leg.key != items[index].key:
+        leg.key = items[index].key
+    return index
 
 
 def _joints(chain: ChainPlan) -> list[Vec]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import bpy
 
@@ -19,9 +19,9 @@ from ...access import settings
 from ...animation import animated
 from ...chain_plan import ProblemError
 from ...skeleton import Point
-from ..rays import Ground, ground_of, moves_with
+from ..rays import Ground, ground_of
 from ..simulating import history
-from .gait_plan import GaitPlan, forget_plans, plans_of
+from .gait_plan import GaitPlan, forget_plans, grounds_of, plans_of
 from .settings import LEANING, STEPPING
 
 if TYPE_CHECKING:
@@ -36,10 +36,11 @@ class WalkSimulation:
         owner: Where its settings are, from the armature object.
     """
 
-    def __init__(self, walking: GaitPlan) -> None:
-        """Take a walk; what is wrong with it is said when it begins."""
-        self.plan = walking
-        self.owner = walking.path
+    def __init__(self, armature: bpy.types.Object, index: int) -> None:
+        """Take a walk of an armature; what is wrong with it is said when it begins."""
+        self.owner = f"fabrik.gaits[{index}]"
+        self._armature = armature
+        self._index = index
         self._walk: Walk | None = None
         self._ground: Ground | None = None
         self._grounds: list[bpy.types.Object] = []
@@ -47,8 +48,16 @@ class WalkSimulation:
         self._moving: set[int] = set()
 
     @property
+    def plan(self) -> GaitPlan:
+        """The walk, resolved."""
+        if self._index >= len(plans_of(self._armature)):
+            plan.discard()  # A script added the walk, which Blender tells nobody.
+        plan.current()
+        return plans_of(self._armature)[self._index]
+
+    @property
     def _gait(self) -> FabrikGait:
-        return settings(self.plan.rig.object).gaits[self.plan.index]
+        return settings(self._armature).gaits[self._index]
 
     def inputs(self) -> object:
         """Return the settings that count, but those that are animated."""
@@ -64,7 +73,7 @@ class WalkSimulation:
         """Return the body and the ground."""
         rig = self.plan.rig
         body = Point(rig.object, rig, self.plan.body) if self.plan.leans else Point(rig.object)
-        return [body, *_ground_objects(self._gait, rig.object)]
+        return [body, *grounds_of(self._gait, rig.object)]
 
     def start(self, moment: Snapshot) -> None:
         """Set the feet down.
@@ -113,19 +122,21 @@ class WalkSimulation:
         """Return the walk."""
         assert self._walk is not None
         record = self._walk.record()
-        order = sorted(self._moving)
+        moving = {number: self._grounds[number] for number in sorted(self._moving)}
+        grounds = grounds_of(self._gait, self.plan.rig.object) if moving else []
+        grounds += [ob for ob in moving.values() if ob not in grounds]
+        places = {number: grounds.index(ob) for number, ob in moving.items()}
         falls = tuple(
-            tuple(self._settled(fall, order) for fall in of_leg) for of_leg in record.falls
+            tuple(self._settled(fall, places) for fall in of_leg) for of_leg in record.falls
         )
-        names = [self._grounds[number].name for number in order]
-        return packed(Record(record.start, falls, record.sways), names)
+        return packed(Record(record.start, falls, record.sways), [ob.name for ob in grounds])
 
-    def _settled(self, fall: Footfall, order: Sequence[int]) -> Footfall:
+    def _settled(self, fall: Footfall, places: Mapping[int, int]) -> Footfall:
         """Return a footfall in the world if its ground stands still: that may get other names."""
         if fall.ground == STILL:
             return fall
-        if fall.ground in self._moving:
-            return fall._replace(ground=order.index(fall.ground))
+        if fall.ground in places:
+            return fall._replace(ground=places[fall.ground])
         place, normal, ahead = placed(fall, self._frames.__getitem__)
         return fall._replace(place=place, normal=normal, ahead=ahead, ground=STILL)
 
@@ -166,27 +177,19 @@ class WalkSimulation:
         return moment.world(ob, ob.session_uid)
 
 
-def _ground_objects(gait: FabrikGait, armature: bpy.types.Object) -> list[bpy.types.Object]:
-    if gait.source == "OBJECT":
-        return [gait.ground] if gait.ground else []
-    if gait.source == "COLLECTION":
-        found: Any = gait.collection.all_objects if gait.collection else ()
-        return [ob for ob in found if ob.type == "MESH"]
+def walks(armature: bpy.types.Object) -> list[WalkSimulation]:
+    """Return the walks of an armature that are on at any frame, to be simulated."""
+    gaits = settings(armature).gaits if armature.pose else ()
     return [
-        ob
-        for ob in bpy.context.scene.objects
-        if ob.type == "MESH" and not ob.hide_render and not moves_with(ob, armature)
+        WalkSimulation(armature, i)
+        for i, gait in enumerate(gaits)
+        if gait.enabled or _is_switched(armature, gait)
     ]
 
 
-def walks(armature: bpy.types.Object) -> list[WalkSimulation]:
-    """Return the walks of an armature that are on, to be simulated."""
-    plan.current()
-    gaits = settings(armature).gaits
-    if not len(gaits) or armature.pose is None:
-        return []
-    found = plans_of(armature)
-    return [WalkSimulation(one) for one in found if gaits[one.index].enabled]
+def _is_switched(armature: bpy.types.Object, gait: FabrikGait) -> bool:
+    found = animated(armature)
+    return (gait.path_from_id("enabled"), 0) in found.keyed | found.driven
 
 
 def register() -> None:

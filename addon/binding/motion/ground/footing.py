@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -28,7 +29,7 @@ from ....motion import ground as shape
 from ....motion.contacts import Contact, Thresholds, contacts_of
 from ...chain_plan import ChainPlan
 from ..goals import Aim
-from ..rays import Ground
+from ..rays import Ground, recalled
 from .probe import Probe, Under, probe_of
 from .track import IN_WORLD, Track, unpacked
 
@@ -99,17 +100,19 @@ class Walk:
         contacts: When the foot stands, counted from the track's first frame.
         spans: The first and last frames of the same.
         prints: Where it stands then.
-        grounds: The objects that were below the foot, as far as there still are any.
+        grounds: The objects that the track names, as far as there still are any.
         lowest: How high it is above the floor of the animation, where it is lowest.
     """
 
-    def __init__(self, track: Track, thresholds: Thresholds) -> None:
-        """Find the contacts."""
+    def __init__(
+        self, track: Track, thresholds: Thresholds, grounds: Sequence[bpy.types.Object]
+    ) -> None:
+        """Find the contacts, on what counts as ground."""
         self.track = track
         self.contacts: list[Contact] = contacts_of(
             track.path, track.heights, track.rate, track.leg, thresholds
         )
-        self.grounds = [bpy.data.objects.get(name) for name in track.grounds]
+        self.grounds = recalled(track.grounds, grounds)
         self.prints = [self._footprint(contact) for contact in self.contacts]
         self.lowest = min(track.heights, default=0.0)
         self.spans = [(track.start + c.first, track.start + c.last) for c in self.contacts]
@@ -206,7 +209,7 @@ class Footing:
         if key != self._known[0]:
             track = unpacked(kept.blob) if kept else None
             thresholds = Thresholds(given.speed, given.height, given.shortest)
-            self._known = (key, None if track is None else Walk(track, thresholds))
+            self._known = (key, None if track is None else Walk(track, thresholds, chain.watched))
         walk = self._known[1]
         if walk is None:
             return None, UNKNOWN

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from math import ceil, floor
 from typing import TYPE_CHECKING, NamedTuple
 
-import bpy
-
 from ....core import WHOLE, Frame, point_in
 from ....core.vectors import (
     Mat3,
@@ -26,6 +24,7 @@ from ....core.vectors import (
 from ....motion.ground import Leg, foreseen_drop, hip_drop, hip_rise
 from ...access import settings
 from ...chain_plan import NOTHING, Answer, ChainPlan, ProblemError
+from ...named_bone import bone_index
 from ...rotation import KINDS, LOCATION
 from ...skeleton import Point, Skeleton, skeleton_of
 from ..carrier import Carrier
@@ -35,6 +34,7 @@ from .probe import probe_of
 
 if TYPE_CHECKING:
     from ...read import Snapshot
+    from .settings import FabrikGround
 
 EASE = 0.2
 """For how many seconds the hip goes down before it has to, and comes up after."""
@@ -104,8 +104,11 @@ class Hip(Carrier):
     ) -> float:
         """Return how far it goes down for what its feet do before and after, 0 if nobody knows."""
         first = moment.item(chains[0]).ground
-        ease = max(2, round(EASE * bpy.context.scene.render.fps))
         time = moment.time
+        walk, _ = _footing(chains[0]).walk(chains[0], first, time)
+        if walk is None:
+            return 0.0
+        ease = max(2, round(EASE * walk.track.rate))
         first_frame = ceil(time) - 2 * ease - 1
         # Every other frame will do, the same ones whatever the time is.
         frames = range(first_frame + first_frame % 2, floor(time) + 2 * ease + 2, 2)
@@ -155,11 +158,11 @@ def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
     """Yield the hips of an armature's legs; what is wrong with one is said by its legs."""
     hips: dict[int, Hip] = {}
     for chain in chains:
-        name = settings(rig.object).constraints[chain.item].ground.hip
-        if chain.problem or not isinstance(chain.goal_source, Footing) or not name:
+        given = settings(rig.object).constraints[chain.item].ground
+        if chain.problem or not isinstance(chain.goal_source, Footing) or not given.hip:
             continue
         try:
-            bone = _hip_bone(rig, chain, name)
+            bone = _hip_bone(rig, chain, given)
         except ProblemError as problem:
             chain.problem = str(problem)
             continue
@@ -170,15 +173,14 @@ def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
     yield from hips.values()
 
 
-def _hip_bone(rig: Skeleton, chain: ChainPlan, name: str) -> int:
+def _hip_bone(rig: Skeleton, chain: ChainPlan, given: FabrikGround) -> int:
     """Return the bone that is the hip of a leg.
 
     Raises:
         ProblemError: If it cannot be that.
     """
-    if name not in rig.index:
-        raise ProblemError(f"There is no bone “{name}” in “{rig.object.name}”: choose another hip")
-    bone = rig.index[name]
+    bone = bone_index(rig, given, "hip")
+    name = rig.names[bone]
     if bone in chain.bones or bone not in rig.chain_up(chain.bones[0]):
         raise ProblemError(
             f"“{name}” is not above the leg: choose a bone that carries "

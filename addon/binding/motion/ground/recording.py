@@ -71,6 +71,7 @@ class FootTrack:
         self._start = int(moment.time)
         chain = self._chain(moment.plan)
         if chain is not None:
+            self._maker.start(chain.watched)
             world = moment.world(chain.rig.object, chain.rig.uid)[0]
             size = sum(length(column) for column in mat_columns(world)) / 3.0
             self._leg = size * sum(chain.rig.bone(bone).length for bone in chain.bones)

@@ -48,7 +48,7 @@ class Track(NamedTuple):
         start: The first frame.
         rate: Frames a second.
         leg: The leg's length in metres.
-        grounds: The names of the objects that were below it.
+        grounds: The names of the objects that counted as ground, and of others below it.
         samples: One a frame.
     """
 
@@ -93,9 +93,9 @@ def unpacked(blob: bytes) -> Track | None:
             Sample(int(r[0]), (r[1], r[2], r[3]), (r[4], r[5], r[6]), r[7], (r[8], r[9], r[10]))
             for r in rows
         ]
-    except (ValueError, IndexError):
+        return Track(start, rate, leg, tuple(grounds), samples)
+    except (ValueError, IndexError, TypeError):
         return None
-    return Track(start, rate, leg, tuple(grounds), samples)
 
 
 class TrackMaker:
@@ -104,13 +104,17 @@ class TrackMaker:
     def __init__(self) -> None:
         """Begin without samples."""
         self.samples: list[Sample] = []
-        self._grounds: dict[str, int] = {}
+        self._grounds: list[bpy.types.Object] = []
         self._last: tuple[bpy.types.Object | None, Vec] | None = None
 
     @property
     def grounds(self) -> tuple[str, ...]:
-        """The names of the objects that were below the foot."""
-        return tuple(self._grounds)
+        """The names of the objects that counted as ground, and of others below the foot."""
+        return tuple(ob.name for ob in self._grounds)
+
+    def start(self, grounds: Sequence[bpy.types.Object]) -> None:
+        """Begin with what counts as ground."""
+        self._grounds = list(grounds)
 
     def add(
         self,
@@ -137,7 +141,9 @@ class TrackMaker:
             step = sub(place, point_in(before, self._last[1]))
         number = IN_WORLD
         if under is not None:
-            number = self._grounds.setdefault(under.name, len(self._grounds))
+            if under not in self._grounds:
+                self._grounds.append(under)
+            number = self._grounds.index(under)
         leg = sub(point_in(undone, root), local)
         self.samples.append(Sample(number, local, step, height, leg))
         self._last = (under, local)
