@@ -74,7 +74,9 @@ class Order:
         for unit in self.units:
             for bone in unit.bones:
                 self.posing.setdefault((unit.rig.uid, bone), []).append(unit)
-        self.beneath = {unit: self._units_beneath(unit) for unit in self.units}
+        self.beneath: dict[Unit, set[Unit]] = {}
+        for unit in self.units:
+            self.beneath[unit] = self._units_beneath(unit)
         self.unit_of = {member: unit for unit in self.units for member in _members(unit)}
         # What each chain itself waits for, and what its unit does.
         self.own = {member: self._needs(member, unit) for member, unit in self.unit_of.items()}
@@ -116,9 +118,13 @@ class Order:
         ]
 
     def _units_beneath(self, unit: Unit) -> set[Unit]:
-        """Return the units that pose bones of one before it: those before it in the list."""
+        """Return the units that pose bones of one before it, and what is beneath these.
+
+        They are those before it in the list, of which it is known already.
+        """
         sharing = {o for bone in unit.bones for o in self.posing[unit.rig.uid, bone]}
-        return {other for other in sharing if self.units.index(other) < self.units.index(unit)}
+        below = sharing & self.beneath.keys()
+        return below.union(*[self.beneath[other] for other in below])
 
     def ordered(self) -> list[Unit]:
         """Return the units so that each comes after all it needs, else in the list's order."""
