@@ -76,6 +76,26 @@ def test_without_speed_a_keyed_phase_moves_it() -> None:
     assert pose_bits(rig) != first
 
 
+def test_a_driver_that_sets_it_going_does_so_for_all_frames() -> None:
+    """Blender evaluates it when what it reads changes, and not at each frame."""
+    rig = make_tentacle()
+    rig["going"] = 0.0
+    wave(rig, speed=0.0)
+    driver = rig.driver_add("fabrik.constraints[0].wave.speed").driver
+    driver.type = "SUM"
+    source = driver.variables.new().targets[0]
+    source.id, source.data_path = rig, '["going"]'
+    go(1)
+    rig["going"] = 1.0
+    rig.update_tag()
+    update()
+    shown = set()
+    for frame in (1, 2, 3):
+        go(frame)
+        shown.add(pose_bits(rig))
+    assert len(shown) == 3
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.7])
 def test_a_frame_is_the_same_whichever_way_it_was_reached(noise: float) -> None:
     rig = make_tentacle()
