@@ -328,3 +328,72 @@ def test_turning_by_hand_beneath_layers_makes_the_new_input() -> None:
         item.enabled = False
     update()
     assert Vector(rig.pose.bones["B1"].rotation_quaternion) == Vector(turn)
+
+
+def test_a_weight_of_nothing_is_no_matter_of_what_does_not_pull() -> None:
+    """It is not among the settings that a wave shows, and may be left from another solver."""
+    rig = make_chain(4)
+    shown = pose_bits(rig)
+    wave(rig, "B3")
+    rig.fabrik.constraints[0].weight = 0.0
+    go(3)
+    assert (rig.fabrik.constraints[0].state, rig.fabrik.constraints[0].message) == ("REACHED", "")
+    assert pose_bits(rig) != shown
+
+
+@pytest.mark.parametrize("operator", ["snap_to_fk", "snap_to_ik"])
+@pytest.mark.parametrize("kind", ["WAVE", "LOOK_AT"])
+def test_nothing_jumps_where_fk_and_ik_take_over_beneath_a_layer(operator: str, kind: str) -> None:
+    """The layer makes of the one pose what it makes of the other."""
+    rig, target = make_chain(5), make_empty("Target", (1, 0.5, 2))
+    for bone in rig.pose.bones:
+        bone.rotation_quaternion = (1, 0.2, -0.1, 0.1)
+    add_constraint(rig, "B3", target)
+    if kind == "WAVE":
+        wave(rig, "B4")
+    else:
+        look_at(rig, "B4", make_empty("Fly", (2, -3, 1)), 2)
+    activate(rig)
+    go(4)
+    reach, is_taken = rig.fabrik.constraints[0], operator == "snap_to_ik"
+    reach.enabled = is_taken
+    update()
+    wanted = [tip_world(rig, bone.name) for bone in rig.pose.bones]
+    reach.enabled = not is_taken
+    update()
+    assert tip_world(rig, "B4") != wanted[4]
+    reach.enabled = True
+    update()
+    assert getattr(bpy.ops.fabrik, operator)() == {"FINISHED"}
+    reach.enabled = not is_taken
+    update()
+    for bone, tip in zip(rig.pose.bones, wanted, strict=True):
+        assert (tip_world(rig, bone.name) - tip).length < 1e-4
+
+
+def test_what_comes_after_the_snapped_one_and_cannot_be_undone_is_named() -> None:
+    """Its FK pose cannot be the one that a wave turns into what was solved after the wave."""
+    from addon.binding.switching.span import Span
+    from addon.binding.switching.to_ik import snap_to_ik
+
+    rig = make_chain(4)
+    wave(rig, "B3")
+    add_constraint(rig, "B3", make_empty("Target", (1, 0.5, 2)), name="Reach")
+    go(4)
+    done = snap_to_ik(rig, [1], Span((4.0,)))
+    assert "It shares bones with “Wave B3”" in done.problem
+
+
+def test_keys_of_a_switch_beneath_a_layer_keep_the_fk_pose_before_it() -> None:
+    rig = make_chain(4)
+    wave(rig, "B3")
+    add_constraint(rig, "B3", make_empty("Target", (1, 0.5, 2)), name="Reach")
+    activate(rig)
+    go(4)
+    rig.fabrik.active_index = 1
+    bpy.ops.fabrik.snap_to_ik(switches=True)
+    for item in rig.fabrik.constraints:
+        item.enabled = False
+    go(2)
+    for bone in rig.pose.bones:
+        assert tuple(bone.rotation_quaternion) == pytest.approx((1, 0, 0, 0), abs=1e-6)
