@@ -397,3 +397,18 @@ def test_keys_of_a_switch_beneath_a_layer_keep_the_fk_pose_before_it() -> None:
     go(2)
     for bone in rig.pose.bones:
         assert tuple(bone.rotation_quaternion) == pytest.approx((1, 0, 0, 0), abs=1e-6)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_dragging_a_bone_moves_the_target_of_what_reaches_and_not_the_wave(is_first: bool) -> None:
+    rig, target = make_chain(4), make_empty("Target", (1, 0.5, 2))
+    if is_first:
+        wave(rig, "B3")
+    add_constraint(rig, "B3", target)
+    if not is_first:
+        wave(rig, "B3")
+    rig.fabrik.active_index = 0 if is_first else 1
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    assert bpy.ops.fabrik.drag(armature="Rig", bone="B2", value=(0.2, 0, 0)) == {"FINISHED"}
+    assert tuple(target.location) == pytest.approx((1.2, 0.5, 2))
