@@ -26,9 +26,9 @@ def begin(armature: bpy.types.Object, bone: str, selected: Collection[str] = ())
     """Take hold of a bone.
 
     If it is of the chain of a constraint that is on, the target of that moves; of several that
-    have one that with the nearest tip, of those the active one. If none does, the bone pulls along those above
-    it, up to the topmost selected one of them if there is any, or to the first one that a
-    constraint poses.
+    have one that with the nearest tip, of those the active one. If none does, the bone pulls along
+    those above it, up to the topmost selected one of them if there is any, or to the first one that
+    a constraint poses.
 
     Args:
         armature: The armature object, in Pose Mode.
