@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import bpy
 import pytest
+from mathutils import Vector
 from rigs import (
     add_constraint,
     channels_bits,
     elsewhere,
     go,
+    make_armature,
     make_chain,
     make_empty,
     pose_bits,
@@ -18,7 +20,7 @@ from rigs import (
     tip_world,
     update,
 )
-from test_operators import click_bone, enter_pose_mode
+from test_operators import click_bone, enter_pose_mode, refuses
 from test_rope import key_places, rendered  # noqa: F401 - a fixture
 
 STRAIGHT = [(0.0, 0.0, 0.25 * i) for i in range(17)]
@@ -223,3 +225,44 @@ def test_the_button_lets_the_whole_chain_wave() -> None:
     assert len(bpy.data.objects) == 1
     update()
     assert item.state == "REACHED"
+
+
+def test_a_mirrored_wave_is_the_mirror_image() -> None:
+    bones = {}
+    for side, x in ((".L", 1), (".R", -1)):
+        bones[f"A{side}"] = ((0.2 * x, 0, 1), (x, 0.1, 1.3), "")
+        bones[f"B{side}"] = ((x, 0.1, 1.3), (2 * x, 0, 1), f"A{side}")
+    rig = make_armature(bones)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone in rig.data.edit_bones:
+        bone.roll = 0.4 if bone.name.endswith(".L") else -0.4
+    bpy.ops.object.mode_set(mode="OBJECT")
+    item = add_constraint(rig, "B.L", solver="WAVE")
+    item.wave.amplitude, item.wave.direction = 0.4, 0.6
+    update()
+    assert bpy.ops.fabrik.constraint_mirror() == {"FINISHED"}
+    go(4)
+    for bone in "AB":
+        left, right = tip_world(rig, f"{bone}.L"), tip_world(rig, f"{bone}.R")
+        assert (Vector((-left.x, left.y, left.z)) - right).length < 1e-5
+    rest = rig.matrix_world @ rig.data.bones["B.L"].tail_local
+    assert (tip_world(rig, "B.L") - rest).length > 0.05
+
+
+@pytest.mark.parametrize(
+    ("solver", "operator"),
+    [
+        ("WAVE", "pole_add"),
+        ("ROPE", "pole_add"),
+        ("LOOK_AT", "pole_add"),
+        ("LOOK_AT", "offset_set"),
+    ],
+)
+def test_what_would_do_nothing_to_it_is_refused(solver: str, operator: str) -> None:
+    rig = make_tentacle()
+    add_constraint(rig, "B15", make_empty(), solver=solver)
+    update()
+    count = len(bpy.data.objects)
+    refuses(getattr(bpy.ops.fabrik, operator), "choose one that reaches")
+    assert len(bpy.data.objects) == count
+    assert not rig.fabrik.constraints[0].use_offset
