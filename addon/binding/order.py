@@ -87,6 +87,8 @@ class Order:
         for unit in self.units:
             for layer in (unit, *chains_of(unit)):
                 layer.is_layered = bool(self.beneath[unit])
+            if isinstance(unit, BodyPlan):
+                self._note_buried(unit)
         self.sequence: list[Unit] = []
         waiting = self.units[:]
         while waiting:
@@ -125,6 +127,19 @@ class Order:
         sharing = {o for bone in unit.bones for o in self.posing[unit.rig.uid, bone]}
         below = sharing & self.beneath.keys()
         return below.union(*[self.beneath[other] for other in below])
+
+    def _note_buried(self, body: BodyPlan) -> None:
+        """Say which chains of a body come before a layer that stands before them in the list."""
+        first = body.chains[0]
+        layers = [unit for unit in self.units if isinstance(unit, ChainPlan)]
+        layers = [layer for layer in layers if body in self.beneath[layer]]
+        for chain in body.chains[1:]:
+            for layer in layers:
+                if layer.item < chain.item and set(layer.bones) & set(chain.bones):
+                    chain.note = chain.note or (
+                        f"It is solved together with “{first.name}”, before “{layer.name}” acts on "
+                        f"it: move “{layer.name}” to before, or after, both in the list"
+                    )
 
     def ordered(self) -> list[Unit]:
         """Return the units so that each comes after all it needs, else in the list's order."""

@@ -196,6 +196,23 @@ def test_a_wave_after_a_body_carries_both_tips_away() -> None:
     assert_no_history(rig)
 
 
+def test_a_layer_between_the_chains_of_a_body_is_named() -> None:
+    """They are solved together where the first of them stands."""
+    rig = body()
+    add_constraint(rig, "L1", make_empty("Left", (1.2, 0.6, 2.3)), name="Left")
+    wave(rig, "S1")
+    add_constraint(rig, "R1", make_empty("Right", (-1.3, -0.5, 2.2)), name="Right")
+    go(4)
+    assert [item.message for item in rig.fabrik.constraints] == [
+        "",
+        "",
+        "It is solved together with “Left”, before “Wave S1” acts on it: move “Wave S1” to before, "
+        "or after, both in the list",
+    ]
+    swap(rig, 0)
+    assert [item.message for item in rig.fabrik.constraints] == ["", "", ""]
+
+
 def test_a_layer_may_stand_before_a_chain_whose_bones_carry_it() -> None:
     rig, target = make_chain(6), keyed_target()
     wave(rig, "B5", 2)
