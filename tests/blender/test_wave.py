@@ -266,3 +266,19 @@ def test_what_would_do_nothing_to_it_is_refused(solver: str, operator: str) -> N
     refuses(getattr(bpy.ops.fabrik, operator), "choose one that reaches")
     assert len(bpy.data.objects) == count
     assert not rig.fabrik.constraints[0].use_offset
+
+
+def test_a_baked_wave_that_is_left_on_is_said_to_wave_on() -> None:
+    from addon.binding.baking import bake, picking
+
+    rig = make_tentacle()
+    wave(rig)
+    picks, _ = picking.pick([(rig, 0)])
+    layer = bpy.context.view_layer
+    work = bake.bake(bpy.context.scene, layer, picks, bake.Wishes(1, 4, afterwards="LEAVE"))
+    while True:
+        try:
+            next(work)
+        except StopIteration as done:
+            assert done.value.going_on == ["FABRIK IK"]
+            break
