@@ -8,7 +8,7 @@ turn about an axis a to the turn by the same angle about −S a.
 
 from __future__ import annotations
 
-from math import atan2, pi
+from math import atan2, cos, pi, sin
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bpy
@@ -216,6 +216,10 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
         **_mirrored_offset(item, target.axes, hand),
         **_mirrored_look(item, hand),
     }
+    if item.solver == "WAVE":
+        values["wave.direction"] = _mirrored_direction(item.wave.direction, hand)
+        if item.wave.noise > 0.0:
+            notes.append("What Noise makes of a wave has no mirror image: set it to 0 for one")
     chain = named_chain(item, pose_bones(armature)[item.bone])
     bones = [*chain.bones, chain.tip] if chain.tip and item.use_rotation else chain.bones
     try:
@@ -268,6 +272,12 @@ def _mirrored_look(item: Any, hand: Matrix) -> dict[str, str]:
         for name, axis in wanted.items()
         if axis in LOOK_AXES
     }
+
+
+def _mirrored_direction(direction: float, hand: Matrix) -> float:
+    """Return the direction of a wave whose turns are the mirror images."""
+    axis = -(hand @ Vector((cos(direction), 0.0, sin(direction))))
+    return atan2(axis.z, axis.x)
 
 
 def _mirrored_offset(item: Any, target: Matrix, hand: Matrix) -> dict[str, Any]:

@@ -74,7 +74,9 @@ class Order:
         for unit in self.units:
             for bone in unit.bones:
                 self.posing.setdefault((unit.rig.uid, bone), []).append(unit)
-        self.beneath = {unit: self._units_beneath(unit) for unit in self.units}
+        self.beneath: dict[Unit, set[Unit]] = {}
+        for unit in self.units:
+            self.beneath[unit] = self._units_beneath(unit)
         self.unit_of = {member: unit for unit in self.units for member in _members(unit)}
         # What each chain itself waits for, and what its unit does.
         self.own = {member: self._needs(member, unit) for member, unit in self.unit_of.items()}
@@ -85,6 +87,8 @@ class Order:
         for unit in self.units:
             for layer in (unit, *chains_of(unit)):
                 layer.is_layered = bool(self.beneath[unit])
+            if isinstance(unit, BodyPlan):
+                self._note_buried(unit)
         self.sequence: list[Unit] = []
         waiting = self.units[:]
         while waiting:
@@ -116,9 +120,26 @@ class Order:
         ]
 
     def _units_beneath(self, unit: Unit) -> set[Unit]:
-        """Return the units that pose bones of one before it: those before it in the list."""
+        """Return the units that pose bones of one before it, and what is beneath these.
+
+        They are those before it in the list, of which it is known already.
+        """
         sharing = {o for bone in unit.bones for o in self.posing[unit.rig.uid, bone]}
-        return {other for other in sharing if self.units.index(other) < self.units.index(unit)}
+        below = sharing & self.beneath.keys()
+        return below.union(*[self.beneath[other] for other in below])
+
+    def _note_buried(self, body: BodyPlan) -> None:
+        """Say which chains of a body come before a layer that stands before them in the list."""
+        first = body.chains[0]
+        layers = [unit for unit in self.units if isinstance(unit, ChainPlan)]
+        layers = [layer for layer in layers if body in self.beneath[layer]]
+        for chain in body.chains[1:]:
+            for layer in layers:
+                if layer.item < chain.item and set(layer.bones) & set(chain.bones):
+                    chain.note = chain.note or (
+                        f"It is solved together with “{first.name}”, before “{layer.name}” acts on "
+                        f"it: move “{layer.name}” to before, or after, both in the list"
+                    )
 
     def ordered(self) -> list[Unit]:
         """Return the units so that each comes after all it needs, else in the list's order."""

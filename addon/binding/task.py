@@ -115,7 +115,7 @@ def _check(chain: ChainPlan, settings: Settings) -> None:
             "A setting is not a number: type Influence, Tolerance, Bias, Stretch Max, Softness, "
             "Pole Angle and the weights in"
         )
-    if settings.weight <= 0.0:
+    if settings.weight <= 0.0 and chain.motion is None:
         raise ProblemError("Weight is 0, so nothing pulls: raise it, or turn the constraint off")
     if MOTIONS.get(SOLVER_NAMES[settings.solver]) is not chain.motion:
         raise ProblemError(

@@ -101,8 +101,8 @@ def summary(outcome: Outcome, wishes: Wishes, left_out: list[str]) -> str:
         text += f". Left out, as they are off or cannot work: {listed(left_out)}"
     if outcome.going_on:
         text += (
-            f". Left on with a part of their influence, and going on from the baked pose to "
-            f"another one: {listed(outcome.going_on)}; disable them"
+            ". Left on, and going on from the baked pose to another one: "
+            f"{listed(outcome.going_on)}; disable them"
         )
     return text
 

@@ -10,6 +10,7 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty
 from ..binding import editing
 from ..binding.access import settings
 from ..binding.chain_plan import ProblemError
+from ..binding.motion.kinds import MOTION_SOLVERS
 from ..binding.properties import SOLVER_ITEMS
 from .refusing import (
     Working,
@@ -219,6 +220,8 @@ class FABRIK_OT_pole_add(Working, bpy.types.Operator):
         if reason:
             return reason
         item = editing.active_constraint(active_armature(context))
+        if item is not None and item.solver in MOTION_SOLVERS:
+            return f"“{item.name}” moves by itself and faces no pole: choose one that reaches"
         if item is not None and item.pole_target is not None:
             return f"The chain faces “{item.pole_target.name}” already: clear Pole first"
         return ""
@@ -254,6 +257,8 @@ class FABRIK_OT_offset_set(Working, bpy.types.Operator):
             return "There is no tip bone: choose the last bone of the chain"
         if item is not None and item.target is None:
             return "There is no target to keep an offset from: choose one"
+        if item is not None and item.solver == "LOOK_AT":
+            return f"“{item.name}” looks at its target and keeps no offset: choose one that reaches"
         return ""
 
     def work(self, context: bpy.types.Context) -> str:

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import bpy
 import pytest
+from mathutils import Vector
 from rigs import (
     add_constraint,
     channels_bits,
     elsewhere,
     go,
+    make_armature,
     make_chain,
     make_empty,
     pose_bits,
@@ -18,7 +20,7 @@ from rigs import (
     tip_world,
     update,
 )
-from test_operators import click_bone, enter_pose_mode
+from test_operators import click_bone, enter_pose_mode, refuses
 from test_rope import key_places, rendered  # noqa: F401 - a fixture
 
 STRAIGHT = [(0.0, 0.0, 0.25 * i) for i in range(17)]
@@ -74,6 +76,26 @@ def test_without_speed_a_keyed_phase_moves_it() -> None:
     first = pose_bits(rig)
     go(9)
     assert pose_bits(rig) != first
+
+
+def test_a_driver_that_sets_it_going_does_so_for_all_frames() -> None:
+    """Blender evaluates it when what it reads changes, and not at each frame."""
+    rig = make_tentacle()
+    rig["going"] = 0.0
+    wave(rig, speed=0.0)
+    driver = rig.driver_add("fabrik.constraints[0].wave.speed").driver
+    driver.type = "SUM"
+    source = driver.variables.new().targets[0]
+    source.id, source.data_path = rig, '["going"]'
+    go(1)
+    rig["going"] = 1.0
+    rig.update_tag()
+    update()
+    shown = set()
+    for frame in (1, 2, 3):
+        go(frame)
+        shown.add(pose_bits(rig))
+    assert len(shown) == 3
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.7])
@@ -203,3 +225,60 @@ def test_the_button_lets_the_whole_chain_wave() -> None:
     assert len(bpy.data.objects) == 1
     update()
     assert item.state == "REACHED"
+
+
+def test_a_mirrored_wave_is_the_mirror_image() -> None:
+    bones = {}
+    for side, x in ((".L", 1), (".R", -1)):
+        bones[f"A{side}"] = ((0.2 * x, 0, 1), (x, 0.1, 1.3), "")
+        bones[f"B{side}"] = ((x, 0.1, 1.3), (2 * x, 0, 1), f"A{side}")
+    rig = make_armature(bones)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone in rig.data.edit_bones:
+        bone.roll = 0.4 if bone.name.endswith(".L") else -0.4
+    bpy.ops.object.mode_set(mode="OBJECT")
+    item = add_constraint(rig, "B.L", solver="WAVE")
+    item.wave.amplitude, item.wave.direction = 0.4, 0.6
+    update()
+    assert bpy.ops.fabrik.constraint_mirror() == {"FINISHED"}
+    go(4)
+    for bone in "AB":
+        left, right = tip_world(rig, f"{bone}.L"), tip_world(rig, f"{bone}.R")
+        assert (Vector((-left.x, left.y, left.z)) - right).length < 1e-5
+    rest = rig.matrix_world @ rig.data.bones["B.L"].tail_local
+    assert (tip_world(rig, "B.L") - rest).length > 0.05
+
+
+@pytest.mark.parametrize(
+    ("solver", "operator"),
+    [
+        ("WAVE", "pole_add"),
+        ("ROPE", "pole_add"),
+        ("LOOK_AT", "pole_add"),
+        ("LOOK_AT", "offset_set"),
+    ],
+)
+def test_what_would_do_nothing_to_it_is_refused(solver: str, operator: str) -> None:
+    rig = make_tentacle()
+    add_constraint(rig, "B15", make_empty(), solver=solver)
+    update()
+    count = len(bpy.data.objects)
+    refuses(getattr(bpy.ops.fabrik, operator), "choose one that reaches")
+    assert len(bpy.data.objects) == count
+    assert not rig.fabrik.constraints[0].use_offset
+
+
+def test_a_baked_wave_that_is_left_on_is_said_to_wave_on() -> None:
+    from addon.binding.baking import bake, picking
+
+    rig = make_tentacle()
+    wave(rig)
+    picks, _ = picking.pick([(rig, 0)])
+    layer = bpy.context.view_layer
+    work = bake.bake(bpy.context.scene, layer, picks, bake.Wishes(1, 4, afterwards="LEAVE"))
+    while True:
+        try:
+            next(work)
+        except StopIteration as done:
+            assert done.value.going_on == ["FABRIK IK"]
+            break

@@ -21,7 +21,7 @@ from .proving import Proof, compare
 from .recording import Take, Track, record, returning, staged
 from .simplifying import ROUNDING, simplified, slopes
 from .turns import Numbers
-from .wishes import DISABLE, LEAVE, REMOVE, Wishes, check, partly_on
+from .wishes import DISABLE, LEAVE, REMOVE, Wishes, check, going_on
 
 PLAYED = 0.5
 """The share of the work that is done when the range is recorded."""
@@ -151,7 +151,7 @@ def _written(
         sum(len(one.times) * len(one.values) for own in keys for one in own),
         sum(len(take.frames) * len(one.values) for own in keys for one in own),
         proof,
-        [name for picked in picks for name in partly_on(picked)]
+        [name for picked in picks for name in going_on(picked)]
         if wishes.afterwards == LEAVE
         else [],
     )

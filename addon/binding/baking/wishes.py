@@ -71,14 +71,19 @@ def check(picks: Sequence[Picked], wishes: Wishes) -> None:
             _check_action(picked, used)
 
 
-def partly_on(picked: Picked) -> list[str]:
-    """Return the names of constraints whose influence is not 1 all the time."""
+def going_on(picked: Picked) -> list[str]:
+    """Return the names of constraints that make of their own pose another one.
+
+    They wave, or their influence is not 1 all the time.
+    """
     channels = animation.animated(picked.armature)
     items = [settings(picked.armature).constraints[i] for i in picked.items]
     return [
         item.name
         for item in items
-        if item.influence < 1.0 or channels.sets(item.path_from_id("influence"))
+        if item.solver == "WAVE"
+        or item.influence < 1.0
+        or channels.sets(item.path_from_id("influence"))
     ]
 
 

@@ -25,10 +25,10 @@ Drag = TargetDrag | ChainDrag
 def begin(armature: bpy.types.Object, bone: str, selected: Collection[str] = ()) -> Drag:
     """Take hold of a bone.
 
-    If it is of the chain of a constraint that is on, the target of that moves; of several the one
-    with the nearest tip, of those the active one. If none does, the bone pulls along those above
-    it, up to the topmost selected one of them if there is any, or to the first one that a
-    constraint poses.
+    If it is of the chain of a constraint that is on, the target of that moves; of several that
+    have one that with the nearest tip, of those the active one. If none does, the bone pulls along
+    those above it, up to the topmost selected one of them if there is any, or to the first one that
+    a constraint poses.
 
     Args:
         armature: The armature object, in Pose Mode.
@@ -68,7 +68,14 @@ def _posing(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
     if not posing:
         return None
     active = settings(posing[0].rig.object).active_index
-    return min(posing, key=lambda chain: (_bones_to_tip(chain, bone), chain.item != active))
+    return min(
+        posing,
+        key=lambda chain: (
+            chain.motion is not None and not chain.motion.needs_target,
+            _bones_to_tip(chain, bone),
+            chain.item != active,
+        ),
+    )
 
 
 def _bones_to_tip(chain: ChainPlan, bone: int) -> int:

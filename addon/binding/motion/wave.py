@@ -10,6 +10,7 @@ from bpy.props import FloatProperty, IntProperty
 
 from ...core import ChainInput
 from ...motion.wave import Wave, pose_wave
+from ..animation import driven
 from ..chain_plan import ChainPlan, ProblemError, Report
 from ..property_kinds import animated, structure_changed
 from .motion import Motion, Posed, Scenery
@@ -113,8 +114,10 @@ class FabrikWave(bpy.types.PropertyGroup):
 
 
 def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
-    # Where the speed is animated the armature is as well, and needs nobody to wake it up.
-    chain.is_timed = item.wave.speed != 0.0
+    # Where the speed is keyed the armature is animated, and needs nobody to wake it up. A driver
+    # may change it at any time, and is evaluated only when that does.
+    paths = {path for path, _ in driven(chain.rig.object)}
+    chain.is_timed = item.wave.speed != 0.0 or item.wave.path_from_id("speed") in paths
 
 
 def _read(moment: Snapshot, chain: ChainPlan) -> Wave:

@@ -9,10 +9,11 @@ from typing import NamedTuple, cast
 import bpy
 
 from ...core.vectors import Vec
-from .. import animated_values
+from .. import animated_values, plan
 from ..access import pose_bones, settings
+from ..body_plan import Unit
 from ..chain_plan import ChainPlan, ProblemError
-from ..choosing import chains_in
+from ..choosing import chains_in, is_on
 from ..keying import key_frames
 from ..moving import channels_of, owner_of
 from ..muting import muting
@@ -58,6 +59,37 @@ def planned(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> l
     if span.switches:
         refuse_unkeyable(armature)
     return chains
+
+
+def on_top(chains: Sequence[ChainPlan]) -> list[int]:
+    """Return the constraints that are layers on top of some chains of one armature.
+
+    They make of a pose beneath them what they made of the other one, so that they are off while
+    that is taken.
+    """
+    own = {chain.item for chain in chains}
+    bones = {bone for chain in chains for bone in chain.bones}
+    units = [unit for unit in plan.current().units if unit.rig is chains[0].rig]
+
+    def has_own(among: Sequence[Unit], shared: set[int]) -> bool:
+        return any(own & set(unit.items) and shared & set(unit.bones) for unit in among)
+
+    found: list[int] = []
+    for i, unit in enumerate(units):
+        shared = bones & set(unit.bones)
+        if own.isdisjoint(unit.items) and has_own(units[:i], shared):
+            found += () if has_own(units[i + 1 :], shared) else unit.items
+    return found
+
+
+def others_on(chain: ChainPlan, indices: Collection[int]) -> list[str]:
+    """Return the names of constraints not among some that are on and pose bones of a chain."""
+    bones = set(chain.bones)
+    return [
+        other.name
+        for other in chains_in(chain.rig.object)
+        if other.item not in indices and bones & set(other.bones) and is_on(other)
+    ]
 
 
 def fk_key_frames(armature: bpy.types.Object, indices: Collection[int]) -> set[float]:

@@ -23,7 +23,7 @@ from ..skeleton import Point
 from .comparing import bone_points, bones_length
 from .goal import fk_goal
 from .influence import key_influence
-from .snap import Look, Snapped, compared, keeping_unkeyed, look, planned, present_frame
+from .snap import Look, Snapped, compared, keeping_unkeyed, look, on_top, planned, present_frame
 from .span import Span, updated
 
 ROUNDS = 8
@@ -100,6 +100,7 @@ class Snap:
                     f"“{chain.name}” does not just reach, so no place of its target gives a pose: "
                     "choose a constraint that does"
                 )
+        self.above = on_top(self.chains)
         self.starts = [_start(chain, indices) for chain in self.chains]
         self.left: dict[int, str] = {}
         self.targets: list[Handle | None] = []
@@ -160,6 +161,13 @@ class Snap:
         Raises:
             ProblemError: If they do not come to rest there.
         """
+        if not self.above:
+            return self._settled()
+        with muting(self.chains[0].rig.object, self.above):
+            self._settled()
+        return look(updated(), self.chains)
+
+    def _settled(self) -> Look:
         astray: list[Handle] = []
         for done in range(ROUNDS):
             depsgraph = updated()

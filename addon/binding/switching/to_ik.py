@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import bpy
 
-from ..access import pose_bones
-from ..chain_plan import ChainPlan
+from ..access import pose_bones, settings
+from ..chain_plan import ChainPlan, listed
 from ..choosing import is_on
 from ..keying import set_span
 from ..muting import insisting, muting
@@ -15,7 +15,17 @@ from ..refusals import refuse_unkeyable
 from ..rotation import KINDS, channel_of, continuous, mode_of
 from .applying import Channel, Values, apply_pose, posed_channels, refuse_driven, taken
 from .influence import key_influence
-from .snap import Look, Snapped, compared, keeping_unkeyed, look, planned, present_frame
+from .snap import (
+    Look,
+    Snapped,
+    compared,
+    keeping_unkeyed,
+    look,
+    on_top,
+    others_on,
+    planned,
+    present_frame,
+)
 from .span import Span, updated
 
 OTHERS = tuple(channel_of(kind)[0] for kind in KINDS[1:])
@@ -23,6 +33,10 @@ OTHERS = tuple(channel_of(kind)[0] for kind in KINDS[1:])
 
 WHY_NOT_FK = (
     "Its bones do not keep the pose: look for constraints, drivers or NLA strips that set them"
+)
+WHY_OTHERS = (
+    "It shares bones with {}, which goes on from its FK pose to another one: snap them together, "
+    "with Constraints set to All"
 )
 WHY_NOT_IK = (
     "Its FK pose is the solved one now, but while it is on it is solved on from there, as Stretch, "
@@ -50,11 +64,12 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
         refuse_unkeyable(armature)
     with present_frame(span):
         wanted, found = _shown(armature, chains, channels, span)
-        with muting(armature, indices):
+        every = range(len(settings(armature).constraints))
+        with muting(armature, every):
             updated()
             before = taken(armature, channels)
         if not span.is_range:
-            apply_pose(armature, indices, found[0])
+            apply_pose(armature, every, found[0])
         with keeping_unkeyed([armature], span):
             if span.is_keyed:
                 _key(armature, span, found, before)
@@ -62,7 +77,9 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
                 for index in indices:
                     key_influence(armature, index, span, is_on=False)
         with muting(armature, indices):
-            difference, problem = compared(chains, span, wanted, lambda _: WHY_NOT_FK)
+            difference, problem = compared(
+                chains, span, wanted, lambda chain: _why_not_fk(chain, indices)
+            )
         updated()
         other, reason = compared(chains, span, wanted, lambda _: WHY_NOT_IK)
     bones = dict.fromkeys(bone for bone, _ in channels)
@@ -72,15 +89,26 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
 def _shown(
     armature: bpy.types.Object, chains: Sequence[ChainPlan], channels: Sequence[Channel], span: Span
 ) -> tuple[list[Look], list[Values]]:
-    """Return the pose of each frame as it is shown, and its channels."""
+    """Return the pose of each frame as it is shown, and its channels beneath layers on top."""
     looks: list[Look] = []
     found: list[Values] = []
+    above = on_top(chains)
     for _ in span.visit():
         idle = [chain.item for chain in chains if not is_on(chain)]
         with insisting(armature, idle):
             looks.append(look(updated(), chains))
-            found.append(taken(armature, channels))
+            if above:
+                with muting(armature, above):
+                    updated()
+                    found.append(taken(armature, channels))
+            else:
+                found.append(taken(armature, channels))
     return looks, found
+
+
+def _why_not_fk(chain: ChainPlan, indices: Sequence[int]) -> str:
+    others = others_on(chain, indices)
+    return WHY_OTHERS.format(listed(others)) if others else WHY_NOT_FK
 
 
 def _key(armature: bpy.types.Object, span: Span, found: Sequence[Values], before: Values) -> None:

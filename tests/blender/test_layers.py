@@ -1,0 +1,431 @@
+"""Constraints on the bones of one another: the list's order is that of solving."""
+
+from __future__ import annotations
+
+from math import pi
+
+import bpy
+import pytest
+from mathutils import Quaternion, Vector
+from rigs import (
+    activate,
+    add_constraint,
+    channels_bits,
+    curves,
+    evaluated,
+    everything_bits,
+    go,
+    make_armature,
+    make_chain,
+    make_empty,
+    pose_bits,
+    tip_error,
+    tip_world,
+    update,
+)
+
+STRAIGHT = [(0.0, 0.0, 0.5 * i) for i in range(9)]
+NEAR = 4e-4
+
+
+def keyed_target(name: str = "Target") -> bpy.types.Object:
+    target = make_empty(name)
+    for frame, place in ((1, (1.0, 0.5, 2.5)), (12, (-1.0, 1.0, 2.0))):
+        target.location = place
+        target.keyframe_insert("location", frame=frame)
+    return target
+
+
+def wave(
+    rig: bpy.types.Object, bone: str, count: int = 0, **settings: float
+) -> bpy.types.PropertyGroup:
+    item = add_constraint(rig, bone, solver="WAVE", chain_count=count, name=f"Wave {bone}")
+    for name, value in {"amplitude": 0.3, "speed": 1.0, **settings}.items():
+        setattr(item.wave, name, value)
+    return item
+
+
+def look_at(
+    rig: bpy.types.Object, bone: str, target: bpy.types.Object, count: int = 1
+) -> bpy.types.PropertyGroup:
+    item = add_constraint(rig, bone, target, solver="LOOK_AT", chain_count=count, name="Look")
+    item.look.axis, item.look.up_axis = "Y", "NONE"
+    return item
+
+
+def missed_gaze(rig: bpy.types.Object, bone: str, target: bpy.types.Object) -> float:
+    """Return the angle between a bone and the way from its head to a target."""
+    head, tail = tip_world(rig, bone, use_tail=False), tip_world(rig, bone)
+    return (tail - head).angle(evaluated(target).matrix_world.translation - head)
+
+
+def swap(rig: bpy.types.Object, index: int) -> None:
+    """Let a constraint and the one after it change places by the button."""
+    activate(rig)
+    rig.fabrik.active_index = index
+    assert bpy.ops.fabrik.constraint_move(direction="DOWN") == {"FINISHED"}
+    update()
+
+
+def played(rig: bpy.types.Object) -> dict[int, bytes]:
+    shown = {}
+    for frame in range(1, 9):
+        go(frame)
+        shown[frame] = pose_bits(rig)
+    return shown
+
+
+def assert_no_history(rig: bpy.types.Object) -> None:
+    """Check that frames are the same backwards, and all is still where it was told to be."""
+    shown = played(rig)
+    for frame in (5, 4, 2.5, 8, 1):
+        go(frame)
+        assert shown.get(frame, pose_bits(rig)) == pose_bits(rig)
+        bits = everything_bits()
+        rig.update_tag()
+        update()
+        assert everything_bits() == bits, "a second update shows something else"
+
+
+def test_a_chain_that_reaches_arrives_only_after_a_wave() -> None:
+    rig, target = make_chain(8, joints=STRAIGHT), keyed_target()
+    wave(rig, "B7")
+    add_constraint(rig, "B7", target)
+    for frame in (1, 4, 9):
+        go(frame)
+        assert tip_error(rig, "B7", target) < NEAR
+    swap(rig, 0)
+    for frame in (1, 4, 9):
+        go(frame)
+        assert tip_error(rig, "B7", target) > 0.05
+    assert_no_history(rig)
+
+
+def test_a_gaze_stays_on_its_target_only_after_a_chain_that_reaches() -> None:
+    rig, target, fly = make_chain(4), keyed_target(), make_empty("Fly", (2, -3, 1))
+    add_constraint(rig, "B3", target)
+    look_at(rig, "B3", fly)
+    for frame in (1, 5, 9):
+        go(frame)
+        assert missed_gaze(rig, "B3", fly) < 1e-3
+        # What the chain made of the other bones stays.
+        assert tip_world(rig, "B2") != rig.matrix_world @ rig.data.bones["B2"].tail_local
+    swap(rig, 0)
+    for frame in (1, 5, 9):
+        go(frame)
+        assert missed_gaze(rig, "B3", fly) > 0.1
+        assert tip_error(rig, "B3", target) < NEAR
+    assert_no_history(rig)
+
+
+def test_each_of_three_layers_begins_where_the_one_before_ends() -> None:
+    rig, target, fly = make_chain(6), keyed_target(), make_empty("Fly", (2, -3, 1))
+    wave(rig, "B5")
+    add_constraint(rig, "B4", target)
+    look_at(rig, "B5", fly)
+    for frame in (1, 5, 9):
+        go(frame)
+        assert tip_error(rig, "B4", target) < NEAR
+        assert missed_gaze(rig, "B5", fly) < 1e-3
+    assert_no_history(rig)
+    shown = pose_bits(rig)
+    rig.fabrik.constraints[0].enabled = False
+    update()
+    assert pose_bits(rig) != shown, "the wave below has done nothing"
+
+
+def test_two_waves_on_two_pairs_of_bones_add_up_in_either_order() -> None:
+    """With all waves about one axis the shared bone turns by both."""
+    rig = make_chain(3, joints=STRAIGHT)
+    flat = {"speed": 0.0, "phase": 0.4, "wavelength": 1.0}
+    wave(rig, "B1", 2, amplitude=0.2, **flat)
+    wave(rig, "B2", 2, amplitude=0.1, **flat)
+    update()
+    turns = [bone.rotation_quaternion.copy() for bone in rig.pose.bones]
+    swap(rig, 0)
+    for bone, turn in zip(rig.pose.bones, turns, strict=True):
+        assert bone.rotation_quaternion.rotation_difference(turn).angle < 1e-3
+    rig.fabrik.constraints[0].enabled = False
+    update()
+    other = rig.pose.bones["B1"].rotation_quaternion
+    assert other.rotation_difference(turns[1]).angle > 0.01
+
+
+def body(name: str = "Rig") -> bpy.types.Object:
+    """Make a spine of two bones, and two arms of two."""
+    return make_armature(
+        {
+            "S0": ((0, 0, 0), (0, 0.1, 1), ""),
+            "S1": ((0, 0.1, 1), (0, 0, 2), "S0"),
+            "L0": ((0, 0, 2), (1, 0.1, 2), "S1"),
+            "L1": ((1, 0.1, 2), (2, 0, 2), "L0"),
+            "R0": ((0, 0, 2), (-1, 0.1, 2), "S1"),
+            "R1": ((-1, 0.1, 2), (-2, 0, 2), "R0"),
+        },
+        name,
+    )
+
+
+def test_a_body_of_two_chains_arrives_after_a_wave_on_the_bones_they_share() -> None:
+    rig = body()
+    left, right = make_empty("Left", (1.2, 0.6, 2.3)), make_empty("Right", (-1.3, -0.5, 2.2))
+    wave(rig, "S1")
+    add_constraint(rig, "L1", left, name="Left")
+    add_constraint(rig, "R1", right, name="Right")
+    shown = set()
+    for frame in (1, 4, 9):
+        go(frame)
+        assert tip_error(rig, "L1", left) < 2e-3
+        assert tip_error(rig, "R1", right) < 2e-3
+        shown.add(pose_bits(rig))
+    assert len(shown) == 3
+    assert_no_history(rig)
+
+
+def test_a_wave_after_a_body_carries_both_tips_away() -> None:
+    rig = body()
+    left, right = make_empty("Left", (1.2, 0.6, 2.3)), make_empty("Right", (-1.3, -0.5, 2.2))
+    add_constraint(rig, "L1", left, name="Left")
+    add_constraint(rig, "R1", right, name="Right")
+    update()
+    hand = tip_world(rig, "L1")
+    wave(rig, "S1")
+    go(4)
+    assert (tip_world(rig, "L1") - hand).length > 0.05
+    assert tip_error(rig, "R1", right) > 0.05
+    assert_no_history(rig)
+
+
+def test_a_layer_between_the_chains_of_a_body_is_named() -> None:
+    """They are solved together where the first of them stands."""
+    rig = body()
+    add_constraint(rig, "L1", make_empty("Left", (1.2, 0.6, 2.3)), name="Left")
+    wave(rig, "S1")
+    add_constraint(rig, "R1", make_empty("Right", (-1.3, -0.5, 2.2)), name="Right")
+    go(4)
+    assert [item.message for item in rig.fabrik.constraints] == [
+        "",
+        "",
+        "It is solved together with “Left”, before “Wave S1” acts on it: move “Wave S1” to before, "
+        "or after, both in the list",
+    ]
+    swap(rig, 0)
+    assert [item.message for item in rig.fabrik.constraints] == ["", "", ""]
+
+
+def test_a_layer_may_stand_before_a_chain_whose_bones_carry_it() -> None:
+    rig, target = make_chain(6), keyed_target()
+    wave(rig, "B5", 2)
+    add_constraint(rig, "B5", target)
+    go(3)
+    assert tip_error(rig, "B5", target) < NEAR
+    assert [item.state for item in rig.fabrik.constraints] == ["REACHED", "REACHED"]
+    assert_no_history(rig)
+
+
+def test_a_layer_may_stand_before_what_carries_it_by_way_of_another_layer() -> None:
+    """The first shares bones with the second alone, and the second with the third."""
+    rig, target = make_chain(4), make_empty("Target", (0.5, 0.5, 1.4))
+    wave(rig, "B3", 2)
+    wave(rig, "B2", 2)
+    add_constraint(rig, "B1", target)
+    go(3)
+    assert [item.message for item in rig.fabrik.constraints] == ["", "", ""]
+    assert tip_error(rig, "B1", target) < NEAR
+    assert_no_history(rig)
+
+
+def test_what_hangs_on_the_top_layer_does_not_lag() -> None:
+    """Another armature reaches for what hangs on a bone that three layers pose."""
+    rig, fly = make_chain(4), make_empty("Fly", (2, -3, 1))
+    wave(rig, "B3")
+    add_constraint(rig, "B3", keyed_target())
+    look_at(rig, "B3", fly)
+    held = make_empty("Held", (0, 0.2, 0))
+    held.parent, held.parent_type, held.parent_bone = rig, "BONE", "B3"
+    other = make_chain(6, "Other")
+    other.location = (0.5, 0, 0)
+    add_constraint(other, "B5", held)
+    for frame in (2, 7, 3):
+        go(frame)
+        assert tip_error(other, "B5", held) < 6e-4
+    assert_no_history(rig)
+    assert_no_history(other)
+
+
+def test_off_again_the_fk_pose_is_there_to_the_last_bit() -> None:
+    rig, target = make_chain(5), keyed_target()
+    for i, mode in enumerate(("QUATERNION", "XYZ", "AXIS_ANGLE", "ZYX", "QUATERNION")):
+        rig.pose.bones[i].rotation_mode = mode
+        rig.pose.bones[i].matrix_basis = Quaternion((0.6, 0.8, 0), 0.2 * i).to_matrix().to_4x4()
+    update()
+    before = channels_bits(rig)
+    wave(rig, "B4")
+    add_constraint(rig, "B4", target)
+    look_at(rig, "B4", target, 3)
+    played(rig)
+    assert channels_bits(rig) != before
+    for index in (1, 0, 2):
+        rig.fabrik.constraints[index].enabled = False
+        update()
+    assert channels_bits(rig) == before
+
+
+@pytest.mark.parametrize("afterwards", ["DISABLE", "REMOVE"])
+def test_baking_one_bakes_all_that_share_its_bones(afterwards: str) -> None:
+    rig, fly = make_chain(5), make_empty("Fly", (2, -3, 1))
+    wave(rig, "B2")
+    add_constraint(rig, "B4", keyed_target(), name="Reach", chain_count=3)
+    look_at(rig, "B4", fly)
+    live = {}
+    for frame in range(1, 9):
+        go(frame)
+        live[frame] = [tip_world(rig, bone.name) for bone in rig.pose.bones]
+    activate(rig)
+    rig.fabrik.active_index = 1
+    result = bpy.ops.fabrik.bake(
+        which="ACTIVE", frame_start=1, frame_end=8, error=0.0, afterwards=afterwards
+    )
+    assert result == {"FINISHED"}
+    assert not any(item.enabled for item in rig.fabrik.constraints)
+    assert len(rig.fabrik.constraints) == (3 if afterwards == "DISABLE" else 0)
+    keyed = {curve.data_path for curve in curves(rig)}
+    assert {f'pose.bones["B{i}"].rotation_quaternion' for i in range(5)} <= keyed
+    for frame, tips in live.items():
+        go(frame)
+        for bone, tip in zip(rig.pose.bones, tips, strict=True):
+            assert (tip_world(rig, bone.name) - tip).length < 1e-4
+
+
+def test_a_layer_that_waits_for_what_stands_on_it_is_told_so() -> None:
+    """What it looks at hangs on a bone that a later one poses; that one works on."""
+    rig, target = make_chain(4), make_empty("Target", (1, 0.5, 2))
+    held = make_empty("Held", (0, 1, 0))
+    held.parent, held.parent_type, held.parent_bone = rig, "BONE", "B3"
+    look_at(rig, "B2", held)
+    add_constraint(rig, "B3", target, name="Reach")
+    update()
+    item, reach = rig.fabrik.constraints
+    assert item.state == "INVALID"
+    assert "depends on the chain itself" in item.message
+    assert "“Look”" in item.message
+    assert reach.state == "REACHED"
+    assert tip_error(rig, "B3", target) < NEAR
+
+
+def test_keys_of_a_nested_setting_go_with_their_constraint_up_and_down_the_list() -> None:
+    rig, target = make_chain(4), keyed_target()
+    wave(rig, "B3", speed=0.0, phase=0.3)
+    add_constraint(rig, "B3", target)
+    for frame, amplitude in ((1, 0.0), (9, 0.6)):
+        rig.fabrik.constraints[0].wave.amplitude = amplitude
+        rig.keyframe_insert("fabrik.constraints[0].wave.amplitude", frame=frame)
+    go(9)
+    assert rig.fabrik.constraints[0].wave.amplitude == pytest.approx(0.6)
+    shown = played(rig)
+    swap(rig, 0)
+    assert [c.data_path for c in curves(rig)] == ["fabrik.constraints[1].wave.amplitude"]
+    go(5)
+    assert rig.fabrik.constraints[1].wave.amplitude == pytest.approx(0.3, abs=0.02)
+    assert tip_error(rig, "B3", target) > 0.01
+    swap(rig, 0)
+    assert played(rig) == shown
+
+
+def test_turning_by_hand_beneath_layers_makes_the_new_input() -> None:
+    rig, target = make_chain(4), make_empty("Target", (1, 0.5, 2))
+    wave(rig, "B3", speed=0.0, phase=0.2)
+    add_constraint(rig, "B3", target)
+    update()
+    turn = Quaternion((0, 1, 0), pi / 3)
+    rig.pose.bones["B1"].rotation_quaternion = turn
+    update()
+    assert tip_error(rig, "B3", target) < NEAR
+    for item in rig.fabrik.constraints:
+        item.enabled = False
+    update()
+    assert Vector(rig.pose.bones["B1"].rotation_quaternion) == Vector(turn)
+
+
+def test_a_weight_of_nothing_is_no_matter_of_what_does_not_pull() -> None:
+    """It is not among the settings that a wave shows, and may be left from another solver."""
+    rig = make_chain(4)
+    shown = pose_bits(rig)
+    wave(rig, "B3")
+    rig.fabrik.constraints[0].weight = 0.0
+    go(3)
+    assert (rig.fabrik.constraints[0].state, rig.fabrik.constraints[0].message) == ("REACHED", "")
+    assert pose_bits(rig) != shown
+
+
+@pytest.mark.parametrize("operator", ["snap_to_fk", "snap_to_ik"])
+@pytest.mark.parametrize("kind", ["WAVE", "LOOK_AT"])
+def test_nothing_jumps_where_fk_and_ik_take_over_beneath_a_layer(operator: str, kind: str) -> None:
+    """The layer makes of the one pose what it makes of the other."""
+    rig, target = make_chain(5), make_empty("Target", (1, 0.5, 2))
+    for bone in rig.pose.bones:
+        bone.rotation_quaternion = (1, 0.2, -0.1, 0.1)
+    add_constraint(rig, "B3", target)
+    if kind == "WAVE":
+        wave(rig, "B4")
+    else:
+        look_at(rig, "B4", make_empty("Fly", (2, -3, 1)), 2)
+    activate(rig)
+    go(4)
+    reach, is_taken = rig.fabrik.constraints[0], operator == "snap_to_ik"
+    reach.enabled = is_taken
+    update()
+    wanted = [tip_world(rig, bone.name) for bone in rig.pose.bones]
+    reach.enabled = not is_taken
+    update()
+    assert tip_world(rig, "B4") != wanted[4]
+    reach.enabled = True
+    update()
+    assert getattr(bpy.ops.fabrik, operator)() == {"FINISHED"}
+    reach.enabled = not is_taken
+    update()
+    for bone, tip in zip(rig.pose.bones, wanted, strict=True):
+        assert (tip_world(rig, bone.name) - tip).length < 1e-4
+
+
+def test_what_comes_after_the_snapped_one_and_cannot_be_undone_is_named() -> None:
+    """Its FK pose cannot be the one that a wave turns into what was solved after the wave."""
+    from addon.binding.switching.span import Span
+    from addon.binding.switching.to_ik import snap_to_ik
+
+    rig = make_chain(4)
+    wave(rig, "B3")
+    add_constraint(rig, "B3", make_empty("Target", (1, 0.5, 2)), name="Reach")
+    go(4)
+    done = snap_to_ik(rig, [1], Span((4.0,)))
+    assert "It shares bones with “Wave B3”" in done.problem
+
+
+def test_keys_of_a_switch_beneath_a_layer_keep_the_fk_pose_before_it() -> None:
+    rig = make_chain(4)
+    wave(rig, "B3")
+    add_constraint(rig, "B3", make_empty("Target", (1, 0.5, 2)), name="Reach")
+    activate(rig)
+    go(4)
+    rig.fabrik.active_index = 1
+    bpy.ops.fabrik.snap_to_ik(switches=True)
+    for item in rig.fabrik.constraints:
+        item.enabled = False
+    go(2)
+    for bone in rig.pose.bones:
+        assert tuple(bone.rotation_quaternion) == pytest.approx((1, 0, 0, 0), abs=1e-6)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_dragging_a_bone_moves_the_target_of_what_reaches_and_not_the_wave(is_first: bool) -> None:
+    rig, target = make_chain(4), make_empty("Target", (1, 0.5, 2))
+    if is_first:
+        wave(rig, "B3")
+    add_constraint(rig, "B3", target)
+    if not is_first:
+        wave(rig, "B3")
+    rig.fabrik.active_index = 0 if is_first else 1
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    assert bpy.ops.fabrik.drag(armature="Rig", bone="B2", value=(0.2, 0, 0)) == {"FINISHED"}
+    assert tuple(target.location) == pytest.approx((1.2, 0.5, 2))
