@@ -20,7 +20,7 @@ from .access import pose_bones, rest_bone, settings
 from .chain_plan import ProblemError, listed
 from .copying import IK_AXIS, add_with, give, values_of
 from .joints import AXES
-from .motion.look import AXES as LOOK_AXES
+from .motion.axes import AXES as LOOK_AXES
 from .named_chain import named_chain
 from .placing import new_empty
 from .skeleton import vector

@@ -394,7 +394,7 @@ INPUTS = [
     setting("climbs", True),
     setting("pattern", "WAVE"),
     setting("source", "COLLECTION"),
-    setting("up_axis", "NEG_Z"),
+    setting("up_axis", "NEGATIVE_Z"),
 ]
 
 

@@ -15,6 +15,7 @@ from ...motion.look import UNLIMITED, Look, pose_look
 from ..chain_plan import ChainPlan, ProblemError, Report
 from ..property_kinds import animated, fixed
 from ..skeleton import Point
+from .axes import AXES, axis_items
 from .motion import Motion, Posed, Scenery
 from .target_path import UntraceableError, place_track
 
@@ -22,23 +23,7 @@ if TYPE_CHECKING:
     from ..properties import FabrikConstraint
     from ..read import Snapshot
 
-AXES: dict[str, Vec] = {
-    "X": (1.0, 0.0, 0.0),
-    "Y": (0.0, 1.0, 0.0),
-    "Z": (0.0, 0.0, 1.0),
-    "NEGATIVE_X": (-1.0, 0.0, 0.0),
-    "NEGATIVE_Y": (0.0, -1.0, 0.0),
-    "NEGATIVE_Z": (0.0, 0.0, -1.0),
-}
-
-AXIS_ITEMS = (
-    ("X", "X", "The bone's X axis"),
-    ("Y", "Y", "The bone's Y axis, from its head to its tail"),
-    ("Z", "Z", "The bone's Z axis"),
-    ("NEGATIVE_X", "−X", "Against the bone's X axis"),
-    ("NEGATIVE_Y", "−Y", "Against the bone's Y axis"),
-    ("NEGATIVE_Z", "−Z", "Against the bone's Z axis"),
-)
+AXIS_ITEMS = axis_items("the bone's")
 
 UP_ITEMS = (
     ("POSE", "FK Pose", "Where the Up Axis points in the FK pose"),

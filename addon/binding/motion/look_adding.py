@@ -12,7 +12,7 @@ from ..chain_plan import ProblemError
 from ..editing import add
 from ..placing import new_empty
 from ..skeleton import vector
-from .look import AXES
+from .axes import AXES
 
 if TYPE_CHECKING:
     from ..properties import FabrikConstraint

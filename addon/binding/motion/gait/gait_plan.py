@@ -27,6 +27,7 @@ from ...access import rest_bone, settings
 from ...chain_plan import ChainPlan, ProblemError
 from ...named_bone import bone_index
 from ...skeleton import Skeleton, matrix3, vector
+from ..axes import AXES
 from ..rays import moves_with
 
 if TYPE_CHECKING:
@@ -228,9 +229,7 @@ def grounds_of(gait: FabrikGait, armature: bpy.types.Object) -> list[bpy.types.O
 
 
 def _axes(name: str) -> Mat3:
-    sign, axis = name.split("_")
-    up = vector([float("XYZ"[i] == axis) * (1.0 if sign == "POS" else -1.0) for i in range(3)])
-    ahead = FRONT[axis]
+    up, ahead = AXES[name], FRONT[name[-1]]
     return mat_from_columns(cross(ahead, up), ahead, up)
 
 

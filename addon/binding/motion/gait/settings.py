@@ -17,6 +17,7 @@ from bpy.props import (
 )
 
 from ...property_kinds import OVERRIDABLE, animated, fixed
+from ..axes import axis_items
 
 PATTERN_ITEMS = (
     (
@@ -33,12 +34,6 @@ SOURCE_ITEMS = (
     ("SCENE", "Scene", "All that the scene shows, but the character itself"),
     ("OBJECT", "Object", "One object"),
     ("COLLECTION", "Collection", "The objects of a collection"),
-)
-
-AXIS_ITEMS = tuple(
-    (f"{name}_{axis}", f"{sign}{axis}", f"Along the armature's {sign}{axis} axis")
-    for name, sign in (("POS", ""), ("NEG", "−"))
-    for axis in "XYZ"
 )
 
 
@@ -128,8 +123,8 @@ class FabrikGait(bpy.types.PropertyGroup):
             EnumProperty,
             "Up",
             "Which way is up in the rest pose; rays go down from there, as the body is turned",
-            items=AXIS_ITEMS,
-            default="POS_Z",
+            items=axis_items("the armature's"),
+            default="Z",
         )
         legs: CollectionProperty(
             name="Legs",

@@ -9,21 +9,12 @@ import bpy
 from ....core.vectors import Vec, add, dot, mat_apply, scaled, unit
 from ....motion.ground import is_ground, tilt_of
 from ...chain_plan import ChainPlan, ProblemError
+from ..axes import AXES
 from ..rays import Ground
 
 if TYPE_CHECKING:
     from ...read import Snapshot
     from .settings import FabrikGround
-
-AXES = {
-    "-Z": (0.0, 0.0, -1.0),
-    "-Y": (0.0, -1.0, 0.0),
-    "-X": (-1.0, 0.0, 0.0),
-    "Z": (0.0, 0.0, 1.0),
-    "Y": (0.0, 1.0, 0.0),
-    "X": (1.0, 0.0, 0.0),
-}
-"""What is down, by name."""
 
 
 class Under(NamedTuple):

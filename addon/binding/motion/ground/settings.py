@@ -15,7 +15,7 @@ from bpy.props import (
 )
 
 from ...property_kinds import OVERRIDABLE, animated, fixed
-from .probe import AXES
+from ..axes import axis_items
 
 SOURCE_ITEMS = (
     ("OBJECT", "Object", "One mesh"),
@@ -71,8 +71,8 @@ class FabrikGround(bpy.types.PropertyGroup):
             EnumProperty,
             "Down",
             "Where the ground is looked for",
-            items=[(name, name, f"The ground is along {name}") for name in AXES],
-            default="-Z",
+            items=axis_items("the world's or the armature's"),
+            default="NEGATIVE_Z",
         )
         use_local_axis: fixed(
             BoolProperty,
