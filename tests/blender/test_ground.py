@@ -318,6 +318,16 @@ def test_ground_that_is_disabled_is_none_and_prints_nothing(
     assert "Error" not in capfd.readouterr().out
 
 
+def test_ground_that_only_renders_show_is_said() -> None:
+    rig = walker_on(flat)
+    bpy.data.objects["Ground"].hide_viewport = True
+    update()
+    assert any("only there" in message for message in messages(rig))
+    bpy.data.objects["Ground"].hide_render = True
+    update()
+    assert not any("only there" in message for message in messages(rig))
+
+
 def test_armature_scaled_to_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     rig = walker_on(flat)
     rig.scale = (0, 0, 0)

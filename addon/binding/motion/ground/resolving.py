@@ -30,6 +30,12 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
     chain.goal_source = Footing(ground_of(source, given.object, given.collection, armature))
     chain.is_timed = True
     chain.watched += objects
+    differing = [ob.name for ob in objects if ob.hide_viewport and not ob.hide_render]
+    if differing and not chain.note:
+        chain.note = (
+            f"“{differing[0]}” is disabled in viewports and not in renders, so that the foot stands "
+            "on it only there: enable it, and hide it by its eye in the Outliner"
+        )
 
 
 def _objects(armature: bpy.types.Object, given: FabrikGround) -> list[bpy.types.Object]:
