@@ -33,8 +33,8 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
     differing = [ob.name for ob in objects if ob.hide_viewport and not ob.hide_render]
     if differing and not chain.note:
         chain.note = (
-            f"“{differing[0]}” is disabled in viewports and not in renders, so that the foot stands "
-            "on it only there: enable it, and hide it by its eye in the Outliner"
+            f"“{differing[0]}” is disabled in viewports and not in renders, so that the foot "
+            "stands on it only there: enable it, and hide it by its eye in the Outliner"
         )
 
 
