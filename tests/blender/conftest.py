@@ -4,6 +4,7 @@ Serves the `bpy` wheel (pytest is started by Python) and a real Blender (by test
 Fixtures of other files that make data ask for `empty_file`, so that they run after it.
 """
 
+import os
 import sys
 from collections.abc import Iterator
 from types import ModuleType
@@ -16,6 +17,26 @@ def pytest_report_header() -> str:
     kind = "real Blender" if bpy.app.binary_path else "bpy wheel"
     python = "{}.{}.{}".format(*sys.version_info)
     return f"Blender {bpy.app.version_string} ({kind}, Python {python})"
+
+
+STATUS = pytest.StashKey[int]()
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    session.config.stash[STATUS] = int(exitstatus)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End at once after all was reported, where Blender cannot be trusted to end well.
+
+    The wheel of 4.2 frees Blender's own panels after Python has gone if Python lets go of its
+    modules in an unlucky order, which any file of tests may change, and crashes over it.
+    """
+    if not bpy.app.binary_path and bpy.app.version < (4, 3):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(config.stash.get(STATUS, 1))
 
 
 @pytest.fixture(scope="session")
