@@ -21,6 +21,12 @@ def scene_settings(scene: bpy.types.Scene) -> FabrikSceneSettings:
     return cast(Any, scene).fabrik
 
 
+def frame_rate(scene: bpy.types.Scene | None) -> float:
+    """Return how many frames a scene plays in a second."""
+    render = cast(bpy.types.Scene, scene).render
+    return render.fps / render.fps_base
+
+
 def pose_bones(armature: bpy.types.Object) -> bpy.types.bpy_prop_collection[Any]:
     """Return the pose bones of an armature object that has a pose."""
     return cast(Any, armature).pose.bones

@@ -13,7 +13,7 @@ from ..core.bend import STRAIGHT, bend_direction, chain_axis
 from ..core.vectors import Vec, across, length
 from .access import rest_bone, settings
 from .joints import Joints
-from .rotation import Run
+from .rotation import LOCATION, SCALE, Run
 from .skeleton import Point, Skeleton, vector
 
 if TYPE_CHECKING:
@@ -160,6 +160,41 @@ class ChainPlan:
         """Return the places that have to be right before it is solved."""
         points = (self.target, self.pole, *self.places)
         return [point for point in points if point is not None]
+
+    def free_root(self, instead: str) -> None:
+        """Let the first bone leave its place.
+
+        Args:
+            instead: What can be done where it cannot.
+
+        Raises:
+            ProblemError: If it is connected to its parent.
+        """
+        self.more.append(self.rig.slot(LOCATION, self.bones[0]))
+        refuse_connected(self.rig, self.bones[0], instead)
+
+    def let_grow(self) -> None:
+        """Let the bones stretch."""
+        self.stretches = True
+        self.more += [self.rig.slot(SCALE, bone) for bone in self.bones]
+
+
+def refuse_connected(rig: Skeleton, bone: int, instead: str) -> None:
+    """Refuse a bone that cannot leave its place.
+
+    Args:
+        rig: The armature.
+        bone: The bone.
+        instead: What can be done besides.
+
+    Raises:
+        ProblemError: If it is connected to its parent.
+    """
+    if bone in rig.connected and rig.parents[bone] >= 0:
+        raise ProblemError(
+            f"“{rig.names[bone]}” is connected to its parent and cannot leave its place: "
+            f"{instead}, or turn off the bone's Connected in Edit Mode"
+        )
 
 
 def rest_bend(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> Vec | None:

@@ -15,7 +15,7 @@ from .motion.ground.resolving import resolve_ground
 from .motion.kinds import MOTIONS
 from .named_bone import bone_index
 from .native import active_constraints
-from .rotation import KINDS, LOCATION, SCALE, channel_of, runs_of
+from .rotation import KINDS, channel_of, runs_of
 from .skeleton import Point, Skeleton, skeleton_of
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def resolved(rig: Skeleton, index: int) -> ChainPlan:
             resolve_ground(chain, item)
         else:
             motion.resolve(chain, item)
+        chain.note = _disturbance(chain) or chain.note
     except ProblemError as problem:
         chain.problem = str(problem)
     return chain
@@ -67,35 +68,17 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
     if chain.motion is None:
         _resolve_reach(chain, item)
     chain.runs = runs_of(chain.bones)
-    chain.note = _disturbance(chain)
 
 
 def _resolve_reach(chain: ChainPlan, item: FabrikConstraint) -> None:
     """Let the tip bone be oriented, the bones grow, and the first one leave its place."""
-    rig = chain.rig
     if item.use_rotation:
         _resolve_hand(chain, item)
-    chain.stretches = item.use_stretch
-    if chain.stretches:
-        chain.more += [KINDS.index(SCALE) * len(rig.names) + bone for bone in chain.bones]
+    if item.use_stretch:
+        chain.let_grow()
     chain.is_root_free = item.use_free_root
     if item.use_free_root:
-        free_root(chain)
-
-
-def free_root(chain: ChainPlan) -> None:
-    """Let the first bone of a chain leave its place.
-
-    Raises:
-        ProblemError: If it is connected to its parent.
-    """
-    rig = chain.rig
-    chain.more.append(KINDS.index(LOCATION) * len(rig.names) + chain.bones[0])
-    if chain.bones[0] in rig.connected and chain.root_parent >= 0:
-        raise ProblemError(
-            f"“{rig.names[chain.bones[0]]}” is connected to its parent and cannot leave its place: "
-            "turn off Free Root, or the bone's Connected in Edit Mode"
-        )
+        chain.free_root("turn off Free Root")
 
 
 def _resolve_hand(chain: ChainPlan, item: FabrikConstraint) -> None:

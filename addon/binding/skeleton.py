@@ -14,6 +14,7 @@ from mathutils import Matrix, Vector
 from ..core import Bone, Frame
 from ..core.vectors import Mat3, Vec
 from .access import pose_bones, rest_bone
+from .rotation import KINDS
 
 
 class Skeleton:
@@ -41,6 +42,10 @@ class Skeleton:
         if i not in self._bones:
             self._bones[i] = rest_of(rest_bone(self.object, self.names[i]))
         return self._bones[i]
+
+    def slot(self, kind: int, bone: int) -> int:
+        """Return the place of a bone's channel of a kind among all that can be solved."""
+        return KINDS.index(kind) * len(self.names) + bone
 
     @cached_property
     def connected(self) -> frozenset[int]:

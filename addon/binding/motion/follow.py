@@ -22,7 +22,6 @@ from ..access import session_uid, settings
 from ..chain_plan import ChainPlan, ProblemError, Report
 from ..explain import explanation
 from ..property_kinds import OVERRIDABLE, fixed
-from ..rotation import KINDS, LOCATION
 from ..skeleton import Point
 from ..values import values_of
 from .motion import Motion, Posed, Scenery
@@ -146,13 +145,7 @@ _ways: dict[tuple[int, int], Way] = {}
 
 
 def _resolve(chain: ChainPlan, _item: FabrikConstraint) -> None:
-    rig, root = chain.rig, chain.bones[0]
-    if root in rig.connected and chain.root_parent >= 0:
-        raise ProblemError(
-            f"“{rig.names[root]}” is connected to its parent and cannot leave its place: "
-            "raise Chain Length, or turn off the bone's Connected in Edit Mode"
-        )
-    chain.more.append(KINDS.index(LOCATION) * len(rig.names) + root)
+    chain.free_root("raise Chain Length")
     chain.is_timed = True
 
 

@@ -12,6 +12,7 @@ from ...core import ChainInput, Posture, point_in
 from ...core.vectors import Vec, mat_apply
 from ...motion.damping import mean, moments
 from ...motion.look import UNLIMITED, Look, pose_look
+from ..access import frame_rate
 from ..chain_plan import ChainPlan, ProblemError, Report
 from ..property_kinds import animated, fixed
 from ..skeleton import Point
@@ -181,8 +182,7 @@ def _damped(moment: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
     place, moves = place_track(moment, cast(Point, chain.target), chain.rig)
     if not moves:
         return None
-    render = cast(bpy.types.Scene, moment.depsgraph.scene).render
-    delay = damping * render.fps / render.fps_base
+    delay = damping * frame_rate(moment.depsgraph.scene)
     return mean([(place(moment.time - ago), weight) for ago, weight in moments(delay)])
 
 

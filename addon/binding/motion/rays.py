@@ -14,9 +14,17 @@ from mathutils import Vector
 
 from ...core.vectors import Vec
 from ..access import session_uid, settings
+from ..chain_plan import ProblemError
 from ..skeleton import vector
 
 Source = Literal["OBJECT", "COLLECTION", "SCENE"]
+
+SOURCES: dict[Source, tuple[str, str]] = {
+    "OBJECT": ("Object", "One mesh"),
+    "COLLECTION": ("Collection", "The meshes of a collection and of those in it"),
+    "SCENE": ("Scene", "All that the scene shows, but the character itself"),
+}
+"""What can count as ground, with its title and what it is."""
 
 PAST = 1e-4
 """How far behind a hit that does not count a ray begins anew, in metres."""
@@ -41,6 +49,9 @@ class Hit(NamedTuple):
 
 class Ground:
     """Objects that count as ground.
+
+    Attributes:
+        objects: Their meshes.
 
     What hides an object from the eye does not keep feet from standing on it; only what the view
     layer, or the render, leaves out altogether is not there.
@@ -75,11 +86,12 @@ class SceneGround(Ground):
 
     def __init__(self, own: bpy.types.Object) -> None:
         """Leave out an armature, what hangs on it, what it deforms, and what it reaches for."""
-        super().__init__(())
         items = settings(own).constraints
         self._own = {own.session_uid}
         self._own |= {ob.session_uid for i in items for ob in (i.target, i.pole_target) if ob}
         self._known: dict[int, bool] = {}
+        shown = dict.fromkeys(ob for scene in own.users_scene for ob in scene.objects)
+        super().__init__(ob for ob in shown if not self._is_left_out(ob))
 
     def cast(
         self, depsgraph: bpy.types.Depsgraph, origin: Vec, direction: Vec, distance: float
@@ -126,13 +138,45 @@ def ground_of(
         source: Whether that is one object, those of a collection, or those of the scene.
         ob: The object, if that is the source.
         collection: The collection, if that is.
-        own: The armature of the character, which is no ground to itself in the scene.
+        own: The armature of the character, which is no ground to itself.
+
+    Raises:
+        ProblemError: If nothing is chosen, or what is chosen cannot be ground.
     """
     if source == "SCENE":
         return SceneGround(own)
     if source == "COLLECTION":
-        return Ground(collection.all_objects if collection else ())
-    return Ground([ob] if ob else ())
+        return _collection_ground(collection)
+    if ob is None:
+        raise ProblemError("There is no ground: choose an object to stand on, or Scene")
+    if ob.type != "MESH":
+        raise ProblemError(f"“{ob.name}” is no mesh to stand on: choose one that is")
+    if moves_with(ob, own):
+        raise ProblemError(
+            f"“{ob.name}” moves with the armature itself and is no ground to it: choose another one"
+        )
+    return Ground([ob])
+
+
+def _collection_ground(collection: bpy.types.Collection | None) -> Ground:
+    if collection is None:
+        raise ProblemError("There is no ground: choose a collection to stand on, or Scene")
+    ground = Ground(collection.all_objects)
+    if not ground.objects:
+        raise ProblemError(
+            f"There is no mesh in the collection “{collection.name}”: put the ground into it, "
+            "or choose another one"
+        )
+    return ground
+
+
+def source_items(*order: Source) -> tuple[tuple[str, str, str], ...]:
+    """Return what can count as ground as the items of a setting.
+
+    Args:
+        order: Their order: files know them by their place in it.
+    """
+    return tuple((name, *SOURCES[name]) for name in order)
 
 
 def recalled(

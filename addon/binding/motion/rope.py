@@ -16,7 +16,6 @@ from ..chain_plan import ChainPlan, ProblemError, Report
 from ..explain import explanation
 from ..joints import Joints
 from ..property_kinds import animated, fixed
-from ..rotation import KINDS, SCALE
 from ..skeleton import Point, vector
 from .motion import Motion, Posed, Scenery
 from .surface import Surface, surface_of
@@ -98,8 +97,7 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
     rope = item.rope
     chain.joints = Joints()  # Ropes know no limits.
     if item.use_stretch:
-        chain.stretches = True
-        chain.more += [KINDS.index(SCALE) * len(chain.rig.names) + bone for bone in chain.bones]
+        chain.let_grow()
     # Nobody is told when an animated gravity changes.
     chain.is_timed = rope.use_scene_gravity
     if rope.collision == "NONE":

@@ -10,6 +10,7 @@ from bpy.props import FloatProperty, IntProperty
 
 from ...core import ChainInput
 from ...motion.wave import Wave, pose_wave
+from ..access import frame_rate
 from ..animation import driven
 from ..chain_plan import ChainPlan, ProblemError, Report
 from ..property_kinds import animated, structure_changed
@@ -124,8 +125,7 @@ def _read(moment: Snapshot, chain: ChainPlan) -> Wave:
     settings = moment.item(chain).wave
     turns = settings.phase
     if settings.speed != 0.0:
-        render = cast(bpy.types.Scene, moment.depsgraph.scene).render
-        turns += settings.speed * moment.time * render.fps_base / render.fps
+        turns += settings.speed * moment.time / frame_rate(moment.depsgraph.scene)
     wave = Wave(
         settings.amplitude,
         max(SHORTEST, settings.wavelength),

@@ -43,13 +43,13 @@ from ....motion.packing import unpacked
 from ....motion.stance import Lean, leaned
 from ...access import settings
 from ...chain_plan import NOTHING, Answer, ChainPlan, ProblemError
-from ...rotation import KINDS, LOCATION
+from ...rotation import LOCATION
 from ...skeleton import Point, Skeleton
 from ..carrier import Carrier
 from ..goals import Aim
 from ..rays import recalled
 from ..simulating import history
-from .gait_plan import GaitPlan, grounds_of, resolve_gaits, transposed
+from .gait_plan import GaitPlan, resolve_gaits, transposed
 
 if TYPE_CHECKING:
     from ...read import Snapshot
@@ -140,9 +140,7 @@ class Stepping:
     def _recalled(self, names: list[str]) -> list[bpy.types.Object | None]:
         """Return the grounds that move, looked for once."""
         if names != self._named:
-            armature = self.plan.rig.object
-            gait = settings(armature).gaits[self.plan.index]
-            self._named, self._grounds = names, recalled(names, grounds_of(gait, armature))
+            self._named, self._grounds = names, recalled(names, self.plan.ground.objects)
         return self._grounds
 
 
@@ -249,7 +247,7 @@ class WalkingBody(Carrier):
         super().__post_init__()
         self.is_timed = True
         if self.bone not in self.rig.connected or self.root_parent < 0:
-            self.more = [KINDS.index(LOCATION) * len(self.rig.names) + self.bone]
+            self.more = [self.rig.slot(LOCATION, self.bone)]
 
     def needs(self) -> list[Point]:
         """Return the places that have to be right before: none but its parent's."""
@@ -307,13 +305,10 @@ def bodies_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[WalkingBod
         if plan.problem:
             continue
         stepping = Stepping(plan)
-        gait = settings(rig.object).gaits[plan.index]
-        grounds = [gait.ground] if gait.ground else []
-        grounds += gait.collection.all_objects if gait.collection else ()
         for place, leg in enumerate(plan.legs):
             leg.chain.goal_source = LegGoal(stepping, place)
             leg.chain.is_timed = True
-            leg.chain.watched += grounds
+            leg.chain.watched += plan.ground.objects
         if plan.leans:
             led = [leg.chain for leg in plan.legs]
             yield WalkingBody(rig, plan.body, led, stepping=stepping)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ....core import Frame, point_in
 from ....core.vectors import (
@@ -28,7 +28,7 @@ from ...chain_plan import ChainPlan, ProblemError
 from ...named_bone import bone_index
 from ...skeleton import Skeleton, matrix3, vector
 from ..axes import AXES
-from ..rays import moves_with
+from ..rays import Ground, Source, ground_of
 
 if TYPE_CHECKING:
     import bpy
@@ -73,6 +73,7 @@ class GaitPlan:
         head: Where the body is in the rest pose, in armature space.
         rest: The body bone's rest axes; None without one.
         legs: Its legs.
+        ground: What they can stand on; nothing while that is not known.
         problem: Why it cannot work; empty if it can.
     """
 
@@ -83,6 +84,7 @@ class GaitPlan:
     head: Vec = ORIGIN
     rest: Mat3 | None = None
     legs: list[RestLeg] = field(default_factory=list)
+    ground: Ground = field(default_factory=lambda: Ground(()))
     problem: str = ""
 
     @property
@@ -185,14 +187,8 @@ def resolved_gait(
         _resolve_body(plan, gait)
         _resolve_legs(plan, gait, chains)
         _check_others(plan, others)
-        if gait.source != "SCENE" and ground_named(gait) is None:
-            kind = "an object" if gait.source == "OBJECT" else "a collection"
-            raise ProblemError(f"There is no ground: choose {kind} to stand on, or Scene")
-        if gait.source == "OBJECT" and gait.ground and moves_with(gait.ground, rig.object):
-            raise ProblemError(
-                f"“{gait.ground.name}” moves with the armature itself and is no ground to it: "
-                "choose another one"
-            )
+        source = cast(Source, gait.source)
+        plan.ground = ground_of(source, gait.ground, gait.collection, rig.object)
     except ProblemError as problem:
         plan.problem = str(problem)
     return plan
@@ -210,22 +206,6 @@ def _check_others(plan: GaitPlan, others: Sequence[GaitPlan]) -> None:
                 raise ProblemError(
                     f"“{leg.chain.name}” is a leg of “{name}” as well: remove it from one of them"
                 )
-
-
-def ground_named(gait: FabrikGait) -> bpy.types.ID | None:
-    """Return the object or collection that is chosen as the ground."""
-    return gait.ground if gait.source == "OBJECT" else gait.collection
-
-
-def grounds_of(gait: FabrikGait, armature: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return the objects that the feet of a walk can stand on."""
-    if gait.source == "OBJECT":
-        return [gait.ground] if gait.ground else []
-    if gait.source == "COLLECTION":
-        found: Any = gait.collection.all_objects if gait.collection else ()
-        return [ob for ob in found if ob.type == "MESH"]
-    meshes = [ob for s in armature.users_scene for ob in s.objects if ob.type == "MESH"]
-    return [ob for ob in meshes if not ob.hide_render and not moves_with(ob, armature)]
 
 
 def _axes(name: str) -> Mat3:

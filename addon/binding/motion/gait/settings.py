@@ -18,6 +18,7 @@ from bpy.props import (
 
 from ...property_kinds import OVERRIDABLE, animated, fixed
 from ..axes import axis_items
+from ..rays import source_items
 
 PATTERN_ITEMS = (
     (
@@ -30,11 +31,7 @@ PATTERN_ITEMS = (
     ("GROUPS", "Own Groups", "As the legs' own numbers say"),
 )
 
-SOURCE_ITEMS = (
-    ("SCENE", "Scene", "All that the scene shows, but the character itself"),
-    ("OBJECT", "Object", "One object"),
-    ("COLLECTION", "Collection", "The objects of a collection"),
-)
+SOURCE_ITEMS = source_items("SCENE", "OBJECT", "COLLECTION")
 
 
 class FabrikGaitLeg(bpy.types.PropertyGroup):

@@ -19,9 +19,8 @@ from ...access import settings
 from ...animation import animated
 from ...chain_plan import ProblemError
 from ...skeleton import Point
-from ..rays import Ground, ground_of
 from ..simulating import history
-from .gait_plan import GaitPlan, forget_plans, grounds_of, plans_of
+from .gait_plan import GaitPlan, forget_plans, plans_of
 from .settings import LEANING, STEPPING
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ class WalkSimulation:
         self._armature = armature
         self._index = index
         self._walk: Walk | None = None
-        self._ground: Ground | None = None
         self._grounds: list[bpy.types.Object] = []
         self._frames: list[Frame] = []
         self._moving: set[int] = set()
@@ -73,7 +71,7 @@ class WalkSimulation:
         """Return the body and the ground."""
         rig = self.plan.rig
         body = Point(rig.object, rig, self.plan.body) if self.plan.leans else Point(rig.object)
-        return [body, *grounds_of(self._gait, rig.object)]
+        return [body, *self.plan.ground.objects]
 
     def start(self, moment: Snapshot) -> None:
         """Set the feet down.
@@ -84,12 +82,6 @@ class WalkSimulation:
         gait = self._gait
         if self.plan.problem:
             raise ProblemError(f"“{gait.name}” cannot walk. {self.plan.problem}")
-        self._ground = ground_of(
-            gait.source,  # type: ignore[arg-type]
-            gait.ground,
-            gait.collection,
-            self.plan.rig.object,
-        )
         rig = self.plan.rig
         legs = self.plan.measured(moment.world(rig.object, rig.uid))
         if min(leg.reach for leg in legs) <= 0.0:
@@ -123,7 +115,7 @@ class WalkSimulation:
         assert self._walk is not None
         record = self._walk.record()
         moving = {number: self._grounds[number] for number in sorted(self._moving)}
-        grounds = grounds_of(self._gait, self.plan.rig.object) if moving else []
+        grounds = [*self.plan.ground.objects] if moving else []
         grounds += [ob for ob in moving.values() if ob not in grounds]
         places = {number: grounds.index(ob) for number, ob in moving.items()}
         falls = tuple(
@@ -163,8 +155,7 @@ class WalkSimulation:
         return self.plan.body_frame(moment.world(rig.object, rig.uid), bone)
 
     def _cast(self, moment: Snapshot, origin: Vec, direction: Vec, distance: float) -> Hit | None:
-        assert self._ground is not None
-        hit = self._ground.cast(moment.depsgraph, origin, direction, distance)
+        hit = self.plan.ground.cast(moment.depsgraph, origin, direction, distance)
         if hit is None:
             return None
         if hit.ob not in self._grounds:

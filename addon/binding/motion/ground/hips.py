@@ -23,9 +23,9 @@ from ....core.vectors import (
 )
 from ....motion.ground import Leg, foreseen_drop, hip_drop, hip_rise
 from ...access import settings
-from ...chain_plan import NOTHING, Answer, ChainPlan, ProblemError
+from ...chain_plan import NOTHING, Answer, ChainPlan, ProblemError, refuse_connected
 from ...named_bone import bone_index
-from ...rotation import KINDS, LOCATION
+from ...rotation import LOCATION
 from ...skeleton import Point, Skeleton, skeleton_of
 from ..carrier import Carrier
 from ..goals import aim_of
@@ -167,8 +167,7 @@ def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
             chain.problem = str(problem)
             continue
         if bone not in hips:
-            slot = KINDS.index(LOCATION) * len(rig.names) + bone
-            hips[bone] = Hip(rig, bone, [], [slot], is_timed=True)
+            hips[bone] = Hip(rig, bone, [], [rig.slot(LOCATION, bone)], is_timed=True)
         hips[bone].chains.append(chain)
     yield from hips.values()
 
@@ -186,11 +185,7 @@ def _hip_bone(rig: Skeleton, chain: ChainPlan, given: FabrikGround) -> int:
             f"“{name}” is not above the leg: choose a bone that carries "
             f"“{rig.names[chain.bones[0]]}”, or shorten the chain"
         )
-    if bone in rig.connected and rig.parents[bone] >= 0:
-        raise ProblemError(
-            f"“{name}” is connected to its parent and cannot leave its place: choose another hip, "
-            "or turn off the bone's Connected in Edit Mode"
-        )
+    refuse_connected(rig, bone, "choose another hip")
     target = chain.target
     if target is not None and _hangs_on(target, rig, bone):
         raise ProblemError(

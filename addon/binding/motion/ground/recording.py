@@ -9,7 +9,7 @@ import bpy
 from ....core import WHOLE, inverse, point_in
 from ....core.vectors import Vec, dot, length, mat_columns, sub
 from ... import plan
-from ...access import settings
+from ...access import frame_rate, settings
 from ...chain_plan import ChainPlan
 from ...skeleton import Point
 from ..goals import aim_of
@@ -56,7 +56,7 @@ class FootTrack:
             names,
             offset,
             item.subtarget,
-            _rate(),
+            frame_rate(bpy.context.scene),
         )
 
     def sources(self) -> list[Point]:
@@ -97,7 +97,8 @@ class FootTrack:
     def result(self) -> bytes:
         """Return the track."""
         maker = self._maker
-        return packed(Track(self._start, _rate(), self._leg, maker.grounds, maker.samples))
+        rate = frame_rate(bpy.context.scene)
+        return packed(Track(self._start, rate, self._leg, maker.grounds, maker.samples))
 
     def _chain(self, now: plan.Plan) -> ChainPlan | None:
         """Return the constraint as it is resolved, None if it does not work."""
@@ -116,11 +117,6 @@ def _root(moment: Snapshot, chain: ChainPlan) -> Vec:
         if isinstance(unit, Hip) and chain in unit.chains and unit.last is not None:
             root = sub(root, cast(HipTask, unit.last.task).shift)
     return root
-
-
-def _rate() -> float:
-    render = bpy.context.scene.render
-    return render.fps / render.fps_base
 
 
 def tracks_of(armature: bpy.types.Object) -> list[FootTrack]:

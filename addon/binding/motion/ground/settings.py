@@ -16,12 +16,9 @@ from bpy.props import (
 
 from ...property_kinds import OVERRIDABLE, animated, fixed
 from ..axes import axis_items
+from ..rays import source_items
 
-SOURCE_ITEMS = (
-    ("OBJECT", "Object", "One mesh"),
-    ("COLLECTION", "Collection", "The meshes of a collection and of those in it"),
-    ("SCENE", "Scene", "All that the scene shows, but the character itself"),
-)
+SOURCE_ITEMS = source_items("OBJECT", "COLLECTION", "SCENE")
 
 
 class FabrikGround(bpy.types.PropertyGroup):
