@@ -119,11 +119,12 @@ def tip_error(
     return (tip_world(armature, bone, use_tail) - world_location(target)).length
 
 
-def pose_bits(*armatures: bpy.types.Object) -> bytes:
-    """Return the evaluated matrices of all bones, to the last bit."""
+def pose_bits(*armatures: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None = None) -> bytes:
+    """Return the bones' matrices as evaluated, for the viewport or as given, to the last bit."""
     bits = b""
     for armature in armatures:
-        bones = evaluated(armature).pose.bones
+        shown = armature.evaluated_get(depsgraph) if depsgraph else evaluated(armature)
+        bones = shown.pose.bones
         buffer = array("f", [0.0]) * (16 * len(bones))
         bones.foreach_get("matrix", buffer)
         bits += buffer.tobytes()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
 
 import bpy
 import pytest
 from mathutils import Quaternion, Vector
+from rendering import rendered
 from rigs import (
     add_constraint,
     channels_bits,
@@ -20,7 +20,6 @@ from rigs import (
     pose_bits,
     update,
 )
-from test_rope import rendered  # noqa: F401 - a fixture
 
 KINDS = ("FABRIK", "TWO_BONE", "CCD", "LOOK_AT", "LOOK_AT", "ROPE", "WAVE", "WAVE")
 MODES = ("QUATERNION", "QUATERNION", "QUATERNION", "XYZ", "ZYX", "AXIS_ANGLE")
@@ -100,10 +99,7 @@ def shown(rig: bpy.types.Object) -> tuple[bytes, list[tuple[str, str]]]:
 
 @pytest.mark.parametrize("seed", range(16))
 def test_it_keeps_what_is_promised(
-    seed: int,
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
-    rendered: Callable[..., dict[int, bytes]],  # noqa: F811
+    seed: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Playing, jumping, a render and another reading of the file show the same; FK comes back."""
     chance = random.Random(seed)

@@ -15,6 +15,7 @@ from itertools import product
 import bpy
 import pytest
 from mathutils import Matrix, Quaternion, Vector
+from rendering import rendered
 from rigs import add_constraint, evaluated, go, make_chain, make_empty, update
 
 from addon.binding import dependencies
@@ -166,24 +167,9 @@ def test_keyed_values_are_in_the_file_before_the_frame_handlers_run() -> None:
     assert found == pytest.approx([0.5])
 
 
-class Witness(bpy.types.RenderEngine):
-    """Notes what a render is given of an armature that is keyed to 5."""
-
-    bl_idname = "TEST_WITNESS"
-    bl_label = "Witness"
-    seen: list[tuple[list[float], float]] = []  # noqa: RUF012
-
-    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
-        rig = depsgraph.objects["Rig"]
-        keyed = [rig.location.x, rig["custom"], rig.pose.bones["B1"].location.x]
-        self.seen.append((keyed, rig.pose.bones["B0"].tail.y))
-        render = depsgraph.scene.render
-        self.end_result(self.begin_result(0, 0, render.resolution_x, render.resolution_y))
-
-
 @pytest.mark.parametrize("writes", [False, True])
 def test_a_handler_that_writes_a_bone_in_a_render_loses_the_curves_of_the_whole_object(
-    tmp_path, writes: bool
+    writes: bool,
 ) -> None:
     rig = make_chain(2)
     for frame, value in ((1, 0.0), (11, 10.0)):
@@ -191,28 +177,19 @@ def test_a_handler_that_writes_a_bone_in_a_render_loses_the_curves_of_the_whole_
         rig.keyframe_insert("location", index=0, frame=frame)
         rig.keyframe_insert('["custom"]', frame=frame)
         rig.pose.bones["B1"].keyframe_insert("location", index=0, frame=frame)
-    scene = bpy.context.scene
-    scene.render.resolution_x = scene.render.resolution_y = 4
-    scene.render.filepath = str(tmp_path / "frame")
-    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
-    scene.collection.objects.link(scene.camera)
-    scene.frame_start = scene.frame_end = 6
     go(1)
 
     def write(depsgraph: bpy.types.Depsgraph) -> None:
         if writes and depsgraph.mode == "RENDER":
             rig.pose.bones["B0"].rotation_quaternion = (0.6, 0.8, 0, 0)
 
-    bpy.utils.register_class(Witness)
-    try:
-        Witness.seen = []
-        scene.render.engine = Witness.bl_idname
-        with calling("frame_change_post", then=write):
-            bpy.ops.render.render(animation=True)
-    finally:
-        scene.render.engine = "CYCLES"
-        bpy.utils.unregister_class(Witness)
-    ((keyed, tail),) = Witness.seen
+    def look(depsgraph: bpy.types.Depsgraph) -> tuple[list[float], float]:
+        rig = depsgraph.objects["Rig"]
+        keyed = [rig.location.x, rig["custom"], rig.pose.bones["B1"].location.x]
+        return keyed, rig.pose.bones["B0"].tail.y
+
+    with calling("frame_change_post", then=write):
+        keyed, tail = rendered(6, 6, look=look)[6]
     # Where all should be 5, what the viewport has at its frame is rendered.
     assert keyed == pytest.approx([0.0 if writes else 5.0] * 3)
     assert (tail < -0.5) == writes

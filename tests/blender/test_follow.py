@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from math import sqrt
 
 import bpy
 import pytest
 from mathutils import Matrix, Vector
+from rendering import rendered
 from rigs import (
     activate,
     add_constraint,
@@ -332,65 +332,26 @@ def test_chain_behind_a_chain_is_simulated_after_it(rig):
     assert follower.fabrik.constraints[0].message == ""
 
 
-class Recorder(bpy.types.RenderEngine):
-    """A render engine that draws nothing and notes what it was given to draw."""
-
-    bl_idname = "TEST_SNAKE"
-    bl_label = "Recorder"
-    found: dict[int, list[float]] = {}  # noqa: RUF012
-
-    def render(self, depsgraph):
-        shown = bpy.data.objects["Rig"].evaluated_get(depsgraph)
-        matrices = [x for bone in shown.pose.bones for row in bone.matrix for x in row]
-        type(self).found[depsgraph.scene.frame_current] = matrices
-        self.end_result(self.begin_result(0, 0, 8, 8))
-
-
-@pytest.fixture
-def recorder(empty_file, tmp_path) -> Iterator[type[Recorder]]:
-    bpy.utils.register_class(Recorder)
-    Recorder.found = {}
-    render = bpy.context.scene.render
-    render.engine = Recorder.bl_idname
-    render.resolution_x = render.resolution_y = 8
-    render.filepath = str(tmp_path / "frame")
-    yield Recorder
-    bpy.utils.unregister_class(Recorder)
-
-
-def shown_matrices(rig):
-    return [x for bone in evaluated(rig).pose.bones for row in bone.matrix for x in row]
-
-
-def test_render_shows_what_the_viewport_shows(recorder, rig):
-    scene = bpy.context.scene
-    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
-    scene.collection.objects.link(scene.camera)
+def test_render_shows_what_the_viewport_shows(rig):
     wanted = {}
     for frame in (28, 29, 30):
         go(frame)
-        wanted[frame] = shown_matrices(rig)
-    scene.frame_start, scene.frame_end = 28, 30
+        wanted[frame] = pose_bits(rig)
     go(3)
-    bpy.ops.render.render(animation=True)
-    assert recorder.found == wanted
+    assert rendered(28, 30) == wanted
 
 
-def test_render_simulates_what_is_outdated_before_its_first_frame(recorder, rig):
-    scene = bpy.context.scene
-    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
-    scene.collection.objects.link(scene.camera)
+def test_render_simulates_what_is_outdated_before_its_first_frame(rig):
     curve = curves(bpy.data.objects["Target"])[0]
     curve.keyframe_points[0].co[1] -= 2.0
     curve.update()
     update()
-    scene.frame_start, scene.frame_end = 29, 30
     go(3)
-    bpy.ops.render.render(animation=True)
+    seen = rendered(29, 30)
     assert rig.fabrik.simulation.state == "FRESH"
     for frame in (29, 30):
         go(frame)
-        assert recorder.found[frame] == shown_matrices(rig)
+        assert seen[frame] == pose_bits(rig)
 
 
 def test_settings_are_copied_without_the_history(rig):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import bpy
 import pytest
 from mathutils import Vector
+from rendering import rendered
 from rigs import (
     activate,
     channels_bits,
@@ -277,41 +278,12 @@ def test_file_holds_the_steps(spider, tmp_path: Path) -> None:
     assert there == before
 
 
-class Seen(bpy.types.RenderEngine):
-    bl_idname = "TEST_WALK"
-    bl_label = "Walk"
-    poses: dict[int, list[float]] = {}  # noqa: RUF012
-
-    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
-        rig = bpy.data.objects["Spider"].evaluated_get(depsgraph)
-        numbers = [x for bone in rig.pose.bones for row in bone.matrix for x in row]
-        type(self).poses[depsgraph.scene.frame_current] = numbers
-        result = self.begin_result(0, 0, 4, 4)
-        self.end_result(result)
-
-
-@pytest.fixture
-def engine(empty_file: None, tmp_path: Path) -> Iterator[type[Seen]]:
-    bpy.utils.register_class(Seen)
-    render = bpy.context.scene.render
-    render.engine = Seen.bl_idname
-    render.resolution_x = render.resolution_y = 4
-    render.filepath = str(tmp_path / "frame")
-    bpy.context.scene.camera = link(bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera")))
-    yield Seen
-    bpy.context.scene.render.engine = "CYCLES"
-    bpy.utils.unregister_class(Seen)
-
-
-def test_render_shows_what_the_viewport_shows(engine: type[Seen], spider) -> None:
+def test_render_shows_what_the_viewport_shows(spider) -> None:
     for frame in (10, 35):
         go(frame)
-        bones = evaluated(spider).pose.bones
-        shown = [x for bone in bones for row in bone.matrix for x in row]
+        shown = pose_bits(spider)
         go(1)
-        bpy.context.scene.frame_set(frame)
-        bpy.ops.render.render()
-        assert engine.poses[frame] == shown
+        assert rendered(frame, frame) == {frame: shown}
 
 
 def test_body_is_given_back_bit_for_bit(empty_file: None) -> None:

@@ -9,8 +9,10 @@ from math import radians, sqrt
 import bpy
 import pytest
 from mathutils import Euler, Matrix, Vector
+from rendering import rendered
 from rigs import add_constraint, go, link, make_chain, make_empty, update
 
+from addon.binding.chain_plan import ProblemError
 from addon.binding.motion.rays import Ground, Hit, ground_of
 
 DOWN = (0.0, 0.0, -1.0)
@@ -98,11 +100,18 @@ def test_nearest_object_of_a_collection_is_met() -> None:
     assert hit is not None and hit.ob.name == "High" and near(hit.place, (0.3, 0.2, 1.0))
 
 
-def test_nothing_chosen_is_no_ground() -> None:
-    rig = make_chain()
-    assert cast(ground_of("OBJECT", None, None, rig)) is None
-    assert cast(ground_of("COLLECTION", None, None, rig)) is None
-    assert cast(ground_of("OBJECT", make_empty(), None, rig)) is None
+def test_what_cannot_be_ground_is_refused() -> None:
+    rig, skin, bare = make_chain(), make_plane("Skin"), bpy.data.collections.new("Bare")
+    skin.parent = rig
+    for source, ob, collection in (
+        ("OBJECT", None, None),
+        ("OBJECT", make_empty(), None),
+        ("OBJECT", skin, None),
+        ("COLLECTION", None, None),
+        ("COLLECTION", None, bare),
+    ):
+        with pytest.raises(ProblemError):
+            ground_of(source, ob, collection, rig)
 
 
 def test_hidden_object_that_was_chosen_is_ground() -> None:
@@ -149,7 +158,7 @@ def test_scene_without_a_floor_has_no_hit() -> None:
     assert cast(ground_of("SCENE", None, None, rig)) is None
 
 
-def test_instances_are_ground_of_the_scene_and_break_nothing_as_an_object() -> None:
+def test_instances_are_ground_of_the_scene_and_none_as_an_object() -> None:
     collection = bpy.data.collections.new("Stone")
     stone = make_plane("Stone")
     bpy.context.scene.collection.objects.unlink(stone)
@@ -159,7 +168,8 @@ def test_instances_are_ground_of_the_scene_and_break_nothing_as_an_object() -> N
     instance.instance_collection = collection
     hit = cast(ground_of("SCENE", None, None, make_chain()), (30, 0, 5))
     assert hit is not None and near(hit.place, (30, 0, 2)) and hit.ob == stone
-    assert cast(of(instance), (30, 0, 5)) is None
+    with pytest.raises(ProblemError, match="“Instance” is no mesh"):
+        of(instance)
 
 
 def test_ground_counts_as_it_is_deformed_and_moved_at_the_frame() -> None:
@@ -183,20 +193,6 @@ def test_ground_counts_as_it_is_deformed_and_moved_at_the_frame() -> None:
         assert hit is not None and near(hit.place, (0.3, 0.2, wanted))
 
 
-class _Looks(bpy.types.RenderEngine):
-    """A render engine that does nothing but cast rays."""
-
-    bl_idname = "RAYS_ENGINE"
-    bl_label = "Rays"
-    grounds: Sequence[Ground] = ()
-    hits: Sequence[Hit | None] = ()
-
-    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
-        """Cast a ray to each ground."""
-        hits = [ground.cast(depsgraph, (0.3, 0.2, 5.0), DOWN, 10.0) for ground in _Looks.grounds]
-        _Looks.hits = [hit and hit._replace(ob=hit.ob.name) for hit in hits]
-
-
 @pytest.mark.parametrize(
     "hidden", ["", "hide_render", "hide_viewport"], ids=["shown", "no render", "no viewport"]
 )
@@ -205,19 +201,16 @@ def test_scene_has_the_same_ground_in_viewport_and_render(hidden: str) -> None:
     floor, step = make_plane("Floor"), make_plane("Step", z=0.5)
     if hidden:
         setattr(step, hidden, True)
-    scene = bpy.context.scene
-    scene.camera = link(bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera")))
-    scene.render.resolution_x = scene.render.resolution_y = 8
-    _Looks.grounds = [ground_of("SCENE", None, None, rig), Ground([floor])]
-    bpy.utils.register_class(_Looks)
-    try:
-        scene.render.engine = "RAYS_ENGINE"
-        bpy.ops.render.render()
-    finally:
-        bpy.utils.unregister_class(_Looks)
-    seen = [cast(ground) for ground in _Looks.grounds]
-    assert [hit and hit._replace(ob=hit.ob.name) for hit in seen] == list(_Looks.hits)
-    assert seen[0] is not None and seen[0].ob == (floor if hidden else step)
+    grounds = [ground_of("SCENE", None, None, rig), Ground([floor])]
+
+    def look(depsgraph: bpy.types.Depsgraph) -> list[object]:
+        hits = [ground.cast(depsgraph, (0.3, 0.2, 5.0), DOWN, 10.0) for ground in grounds]
+        return [hit and hit._replace(ob=hit.ob.name) for hit in hits]
+
+    seen = rendered(1, 1, look=look)[1]
+    update()
+    assert seen == look(bpy.context.view_layer.depsgraph)
+    assert seen[0] is not None and seen[0].ob == ("Floor" if hidden else "Step")
 
 
 def test_a_ray_costs_little() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import bpy
 import pytest
+from rendering import witnessed
 from rigs import (
     add_constraint,
     channels_bits,
@@ -56,37 +57,21 @@ def seen(depsgraph: bpy.types.Depsgraph, rig: bpy.types.Object) -> dict[str, obj
     }
 
 
-class Recorder(bpy.types.RenderEngine):
-    """A render engine that draws nothing and notes what it was given to draw."""
-
-    bl_idname = "TEST_RECORDER"
-    bl_label = "Recorder"
-    rig = ""
-    records: dict[tuple[int, str], dict[str, object]] = {}  # noqa: RUF012
-
-    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
-        scene = depsgraph.scene
-        rig = bpy.data.objects[self.rig]
-        key = (scene.frame_current, depsgraph.view_layer.name)
-        type(self).records[key] = seen(depsgraph, rig)
-        result = self.begin_result(0, 0, scene.render.resolution_x, scene.render.resolution_y)
-        self.end_result(result)
+Records = dict[tuple[int, str], dict[str, object]]
+"""What was given to be rendered, by frame and view layer."""
 
 
 @pytest.fixture
-def recorder(empty_file: None, tmp_path: Path) -> Iterator[type[Recorder]]:
-    bpy.utils.register_class(Recorder)
-    Recorder.records = {}
-    render = bpy.context.scene.render
-    render.engine = Recorder.bl_idname
-    render.resolution_x = render.resolution_y = 4
-    render.filepath = str(tmp_path / "frame")
-    camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
-    bpy.context.scene.collection.objects.link(camera)
-    bpy.context.scene.camera = camera
-    yield Recorder
-    bpy.context.scene.render.engine = "CYCLES"
-    bpy.utils.unregister_class(Recorder)
+def records(empty_file: None) -> Iterator[Records]:
+    """What is rendered of the armature while this is there."""
+    found: Records = {}
+
+    def note(depsgraph: bpy.types.Depsgraph) -> None:
+        key = (depsgraph.scene.frame_current, depsgraph.view_layer.name)
+        found[key] = seen(depsgraph, bpy.data.objects["Rig"])
+
+    with witnessed(note):
+        yield found
 
 
 def key(owner: bpy.types.bpy_struct, path: str, values: dict[int, object], index: int = -1) -> None:
@@ -99,10 +84,9 @@ def key(owner: bpy.types.bpy_struct, path: str, values: dict[int, object], index
 
 
 @pytest.fixture
-def rig(recorder: type[Recorder]) -> bpy.types.Object:
+def rig(records: Records) -> bpy.types.Object:
     """An armature of which everything that can be animated is animated."""
     rig = make_armature(BONES)
-    recorder.rig = rig.name
     target = make_empty("Target", (1, 0, 2))
     key(target, "location", {1: (1, 0.2, 2), 10: (-1, 0.5, 1.5)})
     bones = rig.pose.bones
@@ -194,7 +178,7 @@ def in_body(rig: bpy.types.Object) -> None:
 
 @pytest.mark.parametrize("animation", [plain, in_nla, limited, in_body])
 def test_a_render_sees_what_the_viewport_shows_and_every_curve_at_its_value(
-    rig: bpy.types.Object, recorder: type[Recorder], animation
+    rig: bpy.types.Object, records: Records, animation
 ) -> None:
     animation(rig)
     expected = viewport(rig, 6)
@@ -203,37 +187,35 @@ def test_a_render_sees_what_the_viewport_shows_and_every_curve_at_its_value(
     )
     go(3)
     render_range(6, 6)
-    assert recorder.records[(6, "ViewLayer")] == expected
+    assert records[(6, "ViewLayer")] == expected
 
 
 @pytest.mark.parametrize("animation", [plain, limited, oriented, in_body])
 def test_a_rendered_range_does_not_depend_on_where_the_viewport_stands(
-    rig: bpy.types.Object, recorder: type[Recorder], animation
+    rig: bpy.types.Object, records: Records, animation
 ) -> None:
     animation(rig)
     expected = {frame: viewport(rig, frame) for frame in (4, 6, 8, 10)}
     for stands_at in (1, 12):
-        recorder.records = {}
+        records.clear()
         go(stands_at)
         render_range(4, 10, 2)
-        assert {frame: shown for (frame, _), shown in recorder.records.items()} == expected
+        assert {frame: shown for (frame, _), shown in records.items()} == expected
 
 
-def test_every_view_layer_is_rendered_alike(
-    rig: bpy.types.Object, recorder: type[Recorder]
-) -> None:
+def test_every_view_layer_is_rendered_alike(rig: bpy.types.Object, records: Records) -> None:
     bpy.context.scene.view_layers.new("Second")
     bpy.context.scene.view_layers.new("Third")
     expected = viewport(rig, 7)
     bpy.ops.render.render()
-    assert {layer for _, layer in recorder.records} == {"ViewLayer", "Second", "Third"}
-    for shown in recorder.records.values():
+    assert {layer for _, layer in records} == {"ViewLayer", "Second", "Third"}
+    for shown in records.values():
         assert shown == expected
 
 
 @pytest.mark.parametrize("hidden", ["hide_render", "hide_viewport", "not in the scene"])
 def test_a_target_that_is_not_rendered_is_reached_all_the_same(
-    rig: bpy.types.Object, recorder: type[Recorder], hidden: str
+    rig: bpy.types.Object, records: Records, hidden: str
 ) -> None:
     target = bpy.data.objects["Target"]
     expected = viewport(rig, 6)
@@ -245,11 +227,11 @@ def test_a_target_that_is_not_rendered_is_reached_all_the_same(
     assert viewport(rig, 6) == expected
     go(3)
     render_range(6, 6)
-    assert recorder.records[(6, "ViewLayer")] == expected
+    assert records[(6, "ViewLayer")] == expected
 
 
 def test_a_render_leaves_the_viewport_and_the_fk_input_as_they_were(
-    rig: bpy.types.Object, recorder: type[Recorder]
+    rig: bpy.types.Object, records: Records
 ) -> None:
     go(3)
     before = (pose_bits(rig), channels_bits(rig), world_bits(rig), viewport(rig, 3))
@@ -266,23 +248,22 @@ def test_a_render_leaves_the_viewport_and_the_fk_input_as_they_were(
     assert list(rig.pose.bones["B2"].rotation_quaternion) == pytest.approx([0.9, 0.1, 0, 0.3])
 
 
-def test_a_still_armature_is_posed_for_a_target_that_moves(recorder: type[Recorder]) -> None:
+def test_a_still_armature_is_posed_for_a_target_that_moves(records: Records) -> None:
     rig = make_armature(BONES)
     rig["custom"] = rig["driven"] = rig["number"] = rig.pose.bones["Side"]["custom"] = 0.0
     rig["array"] = [0.0]
     rig.pose.bones["Side"].constraints.new("COPY_ROTATION")
-    recorder.rig = rig.name
     target = make_empty()
     key(target, "location", {1: (1, 0.2, 2), 10: (-1, 0.5, 1.5)})
     add_constraint(rig, "B2", target, chain_count=3)
     expected = viewport(rig, 6)
     go(1)
     render_range(6, 6)
-    assert recorder.records[(6, "ViewLayer")] == expected
+    assert records[(6, "ViewLayer")] == expected
 
 
 def test_chains_that_hang_on_each_other_are_rendered_in_the_same_frame(
-    rig: bpy.types.Object, recorder: type[Recorder]
+    rig: bpy.types.Object, records: Records
 ) -> None:
     other = make_armature(BONES, "Other")
     other.location.x = 1.0
@@ -293,11 +274,11 @@ def test_chains_that_hang_on_each_other_are_rendered_in_the_same_frame(
     assert tip_error(other, "B2", grip) < 1e-3
     go(1)
     render_range(6, 6)
-    assert recorder.records[(6, "ViewLayer")] == expected
+    assert records[(6, "ViewLayer")] == expected
 
 
 def test_another_scene_than_the_shown_one_is_rendered_right(
-    rig: bpy.types.Object, recorder: type[Recorder]
+    rig: bpy.types.Object, records: Records
 ) -> None:
     expected = viewport(rig, 6)
     scene = bpy.context.scene
@@ -305,7 +286,7 @@ def test_another_scene_than_the_shown_one_is_rendered_right(
     bpy.ops.scene.new(type="EMPTY")
     scene.frame_start = scene.frame_end = 6
     bpy.ops.render.render(animation=True, scene=scene.name)
-    assert recorder.records[(6, "ViewLayer")] == expected
+    assert records[(6, "ViewLayer")] == expected
 
 
 @pytest.fixture

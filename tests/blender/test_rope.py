@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import atanh, cosh, sinh, sqrt
-from pathlib import Path
 
 import bmesh
 import bpy
 import pytest
 from mathutils import Euler, Matrix, Vector
+from rendering import rendered
 from rigs import (
     activate,
     add_constraint,
@@ -82,49 +81,6 @@ def make_ball(radius: float, location: Sequence[float]) -> bpy.types.Object:
     ball = link(bpy.data.objects.new("Ball", mesh))
     ball.location = location
     return ball
-
-
-class PoseRecorder(bpy.types.RenderEngine):
-    """A render engine that draws nothing and notes the bones that it was given to draw."""
-
-    bl_idname = "TEST_POSE_RECORDER"
-    bl_label = "Pose Recorder"
-    records: dict[int, bytes] = {}  # noqa: RUF012
-
-    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
-        scene = depsgraph.scene
-        bits = b""
-        for ob in depsgraph.objects:
-            if ob.type == "ARMATURE":
-                buffer = array("f", [0.0]) * (16 * len(ob.pose.bones))
-                ob.pose.bones.foreach_get("matrix", buffer)
-                bits += buffer.tobytes()
-        type(self).records[scene.frame_current] = bits
-        result = self.begin_result(0, 0, scene.render.resolution_x, scene.render.resolution_y)
-        self.end_result(result)
-
-
-@pytest.fixture
-def rendered(empty_file: None, tmp_path: Path) -> Iterator[Callable[[int, int], dict[int, bytes]]]:
-    """Call it with a range of frames to have the bits of the bones that a render sees."""
-    bpy.utils.register_class(PoseRecorder)
-    render = bpy.context.scene.render
-    render.engine = PoseRecorder.bl_idname
-    render.resolution_x = render.resolution_y = 4
-    render.filepath = str(tmp_path / "frame")
-    camera = link(bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera")))
-    bpy.context.scene.camera = camera
-
-    def run(first: int, last: int) -> dict[int, bytes]:
-        PoseRecorder.records = {}
-        scene = bpy.context.scene
-        scene.frame_start, scene.frame_end = first, last
-        bpy.ops.render.render(animation=True)
-        return PoseRecorder.records
-
-    yield run
-    bpy.context.scene.render.engine = "CYCLES"
-    bpy.utils.unregister_class(PoseRecorder)
 
 
 def key_places(ob: bpy.types.Object, places: dict[int, Sequence[float]]) -> None:
@@ -338,7 +294,7 @@ def test_a_frame_is_the_same_whichever_way_it_was_reached(collision: str) -> Non
 
 
 @pytest.mark.parametrize("collision", ["NONE", "PLANE", "MESH"])
-def test_a_render_shows_what_the_viewport_does(collision: str, rendered) -> None:
+def test_a_render_shows_what_the_viewport_does(collision: str) -> None:
     rig = animated_rope(collision)
     shown = {}
     for frame in (5, 6, 7):

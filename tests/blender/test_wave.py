@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import bpy
 import pytest
 from mathutils import Vector
+from rendering import rendered
 from rigs import (
     add_constraint,
     channels_bits,
@@ -21,7 +20,7 @@ from rigs import (
     update,
 )
 from test_operators import click_bone, enter_pose_mode, refuses
-from test_rope import key_places, rendered  # noqa: F401 - a fixture
+from test_rope import key_places
 
 STRAIGHT = [(0.0, 0.0, 0.25 * i) for i in range(17)]
 
@@ -112,7 +111,7 @@ def test_a_frame_is_the_same_whichever_way_it_was_reached(noise: float) -> None:
             assert pose_bits(rig) == played[frame]
 
 
-def test_a_render_shows_what_the_viewport_does(rendered: Callable[..., object]) -> None:  # noqa: F811
+def test_a_render_shows_what_the_viewport_does() -> None:
     rig = make_tentacle()
     wave(rig, noise=0.5)
     shown = {}

@@ -1,0 +1,67 @@
+"""Renders that are looked at instead of drawn: what they were given to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+
+import bpy
+from rigs import link, pose_bits
+
+Look = Callable[[bpy.types.Depsgraph], object]
+
+
+def bones_of(depsgraph: bpy.types.Depsgraph) -> bytes:
+    """Return the matrices of all bones that a depsgraph holds, to the last bit."""
+    armatures = [ob.original for ob in depsgraph.objects if ob.type == "ARMATURE"]
+    return pose_bits(*sorted(armatures, key=lambda ob: ob.name), depsgraph=depsgraph)
+
+
+class Witness(bpy.types.RenderEngine):
+    """A render engine that draws nothing and looks at what it was given to draw."""
+
+    bl_idname = "TEST_WITNESS"
+    bl_label = "Witness"
+    look: Look = bones_of
+    seen: dict[int, object] = {}  # noqa: RUF012
+
+    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
+        scene, kind = depsgraph.scene, type(self)
+        kind.seen[scene.frame_current] = kind.look(depsgraph)
+        size = scene.render.resolution_x, scene.render.resolution_y
+        self.end_result(self.begin_result(0, 0, *size))
+
+
+@contextmanager
+def witnessed(look: Look = bones_of) -> Iterator[dict[int, object]]:
+    """Have the scene's renders looked at.
+
+    Args:
+        look: What looks at the depsgraph of a render.
+
+    Yields:
+        What it returned, by frame.
+    """
+    scene = bpy.context.scene
+    Witness.look, Witness.seen = look, {}
+    bpy.utils.register_class(Witness)
+    scene.render.engine = Witness.bl_idname
+    scene.render.resolution_x = scene.render.resolution_y = 4
+    scene.camera = link(bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera")))
+    with TemporaryDirectory() as folder:
+        scene.render.filepath = f"{folder}/frame"
+        try:
+            yield Witness.seen
+        finally:
+            bpy.context.scene.render.engine = "CYCLES"
+            bpy.utils.unregister_class(Witness)
+
+
+def rendered(first: int, last: int, step: int = 1, look: Look = bones_of) -> dict[int, object]:
+    """Render frames of the scene, and return what was seen of them."""
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end, scene.frame_step = first, last, step
+    with witnessed(look) as seen:
+        bpy.ops.render.render(animation=True)
+    return seen
