@@ -101,7 +101,7 @@ def summary(outcome: Outcome, wishes: Wishes, left_out: list[str]) -> str:
         text += f". Left out, as they are off or cannot work: {listed(left_out)}"
     if outcome.going_on:
         text += (
-            ". Left on, and going on from the baked pose to another one: "
+            ". On, and going on from the baked pose to another one: "
             f"{listed(outcome.going_on)}; disable them"
         )
     return text

@@ -683,3 +683,23 @@ def test_what_goes_on_from_the_baked_pose_is_said(rig, afterwards):
     assert outcome.going_on == ([item.name] if afterwards == LEAVE else [])
     item.enabled, item.influence = True, 1.0
     assert not bake(rig, afterwards=afterwards).going_on
+
+
+def test_what_begins_to_work_as_others_are_removed_is_said(empty_file):
+    """Two chains hang on each other: the one that is told so is not baked, and then is free."""
+    rigs = [make_chain(name=name) for name in ("One", "Two")]
+    targets = [make_empty(f"Target {rig.name}", (0.3, 0, -0.5)) for rig in rigs]
+    for rig, target, other in zip(rigs, targets, reversed(rigs), strict=True):
+        target.parent, target.parent_type, target.parent_bone = other, "BONE", "B2"
+        add_constraint(rig, "B2", target, name=rig.name)
+    update()
+    stuck, free = sorted(rigs, key=lambda rig: "itself" not in rig.fabrik.constraints[0].message)
+    assert "depends on the chain itself" in stuck.fabrik.constraints[0].message
+    assert free.fabrik.constraints[0].state == "REACHED"
+    live = played(*rigs)
+    assert bake(free, afterwards=DISABLE).going_on == []
+    assert difference(played(*rigs), live) < 1e-5
+    free.fabrik.constraints[0].enabled = True
+    update()
+    assert bake(free, afterwards=REMOVE).going_on == [stuck.name]
+    assert difference(played(*rigs), live) > 1e-2

@@ -16,15 +16,18 @@ from ..keying import ActiveCurves, put_keys
 from ..muting import muting
 from ..rotation import channel_of
 from .continuity import continuous
-from .picking import Picked
-from .proving import Proof, compare
+from .picking import Picked, posing, working
+from .proving import Proof, compare, moved_on
 from .recording import Take, Track, record, returning, staged
 from .simplifying import ROUNDING, simplified, slopes
 from .turns import Numbers
-from .wishes import DISABLE, LEAVE, REMOVE, Wishes, check, going_on
+from .wishes import DISABLE, LEAVE, REMOVE, Wishes, check
 
 PLAYED = 0.5
 """The share of the work that is done when the range is recorded."""
+
+PROVED = 0.75
+"""The share that is done when it is proved, if it is played once more with the constraints on."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,8 @@ class Outcome:
         keys: How many keys there are.
         most: How many there are at most, without step and simplifying.
         proof: What playing it has shown.
-        going_on: The names of constraints that were left on and go on from the baked pose to
-            another one.
+        going_on: The names of constraints that go on from the baked pose to another one: they were
+            left on, or can work only now, without those that were removed.
     """
 
     constraints: int
@@ -129,16 +132,12 @@ def _written(
         for picked, own in zip(picks, keys, strict=True):
             drafts.append(Draft(picked.armature))
             write(picked, own)
-        with ExitStack() as off:
-            for picked in picks:
-                off.enter_context(muting(picked.armature, picked.items))
-            playing = record(scene, layer, picks, wishes.frames)
-            played = yield from _share_of(playing, PLAYED, 1.0)
+        proof, going_on = yield from _proved(scene, layer, picks, take, wishes)
     except BaseException:
         for draft in reversed(drafts):
             draft.drop()
         raise
-    proof = compare(take, played, picks, wishes.places, wishes.error)
+    before = working()
     for picked, own, draft in zip(picks, keys, drafts, strict=True):
         if wishes.is_new or not draft.has_old:
             draft.keep()
@@ -151,10 +150,37 @@ def _written(
         sum(len(one.times) * len(one.values) for own in keys for one in own),
         sum(len(take.frames) * len(one.values) for own in keys for one in own),
         proof,
-        [name for picked in picks for name in going_on(picked)]
-        if wishes.afterwards == LEAVE
-        else [],
+        going_on or [name for key, name in working().items() if key not in before],
     )
+
+
+def _proved(
+    scene: bpy.types.Scene,
+    layer: bpy.types.ViewLayer,
+    picks: Sequence[Picked],
+    live: Take,
+    wishes: Wishes,
+) -> Generator[float, None, tuple[Proof, list[str]]]:
+    """Play the keys, and if the constraints are left on once more with these.
+
+    Returns:
+        How far the keys are from what was live, and the names of the constraints that take bones on
+        from where their own keys have them.
+    """
+    is_left = wishes.afterwards == LEAVE
+    with ExitStack() as off:
+        for picked in picks:
+            off.enter_context(muting(picked.armature, picked.items))
+        playing = record(scene, layer, picks, wishes.frames)
+        played = yield from _share_of(playing, PLAYED, PROVED if is_left else 1.0)
+    proof = compare(live, played, picks, wishes.places, wishes.error)
+    if not is_left:
+        return proof, []
+    playing = record(scene, layer, picks, wishes.frames)
+    left = yield from _share_of(playing, PROVED, 1.0)
+    moved = moved_on(live, left, picks, wishes.places, wishes.error)
+    pairs = zip(picks, moved, strict=True)
+    return proof, [name for picked, bones in pairs for name in posing(picked.armature, bones)]
 
 
 class Draft:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import bpy
@@ -107,6 +107,23 @@ def _with_partners(found: Sequence[Place]) -> list[Place]:
                     bones |= set(unit.bones)
         result.update(dict.fromkeys((ob, item) for item in sorted(items)))
     return list(result)
+
+
+def posing(armature: bpy.types.Object, bones: Collection[int]) -> list[str]:
+    """Return the names of the constraints that pose any of some bones."""
+    units = [unit for unit in plan.current().units if unit.rig.object == armature]
+    items = {item for u in units if not set(bones).isdisjoint(u.bones) for item in _items_of(u)}
+    return [settings(armature).constraints[item].name for item in sorted(items)]
+
+
+def working() -> dict[tuple[int, int], str]:
+    """Return the names of the constraints that can work and be on, by armature and key."""
+    known = plan.current()
+    return {
+        (chain.rig.uid, known.keys[chain.rig.uid][chain.item]): chain.name
+        for chain in known.chains
+        if not chain.problem and _can_be_on(chain.rig.object, chain.item)
+    }
 
 
 def _items_of(unit: Unit) -> set[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import degrees
 
@@ -64,7 +64,8 @@ def compare(
             worst, where = float(share[frame, bone]), (int(frame), picked.names[int(bone)])
         distance, angle = max(distance, float(apart.max())), max(angle, float(turned.max()))
         if error > 0.0:
-            holds &= _channel_error(picked, a, b) <= error + ROUNDING
+            most = max(float(off.max()) for _, off in _channel_errors(picked, a, b))
+            holds &= most <= error + ROUNDING
         else:
             holds &= bool(share[list(keyed)].max() <= EXACT)
     wanted = f"{EXACT:g} of the chain's length"
@@ -103,9 +104,34 @@ def _distances(picked: Picked, a: Track, b: Track) -> tuple[Numbers, Numbers]:
     return _at_other(a, b, apart), np.array(picked.reaches) * scale[:, None]
 
 
-def _channel_error(picked: Picked, a: Track, b: Track) -> float:
-    """Return by how much a channel is off, in radians, but for what drivers set."""
-    most = 0.0
+def moved_on(
+    live: Take, left: Take, picks: Sequence[Picked], keyed: Sequence[int], error: float
+) -> list[set[int]]:
+    """Return of each armature the bones that its constraints take on from the baked pose.
+
+    Args:
+        live: The range as it was.
+        left: As it is played with the constraints on, over their keys.
+        picks: What was baked.
+        keyed: As for `compare`.
+        error: As for `compare`.
+    """
+    frames = list(keyed)
+    return [
+        {
+            picked.bones[place]
+            for place, off in _channel_errors(picked, a, b)
+            if off[frames].max() > error + EXACT
+        }
+        for picked, a, b in zip(picks, live.tracks, left.tracks, strict=True)
+    ]
+
+
+def _channel_errors(picked: Picked, a: Track, b: Track) -> Iterator[tuple[int, Numbers]]:
+    """Yield by how much the channels of bones are off, in radians, but for what drivers set.
+
+    With each comes the place of its bone among those that were baked.
+    """
     for channel, live, baked in zip(picked.channels, a.numbers, b.numbers, strict=True):
         size = channel_of(channel.mode)[1]
         for place, bone in enumerate(channel.bones):
@@ -113,6 +139,4 @@ def _channel_error(picked: Picked, a: Track, b: Track) -> float:
             given = live[:, place]
             other = given.copy()
             other[:, free] = baked[:, place][:, free]
-            found = errors(channel.mode, given, other, picked.reaches[bone])
-            most = max(most, float(found.max()))
-    return most
+            yield bone, errors(channel.mode, given, other, picked.reaches[bone])

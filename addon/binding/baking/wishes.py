@@ -10,7 +10,7 @@ from typing import Any, cast
 import bpy
 
 from .. import animation
-from ..access import pose_bones, settings
+from ..access import pose_bones
 from ..chain_plan import ProblemError
 from ..refusals import linked_problem, tweak_problem
 from ..rotation import channel_of
@@ -69,22 +69,6 @@ def check(picks: Sequence[Picked], wishes: Wishes) -> None:
         _check_armature(picked.armature, wishes)
         if not wishes.is_new:
             _check_action(picked, used)
-
-
-def going_on(picked: Picked) -> list[str]:
-    """Return the names of constraints that make of their own pose another one.
-
-    They wave, or their influence is not 1 all the time.
-    """
-    channels = animation.animated(picked.armature)
-    items = [settings(picked.armature).constraints[i] for i in picked.items]
-    return [
-        item.name
-        for item in items
-        if item.solver == "WAVE"
-        or item.influence < 1.0
-        or channels.sets(item.path_from_id("influence"))
-    ]
 
 
 def _check_armature(ob: bpy.types.Object, wishes: Wishes) -> None:

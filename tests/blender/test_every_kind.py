@@ -1,0 +1,295 @@
+"""What is promised of every kind of motion alike: undo, files, the extension off and on, bakes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import bpy
+import pytest
+from rigs import (
+    activate,
+    add_constraint,
+    channels_bits,
+    evaluated,
+    go,
+    make_chain,
+    make_empty,
+    pose_bits,
+    update,
+)
+from test_gait import key_body, terrain, walk
+from test_gait import make_walker as make_spider
+from test_rope import key_places, make_ball
+from walkers import hills, make_ground, make_walker, stand
+
+END = 16
+FRAMES = range(1, END + 1)
+
+Kind = Callable[[], str]
+"""Makes an armature that moves, and returns the path of a setting that counts."""
+
+
+def chain() -> tuple[bpy.types.Object, bpy.types.Object]:
+    """Make a chain with FK input that is neither keyed nor nothing, and a target that moves."""
+    rig, target = make_chain(6), make_empty()
+    for bone in rig.pose.bones:
+        bone.rotation_quaternion = (0.98, 0.15, -0.1, 0.05)
+    key_places(target, {1: (1.5, 1.0, 4.0), 9: (2.5, -1.0, 2.0), END: (0.0, -2.0, 4.0)})
+    update()
+    return rig, target
+
+
+def look() -> str:
+    """Look with a limit after a chain that reaches with the same bones."""
+    rig, target = chain()
+    other = make_empty("Other", (-3, 1, 2))
+    add_constraint(rig, "B5", target, chain_count=5, name="Reach")
+    item = add_constraint(rig, "B5", other, solver="LOOK_AT", chain_count=3, name="Look")
+    item.look.axis, item.look.up_axis, item.look.limit_angle = "X", "Y", 0.8
+    return "constraints[1].look.share"
+
+
+def damped_look() -> str:
+    rig, target = chain()
+    item = add_constraint(rig, "B5", target, solver="LOOK_AT", chain_count=3)
+    item.look.axis, item.look.up_axis, item.look.damping = "X", "Y", 0.2
+    return "constraints[0].look.damping"
+
+
+def rope() -> str:
+    rig, target = chain()
+    add_constraint(rig, "B5", target, solver="ROPE")
+    return "constraints[0].influence"
+
+
+def rope_over_mesh() -> str:
+    rig, target = chain()
+    item = add_constraint(rig, "B5", target, solver="ROPE")
+    item.rope.collision, item.rope.collision_object = "MESH", make_ball(1.0, (1.2, -0.4, -1.0))
+    item.rope.thickness = 0.1
+    return "constraints[0].rope.thickness"
+
+
+def wave() -> str:
+    """Wave on top of a chain that reaches."""
+    rig, target = chain()
+    add_constraint(rig, "B5", target, name="Reach")
+    item = add_constraint(rig, "B5", solver="WAVE", name="Wave")
+    item.wave.noise, item.wave.speed = 0.4, 1.5
+    return "constraints[1].wave.amplitude"
+
+
+def follow() -> str:
+    rig, target = chain()
+    add_constraint(rig, "B5", target, solver="FOLLOW")
+    simulate(rig)
+    return "constraints[0].influence"
+
+
+def ground() -> str:
+    """Feet on hills, and the hip over them."""
+    rig = make_walker()
+    rig.name = "Rig"
+    rig.pose.bones["Hip"].rotation_quaternion = (0.99, 0.05, 0.02, 0.1)
+    stand(rig, make_ground(hills))
+    simulate(rig)
+    return "constraints[0].ground.offset"
+
+
+def gait() -> str:
+    """Four legs that carry their body over a terrain."""
+    rig = make_spider(4, 2, name="Rig")
+    terrain()
+    key_body(rig, {1: (0, 0, 0), END: (0, -1.0, 0)})
+    rig.pose.bones["Body"].rotation_quaternion = (0.99, 0.1, 0.05, 0.02)
+    walk(rig, END, body_bob=0.05)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    simulate(rig)
+    return "gaits[0].influence"
+
+
+def simulate(rig: bpy.types.Object) -> None:
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, END
+    activate(rig)
+    update()
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+
+
+KINDS = (look, damped_look, rope, rope_over_mesh, wave, follow, ground, gait)
+
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+@pytest.fixture(autouse=True)
+def silent(empty_file: None, capfd: pytest.CaptureFixture[str]):
+    """Whatever happens to the data, no handler breaks."""
+    yield
+    printed = "".join(capfd.readouterr())
+    assert "Traceback" not in printed
+    assert "could not pose" not in printed
+
+
+def its_rig() -> bpy.types.Object:
+    """Return it by name: references die with undo and load."""
+    return bpy.data.objects["Rig"]
+
+
+def played() -> dict[int, bytes]:
+    found = {}
+    for frame in FRAMES:
+        go(frame)
+        found[frame] = pose_bits(its_rig())
+    return found
+
+
+def fk_of(rig: bpy.types.Object) -> bytes:
+    """Return what the channels hold while nothing is on; all is on again afterwards."""
+    switches = [*rig.fabrik.constraints, *rig.fabrik.gaits]
+    for item in switches:
+        item.enabled = False
+    update()
+    fk = channels_bits(rig)
+    for item in switches:
+        item.enabled = True
+    update()
+    return fk
+
+
+@every_kind
+def test_undo_and_redo_of_a_setting(kind: Kind) -> None:
+    owner, _, name = kind().rpartition(".")
+    go(9)
+    fk = fk_of(its_rig())
+    before = pose_bits(its_rig())
+    bpy.ops.ed.undo_push(message="start")
+    item = its_rig().fabrik.path_resolve(owner)
+    setattr(item, name, 0.6)
+    update()
+    after = pose_bits(its_rig())
+    assert after != before
+    bpy.ops.ed.undo_push(message="change")
+    bpy.ops.ed.undo()
+    update()
+    assert pose_bits(its_rig()) == before
+    bpy.ops.ed.redo()
+    update()
+    assert pose_bits(its_rig()) == after
+    bpy.ops.ed.undo()
+    update()
+    assert fk_of(its_rig()) == fk
+    assert pose_bits(its_rig()) == before
+
+
+@every_kind
+def test_a_file_that_is_loaded_shows_what_was_saved(kind: Kind, tmp_path: Path) -> None:
+    kind()
+    shown = played()
+    go(9)
+    fk = fk_of(its_rig())
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "any.blend"))
+    bpy.ops.wm.read_homefile(use_empty=True)
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "any.blend"))
+    assert pose_bits(its_rig()) == shown[9]
+    assert fk_of(its_rig()) == fk
+    for frame in (13, 2, 9):
+        go(frame)
+        assert pose_bits(its_rig()) == shown[frame]
+
+
+@every_kind
+def test_the_extension_disabled_and_enabled_again(
+    kind: Kind, addon: ModuleType, tmp_path: Path
+) -> None:
+    from addon.binding import handlers
+
+    kind()
+    shown = played()
+    go(9)
+    fk = fk_of(its_rig())
+    addon.unregister()
+    try:
+        update()
+        assert pose_bits(its_rig()) == shown[9]
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "any.blend"))
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "any.blend"))
+        go(4)
+    finally:
+        addon.register()
+    handlers.take_up()
+    go(9)
+    assert pose_bits(its_rig()) == shown[9]
+    assert fk_of(its_rig()) == fk
+    for frame in (13, 2):
+        go(frame)
+        assert pose_bits(its_rig()) == shown[frame]
+
+
+def places() -> list[list[float]]:
+    """Where the heads and tails of the bones are at each frame."""
+    found = []
+    for frame in FRAMES:
+        go(frame)
+        bones = evaluated(its_rig()).pose.bones
+        found.append([x for bone in bones for end in (bone.head, bone.tail) for x in end])
+    return found
+
+
+def apart(a: list[list[float]], b: list[list[float]]) -> float:
+    pairs = [zip(one, other, strict=True) for one, other in zip(a, b, strict=True)]
+    return max(abs(x - y) for pair in pairs for x, y in pair)
+
+
+@every_kind
+@pytest.mark.parametrize("afterwards", ["DISABLE", "REMOVE"])
+def test_the_pose_is_the_same_after_a_bake_and_undone_all_is_back(
+    kind: Kind, afterwards: str
+) -> None:
+    kind()
+    activate(its_rig())
+    live, count = places(), len(its_rig().fabrik.constraints)
+    go(9)
+    before, fk = pose_bits(its_rig()), fk_of(its_rig())
+    bpy.ops.ed.undo_push(message="start")
+    done = bpy.ops.fabrik.bake(
+        which="ALL", frame_start=1, frame_end=END, into="NEW", afterwards=afterwards
+    )
+    assert done == {"FINISHED"}
+    bpy.ops.ed.undo_push(message="bake")
+    assert apart(places(), live) <= 1e-5
+    left = its_rig().fabrik.constraints
+    assert len(left) == (count if afterwards == "DISABLE" else 0)
+    assert not any(item.enabled for item in left)
+    bpy.ops.ed.undo()
+    update()
+    go(9)
+    assert pose_bits(its_rig()) == before
+    assert fk_of(its_rig()) == fk
+    assert len(its_rig().fabrik.constraints) == count
+    assert apart(places(), live) == 0.0
+
+
+@every_kind
+def test_what_is_left_on_after_a_bake_and_changes_the_pose_is_named(kind: Kind) -> None:
+    from addon.binding.baking import bake, picking
+
+    kind()
+    rig, live = its_rig(), places()
+    picks, _ = picking.pick(picking.places([rig]))
+    work = bake.bake(
+        bpy.context.scene,
+        bpy.context.view_layer,
+        picks,
+        bake.Wishes(1, END, afterwards="LEAVE"),
+    )
+    while True:
+        try:
+            next(work)
+        except StopIteration as finished:
+            named = finished.value.going_on
+            break
+    assert bool(named) == (apart(places(), live) > 1e-3)
+    for item in rig.fabrik.constraints:
+        item.enabled = item.enabled and item.name not in named
+    assert apart(places(), live) <= 1e-3
