@@ -221,7 +221,9 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_undo: bool) 
     if not is_frame_change:
         touched |= _unseen(plan, depsgraph)
     rigs: set[int] = set()
-    for uid in plan.rigs.keys() & (updated | touched | _woken(plan, updated, is_frame_change)):
+    # The scene has the gravity and the frame rate.
+    is_timed = is_frame_change or session_uid(depsgraph.scene) in updated
+    for uid in plan.rigs.keys() & (updated | touched | _woken(plan, updated, is_timed)):
         rigs |= plan.groups[uid]
     held = _held(plan, depsgraph, rigs)
     if not held:
@@ -237,9 +239,9 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_undo: bool) 
     return Snapshot(plan, depsgraph, held, fresh, touched, is_foreign)
 
 
-def _woken(plan: Plan, updated: set[int], is_frame_change: bool) -> set[int]:
-    """Return the armatures that the time wakes up, or anything that they watch."""
-    found = set(plan.timed) if is_frame_change else set[int]()
+def _woken(plan: Plan, updated: set[int], is_timed: bool) -> set[int]:
+    """Return the armatures that the time wakes up, if it does, or anything that they watch."""
+    found = set(plan.timed) if is_timed else set[int]()
     return found.union(*[plan.watched[uid] for uid in plan.watched.keys() & updated])
 
 

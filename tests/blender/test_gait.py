@@ -546,6 +546,23 @@ def test_moving_ground_is_found_again(empty_file: None, change: str) -> None:
     assert pose_bits(rig) == shown
 
 
+def test_moving_ground_that_is_moved_by_hand_takes_the_feet_along_at_once(
+    empty_file: None,
+) -> None:
+    rig = make_walker(2)
+    floor = make_ground()
+    key_body(floor, {1: (0, 0, 0), END: (0.2, 0, 0)})
+    key_body(rig, {1: (0, 0, 0), END: (0, -1.2, 0)})
+    walk(rig)
+    simulate()
+    go(1)
+    before = [tip_world(rig, name) for name in tips(rig)]
+    floor.location.x += 0.05
+    update()
+    for name, place in zip(tips(rig), before, strict=True):
+        assert (tip_world(rig, name) - place - Vector((0.05, 0, 0))).length <= 1e-4
+
+
 def test_influence_blends_from_the_targets_to_the_walk(spider) -> None:
     go(40)
     on = tip_world(spider, tips(spider)[0])

@@ -61,6 +61,20 @@ def test_it_is_back_after_a_whole_wave() -> None:
         assert tuple(bone.rotation_quaternion) == pytest.approx(rotation, abs=1e-5)
 
 
+def test_another_frame_rate_counts_at_once() -> None:
+    rig = make_tentacle()
+    wave(rig)
+    go(7)
+    before = pose_bits(rig)
+    bpy.context.scene.render.fps *= 2
+    update()
+    at_once = pose_bits(rig)
+    assert at_once != before
+    go(2)
+    go(7)
+    assert pose_bits(rig) == at_once
+
+
 def test_without_speed_a_keyed_phase_moves_it() -> None:
     rig = make_tentacle()
     item = wave(rig, speed=0.0)

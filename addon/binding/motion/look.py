@@ -130,14 +130,13 @@ class LookInput(NamedTuple):
 
 
 def resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
-    """Check what cannot be animated, and say whether time itself matters.
+    """Check what cannot be animated.
 
     Raises:
         ProblemError: If the settings do not go together.
     """
     look = item.look
     chain.offset = None
-    chain.is_timed = look.damping > 0.0
     if chain.tip_bone >= 0:
         raise ProblemError("Use Tail is off, but it is the whole bone that looks: turn it on")
     if look.axis[-1] == look.up_axis[-1]:

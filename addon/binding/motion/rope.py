@@ -98,7 +98,7 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
     chain.joints = Joints()  # Ropes know no limits.
     if item.use_stretch:
         chain.let_grow()
-    # Nobody is told when an animated gravity changes.
+    # No armature is told when gravity changes.
     chain.is_timed = rope.use_scene_gravity
     if rope.collision == "NONE":
         return
