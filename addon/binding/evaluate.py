@@ -22,6 +22,9 @@ from .write import write_channels, write_pose, write_reports
 
 OFF_REPORTS = (Report("DISABLED"),)
 
+FARTHEST = 1e30
+"""The farthest that a bone may leave its place: behind it Blender's single precision overflows."""
+
 MOST_REMEMBERED = 250_000
 """Bones whose solutions are remembered at most, over all chains and frames: 50 to 80 MB."""
 
@@ -65,8 +68,9 @@ def _pose(moment: Snapshot, unit: Unit, frame: float | None) -> None:
         else:
             body_task = read_body(moment, unit)
             answer = _known(unit, body_task, frame) or body_answer(unit, pose, body_task)
-        reports = OFF_REPORTS if answer is None else answer.reports
+        reports = OFF_REPORTS if answer is None else _reports(answer)
     except ProblemError as problem:
+        answer = None
         reports = (Report("INVALID", message=str(problem)),) * len(unit.items)
     for i, item in enumerate(unit.items):
         pose.reports[item] = reports[i]
@@ -77,6 +81,18 @@ def _pose(moment: Snapshot, unit: Unit, frame: float | None) -> None:
     if (pose.is_animated or unit.rig.uid in moment.plan.timed) and frame is not None:
         _remember(moment.plan, unit, frame, answer)
     moment.turn(pose, answer)
+
+
+def _reports(answer: Answer) -> tuple[Report, ...]:
+    """Return how the constraints of an answer did.
+
+    Raises:
+        ProblemError: If a bone would be where Blender cannot have it.
+    """
+    for place in answer.placed.values():
+        if max(map(abs, place)) > FARTHEST:
+            raise ProblemError("A target is farther away than Blender can reckon: bring it nearer")
+    return answer.reports
 
 
 def _known(unit: Unit, task: object, frame: float | None) -> Answer | None:

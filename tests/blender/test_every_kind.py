@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from math import isfinite
 from pathlib import Path
 from types import ModuleType
 
@@ -25,6 +26,8 @@ from test_rope import key_places, make_ball
 from walkers import hills, make_ground, make_walker, stand
 
 END = 16
+NAN, INF = float("nan"), float("inf")
+BAD_NUMBERS = (NAN, INF, -INF, 3e38, -3e38, 0.0, 1e-30, -1.0)
 FRAMES = range(1, END + 1)
 
 Kind = Callable[[], str]
@@ -224,6 +227,69 @@ def test_the_extension_disabled_and_enabled_again(
     for frame in (13, 2):
         go(frame)
         assert pose_bits(its_rig()) == shown[frame]
+
+
+def is_finite() -> bool:
+    return all(
+        isfinite(x) for b in evaluated(its_rig()).pose.bones for row in b.matrix for x in row
+    )
+
+
+def numbers_of(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.PropertyGroup, str, bool]]:
+    """Yield the numbers among the settings that make the motion: owner, name, whether whole."""
+    item = rig.fabrik.constraints[-1]
+    own = getattr(item, {"LOOK_AT": "look"}.get(item.solver, item.solver.lower()), item.ground)
+    for owner in (own, *rig.fabrik.gaits):
+        for prop in owner.bl_rna.properties:
+            if prop.is_runtime and prop.type in ("FLOAT", "INT"):
+                yield owner, prop.identifier, prop.type == "INT"
+
+
+@every_kind
+def test_no_number_in_a_setting_breaks_the_pose(kind: Kind) -> None:
+    kind()
+    rig = its_rig()
+    for owner, name, is_whole in numbers_of(rig):
+        kept = getattr(owner, name)
+        for number in (0, -1, 2**31 - 1, -(2**31)) if is_whole else BAD_NUMBERS:
+            setattr(owner, name, number)
+            go(6)
+            go(5)
+            assert is_finite(), f"{name} = {number}"
+            for item in rig.fabrik.constraints:
+                assert item.state != "INVALID" or "not a number" in item.message
+        setattr(owner, name, kept)
+        update()
+        assert not any(item.state == "INVALID" for item in rig.fabrik.constraints)
+
+
+@pytest.mark.parametrize("is_keyed", [False, True])
+@every_kind
+def test_no_place_of_the_target_breaks_the_pose(kind: Kind, is_keyed: bool) -> None:
+    """At the root, far away, nowhere, or gone."""
+    kind()
+    rig = its_rig()
+    target = next(item.target for item in reversed(rig.fabrik.constraints) if item.target)
+    good = target.location.copy()
+    target.animation_data_clear()
+    for place in ((0, 0, 0), (1e-30, 0, 0), (1e38, 1e38, 1e38), (NAN, 0, 0), (INF, -INF, INF)):
+        target.location = place
+        if is_keyed:
+            target.keyframe_insert("location", frame=5)
+        go(6)
+        go(5)
+        assert is_finite(), place
+        led = [item for item in rig.fabrik.constraints if item.target == target]
+        if place[0] != place[0] and kind is not gait:  # Which leads its feet elsewhere.
+            assert [item.state for item in led] == ["INVALID"]
+            assert "has no finite place" in led[0].message
+    target.animation_data_clear()
+    target.location = good
+    update()
+    bpy.data.objects.remove(target)
+    update()
+    assert is_finite()
+    assert any("There is no target" in item.message for item in rig.fabrik.constraints)
 
 
 def places() -> list[list[float]]:

@@ -563,6 +563,16 @@ def test_moving_ground_that_is_moved_by_hand_takes_the_feet_along_at_once(
         assert (tip_world(rig, name) - place - Vector((0.05, 0, 0))).length <= 1e-4
 
 
+@pytest.mark.parametrize("name", ["threshold", "step_height", "duration", "body_bob"])
+def test_what_is_no_number_is_said_before_anything_is_simulated(spider, name: str) -> None:
+    gait = spider.fabrik.gaits[0]
+    kept = bytes(gait.history)
+    setattr(gait, name, float("nan"))
+    with pytest.raises(RuntimeError, match="A setting of “Walk” is not a number"):
+        bpy.ops.fabrik.simulate()
+    assert gait.history == kept
+
+
 def test_influence_blends_from_the_targets_to_the_walk(spider) -> None:
     go(40)
     on = tip_world(spider, tips(spider)[0])

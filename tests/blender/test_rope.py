@@ -197,6 +197,14 @@ def test_beyond_its_length_it_is_straight_and_says_so() -> None:
     assert (joints(rig)[-1] - Vector((1.2, 0, 1.6))).length < END * 2.0
 
 
+def test_one_bone_cannot_hang_and_points_to_its_target() -> None:
+    rig = make_rope(1)
+    item = hang(rig, make_empty("Target", (0, 1, 1)))
+    start, end = joints(rig)
+    assert (end - start).normalized().dot(Vector((0, 1, 1)).normalized()) > 1 - 1e-6
+    assert item.state == "OUT_OF_REACH" and item.message
+
+
 def test_it_may_stretch() -> None:
     rig, target = make_rope(), make_empty("Target", (3, 0, 4))
     item = hang(rig, target, use_stretch=True, stretch_max=4.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import ReferenceType, ref
 
@@ -123,6 +124,8 @@ class Stepping:
         record = known(found.blob) if found is not None else None
         if found is None or record is None or len(record[0].falls) != len(plan.legs):
             return f"The steps of “{gait.name}” were not simulated yet: press Simulate"
+        if not isfinite(gait.influence + gait.body_bob):
+            return f"Influence or Body Bob of “{gait.name}” is not a number: type it in"
         legs = plan.measured(moment.world(rig.object, rig.uid))
         note = ""
         if not found.is_fresh:

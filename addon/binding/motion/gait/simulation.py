@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import bpy
@@ -136,6 +137,10 @@ class WalkSimulation:
         rig = self.plan.rig
         gait = settings(moment.rigs[rig.uid]).gaits[self.plan.index]
         leans = self.plan.leans
+        if not all(isfinite(getattr(gait, name)) for name in (*STEPPING, *LEANING)):
+            raise ProblemError(
+                f"A setting of “{gait.name}” is not a number: type those of Steps and Body in"
+            )
         return Settings(
             max(gait.threshold, 1e-3),
             max(gait.step_height, 0.0),

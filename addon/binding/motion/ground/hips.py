@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from math import ceil, floor
+from math import ceil, floor, isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from ....core import WHOLE, Frame, point_in
@@ -66,7 +66,7 @@ class Hip(Carrier):
     def read(self, moment: Snapshot) -> HipTask | None:
         """Return by how much it is moved, None if it stays."""
         pose = moment.poses[self.rig.uid]
-        working = [leg for leg in self.chains if not leg.problem and self._is_on(moment, leg)]
+        working = [leg for leg in self.chains if not leg.problem and self._counts(moment, leg)]
         if not working:
             return None
         first = moment.item(working[0]).ground
@@ -126,9 +126,11 @@ class Hip(Carrier):
             drops[frame] = hip_drop(others, up, first.hip_reach, rise)
         return foreseen_drop(drops, time, ease)
 
-    def _is_on(self, moment: Snapshot, leg: ChainPlan) -> bool:
+    def _counts(self, moment: Snapshot, leg: ChainPlan) -> bool:
+        """Return whether a leg is on, and its target anywhere; else it says what is wrong."""
         given = moment.poses[self.rig.uid].settings[leg.item]
-        return given.enabled and given.influence > 0.0
+        is_on = given.enabled and given.influence > 0.0
+        return is_on and isfinite(sum(aim_of(moment, leg).place))
 
     def _leg(self, moment: Snapshot, chain: ChainPlan) -> Leg:
         world = moment.world(self.rig.object, self.rig.uid)

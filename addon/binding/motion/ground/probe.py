@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 import bpy
@@ -15,6 +16,18 @@ from ..rays import Ground
 if TYPE_CHECKING:
     from ...read import Snapshot
     from .settings import FabrikGround
+
+
+MEASURES = (
+    "ray_above",
+    "ray_below",
+    "offset",
+    "blend",
+    "max_angle",
+    "hip_follow",
+    "hip_reach",
+)
+"""The settings that have to be numbers at each frame."""
 
 
 class Under(NamedTuple):
@@ -67,8 +80,14 @@ def probe_of(moment: Snapshot, chain: ChainPlan, given: FabrikGround, ground: Gr
     """Return what looks for the ground under a foot at a moment.
 
     Raises:
-        ProblemError: If the armature is scaled to nothing along its axis.
+        ProblemError: If a setting is not a number, or the armature is scaled to nothing along its
+            axis.
     """
+    if not all(isfinite(getattr(given, name)) for name in MEASURES):
+        raise ProblemError(
+            "A setting of the ground is not a number: type Look Above, Look Below, Offset, Blend "
+            "Height, Max Angle, Follow Ground and Straightest in"
+        )
     axes, origin = moment.world(chain.rig.object, chain.rig.uid)
     down = AXES[given.axis]
     up = unit(scaled(mat_apply(axes, down) if given.use_local_axis else down, -1.0))
