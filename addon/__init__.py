@@ -3,6 +3,10 @@
 Nothing of Blender is imported before `register`, so that `core` can be used and tested without it.
 """
 
+from . import compiled
+
+compiled.stand_in(__name__)
+
 
 def register() -> None:
     """Add everything to Blender."""

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import bpy
 
-from addon import core
+from addon.compiled import COMPILED
 
 
 def about() -> str:
     """Return machine, versions and date in one sentence, with nothing that names a computer."""
-    way = "compiled" if core.COMPILED else "interpreted"
+    way = "compiled" if COMPILED else "interpreted"
     return (
         f"Measured on {date.today().isoformat()} with Blender {bpy.app.version_string}, Python "
         f"{platform.python_version()}, on {_processor()}, {os.cpu_count()} cores, "
-        f"{platform.system()}; the solver ran {way}."
+        f"{platform.system()}; solver and motions ran {way}."
     )
 
 

@@ -30,18 +30,21 @@ def install(package: Path) -> None:
 
 
 def is_compiled_for_this(package: Path) -> bool:
-    """Tell whether the zip has the solver compiled for this Blender's Python and platform."""
-    library = f"fabrik_ik_core__mypyc{sysconfig.get_config_var('EXT_SUFFIX')}"
+    """Tell whether the zip is compiled for this Blender's Python and platform."""
+    library = f"fabrik_ik_compiled__mypyc{sysconfig.get_config_var('EXT_SUFFIX')}"
     with zipfile.ZipFile(package) as archive:
         wheels = [archive.read(name) for name in archive.namelist() if name.endswith(".whl")]
     return any(library in zipfile.ZipFile(io.BytesIO(wheel)).namelist() for wheel in wheels)
 
 
 def check_it_runs_compiled(package: Path) -> None:
-    """The compiled solver is used if the zip has one that fits."""
-    core = importlib.import_module(f"{MODULE}.core")
-    print(f"The solver runs {'compiled' if core.COMPILED else 'interpreted'}.")
-    assert is_compiled_for_this(package) == core.COMPILED, "the zip's compiled solver is not used"
+    """What is compiled is used if the zip has it for this Blender."""
+    is_compiled = importlib.import_module(f"{MODULE}.compiled").COMPILED
+    print(f"Solver and motions run {'compiled' if is_compiled else 'interpreted'}.")
+    assert is_compiled_for_this(package) == is_compiled, "what the zip has compiled is not used"
+    for name in ("core.chain", "motion.look"):
+        file = importlib.import_module(f"{MODULE}.{name}").__file__
+        assert is_compiled != file.endswith(".py"), f"{name} is not what is said to run"
 
 
 def make_armature() -> bpy.types.Object:

@@ -1,9 +1,9 @@
-"""Compile the package in the folder PACKAGE; run by the Python that it is compiled for.
+"""Compile the packages in the folder PACKAGE; run by the Python that they are compiled for.
 
     python tools/compile.py PACKAGE
 
-Leaves the compiled modules in and beside the folder. `tools/wheel.py` calls it, with mypyc on the
-path.
+Leaves the compiled modules in and beside the folder, whose own `__init__.py` stays as it is.
+`tools/wheel.py` calls it, with mypyc on the path.
 """
 
 import os
@@ -19,8 +19,9 @@ def main(package: Path) -> None:
     # From the parent folder: what mypyc writes holds the paths that it is given.
     os.chdir(package.parent)
     # Names of files in a fixed order give the same library each time.
-    modules = [f"{package.name}/{file.name}" for file in sorted(package.glob("*.py"))]
-    extensions = mypycify(modules, opt_level="3", debug_level="0", group_name=package.name)
+    files = sorted(package.glob("*/*.py"))
+    modules = [file.relative_to(package.parent).as_posix() for file in files]
+    extensions = mypycify(modules, opt_level="2", debug_level="0", group_name=package.name)
     for extension in extensions:
         # A multiplication and an addition in one would round once where the interpreter rounds
         # twice: the answers would no longer be the same to the last bit.

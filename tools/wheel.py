@@ -1,17 +1,17 @@
-"""Compile the solver into one wheel, for each Python of Blender's that this machine can build for.
+"""Compile solver and motions into one wheel, for each of Blender's Pythons that is here.
 
 It leaves
 
-    build/wheels/fabrik_ik_core-….whl   what the extension brings along
-    build/compiled                      the same, unpacked: what PYTHONPATH needs to run it here
+    build/wheels/fabrik_ik_compiled-….whl   what the extension brings along
+    build/compiled                          the same, unpacked: what PYTHONPATH needs to run it here
 
 A Python for which the interpreter, its headers or a C compiler is missing is left out with a
-sentence: the solver then runs as it stands.
+sentence: their source then runs as it stands.
 
 The wheel holds the libraries of all Pythons side by side, which their names keep apart, and is
 tagged for any Python 3: Blender refuses an extension whose wheels are all for other Pythons, and
 with this tag it installs it everywhere. Where no library fits, importing the package fails, and
-`core` takes its source.
+the source runs.
 """
 
 import base64
@@ -29,10 +29,9 @@ from pathlib import Path
 
 from environment import COMPILER, ROOT, SetupError, find_python, make_once, packages
 
-NAME = "fabrik_ik_core"
-SOURCES = ROOT / "addon" / "core"
-SWITCH = ("__init__.py", "compiled.py")
-"""What chooses between the source and the compiled package, and so is not compiled."""
+ADDON = ROOT / "addon"
+CHOOSER = runpy.run_path(str(ADDON / "compiled.py"))
+NAME: str = CHOOSER["NAME"]
 
 PYTHONS = ("3.11", "3.13", "3.14")
 """Of Blender 4.2 to 5.0, of Blender 5.1 and 5.2, and of the Blender 5.2 that Debian has built."""
@@ -53,14 +52,14 @@ def say(text: str) -> None:
 
 
 def take_sources() -> tuple[str, dict[str, str]]:
-    """Return the digest of the solver's source, and the modules to compile by their file names."""
-    digest_of = runpy.run_path(str(SOURCES / "compiled.py"))["digest_of"]
-    digest: str = digest_of(SOURCES)
-    files = sorted(file for file in SOURCES.glob("*.py") if file.name not in SWITCH)
-    modules = {file.name: file.read_text(encoding="utf-8") for file in files}
+    """Return the digest of the source, and the package's modules by their paths in it."""
+    digest: str = CHOOSER["digest_of"](ADDON)
+    files: list[Path] = [*CHOOSER["files_in"](ADDON)]
+    modules = {file.relative_to(ADDON).as_posix(): file.read_text("utf-8") for file in files}
     # All are imported at once: either the package is there as a whole, or the import fails.
-    names = ", ".join(file.stem for file in files)
-    modules["__init__.py"] = f'from . import {names}\n\nSOURCE = "{digest}"\n'
+    lines = [f"from .{file.parent.name} import {file.stem}" for file in files]
+    lines = [line for line in lines if not line.endswith("__")]
+    modules["__init__.py"] = "\n".join([*lines, "", f'SOURCE = "{digest}"', ""])
     return digest, modules
 
 
@@ -74,7 +73,7 @@ def compile_for(version: str, digest: str, modules: dict[str, str]) -> Path | No
     if python is None:
         say(
             f"no Python {version} with its headers and a C compiler is here: "
-            "the solver will run as plain Python there."
+            "solver and motions will run as plain Python there."
         )
         return None
     folder = BUILD / f"compiled-{version}"
@@ -82,15 +81,15 @@ def compile_for(version: str, digest: str, modules: dict[str, str]) -> Path | No
 
     def fill() -> None:
         package = folder / NAME
-        package.mkdir(parents=True)
         for name, text in modules.items():
+            (package / name).parent.mkdir(parents=True, exist_ok=True)
             (package / name).write_text(text, encoding="utf-8")
         environment = {**os.environ, "PYTHONPATH": str(tools)}
         command = [python, str(ROOT / "tools" / "compile.py"), str(package)]
         try:
             subprocess.run(command, check=True, cwd=ROOT, env=environment, stdout=sys.stderr)
         except subprocess.CalledProcessError:
-            raise SetupError(f"the solver could not be compiled for Python {version}") from None
+            raise SetupError(f"the source could not be compiled for Python {version}") from None
 
     recipe = sha256((ROOT / "tools" / "compile.py").read_bytes() + python.encode()).hexdigest()
     make_once(folder, f"{digest[:12]} {recipe[:12]} {' '.join(COMPILER)}", fill)
@@ -100,7 +99,7 @@ def compile_for(version: str, digest: str, modules: dict[str, str]) -> Path | No
 def libraries_in(folder: Path) -> dict[str, bytes]:
     """Return the compiled modules by their paths in the wheel."""
     files = (*folder.glob("*.so"), *folder.glob("*.pyd"))
-    files += (*folder.glob(f"{NAME}/*.so"), *folder.glob(f"{NAME}/*.pyd"))
+    files += (*folder.glob(f"{NAME}/*/*.so"), *folder.glob(f"{NAME}/*/*.pyd"))
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
 
 
@@ -138,7 +137,7 @@ def main() -> None:
     """Compile for each Python, and put what came of it into one wheel.
 
     Raises:
-        SetupError: The solver does not compile.
+        SetupError: The source does not compile.
     """
     digest, modules = take_sources()
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:

@@ -4,13 +4,14 @@ Neither friction nor other moments count, so what is left of the rope's length o
 lie somewhere: it bulges to one side, as the rope would hang there below the ground.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from math import fsum, sqrt
-from typing import Final
+from typing import Final, final
 
 from ..core.vectors import Vec, across, add, any_across, cross, dot, length, scaled, sub, unit
 from .rope import landed
+from .solid import Solid
 
 SWEEPS: Final = 30
 """The most sweeps that bring a rope which lies on something back to its lengths."""
@@ -33,17 +34,22 @@ FITTED: Final = 1e-4
 MOST_ASIDE: Final = 2.0
 """The most that a joint is moved aside, in its depths."""
 
-Cast = Callable[[Vec, Vec, float], tuple[Vec, Vec] | None]
-"""A ray: from an origin, in a direction of length 1, not farther than a distance.
+ROUNDING: Final = 1e-6
+"""How deep in a surface a joint counts as out of it, as a share of the rope's length."""
 
-It tells where it first meets a surface, and the normal there, outward; None if it does not.
-"""
 
-Keep = Callable[[Vec, float, Vec], Vec]
-"""Says where a joint comes to be instead of a place: from the joint before, and the bone's length.
+class Obstacle:
+    """What a rope rests on."""
 
-The answer is as far from the joint before.
-"""
+    def keep(self, before: Vec, size: float, place: Vec) -> Vec:
+        """Return where a joint comes to be instead of a place.
+
+        Args:
+            before: Where the joint before it is.
+            size: How far from there it is, and has to stay.
+            place: Where it would be.
+        """
+        raise NotImplementedError
 
 
 def on_plane(
@@ -71,29 +77,18 @@ def on_plane(
     level = min(0.0, heights[0], heights[-1])
     if min(heights) >= level:
         return [*joints]
-    base = dot(point, normal) + level
-    nx, ny, nz = normal
-
-    def keep(before: Vec, size: float, place: Vec) -> Vec:
-        x, y, z = place
-        if x * nx + y * ny + z * nz >= base:
-            return place
-        above = max(0.0, dot(before, normal) - base)
-        flat = unit(across(sub(place, before), normal)) or beside
-        foot = add(before, scaled(normal, -above))
-        return add(foot, scaled(flat, sqrt(max(0.0, size * size - above * above))))
-
     beside = _beside(joints, target, normal, side)
     depths = [max(0.0, level - height) for height in heights]
     risen = _risen(joints, depths, normal, beside, fsum(lengths))
-    return _swept(risen, lengths, target, keep)
+    floor = _Floor(normal, dot(point, normal) + level, beside)
+    return _swept(risen, lengths, target, floor)
 
 
 def on_surface(
     joints: Sequence[Vec],
     lengths: Sequence[float],
     target: Vec,
-    cast: Cast,
+    solid: Solid,
     down: Vec,
     side: Vec,
     thickness: float = 0.0,
@@ -107,35 +102,91 @@ def on_surface(
         joints: Of the hanging rope.
         lengths: The lengths of its bones.
         target: Where it ends.
-        cast: The surface.
+        solid: What the surface bounds.
         down: The direction of gravity, of length 1.
         side: To which side it bulges.
         thickness: How far above the surface the joints stay.
     """
     size = fsum(lengths)
-    up = scaled(down, -1.0)
-
-    def depth(place: Vec) -> float:
-        start = add(place, scaled(down, thickness))
-        hit = cast(start, up, size)
-        if hit is None or dot(hit[1], up) <= 0.0:
-            return 0.0
-        return dot(sub(hit[0], start), up)
-
-    def keep(before: Vec, size: float, place: Vec) -> Vec:
-        for _ in range(LIFTS):
-            lift = depth(place)
-            if lift <= 0.0:
-                break
-            place = add(place, scaled(up, lift))
-            place = add(before, scaled(unit(sub(place, before)) or up, size))
-        return place
-
-    depths = [0.0, *[depth(joint) for joint in joints[1:-1]], 0.0]
+    cover = _Cover(solid, scaled(down, -1.0), thickness, size)
+    depths = [0.0, *[cover.depth(joint) for joint in joints[1:-1]], 0.0]
     if max(depths) <= 0.0:
         return [*joints]
-    risen = _risen(joints, depths, up, _beside(joints, target, up, side), size)
-    return _swept(risen, lengths, target, keep)
+    beside = _beside(joints, target, cover.up, side)
+    return _swept(_risen(joints, depths, cover.up, beside, size), lengths, target, cover)
+
+
+@final
+class _Floor(Obstacle):
+    """A plane.
+
+    Attributes:
+        normal: Its normal, of length 1.
+        height: How far it is from the origin along the normal.
+        beside: Where a rope goes that comes straight down on it.
+    """
+
+    __slots__ = ("beside", "height", "normal")
+    normal: Vec
+    height: float
+    beside: Vec
+
+    def __init__(self, normal: Vec, height: float, beside: Vec) -> None:
+        self.normal = normal
+        self.height = height
+        self.beside = beside
+
+    def keep(self, before: Vec, size: float, place: Vec) -> Vec:
+        """Let a joint lie on the plane, in the direction that its bone has along it."""
+        normal = self.normal
+        if dot(place, normal) >= self.height:
+            return place
+        above = max(0.0, dot(before, normal) - self.height)
+        flat = unit(across(sub(place, before), normal)) or self.beside
+        foot = add(before, scaled(normal, -above))
+        return add(foot, scaled(flat, sqrt(max(0.0, size * size - above * above))))
+
+
+@final
+class _Cover(Obstacle):
+    """A solid that is only left upwards.
+
+    Attributes:
+        solid: The solid.
+        up: The direction against gravity, of length 1.
+        thickness: How far above the solid joints stay.
+        reach: How far up they are looked for: the length of the rope.
+    """
+
+    __slots__ = ("reach", "solid", "thickness", "up")
+    solid: Solid
+    up: Vec
+    thickness: float
+    reach: float
+
+    def __init__(self, solid: Solid, up: Vec, thickness: float, reach: float) -> None:
+        self.solid = solid
+        self.up = up
+        self.thickness = thickness
+        self.reach = reach
+
+    def depth(self, place: Vec) -> float:
+        """Return how far below the surface a place is, 0 if it is not."""
+        start = add(place, scaled(self.up, -self.thickness))
+        hit = self.solid.hit(start, self.up, self.reach)
+        if hit is None or dot(hit[1], self.up) <= 0.0:
+            return 0.0
+        return dot(sub(hit[0], start), self.up)
+
+    def keep(self, before: Vec, size: float, place: Vec) -> Vec:
+        """Lift a joint out of the solid, and bring it back to its bone's length."""
+        for _ in range(LIFTS):
+            lift = self.depth(place)
+            if lift <= ROUNDING * self.reach:
+                break
+            place = add(place, scaled(self.up, lift))
+            place = add(before, scaled(unit(sub(place, before)) or self.up, size))
+        return place
 
 
 def _beside(joints: Sequence[Vec], target: Vec, normal: Vec, side: Vec) -> Vec:
@@ -178,7 +229,9 @@ def _risen(
     return [add(place, scaled(beside, share * d)) for place, d in zip(lifted, depths, strict=True)]
 
 
-def _swept(joints: list[Vec], lengths: Sequence[float], target: Vec, keep: Keep) -> list[Vec]:
+def _swept(
+    joints: list[Vec], lengths: Sequence[float], target: Vec, obstacle: Obstacle
+) -> list[Vec]:
     """Return joints at their exact lengths, from the root to the target, out of what they are in.
 
     FABRIK, in which each joint that is placed is brought out at once. The last pass is from the
@@ -188,14 +241,16 @@ def _swept(joints: list[Vec], lengths: Sequence[float], target: Vec, keep: Keep)
     root = joints[0]
     backward = [*reversed(lengths)]
     for _ in range(SWEEPS):
-        joints = _dragged(joints[::-1], target, backward, keep)[::-1]
-        joints = _dragged(joints, root, lengths, keep)
+        joints = _dragged(joints[::-1], target, backward, obstacle)[::-1]
+        joints = _dragged(joints, root, lengths, obstacle)
         if length(sub(joints[-1], target)) <= near:
             break
     return landed(joints, lengths, target)
 
 
-def _dragged(joints: list[Vec], start: Vec, lengths: Sequence[float], keep: Keep) -> list[Vec]:
+def _dragged(
+    joints: list[Vec], start: Vec, lengths: Sequence[float], obstacle: Obstacle
+) -> list[Vec]:
     """Put the first joint at the start, and drag the others behind it at their lengths."""
     x, y, z = start
     placed = [start]
@@ -210,6 +265,6 @@ def _dragged(joints: list[Vec], start: Vec, lengths: Sequence[float], keep: Keep
             dx, dy, dz, distance = nx, ny, nz, away
         share = size / distance
         before = (x, y, z)
-        x, y, z = keep(before, size, (x + dx * share, y + dy * share, z + dz * share))
+        x, y, z = obstacle.keep(before, size, (x + dx * share, y + dy * share, z + dz * share))
         placed.append((x, y, z))
     return placed

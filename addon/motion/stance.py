@@ -5,7 +5,7 @@ a critically damped spring, so that its speed never jumps, however the feet are 
 """
 
 from collections.abc import Sequence
-from math import exp
+from math import exp, fsum
 from typing import NamedTuple
 
 from ..core import Frame, frame_in
@@ -49,8 +49,8 @@ def plane_through(feet: Sequence[Vec], rests: Sequence[Vec]) -> Lean:
         rests: Where they rest in it, in the same order.
     """
     n = len(feet)
-    x, y = sum(foot[0] for foot in feet) / n, sum(foot[1] for foot in feet) / n
-    z = sum(foot[2] - rest[2] for foot, rest in zip(feet, rests, strict=True)) / n
+    x, y = fsum([foot[0] for foot in feet]) / n, fsum([foot[1] for foot in feet]) / n
+    z = fsum([foot[2] - rest[2] for foot, rest in zip(feet, rests, strict=True)]) / n
     xx = xy = yy = xz = yz = 0.0
     for foot, rest in zip(feet, rests, strict=True):
         dx, dy, dz = foot[0] - x, foot[1] - y, foot[2] - rest[2] - z

@@ -5,7 +5,9 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from core import (
+from strategies import random_turn
+
+from addon.core import (
     WHOLE,
     BodyInput,
     BodyPosture,
@@ -19,7 +21,7 @@ from core import (
     point_in,
     pose_body,
 )
-from core.vectors import (
+from addon.core.vectors import (
     ORIGIN,
     Quat,
     Vec,
@@ -30,7 +32,6 @@ from core.vectors import (
     sub,
     unit,
 )
-from strategies import random_turn
 
 Y_AXIS: Vec = (0.0, 1.0, 0.0)
 Drawing = list[tuple[str, Vec, Vec, str]]

@@ -1,19 +1,14 @@
-"""Puts the solver on the path as `core`, and prints what the tests measured."""
+"""Prints what the tests measured, and whether they ran compiled."""
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-# Not as `addon.core`: the package of the add-on imports bpy.
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "addon"))
+from addon.compiled import COMPILED
 
 settings.register_profile("same every time", derandomize=True, deadline=None, database=None)
 settings.load_profile("same every time")
-
-import core  # noqa: E402 - it is found through the line above
 
 FIGURES = pytest.StashKey[list[tuple[str, str]]]()
 
@@ -26,7 +21,7 @@ def figure(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 
 def pytest_report_header() -> str:
-    return f"solver: {'compiled' if core.COMPILED else 'interpreted'}"
+    return f"solver: {'compiled' if COMPILED else 'interpreted'}"
 
 
 def pytest_terminal_summary(

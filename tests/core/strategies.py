@@ -5,9 +5,10 @@ import random
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
-from core import WHOLE, Bone, Chain, Frame, Goal, Local, Solution, bone_frame, point_in, solve
-from core.vectors import IDENTITY, Quat, mat_product, quat_about, quat_matrix, quat_product
 from hypothesis import strategies as st
+
+from addon.core import WHOLE, Bone, Chain, Frame, Goal, Local, Solution, bone_frame, point_in, solve
+from addon.core.vectors import IDENTITY, Quat, mat_product, quat_about, quat_matrix, quat_product
 
 Point = tuple[float, ...]
 Path = Callable[[float], Sequence[Point]]

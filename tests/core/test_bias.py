@@ -5,7 +5,8 @@ import random
 from collections.abc import Callable
 
 import pytest
-from core import (
+
+from addon.core import (
     WHOLE,
     Bone,
     ChainInput,
@@ -18,7 +19,7 @@ from core import (
     point_in,
     pose_chain,
 )
-from core.vectors import (
+from addon.core.vectors import (
     Quat,
     across,
     add,

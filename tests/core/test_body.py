@@ -21,7 +21,12 @@ from bodies import (
     tips_of,
     tree_of,
 )
-from core import (
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import PARENT, SCALE_MODES, random_direction, random_turn
+from test_limits import BROKEN, NEAR, broken, random_inside, random_limit
+
+from addon.core import (
     WHOLE,
     BodyInput,
     BodyPosture,
@@ -36,12 +41,8 @@ from core import (
     pose_body,
     pose_chain,
 )
-from core.body import Outcome
-from core.vectors import ORIGIN, Quat, Vec, add, mix, quat_matrix, scaled
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from strategies import PARENT, SCALE_MODES, random_direction, random_turn
-from test_limits import BROKEN, NEAR, broken, random_inside, random_limit
+from addon.core.body import Outcome
+from addon.core.vectors import ORIGIN, Quat, Vec, add, mix, quat_matrix, scaled
 
 Figure = Callable[[str, str], None]
 NAMES = tuple(SHAPES)

@@ -5,7 +5,24 @@ import random
 from collections.abc import Callable, Sequence
 
 import pytest
-from core import (
+from strategies import (
+    PARENT,
+    SCALE_MODES,
+    TOLERANCE,
+    Point,
+    Rig,
+    farthest,
+    joints_of,
+    lengths_of,
+    moved,
+    random_direction,
+    random_rig,
+    shell_of,
+    tip_of,
+    turned,
+)
+
+from addon.core import (
     SOLVERS,
     WHOLE,
     Bone,
@@ -21,8 +38,8 @@ from core import (
     point_in,
     pose_chain,
 )
-from core.bones import inherited_axes
-from core.vectors import (
+from addon.core.bones import inherited_axes
+from addon.core.vectors import (
     IDENTITY,
     Quat,
     Vec,
@@ -41,22 +58,6 @@ from core.vectors import (
     quat_turn,
     scaled,
     unit,
-)
-from strategies import (
-    PARENT,
-    SCALE_MODES,
-    TOLERANCE,
-    Point,
-    Rig,
-    farthest,
-    joints_of,
-    lengths_of,
-    moved,
-    random_direction,
-    random_rig,
-    shell_of,
-    tip_of,
-    turned,
 )
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)

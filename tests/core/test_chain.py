@@ -5,8 +5,6 @@ import random
 from collections.abc import Callable
 
 import pytest
-from core import SOLVERS, Chain, Goal, Solution, solve
-from core.vectors import quat_turn
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import (
@@ -25,6 +23,9 @@ from strategies import (
     shell_of,
     straight,
 )
+
+from addon.core import SOLVERS, Chain, Goal, Solution, solve
+from addon.core.vectors import quat_turn
 
 BENT = arched([1.0, 0.8])
 solvers = st.sampled_from(sorted(SOLVERS))

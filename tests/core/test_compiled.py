@@ -1,28 +1,35 @@
-"""The compiled solver, where there is one, against the source."""
+"""The compiled copy, where there is one, against the source."""
 
-import ast
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from addon.compiled import FOLDERS, files_in
 
-# Prints whether it ran compiled, and then the answers: floats are printed to the last bit.
-ANSWERS = f"""
+ROOT = Path(__file__).resolve().parents[2]
+ADDON = ROOT / "addon"
+
+BEGIN = f"""
 import sys
-sys.path[:0] = [{str(ROOT / "addon")!r}, {str(ROOT / "tests" / "core")!r}]
+sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / "tests" / "core")!r}]
 import random
-import core
+from addon import core
+from addon.compiled import COMPILED
 from strategies import PARENT, SCALE_MODES, joints_of, random_case
 from strategies import random_rig, random_target, random_turn, tip_of
+rng = random.Random(11)
+print(COMPILED)
+"""
+
+# These print their answers: floats are printed to the last bit.
+SOLVER = """
 from bodies import SHAPES, random_pose, tips_at
 def fields(s):
     return s.joints, s.state, s.in_reach, s.residual, s.sweeps
-print(core.COMPILED)
-rng = random.Random(11)
 for _ in range(400):
     chain, goal, solver = random_case(rng)
     print(fields(core.solve(chain, goal, solver)))
@@ -71,52 +78,144 @@ for i in range(60):
     print(posture.rotations, posture.location, outcomes)
 """
 
+MOTIONS = """
+from math import pi, sin
+from addon.core.vectors import dot, quat_about, quat_matrix, scaled, sub, unit
+from addon.motion.contacts import Thresholds, contacts_of
+from addon.motion.damping import mean, moments
+from addon.motion.follow import Trail
+from addon.motion.foothold import Hit
+from addon.motion.footfall import STILL, foot_at
+from addon.motion.gait import Leg, Settings, bob_at, lean_at
+from addon.motion.ground import Leg as Carried, Stance, foreseen_drop, hip_drop, hip_rise, swing
+from addon.motion.look import Look, pose_look
+from addon.motion.packing import packed, unpacked
+from addon.motion.pattern import groups_of
+from addon.motion.rope import hang, pose_rope
+from addon.motion.rope_collision import on_plane, on_surface
+from addon.motion.solid import Solid
+from addon.motion.walking import Walk
+from addon.motion.wave import Wave, pose_wave
+def place():
+    return tuple(rng.uniform(-1.0, 1.0) for _ in range(3))
+def show(posture):
+    print(posture.rotations, posture.tip, posture.state, posture.askew)
+DOWN, UP = (0.0, 0.0, -1.0), (0.0, 0.0, 1.0)
+def hills(origin, direction, distance):
+    height = 0.1 * sin(3.0 * origin[0]) - 0.2
+    if direction[2] == 0.0 or not 0.0 <= (height - origin[2]) / direction[2] <= distance:
+        return None
+    return (origin[0], origin[1], height), UP
+for i in range(60):
+    rig = random_rig(rng, rng.randint(2, 12), SCALE_MODES[i % 6], i % 5 > 0, i % 7 > 0, 1.2)
+    given = core.ChainInput(*rig, tip_of(rig), PARENT)
+    target = random_target(rng, joints_of(rig, PARENT), high=1.1)
+    up = rng.choice((None, (0.0, 1.0, 0.0)))
+    look = Look(UP, up, None, rng.random(), rng.uniform(0.5, pi), 0.3)
+    show(pose_look(given, target, look, rng.choice((1.0, 0.5))))
+    show(pose_wave(given, Wave(rng.random(), 0.7, rng.random(), 0.4, 0.3, rng.random(), i)))
+    show(pose_rope(given, target, DOWN))
+    lengths = [rng.uniform(0.02, 0.05) for _ in range(40)]
+    size = sum(lengths)
+    end = (0.6 * size, 0.1, rng.uniform(-0.1, 0.1))
+    joints = hang((0.0, 0.0, 0.0), end, lengths, DOWN, (0.0, 1.0, 0.0))
+    print(on_plane(joints, lengths, end, ((0.0, 0.0, -0.1), UP), (0.0, 1.0, 0.0)))
+    solid = Solid(hills, ((-1.0, -1.0, -0.3), (1.0, 1.0, 0.0)), PARENT if i % 2 else core.WHOLE)
+    print(on_surface(joints, lengths, end, solid, DOWN, (0.0, 1.0, 0.0), 0.01))
+    path = [place() for _ in range(20)]
+    print(Trail(path[:6], path, i % 2 > 0).joints(rng.uniform(0.0, 25.0)))
+    print(contacts_of(path, [p[2] for p in path], 24.0, 1.0, Thresholds(20.0 * rng.random())))
+    print(mean([(place(), weight) for _, weight in moments(rng.random())]))
+    print(swing(*[Stance(t, t + 5.0, *[place() for _ in range(5)], 0.1) for t in (0.0, 9.0)],
+        rng.uniform(5.0, 9.0)))
+    legs = [Carried(UP, place(), place(), rng.uniform(1.0, 2.0), rng.random()) for _ in range(4)]
+    print(hip_rise(legs, 1.0), hip_drop(legs, UP, 0.95, 0.1))
+    print(foreseen_drop({frame: rng.random() for frame in range(40)}, 20.3, 5))
+def cast(origin, direction, distance):
+    hit = hills(origin, direction, distance)
+    return hit and Hit(*hit, i % 2 or STILL)
+def grounds(_):
+    return core.WHOLE
+for i in range(6):
+    rests = [(x, y, -0.5) for x in (-0.7, 0.7) for y in (-0.6, 0.0, 0.6)]
+    groups = groups_of(rests, ("ALTERNATING", "PAIRS", "WAVE")[i % 3])
+    legs = [Leg(r, scaled(r, 0.2), 1.1, g) for r, g in zip(rests, groups, strict=True)]
+    at = lambda frame: (quat_matrix(quat_about(UP, 0.01 * i * frame)), (0.03 * i * frame, 0.0, 0.4))
+    settings = Settings(climbs=i > 3, bob=0.02)
+    walk = Walk(legs, settings, 1, at(1), cast, grounds)
+    for frame in range(2, 60):
+        walk.step(settings, at(frame), cast, grounds)
+    record, _ = unpacked(packed(walk.record(), ["A", "B"]))
+    for time in (1.0, 20.3, 47.7):
+        print(lean_at(record, time), bob_at(record, groups, time))
+        print([foot_at(falls, time, grounds) for falls in record.falls])
+"""
 
-def answers(interpreted: bool) -> list[str]:
+
+def run(program: str, interpreted: bool = False) -> list[str]:
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT / "build" / "compiled"),
         "FABRIK_IK_INTERPRETED": str(int(interpreted)),
     }
-    command = [sys.executable, "-c", ANSWERS]
+    command = [sys.executable, "-c", program]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 
-def test_the_compiled_solver_answers_the_same_to_the_last_bit() -> None:
-    compiled, *solutions = answers(interpreted=False)
-    if compiled != "True":
+def run_compiled(program: str) -> list[str]:
+    """Run a program that prints first whether what it uses is compiled."""
+    is_compiled, *lines = run(program)
+    if is_compiled != "True":
         pytest.skip("this source is not compiled for this Python: `make wheels` does it")
-    interpreted, *expected = answers(interpreted=True)
-    assert interpreted == "False"
-    assert len(expected) == 780
+    return lines
+
+
+@pytest.mark.parametrize(("program", "count"), [(SOLVER, 780), (MOTIONS, 696)], ids=FOLDERS)
+def test_the_compiled_copy_answers_the_same_to_the_last_bit(program: str, count: int) -> None:
+    answers = run_compiled(BEGIN + program)
+    is_compiled, *expected = run(BEGIN + program, interpreted=True)
+    assert is_compiled == "False"
+    assert len(expected) == count
     assert not [line for line in expected if " object at " in line], "these say nothing"
-    assert solutions == expected
+    assert answers == expected
 
 
-def imports_from(package: str) -> dict[str, list[str]]:
-    """What `core` imports from the modules of a package, by their names."""
-    tree = ast.parse((ROOT / "addon" / "core" / "__init__.py").read_text(encoding="utf-8"))
-    found: dict[str, list[str]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
-            name = "." * node.level + (node.module or "")
-            if name.startswith(package):
-                found[name.removeprefix(package)] = [alias.name for alias in node.names]
-    return found
+def test_every_module_is_the_compiled_one_whatever_way_it_is_imported() -> None:
+    names = [
+        f"{file.parent.name}.{file.stem}" for file in files_in(ADDON) if file.stem != "__init__"
+    ]
+    program = f"""
+import importlib
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+import addon
+print(addon.compiled.COMPILED)
+from addon import core, motion
+for name in {names}:
+    print(importlib.import_module(f"addon.{{name}}").__name__)
+from addon.core.chain import Chain
+print(Chain is core.Chain)
+"""
+    lines = run_compiled(program)
+    assert lines == [*(f"fabrik_ik_compiled.{name}" for name in names), "True"]
 
 
-def test_core_takes_the_same_from_the_source_and_from_the_compiled_package() -> None:
-    source = imports_from(".")
-    assert source.pop("compiled") == ["COMPILED"]
-    assert source == imports_from("fabrik_ik_core.")
-
-
-@pytest.mark.parametrize("folder", ["binding", "ui"])
-def test_only_functions_of_plain_tuples_are_taken_from_the_modules(folder: str) -> None:
-    """The classes of the modules are not those of the compiled solver."""
-    for file in (ROOT / "addon" / folder).rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("core."):
-                assert node.module in ("core.bend", "core.vectors"), f"{file}: {node.module}"
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_compiled_copy_of_other_source_is_not_used(folder: str, tmp_path: Path) -> None:
+    run_compiled(BEGIN)
+    for name in FOLDERS:
+        shutil.copytree(ADDON / name, tmp_path / "addon" / name)
+    for file in ("__init__.py", "compiled.py"):
+        shutil.copy(ADDON / file, tmp_path / "addon")
+    program = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+from addon import compiled, core
+print(compiled.COMPILED, core.__file__)
+"""
+    assert run(program)[0].startswith("True")
+    with (tmp_path / "addon" / folder / "__init__.py").open("a") as file:
+        file.write("\n")
+    assert run(program) == [f"False {tmp_path / 'addon' / 'core' / '__init__.py'}"]

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 
 import pytest
-from core import SOLVERS, Chain, Goal, solve
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import (
@@ -25,6 +24,8 @@ from strategies import (
     random_target,
     straight,
 )
+
+from addon.core import SOLVERS, Chain, Goal, solve
 
 LIMBS = [
     ("TWO_BONE", 2),

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from statistics import mean, median
 
 import pytest
-from core import Chain, Goal, solve
 from paths import PATHS, largest_second_difference, target_path
 from strategies import (
     Point,
@@ -19,6 +18,8 @@ from strategies import (
     random_chain,
     random_direction,
 )
+
+from addon.core import Chain, Goal, solve
 
 BONES = (3, 4, 10, 30, 100)
 _CONVERGED = {

@@ -8,7 +8,9 @@ import random
 from collections.abc import Callable
 
 import pytest
-from core import (
+from strategies import PARENT, SCALE_MODES, random_direction, random_rig, tip_of
+
+from addon.core import (
     SOLVERS,
     WHOLE,
     Bone,
@@ -24,7 +26,7 @@ from core import (
     point_in,
     pose_chain,
 )
-from core.vectors import (
+from addon.core.vectors import (
     NO_TURN,
     Quat,
     Vec,
@@ -42,7 +44,6 @@ from core.vectors import (
     sub,
     unit,
 )
-from strategies import PARENT, SCALE_MODES, random_direction, random_rig, tip_of
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 NEAR = 1e-3

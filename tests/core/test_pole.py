@@ -5,9 +5,6 @@ import random
 from collections.abc import Callable
 
 import pytest
-from core import SOLVERS, Chain, Goal, solve
-from core.bend import NEAR_AXIS, UNCLEAR
-from core.vectors import Vec, across, add, cross, dot, length, sub, unit
 from strategies import (
     Point,
     answer,
@@ -22,6 +19,10 @@ from strategies import (
     shell_of,
     straight,
 )
+
+from addon.core import SOLVERS, Chain, Goal, solve
+from addon.core.bend import NEAR_AXIS, UNCLEAR
+from addon.core.vectors import Vec, across, add, cross, dot, length, sub, unit
 
 solvers = pytest.mark.parametrize("solver", SOLVERS)
 

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from core import SOLVERS, Chain, Goal, Solution, solve
 from strategies import TOLERANCE, arched, farthest
+
+from addon.core import SOLVERS, Chain, Goal, Solution, solve
 
 solvers = pytest.mark.parametrize("solver", SOLVERS)
 

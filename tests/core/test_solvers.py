@@ -6,7 +6,6 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from core import SOLVERS
 from strategies import (
     TOLERANCE,
     answer,
@@ -15,6 +14,8 @@ from strategies import (
     random_chain,
     random_target,
 )
+
+from addon.core import SOLVERS
 
 
 def test_two_bones_reach_every_reachable_target_in_one_sweep(

@@ -6,20 +6,6 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import pytest
-from core import (
-    WHOLE,
-    ChainInput,
-    Frame,
-    Goal,
-    Hinge,
-    Local,
-    Posture,
-    Stretch,
-    chain_frames,
-    pose_chain,
-)
-from core.limits import Limit
-from core.vectors import mat_determinant, unit
 from strategies import (
     PARENT,
     SCALE_MODES,
@@ -34,6 +20,21 @@ from strategies import (
     random_rig,
     tip_of,
 )
+
+from addon.core import (
+    WHOLE,
+    ChainInput,
+    Frame,
+    Goal,
+    Hinge,
+    Local,
+    Posture,
+    Stretch,
+    chain_frames,
+    pose_chain,
+)
+from addon.core.limits import Limit
+from addon.core.vectors import mat_determinant, unit
 
 
 def stacked(rig: Rig) -> Rig:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import pytest
-from core import (
+from strategies import SCALE_MODES, Rig, farthest, random_rig, random_turn, tip_of
+
+from addon.core import (
     WHOLE,
     ChainInput,
     Cone,
@@ -23,7 +25,7 @@ from core import (
     pose_chain,
     pose_in_world,
 )
-from core.vectors import (
+from addon.core.vectors import (
     IDENTITY,
     ORIGIN,
     Mat3,
@@ -46,7 +48,6 @@ from core.vectors import (
     sub,
     unit,
 )
-from strategies import SCALE_MODES, Rig, farthest, random_rig, random_turn, tip_of
 
 Figure = Callable[[str, str], None]
 

@@ -8,7 +8,7 @@ import pytest
 
 FILES = sorted((Path(__file__).resolve().parents[2] / "addon" / "motion").glob("*.py"))
 DOORS = {"core", "core.vectors"}
-"""What motions may take of the solver: its classes are others when it is compiled."""
+"""What motions may take of the solver."""
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from addon.core import WHOLE
 from addon.core.vectors import Vec, add, dot, scaled, sub, unit
 from addon.motion.rope import hang
 from addon.motion.rope_collision import on_plane, on_surface
+from addon.motion.solid import Solid
 
 DOWN = (0.0, 0.0, -1.0)
 UP = (0.0, 0.0, 1.0)
@@ -27,7 +29,7 @@ def wrong_by(joints: list[Vec], lengths: list[float]) -> float:
     )
 
 
-def sphere(centre: Vec, radius: float):
+def sphere(centre: Vec, radius: float) -> Solid:
     def cast(origin: Vec, direction: Vec, distance: float) -> tuple[Vec, Vec] | None:
         way = sub(origin, centre)
         along = dot(way, direction)
@@ -41,7 +43,8 @@ def sphere(centre: Vec, radius: float):
         place = add(origin, scaled(direction, at))
         return place, scaled(sub(place, centre), 1.0 / radius)
 
-    return cast
+    size = (radius, radius, radius)
+    return Solid(cast, (sub(centre, size), add(centre, size)), WHOLE)
 
 
 @given(
@@ -102,10 +105,10 @@ def test_it_comes_to_rest_without_a_jump(count: int) -> None:
 def test_a_rope_lies_over_a_ball(count: int, across: float) -> None:
     lengths = [3.0 / count] * count
     target = (2.0, 0.0, 0.0)
-    cast = sphere((1.0, across, -1.0), 0.7)
+    solid = sphere((1.0, across, -1.0), 0.7)
     free = hang(ROOT, target, lengths, DOWN, SIDE)
     inside = [joint for joint in free if dist(joint, (1.0, across, -1.0)) < 0.7]
-    joints = on_surface(free, lengths, target, cast, DOWN, SIDE)
+    joints = on_surface(free, lengths, target, solid, DOWN, SIDE)
     assert inside
     assert wrong_by(joints, lengths) < 1e-12
     assert dist(joints[-1], target) < 3e-6
@@ -115,9 +118,9 @@ def test_a_rope_lies_over_a_ball(count: int, across: float) -> None:
 def test_a_thick_rope_keeps_its_distance() -> None:
     lengths = [0.05] * 60
     target = (2.0, 0.0, 0.0)
-    cast = sphere((1.0, 0.0, -1.0), 0.7)
+    solid = sphere((1.0, 0.0, -1.0), 0.7)
     joints = on_surface(
-        hang(ROOT, target, lengths, DOWN, SIDE), lengths, target, cast, DOWN, SIDE, 0.05
+        hang(ROOT, target, lengths, DOWN, SIDE), lengths, target, solid, DOWN, SIDE, 0.05
     )
     above = [j for j in joints if abs(j[0] - 1.0) < 0.2 and abs(j[1]) < 0.2]
     assert above

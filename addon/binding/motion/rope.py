@@ -194,10 +194,10 @@ def _rest(
         plane = point_in(scenery.to_armature, above), _level(world, normal)
         return lambda joints, lengths: on_plane(joints, lengths, target, plane, side)
     if hanging.surface is not None:
-        cast_ray = hanging.surface.seen_from(world)
+        solid = hanging.surface.seen_from(world)
         thickness = hanging.thickness / length(mat_apply(world[0], down))
         return lambda joints, lengths: on_surface(
-            joints, lengths, target, cast_ray, down, side, thickness
+            joints, lengths, target, solid, down, side, thickness
         )
     return None
 
