@@ -13,6 +13,10 @@ WAITS: Final = (0.0, 0.12, 0.24)
 """The shares of a step's time in which a foot may only rise, or only come down."""
 
 
+FLAT: Final = 1e-3
+"""What stands out by less of the most that an arc may be high is no obstacle."""
+
+
 class Arc(NamedTuple):
     """How a foot swings (see `Footfall`)."""
 
@@ -42,7 +46,7 @@ def arc_over(cast: Cast, start: Vec, end: Vec, rise: Vec, least: float, most: fl
         hit = cast(add(place, scaled(rise, most)), scaled(rise, -1.0), most)
         if hit is not None:
             height = dot(sub(hit.place, place), rise)
-            if height > 0.0:
+            if height > FLAT * most:
                 over.append((time, height + 0.5 * least * hump(time)))
     if not over:
         return Arc(least, 0.0, 0.0)
