@@ -93,7 +93,7 @@ def _legs(rig: Any) -> None:
             goal.empty_display_type = "SPHERE"
             item = rig.fabrik.constraints.add()
             item.name = f"Leg {i}.{side}"
-            item.bone, item.target, item.chain_count = name, goal, 3
+            item.bone, item.target, item.chain_count, item.swing = name, goal, 3, 1.0
 
 
 def _lead(rig: Any) -> None:

@@ -43,6 +43,7 @@ class Settings(NamedTuple):
     pole_angle: float
     pole_weight: float
     softness: float
+    swing: float
     rotation_weight: float
     twist_spread: float
     stretch_max: float
@@ -60,6 +61,7 @@ INFLUENCE = Settings._fields.index("influence")
 LIMITS = {
     "pole_weight": (0.0, 1.0),
     "softness": (0.0, 0.9),
+    "swing": (0.0, 1.0),
     "rotation_weight": (0.0, 1.0),
     "twist_spread": (0.0, 1.0),
     "stretch_max": (1.0, inf),

@@ -105,6 +105,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         pole_angle: float
         pole_weight: float
         softness: float
+        swing: float
         use_stretch: bool
         stretch_max: float
         use_volume: bool
@@ -298,6 +299,18 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             min=0.0,
             max=0.9,
             soft_max=0.3,
+            subtype="FACTOR",
+        )
+        swing: animated(
+            FloatProperty,
+            "Swing",
+            (
+                "How far the chain turns as a whole towards its target before it bends: at 1 a leg "
+                "turns at the hip and folds in its own plane, so that its knees do not jump"
+            ),
+            default=0.0,
+            min=0.0,
+            max=1.0,
             subtype="FACTOR",
         )
         use_stretch: fixed(

@@ -112,8 +112,8 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
 def _check(chain: ChainPlan, settings: Settings) -> None:
     if not all([isfinite(number) for number in settings]):
         raise ProblemError(
-            "A setting is not a number: type Influence, Tolerance, Bias, Stretch Max, Softness, "
-            "Pole Angle and the weights in"
+            "A setting is not a number: type Influence, Tolerance, Bias, Swing, Stretch Max, "
+            "Softness, Pole Angle and the weights in"
         )
     if settings.weight <= 0.0 and chain.motion is None:
         raise ProblemError("Weight is 0, so nothing pulls: raise it, or turn the constraint off")
@@ -207,6 +207,7 @@ def goal_of(task: Task) -> Goal:
         settings.pole_angle,
         settings.pole_weight,
         settings.softness,
+        settings.swing,
     )
 
 

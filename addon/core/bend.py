@@ -11,6 +11,7 @@ from typing import Final
 from .arc import arc
 from .joint import Joint, points_of, sizes_of
 from .vectors import (
+    NO_TURN,
     ORIGIN,
     Vec,
     across,
@@ -20,6 +21,9 @@ from .vectors import (
     dot,
     length,
     mix,
+    quat_between,
+    quat_mix,
+    quat_turn,
     sub,
     turned_about,
     unit,
@@ -57,6 +61,28 @@ def chain_axis(joints: Sequence[Vec]) -> Vec:
 def axis_of(joints: list[Joint]) -> Vec:
     """Return the `chain_axis` of joints whose root is the origin."""
     return unit(joints[-1].at()) or chain_axis(points_of(joints))
+
+
+def swung(
+    joints: list[Joint], axis: Vec, bend: Vec | None, target: Vec, share: float
+) -> tuple[Vec, Vec | None]:
+    """Turn the chain as a whole towards the target, by a share of the least turn.
+
+    A chain that is dragged to a target beside it leaves the plane in which it bends, and one of
+    three bones or more may fold another way there. Turned first, it has only its tip's distance
+    to change: it folds in its plane, in one way, and its joints move hardly faster than its tip.
+
+    Where the target is behind, no turn is the least: it turns about its bend.
+
+    Returns:
+        The axis of the turned chain, and the bend.
+    """
+    turn = quat_between(axis, target, bend or any_across(axis))
+    if share < 1.0:
+        turn = quat_mix(NO_TURN, turn, share)
+    for joint in joints:
+        joint.move(quat_turn(turn, joint.at()))
+    return quat_turn(turn, axis), None if bend is None else quat_turn(turn, bend)
 
 
 def bow(

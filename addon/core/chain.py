@@ -125,14 +125,17 @@ class Goal:
             the right-hand rule. Only chains in three dimensions can swivel.
         pole_weight: From 0, which leaves the bend as it is, to 1, which faces the pole.
         softness: The share of the full reach, below 1, in which the chain eases into it.
+        swing: How far the chain first turns as a whole towards the target, from 0 to 1, before
+            it bends. At 1 it bends in the plane in which it does in the input pose.
     """
 
-    __slots__ = ("pole", "pole_angle", "pole_weight", "softness", "target")
+    __slots__ = ("pole", "pole_angle", "pole_weight", "softness", "swing", "target")
     target: Point
     pole: Point | None
     pole_angle: float
     pole_weight: float
     softness: float
+    swing: float
 
     def __init__(
         self,
@@ -141,6 +144,7 @@ class Goal:
         pole_angle: float = 0.0,
         pole_weight: float = 1.0,
         softness: float = 0.0,
+        swing: float = 0.0,
     ) -> None:
         """Take the goal, and refuse what has no answer.
 
@@ -155,11 +159,14 @@ class Goal:
             raise ValueError("the weight of the pole must be from 0 to 1")
         if not 0.0 <= softness < 1.0:
             raise ValueError("softness must be from 0 to less than 1")
+        if not 0.0 <= swing <= 1.0:
+            raise ValueError("swing must be from 0 to 1")
         self.target = target
         self.pole = pole
         self.pole_angle = pole_angle
         self.pole_weight = pole_weight
         self.softness = softness
+        self.swing = swing
 
 
 @final

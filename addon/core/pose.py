@@ -98,7 +98,7 @@ def seen_from(to_there: Frame, goal: Goal) -> Goal:
     """Return the goal in another space, given what takes points there."""
     pole = None if goal.pole is None else point_in(to_there, in_space(goal.pole))
     target = point_in(to_there, in_space(goal.target))
-    return Goal(target, pole, goal.pole_angle, goal.pole_weight, goal.softness)
+    return Goal(target, pole, goal.pole_angle, goal.pole_weight, goal.softness, goal.swing)
 
 
 def weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from math import exp, inf
 from typing import Final
 
-from .bend import STRAIGHT, bow, face_pole
+from .bend import STRAIGHT, bow, face_pole, swung
 from .ccd import ccd
 from .chain import Chain, Goal, Solution, State, in_space, measured
 from .edge import close, complete, longest_of
@@ -91,9 +91,11 @@ def solve(
         pole = None if goal.pole is None else measured(goal.pole, root, scale)
         # A closed form costs the same wherever the tip is, so it always lands.
         near_enough = 1e-12 if solver == "TWO_BONE" else tolerance
+        axis, bend = chain.axis, None if chain.bend is None else in_space(chain.bend)
+        if goal.swing > 0.0:
+            axis, bend = swung(joints, axis, bend, target, goal.swing)
         if chain.aside < STRAIGHT:
-            bends = (None if chain.bend is None else in_space(chain.bend), pole)
-            bow(joints, chain.axis, chain.aside, target, bends, near_enough)
+            bow(joints, axis, chain.aside, target, (bend, pole), near_enough)
         if solver == "FABRIK":
             sweeps = _land(joints, target, inner, iterations, min(tolerance, EXACT))
         else:

@@ -275,7 +275,7 @@ class Secant:
 def _moved(goal: Goal, lever: Vec) -> Goal:
     """Return the goal of the hand's head, given the way from there to the tip."""
     target = sub(in_space(goal.target), lever)
-    return Goal(target, goal.pole, goal.pole_angle, goal.pole_weight, goal.softness)
+    return Goal(target, goal.pole, goal.pole_angle, goal.pole_weight, goal.softness, goal.swing)
 
 
 def _posture(

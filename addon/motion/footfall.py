@@ -7,7 +7,6 @@ are frames, with fractions; lengths are metres.
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from math import pi, sin
 from typing import NamedTuple
 
 from ..core import Frame, inverse, point_in
@@ -42,6 +41,8 @@ class Footfall(NamedTuple):
         ground: The number of the ground, or `STILL`.
         height: How high the arc rises over the line from place to place.
         is_held: Whether there is ground at all; without it the foot hangs in the air.
+        late: The share of the step's time in which the foot only rises, before it goes ahead.
+        early: That in which it has arrived over its place, and only comes down.
     """
 
     lift: float
@@ -52,6 +53,8 @@ class Footfall(NamedTuple):
     ground: int
     height: float
     is_held: bool
+    late: float = 0.0
+    early: float = 0.0
 
 
 class Foot(NamedTuple):
@@ -115,7 +118,7 @@ def foot_at(falls: Sequence[Footfall], time: float, grounds: Grounds) -> Foot:
     """Return where a foot is at a time, from its footfalls in their order.
 
     Before the first footfall it stands where that one sets it down. The lift and the landing are
-    smooth: the foot leaves and arrives with no speed.
+    smooth: the foot leaves and arrives with no speed and no acceleration.
     """
     at = max(bisect_right(falls, time, key=lambda fall: fall.lift) - 1, 0)
     fall = falls[at]
@@ -124,7 +127,7 @@ def foot_at(falls: Sequence[Footfall], time: float, grounds: Grounds) -> Foot:
         return Foot(place, normal, ahead, None)
     start, start_normal, start_ahead = placed(falls[at - 1], grounds)
     u = (time - fall.lift) / (fall.land - fall.lift)
-    share = eased(u)
+    share = gone(u, fall.late, fall.early)
     rise = unit(add(start_normal, normal)) or normal
     facing = unit(mix(start_normal, normal, share)) or normal
     pointing = unit(across(mix(start_ahead, ahead, share), facing)) or any_across(facing)
@@ -137,12 +140,24 @@ def placed(fall: Footfall, grounds: Grounds) -> tuple[Vec, Vec, Vec]:
     return place_of(fall, grounds), normal_of(fall, grounds), ahead_of(fall, grounds)
 
 
+def gone(u: float, late: float, early: float) -> float:
+    """Return the share of the way after the share u of the time (see `Footfall`)."""
+    return eased(min(max((u - late) / (1.0 - late - early), 0.0), 1.0))
+
+
 def eased(u: float) -> float:
-    """Return the share of the way after the share u of the time: no speed at either end."""
+    """Return the share of the way after the share u of the time, with the least jerk.
+
+    Flash and Hogan, “The coordination of arm movements”, Journal of Neuroscience 5 (1985): there is
+    no speed and no acceleration at either end.
+    """
     return u * u * u * (u * (6.0 * u - 15.0) + 10.0)
 
 
 def hump(u: float) -> float:
-    """Return the share of the height after the share u of the time: 1 in the middle."""
-    sine = sin(pi * u)
-    return sine * sine
+    """Return the share of the height after the share u of the time: 1 in the middle.
+
+    As little speed and acceleration is at either end.
+    """
+    w = 4.0 * u * (1.0 - u)
+    return w * w * w

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..core.vectors import Vec, across, add, dot, length, mix, scaled, sub, unit
-from .footfall import STILL, eased, hump
+from .footfall import STILL
 
 
 class Hit(NamedTuple):
@@ -96,22 +96,3 @@ def held_in(place: Vec, root: Vec, reach: float) -> Vec:
     way = sub(place, root)
     far = length(way)
     return place if far <= reach else add(root, scaled(way, reach / far))
-
-
-def clearance(cast: Cast, start: Vec, end: Vec, rise: Vec, above: float) -> float:
-    """Return how high an arc between two places has to be to pass what stands between them.
-
-    Args:
-        cast: Asks the ground.
-        start: Where the foot is lifted.
-        end: Where it comes down.
-        rise: The arc's way up, a unit vector.
-        above: How high it may be.
-    """
-    height = 0.0
-    for u in (0.25, 0.5, 0.75):
-        place = mix(start, end, eased(u))
-        hit = cast(add(place, scaled(rise, above)), scaled(rise, -1.0), above)
-        if hit is not None:
-            height = max(height, dot(sub(hit.place, place), rise) / hump(u))
-    return min(height, above)

@@ -8,9 +8,9 @@ from .gait import Record
 from .stance import Lean, Swaying
 
 HEAD = "<5siiii"
-FALL = "<12d2i"
+FALL = "<14d2i"
 SWAY = "<6d"
-VERSION = b"walk1"
+VERSION = b"walk2"
 
 
 def packed(record: Record, names: Sequence[str]) -> bytes:
@@ -29,7 +29,7 @@ def packed(record: Record, names: Sequence[str]) -> bytes:
     ]
     for falls in record.falls:
         parts += [
-            pack(FALL, f.lift, f.land, *f.place, *f.normal, *f.ahead, f.height, f.ground, f.is_held)
+            pack(FALL, *f[:2], *f.place, *f.normal, *f.ahead, f.height, *f[8:], f.ground, f.is_held)
             for f in falls
         ]
     parts += [pack(SWAY, *sway.lean, *sway.speed) for sway in record.sways]
@@ -64,7 +64,8 @@ def unpacked(blob: bytes) -> tuple[Record, list[str]]:
 
 def _fall(*n: float) -> Footfall:
     place, normal, ahead = (n[2], n[3], n[4]), (n[5], n[6], n[7]), (n[8], n[9], n[10])
-    return Footfall(n[0], n[1], place, normal, ahead, int(n[12]), n[11], bool(n[13]))
+    ground, is_held = int(n[14]), bool(n[15])
+    return Footfall(n[0], n[1], place, normal, ahead, ground, n[11], is_held, n[12], n[13])
 
 
 def _sway(*n: float) -> Swaying:

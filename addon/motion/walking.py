@@ -5,126 +5,43 @@ steps to where that will be. Legs of one group step together and no other group 
 them. What a step depends on is the present and the past, so one pass over the frames is enough;
 the answer is a `gait.Record`.
 
-Reach comes before rhythm: a foot that its leg would lose is lifted at once, whoever is in the air
-then comes down at once, and steps are shortened in time so that this hardly ever happens.
+Reach comes before rhythm: a foot that its leg would lose is lifted at once, and whoever is in the
+air then comes down early. Steps are begun and shortened in time so that this hardly ever happens.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from math import ceil, hypot, inf, sqrt
-from typing import NamedTuple
+from collections.abc import Sequence
+from math import ceil, hypot, sqrt
+from typing import Final
 
-from ..core import WHOLE, Frame, frame_in, inverse, point_in
+from ..core import Frame, inverse, point_in
 from ..core.vectors import (
     ORIGIN,
-    Mat3,
-    Quat,
     Vec,
     across,
     add,
     any_across,
-    dot,
     length,
-    mat_columns,
-    mat_from_columns,
     mix,
-    quat_matrix,
-    quat_mix,
     quat_of,
     scaled,
     sub,
     unit,
 )
 from .footfall import STILL, Footfall, Grounds, normal_of, place_of, set_on
-from .foothold import Cast, Search, clearance, hold_at
+from .foothold import Cast, Search, hold_at
 from .gait import Leg, Record, Settings
-from .stance import UPRIGHT, Lean, Swaying, eased_to, leaned, plane_through
+from .passing import body_between, carried, grounds_between
+from .stance import UPRIGHT, Lean, Swaying, eased_to, plane_through
+from .stride import LAND, STAND, losing_reach
+from .swing import Arc, arc_over
+from .turns import next_to_step, of_group, step_duration, stepping_along
+from .walking_foot import Now, WalkingFoot, brought
 
-LAND, STAND, LOSE = 0.9, 0.95, 0.97
-"""Shares of a leg's reach: where a foot may land, how far the body lets it be, where it is lost."""
+HIGH: Final = 0.5
+"""The share of its reach by which a leg lifts its foot at most over what stands in the way."""
 
-TICK = 0.05
+TICK: Final = 0.05
 """The share of a leg's reach that its root moves at most between two looks at the legs."""
-
-SETTLED = 0.05
-"""The share of the threshold by which a foot may be off its rest place while the body stands."""
-
-
-class _Stride(NamedTuple):
-    """How a foot steps at the speed that its body has.
-
-    Attributes:
-        middle: Where it is meant to be from its rest place, in the world: a leg that rests far
-            behind its root cannot be left behind any more, and so works farther ahead.
-        limit: How far from there it may be before it steps.
-        lead: How far ahead of there it comes down, in the world.
-        spare: How far the body may go on after the limit until the leg is stretched out.
-    """
-
-    middle: Vec
-    limit: float
-    lead: Vec
-    spare: float
-
-
-STANDING = _Stride(ORIGIN, inf, ORIGIN, inf)
-
-
-@dataclass(slots=True)
-class _Foot:
-    """What is known of a foot while the simulation runs.
-
-    Attributes:
-        leg: Its leg.
-        falls: Its footfalls so far.
-        aim: What the last one was meant for, in the space of its ground.
-        next: The footfall that it is on its way to, as foreseen when it was lifted.
-        home: Where it should be now, in the world.
-        place: Where its last footfall is now, in the world.
-        velocity: How fast home moves away from there, in a frame, along the ground.
-        quiet: For how many frames that has been hardly anything.
-        root: Where its leg begins now, in the world.
-        stride: How it steps at this speed.
-    """
-
-    leg: Leg
-    falls: list[Footfall]
-    aim: Vec = ORIGIN
-    next: Footfall | None = None
-    home: Vec = ORIGIN
-    place: Vec = ORIGIN
-    velocity: Vec = ORIGIN
-    quiet: float = 0.0
-    root: Vec = ORIGIN
-    stride: _Stride = STANDING
-
-    def support(self) -> Footfall:
-        """Return what it stands on, or will when its step is done."""
-        return self.next or self.falls[-1]
-
-
-class _Now(NamedTuple):
-    """One look at the body and the ground.
-
-    Attributes:
-        time: In frames.
-        passed: How many frames ago the look before was.
-        body: The body as animated, in the world.
-        up: The way up of the body as it leans, a unit vector in the world.
-        ahead: Its way ahead.
-        cast: Asks the ground, as it is at the next whole frame.
-        grounds: Where the grounds are at the time.
-        whole: Where they are at the next whole frame.
-    """
-
-    time: float
-    passed: float
-    body: Frame
-    up: Vec
-    ahead: Vec
-    cast: Cast
-    grounds: Grounds
-    whole: Grounds
 
 
 class Walk:
@@ -156,7 +73,7 @@ class Walk:
         self.last_group = self.groups[-1]
         self.before: dict[int, Frame] = {}
         self.sway = Swaying(UPRIGHT, UPRIGHT)
-        self.feet = [_Foot(leg, []) for leg in legs]
+        self.feet = [WalkingFoot(leg, []) for leg in legs]
         self._set_down(cast, grounds)
         self._remember(grounds)
         self.sways = [self.sway]
@@ -173,10 +90,10 @@ class Walk:
             turns = quat_of(self.body[0]), quat_of(body[0])
             for look in range(1, count + 1):
                 share = look / count
-                between = body if look == count else _between(self.body, body, turns, share)
+                between = body if look == count else body_between(self.body, body, turns, share)
                 time = self.frame - 1 + share
-                here = _grounds_between(self.before, grounds, share)
-                self._look(_Now(time, 1.0 / count, between, ORIGIN, ORIGIN, cast, here, grounds))
+                here = grounds_between(self.before, grounds, share)
+                self._look(Now(time, 1.0 / count, between, ORIGIN, ORIGIN, cast, here, grounds))
             self.body = body
         self._remember(grounds)
         self.sways.append(self.sway)
@@ -191,8 +108,8 @@ class Walk:
     def _is_teleport(self, body: Frame, grounds: Grounds) -> bool:
         for foot in self.feet:
             moved = sub(point_in(body, foot.leg.root), point_in(self.body, foot.leg.root))
-            carried = sub(place_of(foot.falls[-1], grounds), foot.place)
-            if not length(sub(moved, carried)) <= foot.leg.reach:
+            ridden = sub(place_of(foot.falls[-1], grounds), foot.place)
+            if not length(sub(moved, ridden)) <= foot.leg.reach:
                 return True
         return False
 
@@ -214,54 +131,41 @@ class Walk:
         """Set all feet down at once, and the body on them."""
         self.sway = Swaying(UPRIGHT, UPRIGHT)
         for foot in self.feet:
-            foot.velocity, foot.quiet, foot.next = ORIGIN, 0.0, None
+            foot.velocity, foot.away, foot.quiet, foot.next = ORIGIN, ORIGIN, 0.0, None
             nowhere = Footfall(self.frame, self.frame, ORIGIN, ORIGIN, ORIGIN, STILL, 0.0, True)
             foot.falls.append(nowhere)
-        now = _Now(self.frame, 1.0, self.body, ORIGIN, ORIGIN, cast, grounds, grounds)
+        now = Now(self.frame, 1.0, self.body, ORIGIN, ORIGIN, cast, grounds, grounds)
         # The feet depend on the body and it on them: a few rounds agree.
         for _ in range(4):
-            now = self._leaning(now, velocities=False)
+            now = self._brought(now, is_moving=False)
             for foot in self.feet:
-                foot.falls[-1] = self._fall(now, foot, self.frame, self.frame, foot.home, ORIGIN)
-                foot.aim = _aimed(foot.falls[-1], foot.home, grounds)
-                foot.place = place_of(foot.falls[-1], grounds)
+                fall = self._fall(now, foot, self.frame, self.frame, foot.home, ORIGIN)
+                foot.falls.pop()
+                foot.put(fall, foot.home, grounds)
             self.sway = Swaying(self._wish(now), UPRIGHT)
-        self._leaning(now, velocities=False)
+        self._brought(now, is_moving=False)
 
     # One look
 
-    def _look(self, now: _Now) -> None:
+    def _look(self, now: Now) -> None:
         self.sway = eased_to(self.sway, self._wish(now), now.passed, self.settings.duration)
-        now = self._leaning(now, velocities=True)
+        now = self._brought(now, is_moving=True)
         for foot in self.feet:
             if foot.next is not None and foot.next.land <= now.time:
-                self._land(now, foot, foot.next.land)
+                self._land(now, foot, foot.next)
         lost = [foot for foot in self.feet if foot.next is None and self._is_lost(now, foot)]
         if lost:
             self._rescue(now, lost)
-        elif all(foot.next is None for foot in self.feet):
-            self._lift(now, self._chosen(now))
+        elif all([foot.next is None for foot in self.feet]):
+            at = self.groups.index(self.last_group) + 1
+            turns = (*self.groups[at:], *self.groups[:at])
+            self._lift(now, next_to_step(self.feet, turns, now, self.settings))
 
-    def _leaning(self, now: _Now, velocities: bool) -> _Now:
-        """Bring what is known of the feet to the present, with the body as it leans now."""
-        body = leaned(now.body, self.sway.lean)
-        now = now._replace(up=mat_columns(body[0])[2], ahead=mat_columns(body[0])[1])
-        for foot in self.feet:
-            home, root = point_in(body, foot.leg.rest), point_in(body, foot.leg.root)
-            place = place_of(foot.falls[-1], now.grounds)
-            if velocities:
-                off = sub(sub(home, foot.home), sub(place, foot.place))
-                foot.velocity = scaled(across(off, now.up), 1.0 / now.passed)
-                slow = length(foot.velocity) * self.settings.duration < SETTLED * self._far(foot)
-                foot.quiet = foot.quiet + now.passed if slow else 0.0
-            foot.home, foot.root, foot.place = home, root, place
-            foot.stride = self._stride(foot)
-        return now
+    def _brought(self, now: Now, is_moving: bool) -> Now:
+        others = max(1, len(self.groups) - 1)
+        return brought(self.feet, now, self.settings, self.sway.lean, others, is_moving)
 
-    def _far(self, foot: _Foot) -> float:
-        return self.settings.threshold * foot.leg.reach
-
-    def _wish(self, now: _Now) -> Lean:
+    def _wish(self, now: Now) -> Lean:
         """Return the lean that the body would have on its feet, low enough for all of them."""
         back = inverse(now.body)
         falls = [(foot, foot.support()) for foot in self.feet]
@@ -274,180 +178,99 @@ class Walk:
         lift = self.settings.height * plane.lift
         for foot, place in feet:
             leg = foot.leg
-            aside = hypot(leg.rest[0] - leg.root[0], leg.rest[1] - leg.root[1], self._far(foot))
+            far = self.settings.threshold * leg.reach
+            aside = hypot(leg.rest[0] - leg.root[0], leg.rest[1] - leg.root[1], far)
             tall = sqrt(max((STAND * leg.reach) ** 2 - aside * aside, 0.04 * leg.reach**2))
             slope = right * leg.root[0] + ahead * leg.root[1]
             bob = self.settings.bob * leg.reach
             lift = min(lift, place[2] + tall - leg.root[2] - slope - bob)
         return Lean(lift, right, ahead)
 
-    # Which feet step
-
-    def _is_lost(self, now: _Now, foot: _Foot) -> bool:
-        """Whether the leg would lose its foot before the next look."""
-        ahead = add(foot.root, scaled(foot.velocity, now.passed))
-        far = max(length(sub(foot.place, foot.root)), length(sub(foot.place, ahead)))
-        return far > (LOSE - self.settings.bob) * foot.leg.reach and not self._is_there(now, foot)
-
-    def _is_there(self, now: _Now, foot: _Foot) -> bool:
-        """Whether a step would end where the foot stands: it was set down for this place."""
-        return self._off(now, foot) <= SETTLED * self._far(foot)
-
-    def _off(self, now: _Now, foot: _Foot) -> float:
-        fall = foot.falls[-1]
-        aim = foot.aim if fall.ground == STILL else point_in(now.grounds(fall.ground), foot.aim)
-        return length(across(sub(add(foot.home, foot.stride.middle), aim), now.up))
-
-    def _chosen(self, now: _Now) -> list[_Foot]:
-        """Return the feet to lift: those of the next group, in turn, that has one too far off."""
-        at = self.groups.index(self.last_group) + 1
-        for group in (*self.groups[at:], *self.groups[:at]):
-            feet = [foot for foot in self.feet if foot.leg.group == group]
-            shares = [self._off(now, foot) / foot.stride.limit for foot in feet]
-            if max(shares) >= 1.0:
-                return [foot for foot, share in zip(feet, shares, strict=True) if share >= 0.3]
-            rest = [foot for foot in feet if foot.quiet >= 0.5 * self.settings.duration]
-            rest = [foot for foot in rest if not self._is_there(now, foot)]
-            if rest:
-                return rest
-        return []
-
-    def _stride(self, foot: _Foot) -> _Stride:
-        """Return how a foot steps at the speed that it has."""
-        speed, far = length(foot.velocity), self._far(foot)
-        if speed == 0.0:
-            return _Stride(ORIGIN, far, ORIGIN, inf)
-        way = scaled(foot.velocity, 1.0 / speed)
-        step = speed * self.settings.duration
-        back, front = self._room(foot, way)
-        # The faster, the more: a body that hardly moves stands on its rest places.
-        share = min(1.0, 4.0 * step / far)
-        waiting = far + step * self._others()
-        middle = share * min(max(0.0, waiting - back), 0.9 * front)
-        limit = max(min(far, 0.5 * (back + middle)), 1e-6 * foot.leg.reach)
-        lead = min(min(1.0, 2.0 * step / far) * self.settings.overshoot * limit, front - middle)
-        return _Stride(scaled(way, middle), limit, scaled(way, lead), back + middle - limit)
-
-    def _room(self, foot: _Foot, way: Vec) -> tuple[float, float]:
-        """Return how far behind and ahead of its rest place a foot is within the leg's reach."""
-        out = sub(foot.home, foot.root)
-        along, square = dot(out, way), dot(out, out)
-        reach, landing = (LOSE - self.settings.bob) * foot.leg.reach, LAND * foot.leg.reach
-        back = along * along + reach * reach - square
-        front = along * along + landing * landing - square
-        return (
-            0.95 * max(0.0, along + sqrt(back)) if back > 0.0 else 0.0,
-            0.95 * max(0.0, sqrt(front) - along) if front > 0.0 else 0.0,
-        )
-
-    def _others(self) -> int:
-        return max(1, len(self.groups) - 1)
-
-    def _duration(self) -> float:
-        """Return how long a step takes: as set, or as long as the other groups can wait."""
-        frames = self.settings.duration
-        for foot in self.feet:
-            speed = length(foot.velocity)
-            if speed > 0.0:
-                frames = min(frames, foot.stride.spare / (speed * self._others()))
-        return max(frames, 1e-3)
-
     # Steps
 
-    def _lift(self, now: _Now, feet: Iterable[_Foot]) -> None:
-        frames = self._duration()
+    def _is_lost(self, now: Now, foot: WalkingFoot) -> bool:
+        """Whether the leg would lose its foot before the next look."""
+        ahead = add(foot.root, scaled(foot.away, now.passed))
+        far = max(length(sub(foot.place, foot.root)), length(sub(foot.place, ahead)))
+        is_far = far > losing_reach(foot.leg, self.settings)
+        return is_far and not foot.is_there(now, self.settings)
+
+    def _lift(self, now: Now, feet: Sequence[WalkingFoot]) -> None:
+        if not feet:
+            return
+        self.last_group = feet[0].leg.group
+        frames = step_duration(self.feet, self.last_group, now, self.settings)
         for foot in feet:
             coming = scaled(foot.velocity, frames)
-            aim = add(self._aim(foot), coming)
+            aim = add(foot.wanted(), coming)
             foot.next = self._fall(now, foot, now.time, now.time + frames, aim, coming)
-            self.last_group = foot.leg.group
 
-    def _land(self, now: _Now, foot: _Foot, time: float) -> None:
-        assert foot.next is not None
-        aim = self._aim(foot)
-        fall = self._fall(now, foot, foot.next.lift, time, aim, ORIGIN)
-        self._put(now, foot, fall, aim)
+    def _land(self, now: Now, foot: WalkingFoot, foreseen: Footfall) -> None:
+        aim = foot.wanted()
+        fall = self._fall(now, foot, foreseen.lift, foreseen.land, aim, ORIGIN)
+        foot.put(fall, aim, now.grounds)
 
-    def _put(self, now: _Now, foot: _Foot, fall: Footfall, aim: Vec) -> None:
-        foot.falls.append(fall)
-        foot.aim = _aimed(fall, aim, now.grounds)
-        foot.next, foot.place = None, place_of(fall, now.grounds)
+    def _land_early(self, now: Now, foot: WalkingFoot, foreseen: Footfall) -> None:
+        """Let a foot come down as far along its step as the time has brought it."""
+        share = (now.time - foreseen.lift) / (foreseen.land - foreseen.lift)
+        aim = mix(foot.place, foot.wanted(), share)
+        fall = self._fall(now, foot, foreseen.lift, now.time, aim, ORIGIN, share)
+        foot.put(fall, aim, now.grounds)
 
-    def _rescue(self, now: _Now, lost: Sequence[_Foot]) -> None:
+    def _rescue(self, now: Now, lost: Sequence[WalkingFoot]) -> None:
         """Lift feet that their legs would lose, after those in the air have come down."""
         for foot in self.feet:
             if foot.next is not None:
-                self._land(now, foot, now.time)
+                self._land_early(now, foot, foot.next)
         groups = sorted({foot.leg.group for foot in lost})
         if len(groups) == 1:
-            self._lift(now, [foot for foot in lost if foot.leg.group == groups[0]])
+            members = of_group(self.feet, groups[0])
+            self._lift(now, stepping_along(members, now, self.settings))
             return
         # All at once is not allowed, so each has its share of the time until the next look.
         for turn, group in enumerate(groups):
             share = now.passed / len(groups)
             lift, land = now.time + turn * share, now.time + (turn + 1) * share
-            for foot in lost:
-                if foot.leg.group == group:
-                    aim = add(self._aim(foot), scaled(foot.velocity, land - now.time))
-                    self._put(now, foot, self._fall(now, foot, lift, land, aim, ORIGIN), aim)
+            for foot in of_group(lost, group):
+                aim = add(foot.wanted(), scaled(foot.velocity, land - now.time))
+                foot.put(self._fall(now, foot, lift, land, aim, ORIGIN), aim, now.grounds)
             self.last_group = group
 
-    def _aim(self, foot: _Foot) -> Vec:
-        """Return where a foot should come down now: on its way, ahead of where it should be."""
-        return add(add(foot.home, foot.stride.middle), foot.stride.lead)
-
     def _fall(
-        self, now: _Now, foot: _Foot, lift: float, land: float, aim: Vec, coming: Vec
+        self,
+        now: Now,
+        foot: WalkingFoot,
+        lift: float,
+        land: float,
+        aim: Vec,
+        coming: Vec,
+        share: float = 1.0,
     ) -> Footfall:
-        """Return the footfall for a place that is meant; ``coming`` is how far the root will go."""
+        """Return the footfall for a place that is meant.
+
+        Args:
+            now: The present.
+            foot: The foot.
+            lift: When it is lifted.
+            land: When it comes down.
+            aim: The place.
+            coming: How far the root of the leg will go until then.
+            share: How much of a whole step it is.
+        """
         leg, last = foot.leg, foot.falls[-1]
-        carry = _carry(last.ground, now)
+        carry = carried(last.ground, now.grounds, now.whole)
         above = self.settings.ray_height * leg.reach
         root = point_in(carry, add(foot.root, coming))
-        reach = LAND * leg.reach
-        search = Search(now.cast, now.up, root, reach, above, self.settings.climbs)
+        search = Search(now.cast, now.up, root, LAND * leg.reach, above, self.settings.climbs)
         hit, is_held = hold_at(search, point_in(carry, aim))
-        height = self.settings.step_height * leg.reach
+        arc = Arc(share * self.settings.step_height * leg.reach, 0.0, 0.0)
         if land > lift:
             start = place_of(last, now.whole)
             rise = unit(add(normal_of(last, now.whole), hit.normal)) or now.up
-            over = clearance(now.cast, start, hit.place, rise, leg.reach)
-            height = max(height, over + 0.5 * height if over > 0.0 else 0.0)
+            arc = arc_over(now.cast, start, hit.place, rise, arc.height, HIGH * leg.reach)
         ahead = unit(across(now.ahead, hit.normal)) or any_across(hit.normal)
-        fall = Footfall(lift, land, hit.place, hit.normal, ahead, hit.ground, height, is_held)
+        height, late, early = arc
+        fall = Footfall(
+            lift, land, hit.place, hit.normal, ahead, hit.ground, height, is_held, late, early
+        )
         return set_on(fall, now.whole)
-
-
-def _aimed(fall: Footfall, aim: Vec, grounds: Grounds) -> Vec:
-    """Return a place in the space of the ground of a footfall."""
-    return aim if fall.ground == STILL else point_in(inverse(grounds(fall.ground)), aim)
-
-
-def _between(a: Frame, b: Frame, turns: tuple[Quat, Quat], share: float) -> Frame:
-    """Return the frame of a body on its way from one whole frame to the next."""
-    axes: Mat3 = quat_matrix(quat_mix(*turns, share))
-    return axes, mix(a[1], b[1], share)
-
-
-def _grounds_between(before: dict[int, Frame], after: Grounds, share: float) -> Grounds:
-    """Return where the grounds are that feet stood on at the whole frame before."""
-
-    def at(ground: int) -> Frame:
-        then, soon = before.get(ground), after(ground)
-        if then is None or then == soon or share == 1.0:
-            return soon
-        columns = zip(mat_columns(then[0]), mat_columns(soon[0]), strict=True)
-        axes = mat_from_columns(*(mix(a, b, share) for a, b in columns))
-        return axes, mix(then[1], soon[1], share)
-
-    return at
-
-
-def _carry(ground: int, now: _Now) -> Frame:
-    """Return how moving ground carries what is on it until the whole frame, where rays are cast."""
-    here, there = (
-        (grounds(ground) if ground != STILL else None) for grounds in (now.grounds, now.whole)
-    )
-    if here is None or there is None or here == there:
-        return WHOLE
-    return frame_in(there, inverse(here))

@@ -105,7 +105,8 @@ def _run(wanted: Any) -> int:
     wishes = _wishes(wanted, scene)
     if outdated := simulate.stale(layer):
         _say("Simulating what is outdated")
-        _shown(simulate.simulate(scene, layer, outdated))
+        for reason in _shown(simulate.simulate(scene, layer, outdated)).refused:
+            _say(f"{reason}.")
     picks, left_out = picking.pick(_places(layer, wanted.constraint))
     baking.check(picks, wishes)
     if left_out:

@@ -101,6 +101,7 @@ def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstrai
     if item.solver not in REACHING:
         return
     layout.prop(item, "chain_bias")
+    layout.prop(item, "swing")
     root = layout.column(heading="Free Root")
     root.prop(item, "use_free_root", text="")
     _draw_if(root, item, "use_free_root", "root_weight")

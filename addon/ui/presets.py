@@ -39,6 +39,7 @@ CONSTRAINT_SETTINGS = (
     "rotation_weight",
     "twist_spread",
     "softness",
+    "swing",
     "use_stretch",
     "stretch_max",
     "use_volume",

@@ -6,7 +6,6 @@ as a render begins.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Generator
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
@@ -46,7 +45,8 @@ class _Simulating(Stepping, Refusing):
         """Ask for something to simulate."""
         reason = armature_refusal(context)
         if not reason and not history.owners(active_armature(context)):
-            return "Nothing of this armature depends on more than one frame"
+            refused = history.refused(active_armature(context))
+            return (*refused, "Nothing of this armature depends on more than one frame")[0]
         return reason
 
     def armatures(self, context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -84,13 +84,16 @@ class _Simulating(Stepping, Refusing):
         return f"Simulating: {100.0 * done:.0f} % of the frames are played      Esc: Stop"
 
     def finished(self, result: Simulation) -> set[OperatorReturnItems]:
-        """Report what was simulated, and how long it took."""
-        _tried.clear()
+        """Report what was simulated, how long it took, and what could not be."""
+        if not result.refused:
+            _tried.clear()
         seconds = perf_counter() - self._started
         text = f"Simulated {counted(result.frames, 'frame')} in {seconds:.1f} s"
         if result.armatures > 1:
             text = f"{text}, of {counted(result.armatures, 'armature')}"
         self.report({"INFO"}, text)
+        for reason in result.refused:
+            self.report({"WARNING"}, reason)
         redraw()
         return {"FINISHED"}
 
@@ -220,18 +223,23 @@ def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
     """Simulate everything of a scene that is outdated, in one go; return what went wrong."""
     from ..binding.motion.simulating.simulate import is_at_rest, simulate, stale
 
-    def go(armatures: list[bpy.types.Object]) -> str:
+    def go(armatures: list[bpy.types.Object]) -> list[str]:
+        work = simulate(scene, layer, armatures)
         try:
-            deque(simulate(scene, layer, armatures), maxlen=0)
+            while True:
+                next(work)
+        except StopIteration as finished:
+            return finished.value.refused
         except ProblemError as problem:
-            return str(problem)
-        return ""
+            if len(armatures) == 1:
+                return [str(problem)]
+            # Those that can be are simulated all the same.
+            return [reason for ob in armatures for reason in go([ob])]
 
     problems: list[str] = []
     for layer in scene.view_layers:
         found = [ob for ob in stale(layer) if not is_at_rest(ob)]
-        if found and go(found):  # Those that can be are simulated all the same.
-            problems += filter(None, [go([ob]) for ob in found])
+        problems += go(found) if found else []
     return problems
 
 

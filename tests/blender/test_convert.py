@@ -401,6 +401,7 @@ def test_what_ours_has_alone_is_listed() -> None:
     item = add_constraint(rig, "B2", make_empty("Target", tip), pole_target=make_empty("Pole"))
     for name, value in {
         "softness": 0.1,
+        "swing": 1.0,
         "chain_bias": 0.2,
         "twist_spread": 0.5,
         "use_stretch": True,
@@ -417,8 +418,8 @@ def test_what_ours_has_alone_is_listed() -> None:
     joints[2].limit_type, joints[2].hinge_min = "HINGE", 0.1
     notes = " ".join(to_blender(rig).notes)
     for part in (
-        "“Softness”, “Bias”, “Twist Spread”, “Stretch Max”, “Keep Volume”, “Pole Weight” and "
-        "“Tolerance” have no counterpart",
+        "“Softness”, “Swing”, “Bias”, “Twist Spread”, “Stretch Max”, “Keep Volume”, "
+        "“Pole Weight” and “Tolerance” have no counterpart",
         "Weight is 3",
         "stands in for “FABRIK”",
         "IK Stretch of 0.1",

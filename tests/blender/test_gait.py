@@ -136,7 +136,7 @@ def assert_walks(rig: bpy.types.Object, end: int = END, fine: int = 2) -> None:
     from addon.binding.motion.gait.gait_plan import plans_of
 
     walked = record(rig)
-    names = tips(rig)
+    names = tips(rig)[: len(walked.falls)]
     lengths = [size(rig, name) for name in names]
     # By footfall: where its tip is seen, as long as it stands.
     seen: dict[tuple[int, int], list[Vector]] = {}
@@ -718,6 +718,82 @@ def test_walk_of_an_armature_without_constraints_is_refused(empty_file: None) ->
     assert "two legs or more" in said(rig)
 
 
+def test_walk_that_cannot_be_keeps_nothing_else_from_being_simulated(spider) -> None:
+    """Another walk, a free chain: only what cannot be is left out, and said."""
+    from addon.binding.motion.simulating import history
+
+    armature = spider.data
+    activate(spider)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for i in range(3):
+        bone = armature.edit_bones.new(f"Tail{i}")
+        bone.head, bone.tail = (0, 0.3 + 0.2 * i, 0.5), (0, 0.5 + 0.2 * i, 0.5)
+        if i:
+            bone.parent = armature.edit_bones[f"Tail{i - 1}"]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    tail = spider.fabrik.constraints.add()
+    tail.name, tail.bone, tail.chain_count, tail.solver = "Tail", "Tail2", 3, "FOLLOW"
+    tail.target = link(bpy.data.objects.new("Head", None))
+    broken = spider.fabrik.gaits.add()
+    broken.name = "Broken"
+    broken.legs.add().constraint = "Nowhere"
+    spider.fabrik.gaits[0].duration = 5.0
+    update()
+    simulate()
+    assert history.data(spider, "fabrik.gaits[0]").is_fresh
+    assert history.data(spider, f"fabrik.constraints[{len(tips(spider))}].follow").is_fresh
+    assert history.data(spider, "fabrik.gaits[1]") is None
+    assert history.refused(spider) == [
+        "“Broken” cannot walk. There is no constraint “Nowhere”: choose another one for that leg, "
+        "or remove the leg"
+    ]
+    update()
+    assert spider.fabrik.simulation.state == "FRESH"
+    broken.enabled = False
+    update()
+    assert history.refused(spider) == []
+
+
+def test_what_refuses_as_it_begins_keeps_what_it_had(empty_file: None) -> None:
+    from addon.binding.motion.gait.simulation import WalkSimulation
+    from addon.binding.motion.simulating import history
+
+    first, second = make_walker(4), make_walker(4, name="Other")
+    make_ground()
+    for rig in (first, second):
+        key_body(rig, {1: (0, 0, 0), 20: (0, -0.6, 0)})
+        walk(rig, 20)
+        simulate()
+    before = record(second)
+
+    class Refused(WalkSimulation):
+        def start(self, moment) -> None:
+            from addon.binding.chain_plan import ProblemError
+
+            if self._armature == second:
+                raise ProblemError("not today")
+            super().start(moment)
+
+    from addon.binding.motion.gait import simulation
+    from addon.binding.motion.simulating.simulate import simulate as passes
+
+    for rig in (first, second):
+        rig.fabrik.gaits[0].duration = 5.0
+    update()
+    own, simulation.WalkSimulation = simulation.WalkSimulation, Refused
+    try:
+        work = passes(bpy.context.scene, bpy.context.view_layer, [first, second])
+        while True:
+            next(work)
+    except StopIteration as finished:
+        assert finished.value.refused == ["not today"]
+    finally:
+        simulation.WalkSimulation = own
+    assert history.data(first, "fabrik.gaits[0]").is_fresh
+    assert not history.data(second, "fabrik.gaits[0]").is_fresh
+    assert record(second) == before
+
+
 def test_walk_that_is_off_at_this_frame_is_simulated(spider) -> None:
     gait = spider.fabrik.gaits[0]
     for frame, enabled in ((1, True), (30, False)):
@@ -778,6 +854,33 @@ def test_legs_of_different_length_walk(empty_file: None) -> None:
     walk(rig)
     simulate()
     assert_walks(rig, fine=1)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 16])
+def test_two_to_sixteen_legs_walk(empty_file: None, count: int) -> None:
+    rig = make_walker(count + count % 2)
+    make_ground()
+    key_body(rig, {1: (0, 0, 0), 30: (0.2, -1.0, 0)})
+    select(rig, tips(rig)[:count])
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 30
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    simulate()
+    assert len(record(rig).falls) == count
+    assert_walks(rig, 30, fine=1)
+
+
+def test_legs_whose_limits_keep_them_from_their_feet_are_named(spider) -> None:
+    go(40)
+    assert said(spider) == ""
+    for i in range(3):
+        joint = spider.pose.bones[f"Leg{i}.0.L"].fabrik_joint
+        joint.limit_type, joint.hinge_min, joint.hinge_max = "HINGE", 0.0, 0.0
+    update()
+    name = tips(spider)[0]
+    assert said(spider).startswith(f"Short of the foot at this frame: “{name}”. Widen the limits")
+    spider.fabrik.gaits[0].enabled = False
+    update()
+    assert said(spider) == ""
 
 
 def test_armature_that_is_scaled_and_turned_walks(empty_file: None) -> None:

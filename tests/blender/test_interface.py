@@ -19,6 +19,7 @@ KEYABLE = (
     "pole_angle",
     "pole_weight",
     "softness",
+    "swing",
     "rotation_weight",
     "twist_spread",
     "stretch_max",

@@ -116,6 +116,7 @@ def test_what_was_edited_between_two_passes_is_seen(rig: bpy.types.Object) -> No
         ("pole_angle", 1.0),
         ("pole_weight", 0.5),
         ("softness", 0.9),
+        ("swing", 1.0),
         ("chain_bias", -0.8),
     ],
 )

@@ -24,6 +24,7 @@ SETTINGS = (
         "pole_angle",
         "pole_weight",
         "softness",
+        "swing",
         "rotation_weight",
         "twist_spread",
         "stretch_max",

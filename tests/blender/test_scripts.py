@@ -91,6 +91,7 @@ def test_a_chain_under_another_one_that_poses_its_bones_is_solved_with_it():
         "pole_angle",
         "pole_weight",
         "softness",
+        "swing",
         "rotation_weight",
         "twist_spread",
         "stretch_max",

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from addon.core import Frame, inverse, point_in
 from addon.core.vectors import Vec, dot, mat_columns, quat_about, quat_matrix, sub
 from addon.motion.footfall import STILL, Footfall, foot_at, set_on
-from addon.motion.foothold import Hit, clearance
+from addon.motion.foothold import Hit
 from addon.motion.gait import Leg, Record, Settings, bob_at, lean_at
 from addon.motion.packing import packed, unpacked
 from addon.motion.pattern import groups_of
 from addon.motion.stance import UPRIGHT, Lean, Swaying, eased_to, leaned, plane_through
+from addon.motion.swing import arc_over
 from addon.motion.walking import Walk
 
 Box = tuple[Vec, Vec]
@@ -25,6 +26,8 @@ Body = Callable[[float], Frame]
 
 FLOOR: Box = ((-1e3, -1e3, -1.0), (1e3, 1e3, 0.0))
 FRAMES = 120
+ALONG_Y = (0.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+"""From where to where a foot steps, and its way up."""
 
 
 def ground(*boxes: Box, number: int = STILL, shift: Vec = (0.0, 0.0, 0.0)):
@@ -256,8 +259,20 @@ def test_steps_are_shorter_the_faster_the_body_and_as_set_if_it_is_slow() -> Non
 
 def test_steps_start_and_end_between_frames() -> None:
     record = walked(legs_of(8, "ALTERNATING"), Settings(duration=4.7), ahead(0.13))
-    times = {fall.land % 1.0 for falls in record.falls for fall in falls}
-    assert len(times) > 10
+    later = [fall for falls in record.falls for fall in falls[1:]]
+    for times in ([fall.lift for fall in later], [fall.land for fall in later]):
+        assert any(0.1 < time % 1.0 < 0.9 for time in times)
+
+
+@pytest.mark.parametrize("pattern", ["ALTERNATING", "PAIRS", "WAVE"])
+@pytest.mark.parametrize("count", [4, 6, 8])
+@pytest.mark.parametrize("speed", [0.02, 0.06, 0.13])
+def test_no_step_is_cut_short_at_a_steady_pace(pattern: str, count: int, speed: float) -> None:
+    record = walked(legs_of(count, pattern), Settings(), ahead(speed))
+    spans = sorted(b.land - b.lift for falls in record.falls for b in falls[1:])
+    assert spans[0] >= 0.5 * spans[len(spans) // 2]
+    if pattern == "ALTERNATING":
+        assert spans[len(spans) // 2] == pytest.approx(6.0)
 
 
 def test_overshoot_lands_a_foot_ahead_of_its_rest_place() -> None:
@@ -271,20 +286,54 @@ def test_overshoot_lands_a_foot_ahead_of_its_rest_place() -> None:
         assert lead == pytest.approx(overshoot * 0.2 * 1.1, abs=0.06)
 
 
-def test_a_step_rises_by_its_height_and_leaves_and_arrives_without_speed() -> None:
+def test_a_step_rises_by_its_height_and_leaves_and_arrives_without_a_jerk() -> None:
     record = walked(legs_of(4, "ALTERNATING"), Settings(step_height=0.2), ahead(0.02))
     fall = record.falls[0][2]
     middle = foot_at(record.falls[0], 0.5 * (fall.lift + fall.land), still)
     assert middle.place[2] == pytest.approx(0.2 * 1.1, abs=1e-9)
     for at in (fall.lift, fall.land):
-        near = [foot_at(record.falls[0], at + e, still).place for e in (-1e-4, 1e-4)]
-        assert math.dist(*near) <= 1e-6
+        # No speed and no acceleration: only the third power of the time is left.
+        for e in (1e-2, 1e-3):
+            near = [foot_at(record.falls[0], at + way, still).place for way in (-e, e)]
+            assert math.dist(*near) <= 1.0 * e**3
 
 
 def test_a_step_clears_what_stands_between() -> None:
     kerb: Box = ((-9.0, 0.45, 0.0), (9.0, 0.55, 0.3))
-    over = clearance(ground(FLOOR, kerb), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), 1.0)
-    assert over == pytest.approx(0.3)
+    arc = arc_over(ground(FLOOR, kerb), *ALONG_Y, 0.1, 1.0)
+    assert arc == (pytest.approx(0.3 + 0.05), 0.0, 0.0)
+
+
+def test_before_an_edge_a_foot_rises_first_and_behind_it_comes_down_last() -> None:
+    stair: Box = ((-9.0, 0.05, 0.0), (9.0, 9.0, 0.3))
+    start, end = (0.0, 0.0, 0.0), (0.0, 0.6, 0.3)
+    rise = (0.0, 0.0, 1.0)
+    up = arc_over(ground(FLOOR, stair), start, end, rise, 0.1, 1.0)
+    down = arc_over(ground(FLOOR, stair), end, start, rise, 0.1, 1.0)
+    assert (up.late, up.early) == (down.early, down.late)
+    assert up.late > up.early == 0.0
+    assert 0.1 < up.height < 0.6
+
+
+def test_what_is_beyond_a_roof_is_not_stepped_over() -> None:
+    roof: Box = ((-9.0, -9.0, 0.5), (9.0, 9.0, 0.6))
+    arc = arc_over(ground(FLOOR, roof), *ALONG_Y, 0.1, 1.0)
+    assert arc == (0.1, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("speed", [0.03, 0.06])
+def test_no_swinging_foot_cuts_through_stairs(speed: float) -> None:
+    legs = legs_of(8, "ALTERNATING")
+    steps = [((-9.0, 1.0 + 0.4 * i, -1.0), (9.0, 99.0, 0.15 * (i + 1))) for i in range(12)]
+    frames = round(5.0 / speed)
+    record = walked(legs, Settings(), ahead(speed), ground(FLOOR, *steps), frames)
+    for falls in record.falls:
+        for before, fall in pairwise(falls):
+            for i in range(1, 20):
+                time = fall.lift + (fall.land - fall.lift) * i / 20
+                _, y, z = foot_at([before, fall], time, still).place
+                inside = [min(y - low[1], high[2] - z) for low, high in steps]
+                assert max(inside) <= 0.01 * legs[0].reach
 
 
 def test_feet_travel_with_moving_ground() -> None:

@@ -51,6 +51,7 @@ ANIMATED = {
 
 NO_COUNTERPART = {
     "softness": "Softness",
+    "swing": "Swing",
     "chain_bias": "Bias",
     "twist_spread": "Twist Spread",
     "use_offset": "Keep Offset",

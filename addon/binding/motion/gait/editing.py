@@ -90,6 +90,7 @@ def _leg(
     up = rig.chain_up(rig.index[tip])
     count = len(up) - (up.index(body) + 1 if body >= 0 else 0)
     item = editing.add(armature, tip, chain_count=count)
+    item.swing = 1.0
     assert item.target is not None
     made.append(item.target)
     return item.name

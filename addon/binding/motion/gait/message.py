@@ -5,15 +5,22 @@ from __future__ import annotations
 import bpy
 
 from ...access import settings
+from ...chain_plan import ChainPlan, listed
 from ..simulating import history
 from .body import known
 from .editing import problem_of
+from .gait_plan import plans_of
+
+MISSED = 2e-3
+"""By so much of its length a leg may be off its foothold before that is said."""
 
 
 def said_of(armature: bpy.types.Object, index: int) -> str:
     """Return a sentence on a walk, empty if there is nothing to say."""
     if problem := problem_of(armature, index):
         return problem
+    if not settings(armature).gaits[index].enabled:
+        return ""
     found = history.data(armature, f"fabrik.gaits[{index}]")
     walked = known(found.blob) if found is not None else None
     if found is None or walked is None:
@@ -28,6 +35,8 @@ def said_of(armature: bpy.types.Object, index: int) -> str:
         gait = settings(armature).gaits[index]
         body = f"“{gait.body}”" if gait.body else "the armature"
         return f"The body stands still: animate {body}, and the legs walk after it"
+    if missed := _missed(armature, index):
+        return missed
     if hanging:
         first = min(fall.lift for fall in hanging)
         return (
@@ -35,3 +44,24 @@ def said_of(armature: bpy.types.Object, index: int) -> str:
             "hangs there. Raise Ray Height, or bring the body nearer to the ground"
         )
     return ""
+
+
+def _missed(armature: bpy.types.Object, index: int) -> str:
+    """Return which legs do not come to their feet at the present frame, empty if all do."""
+    if settings(armature).gaits[index].influence < 1.0:
+        return ""
+    names = [leg.chain.name for leg in plans_of(armature)[index].legs if _is_off(leg.chain)]
+    if not names:
+        return ""
+    return (
+        f"Short of the foot at this frame: {listed(names)}. Widen the limits of the joints, let "
+        "the feet rest nearer to where the legs begin, or step sooner"
+    )
+
+
+def _is_off(chain: ChainPlan) -> bool:
+    rig = chain.rig
+    item = settings(rig.object).constraints[chain.item]
+    size = sum(rig.bone(bone).length for bone in chain.bones) * rig.object.matrix_world.median_scale
+    is_off = item.state in ("LIMITED", "OUT_OF_REACH") and item.error > MISSED * size
+    return is_off and item.enabled and item.influence == 1.0

@@ -21,6 +21,7 @@ from ...animation import animated
 from ...chain_plan import ProblemError
 from ...skeleton import Point
 from ..simulating import history
+from .editing import problem_of
 from .gait_plan import GaitPlan, forget_plans, plans_of
 from .settings import LEANING, STEPPING
 
@@ -174,13 +175,19 @@ class WalkSimulation:
 
 
 def walks(armature: bpy.types.Object) -> list[WalkSimulation]:
-    """Return the walks of an armature that are on at any frame, to be simulated."""
+    """Return the walks of an armature that are on at any frame and can work, to be simulated."""
+    return [WalkSimulation(armature, i) for i in _on(armature) if not problem_of(armature, i)]
+
+
+def refusals(armature: bpy.types.Object) -> list[str]:
+    """Return why the other walks that are on cannot work."""
+    found = [(settings(armature).gaits[i].name, problem_of(armature, i)) for i in _on(armature)]
+    return [f"“{name}” cannot walk. {problem}" for name, problem in found if problem]
+
+
+def _on(armature: bpy.types.Object) -> list[int]:
     gaits = settings(armature).gaits if armature.pose else ()
-    return [
-        WalkSimulation(armature, i)
-        for i, gait in enumerate(gaits)
-        if gait.enabled or _is_switched(armature, gait)
-    ]
+    return [i for i, one in enumerate(gaits) if one.enabled or _is_switched(armature, one)]
 
 
 def _is_switched(armature: bpy.types.Object, gait: FabrikGait) -> bool:
@@ -191,9 +198,11 @@ def _is_switched(armature: bpy.types.Object, gait: FabrikGait) -> bool:
 def register() -> None:
     """Let walks be simulated."""
     history.PROVIDERS.append(walks)
+    history.REFUSALS.append(refusals)
 
 
 def unregister() -> None:
     """Let them be no more."""
     history.PROVIDERS.remove(walks)
+    history.REFUSALS.remove(refusals)
     forget_plans()

@@ -76,6 +76,9 @@ Provider = Callable[[bpy.types.Object], list[Any]]
 PROVIDERS: list[Provider] = []
 """Functions that return what is `Simulated` of an armature."""
 
+REFUSALS: list[Callable[[bpy.types.Object], list[str]]] = []
+"""Functions that return why some of what an armature has cannot be simulated, and so is not."""
+
 listeners: list[Callable[[], None]] = []
 """What is called when a history may have become stale, from within an update."""
 
@@ -116,6 +119,11 @@ _running: set[tuple[int, str]] = set()
 def owners(armature: bpy.types.Object) -> list[Simulated]:
     """Return what can be simulated of an armature."""
     return [one for provider in PROVIDERS for one in provider(armature)]
+
+
+def refused(armature: bpy.types.Object) -> list[str]:
+    """Return why some of what an armature has is not simulated, as far as is known."""
+    return [reason for refusals in REFUSALS for reason in refusals(armature)]
 
 
 def range_of(armature: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, int]:

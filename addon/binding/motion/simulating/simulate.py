@@ -24,18 +24,28 @@ class Simulation(NamedTuple):
     Attributes:
         armatures: How many armatures.
         frames: How many frames were played.
+        refused: Why some of what they have could not be simulated, in sentences.
     """
 
     armatures: int
     frames: int
+    refused: list[str]
 
 
 class _Run(NamedTuple):
-    """One owner during a pass."""
+    """One owner during a pass.
+
+    Attributes:
+        armature: Its armature.
+        one: The owner.
+        frames: The first frame and the last.
+        refused: Why it cannot be simulated, empty as long as it can.
+    """
 
     armature: bpy.types.Object
     one: Simulated
     frames: tuple[int, int]
+    refused: list[str]
 
     def needed(self) -> dict[bpy.types.Object, set[int]]:
         """Return the constraints that it depends on, by their armature."""
@@ -61,24 +71,29 @@ def simulate(
 ) -> Generator[float, None, Simulation]:
     """Play the frames once and keep what comes of it.
 
-    If it is closed before its end, or fails, nothing was kept. In any case the frame, the poses and
-    what was not keyed are given back.
+    What cannot be simulated keeps what it had, and does not keep the others from it. If this is
+    closed before its end, or fails, nothing was kept. In any case the frame, the poses and what was
+    not keyed are given back.
 
     Yields:
         The share that is done, after each frame.
 
     Raises:
-        ProblemError: If there is nothing to simulate, or it cannot be.
+        ProblemError: If there is nothing to simulate, or nothing of it can be.
     """
     runs = _runs(scene, armatures)
+    refused = [reason for ob in armatures for reason in history.refused(ob)]
     if not runs:
-        raise ProblemError("Nothing of the armature has to be simulated")
+        raise ProblemError((*refused, "Nothing of the armature has to be simulated")[0])
     objects = list({run.armature: None for run in runs})
     needed = {ob for run in runs for ob in _objects(run.one)}
     with returning(scene, layer, in_any_case=True), staged(layer, objects, needed):
         before = [history.stored(run.armature, run.one.owner) for run in runs]
         try:
             yield from _passes(scene, layer, runs)
+            failed = [reason for run in runs for reason in run.refused]
+            if len(failed) == len(runs):
+                raise ProblemError(failed[0])
         except BaseException:
             for run, stored in zip(runs, before, strict=True):
                 history.store(run.armature, run.one.owner, stored)
@@ -87,7 +102,7 @@ def simulate(
             kept = settings(ob).simulation
             if (kept.frame_start, kept.frame_end) != (start, end):
                 kept.frame_start, kept.frame_end = start, end
-    return Simulation(len(objects), len(_span(runs)))
+    return Simulation(len(objects), len(_span(runs)), refused + failed)
 
 
 def _passes(
@@ -101,7 +116,7 @@ def _passes(
             for done in _pass(scene, layer, level):
                 yield (i + done) / len(levels)
         plan.current()
-        for run in level:
+        for run in [run for run in level if not run.refused]:
             key = history.digest_of(run.armature, run.one, run.frames).key()
             found = History(*run.frames, run.one.result(), key)
             history.write(run.armature, run.one.owner, found)
@@ -176,13 +191,14 @@ def _runs(scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]) -> list
     """
     runs: list[_Run] = []
     waiting = list(armatures)
+    plan.current()
     while waiting:
         ob = waiting.pop(0)
         if is_at_rest(ob):
             raise ProblemError(
                 f"“{ob.name}” shows its rest pose: leave Edit Mode, or Rest Position"
             )
-        own = [_Run(ob, one, _frames(ob, scene)) for one in history.owners(ob)]
+        own = [_Run(ob, one, _frames(ob, scene), []) for one in history.owners(ob)]
         runs += own
         known = {run.armature for run in runs} | set(waiting)
         needed = {other: None for run in own for other in run.needed() if other not in known}
@@ -221,6 +237,9 @@ def _step(
     for run in runs:
         start, end = run.frames
         if frame == start:
-            run.one.start(moment)
-        if start <= frame <= end:
+            try:
+                run.one.start(moment)
+            except ProblemError as problem:
+                run.refused.append(str(problem))
+        if start <= frame <= end and not run.refused:
             run.one.step(moment)

@@ -15,6 +15,7 @@ item.use_rotation = False
 item.rotation_weight = 1.0
 item.twist_spread = 0.0
 item.softness = 0.05
+item.swing = 0.0
 item.use_stretch = False
 item.stretch_max = 1.5
 item.use_volume = False

@@ -1,0 +1,81 @@
+"""Whose turn it is to step, and how long a step may take, so that no other leg loses its foot."""
+
+from collections.abc import Sequence
+from math import inf
+from typing import Final
+
+from ..core.vectors import length
+from .gait import Settings
+from .walking_foot import Now, WalkingFoot
+
+ALONG: Final = 0.3
+"""From this share of its limit on a foot steps along with the others of its group."""
+
+
+def of_group(feet: Sequence[WalkingFoot], group: int) -> list[WalkingFoot]:
+    """Return the feet of a group."""
+    return [foot for foot in feet if foot.leg.group == group]
+
+
+def next_to_step(
+    feet: Sequence[WalkingFoot], groups: Sequence[int], now: Now, settings: Settings
+) -> list[WalkingFoot]:
+    """Return the feet to lift now, while all stand; none if nobody has to step.
+
+    These are those of the next group, in turn, that has one too far off. But where another one
+    would lose a foot during that step, that one goes first.
+
+    Args:
+        feet: All feet.
+        groups: The groups, from the one whose turn it is on.
+        now: The present.
+        settings: How the body walks.
+    """
+    for group in groups:
+        members = of_group(feet, group)
+        if any([foot.off(now) >= foot.stride.limit for foot in members]):
+            left = {one: _least(of_group(feet, one), now, settings) for one in groups}
+            pressed = min(groups, key=left.__getitem__)
+            if left[pressed] >= min(left[group], 1.5 * settings.duration):
+                pressed = group
+            return stepping_along(of_group(feet, pressed), now, settings)
+        rest = [foot for foot in members if foot.quiet >= 0.5 * settings.duration]
+        rest = [foot for foot in rest if not foot.is_there(now, settings)]
+        if rest:
+            return rest
+    return []
+
+
+def stepping_along(
+    members: Sequence[WalkingFoot], now: Now, settings: Settings
+) -> list[WalkingFoot]:
+    """Return those feet of a group that step when it is its turn."""
+    return [
+        foot
+        for foot in members
+        if foot.off(now) >= ALONG * foot.stride.limit
+        or foot.time_left(now, settings) < 2.0 * settings.duration
+    ]
+
+
+def step_duration(feet: Sequence[WalkingFoot], group: int, now: Now, settings: Settings) -> float:
+    """Return how long a step of a group takes: as set, or as long as the others can wait.
+
+    The others step one group after the other, so the second one that loses a foot has to wait for
+    two steps, and so on.
+    """
+    groups = {foot.leg.group for foot in feet}
+    frames = settings.duration
+    for foot in feet:
+        speed = length(foot.velocity)
+        if speed > 0.0:
+            frames = min(frames, foot.stride.spare / (speed * max(1, len(groups) - 1)))
+    frames = max(frames, 1e-3)
+    left = sorted(_least(of_group(feet, other), now, settings) for other in groups - {group})
+    soon = min([time / (turn + 1) for turn, time in enumerate(left)], default=inf)
+    # One that is as good as lost is no reason for the others to jump: it comes down early.
+    return max(min(frames, soon), min(frames, 1.0))
+
+
+def _least(members: Sequence[WalkingFoot], now: Now, settings: Settings) -> float:
+    return min([foot.time_left(now, settings) for foot in members])
