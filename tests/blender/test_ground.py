@@ -307,6 +307,38 @@ def test_pose_does_not_hang_on_the_frame_rate_after_the_pass() -> None:
     assert pose_bits(rig) == shown
 
 
+def test_pose_is_the_same_while_and_after_the_ground_is_in_edit_mode() -> None:
+    rig = walker_on(hills)
+    ground = bpy.data.objects["Ground"]
+    go(20)
+    shown = pose_bits(rig)
+    activate(ground)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for frame in (20, 21, 20):
+        go(frame)
+    assert pose_bits(rig) == shown
+    bpy.ops.object.mode_set(mode="OBJECT")
+    update()
+    assert pose_bits(rig) == shown and messages(rig) == {""}
+
+
+def test_pose_is_the_same_after_the_armature_was_in_edit_mode() -> None:
+    rig = walker_on(hills)
+    rig.pose.bones["Thigh.L"].rotation_quaternion = Euler((0.2, 0, 0)).to_quaternion()
+    go(30)
+    other = pose_bits(rig), channels_bits(rig)
+    go(20)
+    shown = pose_bits(rig), channels_bits(rig)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    go(30)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    update()
+    assert (pose_bits(rig), channels_bits(rig)) == other
+    go(20)
+    assert (pose_bits(rig), channels_bits(rig)) == shown and messages(rig) == {""}
+
+
 def test_ground_that_is_disabled_is_none_and_prints_nothing(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

@@ -8,7 +8,7 @@ import bpy
 
 from ....core import WHOLE, inverse, point_in
 from ....core.vectors import Vec, dot, length, mat_columns, sub
-from ... import plan
+from ... import animation, plan
 from ...access import settings
 from ...chain_plan import ChainPlan
 from ...skeleton import Point
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SETTINGS = ("source", "axis", "use_local_axis", "ray_above", "ray_below")
 """Settings of the ground on which a track depends: when the foot stands is found from it later."""
 
-PLACE_SETTINGS = ("bone", "chain_count", "use_tail", "use_rotation", "use_offset")
+PLACE_SETTINGS = ("chain_count", "use_tail", "use_rotation", "use_offset")
 
 
 class FootTrack:
@@ -48,23 +48,30 @@ class FootTrack:
     def inputs(self) -> object:
         """Return the settings that count."""
         item = settings(self._armature).constraints[self._index]
-        names = [point.object.name for point in self.sources()]
+        found = animation.animated(self._armature)
+        moving = {path for path, _ in found.keyed | found.driven}
+        still = [name for name in SETTINGS if f"{self.owner}.{name}" not in moving]
+        chain = self._chain(plan.current())
+        rest = [_rest(chain, bone) for bone in chain.bones] if chain else []
         offset = [*item.offset_location, *item.offset_rotation] if item.use_offset else []
         return (
-            [getattr(item.ground, name) for name in SETTINGS],
+            [(name, getattr(item.ground, name)) for name in still],
             [getattr(item, name) for name in PLACE_SETTINGS],
-            names,
+            rest,
             offset,
-            item.subtarget,
             _rate(),
         )
 
     def sources(self) -> list[Point]:
-        """Return the target, the armature object, and what counts as ground."""
+        """Return the target, what carries the leg, and what counts as ground."""
         chain = self._chain(plan.current())
-        points = [] if chain is None or chain.target is None else [chain.target]
-        grounds = [Point(ob) for ob in chain.watched] if chain else []
-        return [*points, Point(self._armature), *grounds]
+        if chain is None:
+            return [Point(self._armature)]
+        points = [] if chain.target is None else [chain.target]
+        above = Point(self._armature)
+        if chain.root_parent >= 0:
+            above = Point(self._armature, chain.rig, chain.root_parent)
+        return [*points, above, *map(Point, chain.watched)]
 
     def start(self, moment: Snapshot) -> None:
         """Begin, at the first frame."""
@@ -106,6 +113,12 @@ class FootTrack:
                 works = isinstance(chain.goal_source, Footing) and not chain.problem
                 return chain if works else None
         return None
+
+
+def _rest(chain: ChainPlan, bone: int) -> object:
+    """Return where a bone of a leg rests, and how long it is."""
+    rest = chain.rig.bone(bone)
+    return rest.rest, rest.length
 
 
 def _root(moment: Snapshot, chain: ChainPlan) -> Vec:
