@@ -15,9 +15,11 @@ from ...skeleton import Point
 from ..goals import aim_of
 from ..kinds import MOTIONS
 from ..simulating import history
-from .footing import Footing, frame_of, owner_path
+from .footing import Footing, owner_path
 from .hips import Hip, HipTask
 from .probe import probe_of
+from .sole import end_of
+from .stances import frame_of
 from .track import Track, TrackMaker, packed
 
 if TYPE_CHECKING:
@@ -89,7 +91,8 @@ class FootTrack:
         if chain is None:
             return  # What is wrong with it is said by the constraint.
         footing = cast(Footing, chain.goal_source)
-        place = aim_of(moment, chain).place
+        aim = aim_of(moment, chain)
+        place, end = aim.place, end_of(moment, chain, aim)
         probe = probe_of(moment, chain, moment.item(chain).ground, footing.ground)
         under = probe.under(place)
         ob = under.ob if under else None
@@ -99,7 +102,8 @@ class FootTrack:
         except ValueError:  # It is flat, and has no space for the foot to ride along in.
             ob, now = None, WHOLE
         height = dot(place, probe.up) - probe.floor
-        self._maker.add(ob, (now, before), place, height, _root(moment, chain))
+        other = end, height + dot(end, probe.up)
+        self._maker.add(ob, (now, before), place, height, _root(moment, chain), other)
 
     def result(self) -> bytes:
         """Return the track."""
