@@ -795,3 +795,23 @@ def test_sparse_bake_that_cannot_be_changes_nothing(
     assert (all_keys(), everything_bits(), len(bpy.data.actions)) == before
     with pytest.raises(RuntimeError, match="Start"):
         bpy.ops.fabrik.ground_bake(frame_start=9, frame_end=9)
+
+
+def test_bake_that_is_stopped_leaves_everything_as_it_was() -> None:
+    """At its beginning, while it records, and while it plays what it has keyed."""
+    from addon.binding.motion.ground.bake import bake
+
+    rig = walker_on(hills)
+    go(9)
+    before = all_keys(), everything_bits(), channels_bits(rig), len(bpy.data.actions)
+    context = bpy.context
+    for share in (0.0, 0.3, 0.8):
+        baking = bake(context.scene, context.view_layer, rig, range(1, 40), 1e-3)
+        while next(baking) < share:
+            pass
+        baking.close()
+        update()
+        assert context.scene.frame_current == 9
+        assert all(item.ground.use for item in rig.fabrik.constraints)
+        now = all_keys(), everything_bits(), channels_bits(rig), len(bpy.data.actions)
+        assert now == before

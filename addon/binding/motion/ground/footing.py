@@ -31,14 +31,14 @@ NONE_FOUND = (
 
 @dataclass(eq=False)
 class Footing:
-    """Puts the goal of a chain on the ground.
+    """Puts the goal of a chain on the ground; made anew with the plan when a threshold changes.
 
     Attributes:
         ground: What counts as ground.
     """
 
     ground: Ground
-    _known: tuple[object, Walk | None] = (None, None)
+    _known: tuple[bytes, Walk | None] = (b"", None)
     _last: tuple[weakref.ref[Snapshot], Aim, Foothold] | None = None
 
     def goal(self, moment: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
@@ -96,11 +96,11 @@ class Footing:
         from ..simulating import history  # Which knows the plan, of which this is a part.
 
         kept = history.data(chain.rig.object, owner_path(chain.item))
-        key = (kept and kept.blob, given.speed, given.height, given.shortest)
-        if key != self._known[0]:
-            track = unpacked(kept.blob) if kept else None
+        blob = kept.blob if kept else b""
+        if blob != self._known[0]:
+            track = unpacked(blob)
             thresholds = Thresholds(given.speed, given.height, given.shortest)
-            self._known = (key, None if track is None else Walk(track, thresholds, chain.watched))
+            self._known = (blob, None if track is None else Walk(track, thresholds, chain.watched))
         walk = self._known[1]
         if walk is None:
             return None, UNKNOWN
