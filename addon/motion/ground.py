@@ -7,7 +7,7 @@ lifted over it in one arc. All of it is a function of the time, of the contacts,
 """
 
 from collections.abc import Mapping, Sequence
-from math import acos, ceil, cos, floor, pi, sqrt
+from math import acos, ceil, cos, floor, fsum, pi, sqrt
 from typing import NamedTuple
 
 from ..core.vectors import (
@@ -200,7 +200,7 @@ def hip_rise(legs: Sequence[Leg], follow: float) -> float:
         legs: All that it carries, at least one.
         follow: How much of the ground's mean it takes: 1, or 0 to go down only.
     """
-    return follow * sum([leg.rise for leg in legs]) / len(legs)
+    return follow * fsum([leg.rise for leg in legs]) / len(legs)
 
 
 def hip_drop(legs: Sequence[Leg], up: Vec, share: float, rise: float) -> float:
@@ -221,12 +221,12 @@ def hip_drop(legs: Sequence[Leg], up: Vec, share: float, rise: float) -> float:
         return 0.0
     # None for feet that are not moved, or all by the same: their legs are as in the animation.
     moved = sqrt(
-        sum([length(sub(sub(leg.goal, leg.target), scaled(up, rise))) ** 2 for leg in legs])
+        fsum([length(sub(sub(leg.goal, leg.target), scaled(up, rise))) ** 2 for leg in legs])
     )
     slack = SLACK * size * smooth(moved / (MOVED * size))
     drop = 0.0
-    for leg in legs:
-        drop = _smooth_max(drop, _lack(leg, up, share, rise), slack)
+    for lack in sorted([_lack(leg, up, share, rise) for leg in legs]):  # Whatever their order is.
+        drop = _smooth_max(drop, lack, slack)
     return drop
 
 

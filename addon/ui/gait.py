@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, cast
 
 import bpy
@@ -9,7 +10,7 @@ from bpy.props import FloatProperty
 
 from ..binding.access import settings
 from ..binding.chain_plan import ProblemError
-from ..binding.motion.gait.bake import bake_gait
+from ..binding.motion.gait.bake import Baked, bake_gait
 from ..binding.motion.gait.editing import (
     active_gait,
     add_gait,
@@ -23,8 +24,20 @@ from ..binding.motion.gait.settings import FabrikGait, FabrikGaitLeg
 from .draw import Layout, draw_sentence
 from .panels import OfArmature
 from .presets import Adding, Applying, PresetPanel
-from .refusing import Working, active_armature, armature_refusal, rest_refusal, tweak_refusal
+from .refusing import (
+    Refusing,
+    Working,
+    active_armature,
+    armature_refusal,
+    end_running,
+    rest_refusal,
+    tweak_refusal,
+)
+from .stepping import Starting
 from .wording import counted, length_text
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 GAITS = "fabrik_ik/gait"
 
@@ -169,16 +182,19 @@ class FABRIK_OT_gait_leg_remove(Working, bpy.types.Operator):
         return f"“{name}” is no leg of “{gait.name}” any more"
 
 
-class FABRIK_OT_gait_bake(Working, bpy.types.Operator):
+class FABRIK_OT_gait_bake(Starting, Refusing, bpy.types.Operator):
     """Turn the steps of the active walk into keys."""
 
     bl_idname = "fabrik.gait_bake"
     bl_label = "Bake Steps"
     bl_description = (
         "Key the targets of the feet where they are lifted, at the top of each step and where they "
-        "land, and the body as it stands on them; then turn the walk off"
+        "land, and the body as it stands on them. The keys go into copies of the actions; then the "
+        "walk is turned off. Escape stops it and leaves everything as it was"
     )
     bl_options = {"REGISTER", "UNDO"}
+    stopped = "Nothing was baked, and everything is as it was"
+    gone = "What was baked is gone, and nothing was baked: bake again"
 
     if TYPE_CHECKING:
         tolerance: float
@@ -200,25 +216,28 @@ class FABRIK_OT_gait_bake(Working, bpy.types.Operator):
         """Ask for a walk and a pose."""
         return gait_refusal(context) or rest_refusal(context) or tweak_refusal(context)
 
-    def work(self, context: bpy.types.Context) -> str:
-        """Bake, with a progress bar."""
+    def start(self, context: bpy.types.Context) -> Generator[float, None, Baked]:
+        """Bake."""
         armature = active_armature(context)
+        self._scene = context.scene
+        layer = cast(bpy.types.ViewLayer, context.view_layer)
         index = settings(armature).active_gait
-        manager = context.window_manager
-        work = bake_gait(context.scene, context.view_layer, armature, index, self.tolerance)
-        manager.progress_begin(0.0, 1.0)
-        try:
-            while True:
-                manager.progress_update(next(work))
-        except StopIteration as finished:
-            done = finished.value
-        finally:
-            manager.progress_end()
-        share = 100.0 * done.error / done.size
-        return (
-            f"{counted(done.keys, 'key')} instead of {done.most}; a foot is off by "
-            f"{length_text(context.scene, done.error)} at most, {share:.2g}% of its leg"
+        return bake_gait(context.scene, layer, armature, index, self.tolerance)
+
+    def status(self, done: float) -> str:
+        """Return what the status bar says when a share of the bake is done."""
+        doing = "Recording" if done < 0.6 else "Playing the baked steps"
+        return f"{doing}: {100.0 * done:.0f} % of the bake is done      Esc: Stop"
+
+    def finished(self, result: Baked) -> set[OperatorReturnItems]:
+        """Report how many keys there are, and how far a foot is off."""
+        share = 100.0 * result.error / result.size
+        text = (
+            f"{counted(result.keys, 'key')} instead of {result.most}; a foot is off by "
+            f"{length_text(self._scene, result.error)} at most, {share:.2g}% of its leg"
         )
+        self.report({"INFO"}, text)
+        return {"FINISHED"}
 
 
 class FABRIK_OT_gait_preset_apply(Applying, bpy.types.Operator):
@@ -411,4 +430,15 @@ CLASSES = (
     FABRIK_PT_gait,
 )
 
-register, unregister = bpy.utils.register_classes_factory(CLASSES)
+
+def register() -> None:
+    """Add the operators, the lists and the panel."""
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister() -> None:
+    """Take them away."""
+    end_running(FABRIK_OT_gait_bake)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

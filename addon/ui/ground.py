@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, cast
 
 import bpy
@@ -11,8 +12,14 @@ from ..binding.access import settings
 from ..binding.motion.simulating import history
 from ..binding.properties import FabrikConstraint
 from ..binding.refusals import linked_problem
-from .refusing import Working, active_armature, armature_refusal
+from .refusing import Refusing, active_armature, armature_refusal, end_running, rest_refusal
+from .stepping import Starting
 from .wording import counted
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+    from ..binding.motion.ground.bake import Outcome
 
 Layout = Any
 
@@ -51,7 +58,7 @@ def _draw_all(layout: Layout, given: bpy.types.PropertyGroup, *names: str) -> No
         layout.prop(given, name)
 
 
-class FABRIK_OT_ground_bake(Working, bpy.types.Operator):
+class FABRIK_OT_ground_bake(Starting, Refusing, bpy.types.Operator):
     """Bake feet on the ground to keys of their targets."""
 
     bl_idname = "fabrik.ground_bake"
@@ -59,9 +66,11 @@ class FABRIK_OT_ground_bake(Working, bpy.types.Operator):
     bl_description = (
         "Key the targets of all feet on the ground, and the hip, as they go now: where contacts "
         "begin and end, and as often between as the error asks for. The keys go into copies of the "
-        "actions; then the ground is turned off"
+        "actions; then the ground is turned off. Escape stops it and leaves everything as it was"
     )
     bl_options = {"REGISTER", "UNDO"}
+    stopped = "Nothing was baked, and everything is as it was"
+    gone = "What was baked is gone, and nothing was baked: bake again"
 
     if TYPE_CHECKING:
         frame_start: int
@@ -91,25 +100,48 @@ class FABRIK_OT_ground_bake(Working, bpy.types.Operator):
         armature = active_armature(context)
         if not any(item.ground.use for item in settings(armature).constraints):
             return "No foot of this armature is on the ground"
-        return linked_problem(armature)
+        return linked_problem(armature) or rest_refusal(context)
 
-    def work(self, context: bpy.types.Context) -> str:
-        """Bake, and return by how much the result differs."""
+    def start(self, context: bpy.types.Context) -> Generator[float, None, Outcome]:
+        """Bake."""
         from ..binding.motion.ground.bake import bake  # Which uses numpy.
 
         armature = active_armature(context)
         start, end = self.frame_start, self.frame_end
         if start == end == 0:
             start, end = history.range_of(armature, context.scene)
+        self._frames = range(start, end + 1)
         layer = cast(bpy.types.ViewLayer, context.view_layer)
-        done = bake(context.scene, layer, armature, range(start, end + 1), self.error)
-        return (
-            f"Baked {counted(done.feet, 'constraint')}, frames {start} to {end}: {done.keys:,} "
-            f"keys instead of {done.most:,}. Played once more, the largest difference is "
-            f"{1000.0 * done.distance:.3g} mm (frame {done.frame})"
+        return bake(context.scene, layer, armature, self._frames, self.error)
+
+    def status(self, done: float) -> str:
+        """Return what the status bar says when a share of the bake is done."""
+        doing = "Recording" if done < 0.5 else "Playing the baked range"
+        return f"{doing}: {100.0 * done:.0f} % of the bake is done      Esc: Stop"
+
+    def finished(self, result: Outcome) -> set[OperatorReturnItems]:
+        """Report what was baked, and by how much it differs."""
+        frames = self._frames
+        text = (
+            f"Baked {counted(result.feet, 'constraint')}, frames {frames[0]} to {frames[-1]}: "
+            f"{result.keys:,} keys instead of {result.most:,}. Played once more, the largest "
+            f"difference is {1000.0 * result.distance:.3g} mm (frame {result.frame})"
         )
+        self.report({"INFO"}, text)
+        return {"FINISHED"}
 
 
 CLASSES = (FABRIK_OT_ground_bake,)
 
-register, unregister = bpy.utils.register_classes_factory(CLASSES)
+
+def register() -> None:
+    """Add the operator."""
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister() -> None:
+    """Take it away."""
+    end_running(FABRIK_OT_ground_bake)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

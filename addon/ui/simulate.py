@@ -19,7 +19,7 @@ from ..binding.handlers import say_once
 from ..binding.motion.simulating import history
 from .draw import Layout, draw_sentence
 from .refusing import Refusing, Working, active_armature, armature_refusal, end_running
-from .stepping import Stepping
+from .stepping import Starting
 from .timeline import redraw
 from .wording import counted
 
@@ -34,7 +34,7 @@ QUIET = 0.5
 """Seconds without any edit after which is simulated by itself."""
 
 
-class _Simulating(Stepping, Refusing):
+class _Simulating(Starting, Refusing):
     """What plays the frames of some armatures."""
 
     stopped = "Nothing was simulated, and everything is as it was"
@@ -53,23 +53,8 @@ class _Simulating(Stepping, Refusing):
         """Return what is simulated."""
         return [active_armature(context)]
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Simulate in one go."""
-        try:
-            return self.go_through(context, self._start(context))
-        except ProblemError as problem:
-            self.report({self.blame}, str(problem))
-            return {"CANCELLED"}
-
-    def invoke(
-        self, context: bpy.types.Context, event: bpy.types.Event
-    ) -> set[OperatorReturnItems]:
-        """Simulate piece by piece, so that it can be stopped."""
-        if context.window is None:
-            return self.execute(context)
-        return self.begin(context, self._start(context))
-
-    def _start(self, context: bpy.types.Context) -> Generator[float, None, Simulation]:
+    def start(self, context: bpy.types.Context) -> Generator[float, None, Simulation]:
+        """Play the frames."""
         from ..binding.motion.simulating.simulate import simulate
 
         self._started = perf_counter()

@@ -126,3 +126,31 @@ class Stepping:
             manager.event_timer_remove(self._timer)
             self._timer = None
         context.workspace.status_text_set(None)
+
+
+class Starting(Stepping):
+    """One that asks nothing before: from a script in one go, in a window piece by piece."""
+
+    def start(self, context: bpy.types.Context) -> Generator[float, None, Any]:
+        """Return the work.
+
+        Raises:
+            ProblemError: If there can be none.
+        """
+        raise NotImplementedError
+
+    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        """Work in one go."""
+        try:
+            return self.go_through(context, self.start(context))
+        except ProblemError as problem:
+            self.report({self.blame}, str(problem))
+            return {"CANCELLED"}
+
+    def invoke(
+        self, context: bpy.types.Context, event: bpy.types.Event
+    ) -> set[OperatorReturnItems]:
+        """Work piece by piece, so that it can be stopped."""
+        if context.window is None:
+            return self.execute(context)
+        return self.begin(context, self.start(context))

@@ -14,6 +14,7 @@ from rendering import rendered
 from rigs import (
     activate,
     channels_bits,
+    curves,
     elsewhere,
     evaluated,
     go,
@@ -946,3 +947,22 @@ def test_presets_set_a_walk_up(empty_file: None, name: str) -> None:
     assert gait.climbs == (name in ("Spider", "Hexapod"))
     simulate()
     assert_walks(rig, 40, fine=1)
+
+
+def test_bake_that_is_stopped_leaves_everything_as_it_was(spider) -> None:
+    """While it records, and while it plays what it has keyed."""
+    from addon.binding.motion.gait.bake import bake_gait
+
+    go(20)
+    before = pose_bits(spider), len(bpy.data.actions)
+    keys = [(ob.name, len(curves(ob))) for ob in bpy.data.objects]
+    context = bpy.context
+    for share in (0.1, 0.8):
+        baking = bake_gait(context.scene, context.view_layer, spider, 0, 0.004)
+        while next(baking) < share:
+            pass
+        baking.close()
+        update()
+        assert spider.fabrik.gaits[0].enabled and context.scene.frame_current == 20
+        assert [(ob.name, len(curves(ob))) for ob in bpy.data.objects] == keys
+        assert (pose_bits(spider), len(bpy.data.actions)) == before

@@ -307,6 +307,38 @@ def test_pose_does_not_hang_on_the_frame_rate_after_the_pass() -> None:
     assert pose_bits(rig) == shown
 
 
+def test_pose_is_the_same_while_and_after_the_ground_is_in_edit_mode() -> None:
+    rig = walker_on(hills)
+    ground = bpy.data.objects["Ground"]
+    go(20)
+    shown = pose_bits(rig)
+    activate(ground)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for frame in (20, 21, 20):
+        go(frame)
+    assert pose_bits(rig) == shown
+    bpy.ops.object.mode_set(mode="OBJECT")
+    update()
+    assert pose_bits(rig) == shown and messages(rig) == {""}
+
+
+def test_pose_is_the_same_after_the_armature_was_in_edit_mode() -> None:
+    rig = walker_on(hills)
+    rig.pose.bones["Thigh.L"].rotation_quaternion = Euler((0.2, 0, 0)).to_quaternion()
+    go(30)
+    other = pose_bits(rig), channels_bits(rig)
+    go(20)
+    shown = pose_bits(rig), channels_bits(rig)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    go(30)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    update()
+    assert (pose_bits(rig), channels_bits(rig)) == other
+    go(20)
+    assert (pose_bits(rig), channels_bits(rig)) == shown and messages(rig) == {""}
+
+
 def test_ground_that_is_disabled_is_none_and_prints_nothing(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -737,3 +769,23 @@ def test_sparse_bake_that_cannot_be_changes_nothing(
     assert (all_keys(), everything_bits(), len(bpy.data.actions)) == before
     with pytest.raises(RuntimeError, match="Start"):
         bpy.ops.fabrik.ground_bake(frame_start=9, frame_end=9)
+
+
+def test_bake_that_is_stopped_leaves_everything_as_it_was() -> None:
+    """At its beginning, while it records, and while it plays what it has keyed."""
+    from addon.binding.motion.ground.bake import bake
+
+    rig = walker_on(hills)
+    go(9)
+    before = all_keys(), everything_bits(), channels_bits(rig), len(bpy.data.actions)
+    context = bpy.context
+    for share in (0.0, 0.3, 0.8):
+        baking = bake(context.scene, context.view_layer, rig, range(1, 40), 1e-3)
+        while next(baking) < share:
+            pass
+        baking.close()
+        update()
+        assert context.scene.frame_current == 9
+        assert all(item.ground.use for item in rig.fabrik.constraints)
+        now = all_keys(), everything_bits(), channels_bits(rig), len(bpy.data.actions)
+        assert now == before

@@ -6,11 +6,12 @@ import time
 from collections.abc import Sequence
 from math import radians, sqrt
 
+import bmesh
 import bpy
 import pytest
 from mathutils import Euler, Matrix, Vector
 from rendering import rendered
-from rigs import add_constraint, go, link, make_chain, make_empty, update
+from rigs import activate, add_constraint, go, link, make_chain, make_empty, update
 
 from addon.binding.chain_plan import ProblemError
 from addon.binding.motion.rays import Ground, Hit, ground_of
@@ -191,6 +192,29 @@ def test_ground_counts_as_it_is_deformed_and_moved_at_the_frame() -> None:
         go(frame)
         hit = cast(ground)
         assert hit is not None and near(hit.place, (0.3, 0.2, wanted))
+
+
+@pytest.mark.parametrize("shares", [False, True], ids=["own", "shared"])
+def test_mesh_in_edit_mode_is_ground_as_it_is_edited(shares: bool) -> None:
+    plane, edited = make_plane(), make_plane("Edited")
+    if shares:
+        edited.data = plane.data
+    else:
+        edited = plane
+    ground = of(plane)
+    activate(edited)
+    bpy.ops.object.mode_set(mode="EDIT")
+    hit = cast(ground)
+    assert hit is not None and near(hit.place, (0.3, 0.2, 0.0))
+    mesh = bmesh.from_edit_mesh(edited.data)
+    for vertex in mesh.verts:
+        vertex.co.z = 0.5
+    bmesh.update_edit_mesh(edited.data)
+    hit = cast(ground)
+    assert hit is not None and near(hit.place, (0.3, 0.2, 0.5))
+    bpy.ops.object.mode_set(mode="OBJECT")
+    hit = cast(ground)
+    assert hit is not None and near(hit.place, (0.3, 0.2, 0.5)) and hit.ob == plane
 
 
 @pytest.mark.parametrize(

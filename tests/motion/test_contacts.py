@@ -92,6 +92,25 @@ def test_thresholds_of_yours_count() -> None:
     assert all(w.first <= s.first and s.last <= w.last for w, s in zip(wide, strict, strict=True))
 
 
+def test_height_threshold_of_yours_counts() -> None:
+    """A foot that is set down from 6 cm, slowly: it stands once it is as low as you say."""
+    heights = [0.08 + max(0.0, 0.06 - 0.002 * i) for i in range(60)]
+    path = [(0.0, 0.0, h) for h in heights]
+    for height in (0.01, 0.03):
+        (contact,) = found((path, heights), thresholds=Thresholds(speed=1.0, height=height))
+        assert heights[contact.first] <= 0.08 + 1.75 * height < heights[contact.first - 1]
+
+
+def test_one_wild_frame_does_not_say_how_a_foot_goes() -> None:
+    """A jump of the keys is not how fast the foot is: else all of the walk were slow beside it."""
+    path, heights = walk(14, 10, 1.3, 0.12)
+    wanted = [(c.first, c.last) for c in found((path, heights))]
+    last = len(path) - 3
+    path[last:] = [(x + 40.0, y, z) for x, y, z in path[last:]]
+    got = [(c.first, c.last) for c in found((path, heights))]
+    assert got[:-1] == wanted[:-1]
+
+
 def test_foot_that_creeps_on_is_not_held_for_long() -> None:
     """A quarter of a leg to each side is the most that one contact covers."""
     path = [(0.002 * i, 0.0, 0.08) for i in range(800)]

@@ -150,6 +150,33 @@ def test_hip_only_lowers_if_it_does_not_follow() -> None:
     assert hip_shift(falling, UP, 0.98, 0.0) < -0.2
 
 
+def test_no_knee_is_straightened_beyond_the_share_but_by_the_animation() -> None:
+    """A leg of 1 m that the animation bends; and one that it stretches farther, which may stay."""
+    bent = Leg((0, 0, 0.8), (0, 0, 0), (0, 0, -0.3), 1.0, -0.3)
+    for share in (0.9, 0.98):
+        reach = 0.8 + 0.3 + hip_shift([bent], UP, share, 0.0)
+        assert isclose(reach, share, abs_tol=0.005)
+    stretched = Leg((0, 0, 0.99), (0, 0, 0), (0, 0, -0.2), 1.0, -0.2)
+    assert 0.99 < 0.99 + 0.2 + hip_shift([stretched], UP, 0.9, 0.0) <= 1.0
+    # One that does not reach in the animation does not reach here, and pulls nothing down.
+    short = Leg((0, 0, 1.3), (0, 0, 0), (0.001, 0, 0), 1.0, 0.0)
+    assert abs(hip_shift([short], UP, 0.98, 0.0)) < 1e-3
+
+
+def test_hip_has_no_endless_slope_where_a_foot_is_far_aside() -> None:
+    """Near the edge of its reach a leg would ask for a hip that falls endlessly fast."""
+    shifts = [
+        hip_shift([leg((0.9 + i / 1e4, 0, 0), target=(0.5, 0, 0))], UP, 0.98, 0.0)
+        for i in range(1001)
+    ]
+    assert max(abs(b - a) for a, b in pairwise(shifts)) < 10 / 1e4
+
+
+def test_hip_does_not_hang_on_the_order_of_its_legs() -> None:
+    legs = [leg((0.1 * i, 0, 0.07 * i - 0.3), target=(0.1 * i, 0, 0)) for i in range(5)]
+    assert hip_shift(legs, UP, 0.98, 1.0) == hip_shift(legs[::-1], UP, 0.98, 1.0)
+
+
 def test_hip_goes_no_deeper_than_half_a_leg_for_a_foot_that_is_out_of_reach() -> None:
     assert hip_shift([leg((5.0, 0.0, -3.0), target=(0, 0, 0))], UP, 0.98, 0.0) >= -0.51
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 SOLVER = "FOLLOW"
 
-COUNTING = ("bone", "chain_count", "use_tail", "subtarget", "use_offset", "offset_location")
-"""The constraint's settings on which the way of the head depends, or how the chain starts."""
+COUNTING = ("chain_count", "use_tail", "use_offset", "offset_location")
+"""Settings on which the way of the head depends, or how the chain starts, besides its bones."""
 
 NEAR = 1e-5
 """How near the target has to be to where it was simulated, as a share of the chain's length."""

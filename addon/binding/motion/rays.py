@@ -230,6 +230,7 @@ def _cast(
         return None  # The view layer leaves it out.
     if isinstance(evaluated.data, bpy.types.Mesh) and evaluated.data.is_evaluated:
         return None  # It is disabled: that is a copy of its mesh. Blender 4.2 prints if it is cast.
+    _let_be_cast(evaluated)
     to_local = evaluated.matrix_world.inverted_safe()  # A plane scaled flat is a ground as well.
     # Its local length tells how far the ray goes in the object's own, maybe uneven, scale.
     local = to_local.to_3x3() @ along
@@ -245,6 +246,17 @@ def _cast(
     place = evaluated.matrix_world @ place
     turned = to_local.to_3x3().transposed() @ normal
     return (place - start).dot(along), Hit(vector(place), _against(turned, along), ob)
+
+
+def _let_be_cast(evaluated: bpy.types.Object) -> None:
+    """Let rays meet a mesh that is in Edit Mode, by the object's own or by another that shares it.
+
+    Until somebody asks for the mesh itself Blender keeps there only what Edit Mode draws.
+    """
+    mesh = evaluated.data
+    if isinstance(mesh, bpy.types.Mesh) and mesh.is_editmode and not mesh.vertices:
+        evaluated.to_mesh()
+        evaluated.to_mesh_clear()
 
 
 def _against(normal: Vector, along: Vector) -> Vec:

@@ -16,6 +16,7 @@ from ....motion.footfall import STILL, Footfall
 from ....motion.gait import Record
 from ... import animation, plan
 from ...access import pose_bones, settings
+from ...baking.bake import Draft
 from ...baking.recording import returning
 from ...chain_plan import ChainPlan, ProblemError
 from ...editing import changed
@@ -55,7 +56,8 @@ def bake_gait(
 ) -> Generator[float, None, Baked]:
     """Turn the steps of a walk into keys, and the walk off.
 
-    If it is closed while it plays the walk, or fails, everything is as it was.
+    The keys go into copies of the actions. If it is closed before its end, or fails, everything is
+    as it was.
 
     Args:
         scene: The scene that is played.
@@ -93,17 +95,29 @@ def bake_gait(
         for channel in own:
             _mark(channel, falls, frames)
     channels = [*chained.from_iterable(feet), *body]
-    keys = sum(one.write(frames) for one in channels)
     most = sum(len(frames) * len(one.rows[0]) for one in channels)
-    _turn_off(armature, index)
     worst = 0.0
-    with returning(scene, layer):
-        for frame, wanted in zip(frames, tips, strict=True):
-            scene.frame_set(frame)
-            moment = snapshot(layer.depsgraph, [armature])  # type: ignore[arg-type]
-            found_tips = [_tip(moment, leg.chain) for leg in plans_of(armature)[index].legs]
-            worst = max(worst, *map(dist, wanted, found_tips))
-            yield 0.6 + 0.4 * (frame - frames[0] + 1) / len(frames)
+    drafts: list[Draft] = []
+    try:
+        # That of the armature as well, in which what turns the walk on may be keyed.
+        for owner in dict.fromkeys((*(one.owner.id_data for one in channels), armature)):
+            drafts.append(Draft(owner))
+        keys = sum(one.write(frames) for one in channels)
+        _switch(armature, index, False)
+        with returning(scene, layer):
+            for frame, wanted in zip(frames, tips, strict=True):
+                scene.frame_set(frame)
+                moment = snapshot(layer.depsgraph, [armature])  # type: ignore[arg-type]
+                found_tips = [_tip(moment, leg.chain) for leg in plans_of(armature)[index].legs]
+                worst = max(worst, *map(dist, wanted, found_tips))
+                yield 0.6 + 0.4 * (frame - frames[0] + 1) / len(frames)
+    except BaseException:
+        for draft in reversed(drafts):
+            draft.drop()
+        _switch(armature, index, True)
+        raise
+    for draft in drafts:
+        draft.keep()
     return Baked(keys, most, worst, size)
 
 
@@ -186,8 +200,9 @@ def _mark(channel: Channel, falls: Sequence[Footfall], frames: range) -> None:
             channel.wanted.add(top - frames[0])
 
 
-def _turn_off(armature: bpy.types.Object, index: int) -> None:
+def _switch(armature: bpy.types.Object, index: int, is_on: bool) -> None:
     gait = settings(armature).gaits[index]
-    animation.mute(armature, gait.path_from_id("enabled"))
-    gait.enabled = False
+    if not is_on:
+        animation.mute(armature, gait.path_from_id("enabled"))
+    gait.enabled = is_on
     changed(armature)

@@ -6,7 +6,7 @@ error. They go into copies of the actions, so that the walk itself stays as it i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from itertools import chain as chained
 from typing import Any, NamedTuple, cast
 
@@ -56,8 +56,10 @@ def bake(
     armature: bpy.types.Object,
     frames: range,
     error: float,
-) -> Outcome:
+) -> Generator[float, None, Outcome]:
     """Key the targets of an armature's feet and its hips as the ground has them, and turn it off.
+
+    If it is closed before its end, or fails, everything is as it was.
 
     Args:
         scene: The scene that is played.
@@ -65,6 +67,9 @@ def bake(
         armature: The armature object.
         frames: The range.
         error: By how much a foot may be elsewhere, in metres.
+
+    Yields:
+        The share that is done.
 
     Raises:
         ProblemError: If that cannot be; then nothing has changed.
@@ -76,9 +81,12 @@ def bake(
     hips = [unit for unit in current().units if _is_hip(unit, armature)]
     owners = _owners(armature, points, bool(hips))
     items = [chain.item for chain in chains]
+    played: list[Numbers] = []
     with staged(layer, [armature], {point.object for point in points}):
         with returning(scene, layer, in_any_case=True):
-            channels, live = _recorded(scene, layer, armature, chains, hips, frames, error)
+            channels, live = yield from _recorded(
+                scene, layer, armature, chains, hips, frames, error
+            )
         drafts: list[Draft] = []
         try:
             for owner in owners:
@@ -86,7 +94,9 @@ def bake(
             counts = [channel.write(frames) for channel in channels]
             _switch(armature, items, False)
             with returning(scene, layer, in_any_case=True):
-                played = [_places(layer, armature, items) for _ in _playing(scene, frames)]
+                for done in _playing(scene, frames):
+                    played.append(_places(layer, armature, items))
+                    yield 0.5 + 0.5 * done
         except BaseException:
             _switch(armature, items, True)
             for draft in reversed(drafts):
@@ -155,7 +165,7 @@ def _recorded(
     hips: Sequence[Any],
     frames: range,
     error: float,
-) -> tuple[list[Channel], list[Numbers]]:
+) -> Generator[float, None, tuple[list[Channel], list[Numbers]]]:
     """Play the range, and return what gets keys, and where feet and hips are."""
     feet = [_foot_channels(chain, frames, error) for chain in chains]
     edges = {edge for channels in feet for edge in channels[0].wanted}
@@ -163,7 +173,7 @@ def _recorded(
     over = [Channel(bone, LOCATION, error, wanted=edges) for bone in bones]
     items = [chain.item for chain in chains]
     live: list[Numbers] = []
-    for _ in _playing(scene, frames):
+    for done in _playing(scene, frames):
         moment = snapshot(cast(Any, layer.depsgraph), [armature])
         for chain, channels in zip(_of(moment.plan, armature, items), feet, strict=True):
             with led(moment, chain):
@@ -172,6 +182,7 @@ def _recorded(
         for channel in over:
             channel.note()
         live.append(_places(layer, armature, items))
+        yield 0.5 * done
     return [*chained.from_iterable(feet), *over], live
 
 
@@ -187,10 +198,10 @@ def _foot_channels(chain: ChainPlan, frames: range, error: float) -> list[Channe
     return channels
 
 
-def _playing(scene: bpy.types.Scene, frames: range) -> Iterator[int]:
-    for frame in frames:
+def _playing(scene: bpy.types.Scene, frames: range) -> Iterator[float]:
+    for i, frame in enumerate(frames):
         scene.frame_set(frame)
-        yield frame
+        yield (i + 1) / len(frames)
 
 
 def _of(plan: Plan, armature: bpy.types.Object, items: Sequence[int]) -> list[ChainPlan]:

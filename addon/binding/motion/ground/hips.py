@@ -112,10 +112,7 @@ class Hip(Carrier):
         first_frame = ceil(time) - 2 * ease - 1
         # Every other frame will do, the same ones whatever the time is.
         frames = range(first_frame + first_frame % 2, floor(time) + 2 * ease + 2, 2)
-        tracks = [
-            _footing(chain).foreseen(moment, chain, aim_of(moment, chain), frames)
-            for chain in chains
-        ]
+        tracks = [_footing(chain).foreseen(moment, chain, frames) for chain in chains]
         drops: dict[int, float] = {}
         for frame in set(frames).intersection(*tracks):
             others = [

@@ -1,4 +1,4 @@
-"""What is below a foot: its height along the axis, and how a foot on it is turned."""
+"""What is below a foot: its height along the axis, and where it faces."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import bpy
 
 from ....core.vectors import Vec, add, dot, mat_apply, scaled, unit
-from ....motion.ground import is_ground, tilt_of
+from ....motion.ground import is_ground
 from ...chain_plan import ChainPlan, ProblemError
 from ..axes import AXES
 from ..rays import Ground
@@ -35,12 +35,12 @@ class Under(NamedTuple):
 
     Attributes:
         height: How high it is along the axis, in metres from the origin of the world.
-        tilt: How a foot that stands on it is turned (see `tilt_of`).
+        normal: Of length 1 in world space.
         ob: The object.
     """
 
     height: float
-    tilt: Vec
+    normal: Vec
     ob: bpy.types.Object
 
 
@@ -55,6 +55,8 @@ class Probe(NamedTuple):
         above: How far above the floor is looked, in metres.
         below: How far below.
         most: By how much a foot turns at most, in radians.
+        offset: How much higher than the ground the floor of the animation is put.
+        lift_only: Whether that is never put lower than it is.
     """
 
     ground: Ground
@@ -64,6 +66,13 @@ class Probe(NamedTuple):
     above: float
     below: float
     most: float
+    offset: float
+    lift_only: bool
+
+    def level(self, under: Under) -> float:
+        """Return the height at which the floor of the animation is meant to be."""
+        level = under.height + self.offset
+        return max(level, self.floor) if self.lift_only else level
 
     def under(self, place: Vec) -> Under | None:
         """Return the ground below or above a place, None if there is none to stand on."""
@@ -73,7 +82,7 @@ class Probe(NamedTuple):
         hit = self.ground.cast(self.depsgraph, origin, down, self.above + self.below)
         if hit is None or not is_ground(hit.normal, self.up):
             return None
-        return Under(dot(hit.place, self.up), tilt_of(hit.normal, self.up, self.most), hit.ob)
+        return Under(dot(hit.place, self.up), hit.normal, hit.ob)
 
 
 def probe_of(moment: Snapshot, chain: ChainPlan, given: FabrikGround, ground: Ground) -> Probe:
@@ -104,4 +113,6 @@ def probe_of(moment: Snapshot, chain: ChainPlan, given: FabrikGround, ground: Gr
         given.ray_above,
         given.ray_below,
         given.max_angle,
+        given.offset,
+        given.lift_only,
     )

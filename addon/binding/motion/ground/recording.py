@@ -8,16 +8,18 @@ import bpy
 
 from ....core import WHOLE, inverse, point_in
 from ....core.vectors import Vec, dot, length, mat_columns, sub
-from ... import plan
+from ... import animation, plan
 from ...access import frame_rate, settings
 from ...chain_plan import ChainPlan
 from ...skeleton import Point
 from ..goals import aim_of
 from ..kinds import MOTIONS
 from ..simulating import history
-from .footing import Footing, frame_of, owner_path
+from .footing import Footing, owner_path
 from .hips import Hip, HipTask
 from .probe import probe_of
+from .sole import end_of
+from .stances import frame_of
 from .track import Track, TrackMaker, packed
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 SETTINGS = ("source", "axis", "use_local_axis", "ray_above", "ray_below")
 """Settings of the ground on which a track depends: when the foot stands is found from it later."""
 
-PLACE_SETTINGS = ("bone", "chain_count", "use_tail", "use_rotation", "use_offset")
+PLACE_SETTINGS = ("chain_count", "use_tail", "use_rotation", "use_offset")
 
 
 class FootTrack:
@@ -48,23 +50,30 @@ class FootTrack:
     def inputs(self) -> object:
         """Return the settings that count."""
         item = settings(self._armature).constraints[self._index]
-        names = [point.object.name for point in self.sources()]
+        found = animation.animated(self._armature)
+        moving = {path for path, _ in found.keyed | found.driven}
+        still = [name for name in SETTINGS if f"{self.owner}.{name}" not in moving]
+        chain = self._chain(plan.current())
+        rest = [_rest(chain, bone) for bone in chain.bones] if chain else []
         offset = [*item.offset_location, *item.offset_rotation] if item.use_offset else []
         return (
-            [getattr(item.ground, name) for name in SETTINGS],
+            [(name, getattr(item.ground, name)) for name in still],
             [getattr(item, name) for name in PLACE_SETTINGS],
-            names,
+            rest,
             offset,
-            item.subtarget,
             frame_rate(bpy.context.scene),
         )
 
     def sources(self) -> list[Point]:
-        """Return the target, the armature object, and what counts as ground."""
+        """Return the target, what carries the leg, and what counts as ground."""
         chain = self._chain(plan.current())
-        points = [] if chain is None or chain.target is None else [chain.target]
-        grounds = [Point(ob) for ob in chain.watched] if chain else []
-        return [*points, Point(self._armature), *grounds]
+        if chain is None:
+            return [Point(self._armature)]
+        points = [] if chain.target is None else [chain.target]
+        above = Point(self._armature)
+        if chain.root_parent >= 0:
+            above = Point(self._armature, chain.rig, chain.root_parent)
+        return [*points, above, *map(Point, chain.watched)]
 
     def start(self, moment: Snapshot) -> None:
         """Begin, at the first frame."""
@@ -82,7 +91,8 @@ class FootTrack:
         if chain is None:
             return  # What is wrong with it is said by the constraint.
         footing = cast(Footing, chain.goal_source)
-        place = aim_of(moment, chain).place
+        aim = aim_of(moment, chain)
+        place, end = aim.place, end_of(moment, chain, aim)
         probe = probe_of(moment, chain, moment.item(chain).ground, footing.ground)
         under = probe.under(place)
         ob = under.ob if under else None
@@ -92,7 +102,8 @@ class FootTrack:
         except ValueError:  # It is flat, and has no space for the foot to ride along in.
             ob, now = None, WHOLE
         height = dot(place, probe.up) - probe.floor
-        self._maker.add(ob, (now, before), place, height, _root(moment, chain))
+        other = end, height + dot(end, probe.up)
+        self._maker.add(ob, (now, before), place, height, _root(moment, chain), other)
 
     def result(self) -> bytes:
         """Return the track."""
@@ -107,6 +118,12 @@ class FootTrack:
                 works = isinstance(chain.goal_source, Footing) and not chain.problem
                 return chain if works else None
         return None
+
+
+def _rest(chain: ChainPlan, bone: int) -> object:
+    """Return where a bone of a leg rests, and how long it is."""
+    rest = chain.rig.bone(bone)
+    return rest.rest, rest.length
 
 
 def _root(moment: Snapshot, chain: ChainPlan) -> Vec:

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import bpy
 
 from ....core import Frame, inverse, point_in
-from ....core.vectors import Vec, add, sub
+from ....core.vectors import Vec, add, mat_apply, sub
 
 IN_WORLD = -1
 """Stands for the world where there was no ground below the foot."""
 
-NUMBERS = 11
+NUMBERS = 15
 """How many numbers are kept of a frame."""
 
 
@@ -32,6 +32,8 @@ class Sample(NamedTuple):
         step: How far it went since the frame before, seen from the ground, in metres.
         height: How high it was above the floor of the animation, in metres.
         root: Where the first joint of its leg was, seen from the foot, in the same space.
+        end: Where its other end was, in the same way; at the foot itself if it has none.
+        end_height: How high that was above the floor of the animation, in metres.
     """
 
     under: int
@@ -39,6 +41,8 @@ class Sample(NamedTuple):
     step: Vec
     height: float
     root: Vec
+    end: Vec
+    end_height: float
 
 
 class Track(NamedTuple):
@@ -74,10 +78,10 @@ class Track(NamedTuple):
 
 def packed(track: Track) -> bytes:
     """Return a track as bytes."""
-    head = json.dumps([track.start, track.rate, track.leg, track.grounds])
+    head = json.dumps([NUMBERS, track.start, track.rate, track.leg, track.grounds])
     numbers = array("d")
-    for sample in track.samples:
-        numbers.extend((sample.under, *sample.place, *sample.step, sample.height, *sample.root))
+    for s in track.samples:
+        numbers.extend((s.under, *s.place, *s.step, s.height, *s.root, *s.end, s.end_height))
     return head.encode() + b"\n" + numbers.tobytes()
 
 
@@ -85,17 +89,23 @@ def unpacked(blob: bytes) -> Track | None:
     """Return a track from bytes, None if they are none."""
     head, _, body = blob.partition(b"\n")
     try:
-        start, rate, leg, grounds = json.loads(head)
+        size, start, rate, leg, grounds = json.loads(head)
         numbers = array("d")
         numbers.frombytes(body)
+        if size != NUMBERS:  # Another version of the extension wrote it.
+            return None
         rows = [numbers[i : i + NUMBERS].tolist() for i in range(0, len(numbers), NUMBERS)]
         samples = [
-            Sample(int(r[0]), (r[1], r[2], r[3]), (r[4], r[5], r[6]), r[7], (r[8], r[9], r[10]))
+            Sample(int(r[0]), _vec(r, 1), _vec(r, 4), r[7], _vec(r, 8), _vec(r, 11), r[14])
             for r in rows
         ]
         return Track(start, rate, leg, tuple(grounds), samples)
     except (ValueError, IndexError, TypeError):
         return None
+
+
+def _vec(row: Sequence[float], first: int) -> Vec:
+    return row[first], row[first + 1], row[first + 2]
 
 
 class TrackMaker:
@@ -123,6 +133,7 @@ class TrackMaker:
         place: Vec,
         height: float,
         root: Vec,
+        end: tuple[Vec, float],
     ) -> None:
         """Add a frame.
 
@@ -132,6 +143,7 @@ class TrackMaker:
             place: Where the foot is in world space.
             height: How high it is above the floor of the animation.
             root: Where the first joint of its leg is in world space.
+            end: Where the other end of the foot is, seen from it, and how high.
         """
         now, before = frames
         undone = inverse(now)
@@ -145,7 +157,8 @@ class TrackMaker:
                 self._grounds.append(under)
             number = self._grounds.index(under)
         leg = sub(point_in(undone, root), local)
-        self.samples.append(Sample(number, local, step, height, leg))
+        other = mat_apply(undone[0], end[0])
+        self.samples.append(Sample(number, local, step, height, leg, other, end[1]))
         self._last = (under, local)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Iterator
 from hashlib import blake2b
@@ -31,6 +32,9 @@ KEY_COLUMNS = (
     ("period", "f", 1),
 )
 """What keys are made of."""
+
+OWNER = re.compile(r'^(pose\.bones|fabrik\.\w+)\[("(?:[^"\\]|\\.)*"|\d+)\]')
+"""The part of a path that names a bone, or counts what is in one of an armature's lists."""
 
 _parts: dict[tuple[int, int], Any] = {}
 """What was worked out of actions and meshes, by their number and that of a slot."""
@@ -115,9 +119,10 @@ def of_action(holder: Any) -> list[tuple[str, bytes]]:
 
 
 def of_curve(curve: Any) -> bytes:
-    """Return what an F-curve is made of, in short."""
+    """Return what an F-curve is made of, in short; without what it belongs to (`owner_in`)."""
     group = not animation.HAS_LAYERS and curve.group is not None and curve.group.mute
-    head = (curve.data_path, curve.array_index, curve.mute or group, curve.extrapolation)
+    name = OWNER.sub("", curve.data_path)
+    head = (name, curve.array_index, curve.mute or group, curve.extrapolation)
     hasher = blake2b(repr(head).encode(), digest_size=SIZE)
     keys = curve.keyframe_points
     for name, kind, size in KEY_COLUMNS:
@@ -126,6 +131,15 @@ def of_curve(curve: Any) -> bytes:
     for modifier in curve.modifiers:
         hasher.update(repr(values(modifier)).encode())
     return hasher.digest()
+
+
+def owner_in(path: str) -> tuple[str, str]:
+    """Return in which list what has a path is, and its name or number there; empty if in none."""
+    found = OWNER.match(path)
+    if found is None:
+        return "", ""
+    kind, name = found.groups()
+    return kind, bpy.utils.unescape_identifier(name[1:-1]) if name.startswith('"') else name
 
 
 def of_driver(driver: Any) -> list[object]:

@@ -1,7 +1,8 @@
 """What the motion of objects depends on at all frames together, as one short key.
 
 The key is the same whatever frame is shown, in another session, and where a file is linked: it is
-made of animation and of what is not animated, and no data-block's name goes in.
+made of animation and of what is not animated. No data-block's name goes in, nor that of a bone, nor
+a constraint's place in the list: what is called or listed otherwise moves as before.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ Source = bpy.types.Object | Point
 """An object; of an armature all bones count. As a point, only its own bone, and those above it."""
 
 OWN = "fabrik.constraints["
+
+NOWHERE = -1
+"""Stands for what a curve belongs to that makes no difference."""
 
 
 class Digest:
@@ -51,13 +55,21 @@ class Digest:
         self._bones: dict[bpy.types.Object, set[str]] = {}
         self.items: dict[bpy.types.Object, set[int]] = {}
         self._hash = blake2b(repr(inputs).encode(), digest_size=data_blocks.SIZE)
+        self._ranks: dict[bpy.types.Object, dict[str, int]] = {}
+        places: list[tuple[bpy.types.Object, str]] = []
         for source in sources:
             if not isinstance(source, Point):
                 self._add(source, _all_bones(source))
             elif source.skeleton is None:
                 self._add(source.object)
             else:
-                self._add(source.object, {source.skeleton.names[source.bone]})
+                name = source.skeleton.names[source.bone]
+                self._add(source.object, {name})
+                places.append((source.object, name))
+        for ob, bones in self._bones.items():
+            order = [name for name in _all_bones(ob) if name in bones]
+            self._ranks[ob] = {name: rank for rank, name in enumerate(order)}
+        self._hash.update(repr([self._rank(*place) for place in places]).encode())
         for ob in self._bones:  # In the order in which they were found.
             for part in self._of_object(ob):
                 self._hash.update(part if isinstance(part, bytes) else repr(part).encode())
@@ -79,6 +91,10 @@ class Digest:
         if fresh:
             self._add_bone_ties(ob, fresh)
 
+    def _rank(self, ob: bpy.types.Object | None, name: str) -> int:
+        """Return which of the bones that count one is, -1 if none."""
+        return self._ranks.get(ob, {}).get(name, -1) if ob is not None else -1
+
     def _add_ties(self, ob: bpy.types.Object) -> None:
         parent = ob.parent
         if parent is not None and ob.parent_type == "BONE":
@@ -97,10 +113,8 @@ class Digest:
                 self._add(target.id, {target.bone_target} if target.bone_target else ())
 
     def _add_targets(self, con: Any) -> None:
-        for target in (con, *getattr(con, "targets", ())):
-            for name in ("target", "pole_target"):
-                bone = getattr(target, name.replace("target", "subtarget"), "")
-                self._add(getattr(target, name, None), {bone} if bone else ())
+        for ob, bone in _targets(con):
+            self._add(ob, {bone} if bone else ())
 
     def _add_bone_ties(self, ob: bpy.types.Object, bones: set[str]) -> None:
         for name in sorted(bones):
@@ -127,7 +141,8 @@ class Digest:
         self.seen.add(ob.session_uid)
         animated = animation.animated(ob)
         moving = animated.keyed | animated.driven
-        yield ob.type, ob.parent is not None and (ob.parent_type, ob.parent_bone)
+        bone = self._rank(ob.parent, ob.parent_bone)
+        yield ob.type, ob.parent is not None and (ob.parent_type, bone)
         yield [x for row in ob.matrix_parent_inverse for x in row]
         for name in ("location", "scale", "delta_location", "delta_scale"):
             yield data_blocks.still(ob, name, moving)
@@ -138,8 +153,10 @@ class Digest:
                 if hasattr(ob, f"delta_{name}")
                 else None
             )
-        for struct in (*ob.constraints, *ob.modifiers):
-            yield data_blocks.values(struct, moving)
+        for con in ob.constraints:
+            yield from self._of_native(con, moving)
+        for modifier in ob.modifiers:
+            yield data_blocks.values(modifier, moving)
         yield from self._animation(ob, ob)
         if isinstance(ob.data, bpy.types.ID):
             yield from self._of_data(ob.data)
@@ -171,10 +188,11 @@ class Digest:
         count = len(bones)
         record = Record(ob, len(KINDS)) if settings(ob).record else None
         places = {name: i for i, name in enumerate(bones.keys())}
-        for name in sorted(self._bones[ob]):
+        for name in self._ranks[ob]:
             bone = bones[name]
             rest = bone.bone
-            yield name, rest.inherit_scale, rest.use_inherit_rotation, rest.use_local_location
+            yield self._rank(ob, rest.parent.name) if rest.parent else -1
+            yield rest.inherit_scale, rest.use_inherit_rotation, rest.use_local_location
             yield rest.length, [x for row in rest.matrix_local for x in row], rest.use_connect
             for kind, channel in enumerate((mode_of(bone), LOCATION, SCALE)):
                 channel_name, size = channel_of(channel)
@@ -185,12 +203,20 @@ class Digest:
                 path = bone.path_from_id(channel_name)
                 yield [x for i, x in enumerate(values) if (path, i) not in moving]
             for con in active_constraints(bone):
-                yield data_blocks.values(con, moving)
+                yield from self._of_native(con, moving)
         for index in sorted(self.items.get(ob, ())):
             path = f"{OWN}{index}]."
             found = values_of(settings(ob).constraints[index])
             animated = {path for path, _ in moving}
-            yield [(k, data_blocks.plain(v)) for k, v in found.items() if path + k not in animated]
+            plain = {k: data_blocks.plain(v) for k, v in found.items() if path + k not in animated}
+            ranks = self._ranks[ob]
+            yield [(k, ranks.get(v, v) if isinstance(v, str) else v) for k, v in plain.items()]
+
+    def _of_native(self, con: Any, moving: data_blocks.Moving) -> Iterator[object]:
+        """Yield one of Blender's constraints, without the names of bones."""
+        found = data_blocks.values(con, moving)
+        yield [(name, value) for name, value in found if not name.endswith("subtarget")]
+        yield [self._rank(*target) for target in _targets(con)]
 
     def _animation(self, owner: Any, ob: bpy.types.Object | None = None) -> Iterator[object]:
         """Yield all that animates some data; of an object, as far as it counts."""
@@ -200,25 +226,40 @@ class Digest:
         if data.nla_tracks:
             yield from data_blocks.of_nla(data)
         for curve in data.drivers:
-            if curve.data_path != dependencies.PATH:
-                yield data_blocks.of_curve(curve), data_blocks.of_driver(curve.driver)
+            place = None if ob is None else self._place(ob, curve.data_path)
+            if curve.data_path != dependencies.PATH and place != NOWHERE:
+                yield place, data_blocks.of_curve(curve), data_blocks.of_driver(curve.driver)
         for holder in animation.holders(owner):
             if holder.action is not None:
                 self.seen.add(holder.action.session_uid)
                 for path, part in data_blocks.of_action(holder):
-                    if ob is None or self._counts(ob, path):
+                    place = None if ob is None else self._place(ob, path)
+                    if place != NOWHERE:
+                        yield place
                         yield part
 
-    def _counts(self, ob: bpy.types.Object, path: str) -> bool:
-        """Return whether what a curve sets makes a difference."""
-        if path.startswith('pose.bones["'):
-            end = path.find('"]', 12)
-            return bpy.utils.unescape_identifier(path[12:end]) in self._bones[ob]
-        if path.startswith(OWN):
-            index = path[len(OWN) : path.find("]", len(OWN))]
-            is_own = ob == self._own[0] and self._own[1].startswith(f"{OWN}{index}]")
-            return is_own or int(index) in self.items.get(ob, ())
-        return True
+    def _place(self, ob: bpy.types.Object, path: str) -> object:
+        """Return what a curve belongs to, without its name: `NOWHERE` if it does not count."""
+        kind, name = data_blocks.owner_in(path)
+        if kind == "pose.bones":
+            return self._ranks[ob].get(name, NOWHERE)
+        if not kind:
+            return None
+        if ob == self._own[0] and self._own[1].startswith(f"{kind}[{name}]"):
+            return "own"
+        if kind != "fabrik.constraints":
+            return kind, name
+        counting = sorted(self.items.get(ob, ()))
+        return counting.index(int(name)) if int(name) in counting else NOWHERE
+
+
+def _targets(con: Any) -> list[tuple[bpy.types.Object | None, str]]:
+    """Return what one of Blender's constraints looks at: objects, and bones of them."""
+    return [
+        (getattr(one, name, None), getattr(one, name.replace("target", "subtarget"), ""))
+        for one in (con, *getattr(con, "targets", ()))
+        for name in ("target", "pole_target")
+    ]
 
 
 def _all_bones(ob: bpy.types.Object) -> list[str]:

@@ -235,7 +235,7 @@ def store(armature: bpy.types.Object, owner: str, whole: bytes) -> None:
 
 def digest_of(armature: bpy.types.Object, one: Simulated, frames: tuple[int, int]) -> digest.Digest:
     """Return all that a history is made of."""
-    inputs = (one.owner, frames, one.inputs())
+    inputs = (frames, one.inputs())
     found = digest.Digest(one.sources(), inputs, (armature, one.owner))
     uid = session_uid(armature)
     _counting.setdefault(uid, {uid}).update(found.seen)

@@ -1,0 +1,309 @@
+"""What each setting of a foot on the ground does, frame by frame; and its heel and toes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import asin, atan, pi, radians, sin
+
+import bpy
+import pytest
+from mathutils import Quaternion, Vector
+from rigs import evaluated, go, tip_world, world_location
+from test_ground import LAST, SIDES, contacts, foot, hip, messages, simulate, states, walker_on
+from walkers import (
+    ANKLE,
+    CYCLE,
+    STAND,
+    STRIDE,
+    SWING,
+    Height,
+    flat,
+    hills,
+    key,
+    make_ground,
+    make_walker,
+    stairs,
+    stand,
+)
+
+
+def plateau(_x: float, _y: float) -> float:
+    return 0.2
+
+
+def slope(x: float, _y: float) -> float:
+    return 0.3 * x
+
+
+def bowl(x: float, _y: float) -> float:
+    """Ground that curves up and down within the length of a foot."""
+    return 0.04 * sin(6.0 * x)
+
+
+def given(side: str) -> Vector:
+    """Return where the animation has a foot."""
+    return world_location(bpy.data.objects[f"Target.{side}"])
+
+
+def toe(rig: bpy.types.Object, side: str) -> Vector:
+    return tip_world(rig, f"Foot.{side}")
+
+
+def above(place: Vector) -> float | None:
+    """Return how high a place is above the mesh below it."""
+    ground = evaluated(bpy.data.objects["Ground"])
+    is_hit, hit, _, _ = ground.ray_cast(place + Vector((0, 0, 5)), Vector((0, 0, -1)))
+    return place.z - hit.z if is_hit else None
+
+
+def rolling_walker() -> bpy.types.Object:
+    """A walker that rolls off its toes and lands on its heels; the ground is to be made."""
+    rig = make_walker()
+    for side, late in (("L", 0), ("R", CYCLE // 2)):
+        target = bpy.data.objects[f"Target.{side}"]
+        rest = target.rotation_quaternion.copy()
+        turns = []
+        for frame in range(1, 2 + CYCLE):
+            u = max(0.0, ((frame - 1 - late) % CYCLE - STAND) / SWING)
+            angle = radians(38) * sin(pi * u) ** 2 * (1.0 - 1.6 * u)
+            turns.append(Quaternion((0, 1, 0), angle) @ rest)
+        key(target, "rotation_quaternion", turns, range(1, 2 + CYCLE), True, "LINEAR")
+    for item in rig.fabrik.constraints:
+        item.solver = "TWO_BONE"
+    return rig
+
+
+@pytest.mark.parametrize("terrain", [flat, hills, stairs, bowl, slope])
+def test_neither_heel_nor_toes_are_in_the_ground(
+    terrain: Height, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are as high above the mesh as they are above the floor where the foot stands."""
+    rig = rolling_walker()
+    stand(rig, make_ground(terrain), ray_above=3.0, ray_below=3.0)
+    simulate(rig)
+    heels, toes, slide, places = [], [], 0.0, {}
+    for frame in range(1, LAST + 1):
+        go(frame)
+        for side in SIDES:
+            heels.append(ANKLE - above(foot(rig, side)))
+            # The animation itself has the toes this much lower now than where the foot stands.
+            axes = bpy.data.objects[f"Target.{side}"].rotation_quaternion.to_matrix()
+            floor = min(ANKLE, given(side).z + 0.15 * axes.col[1].z)
+            toes.append(floor - above(toe(rig, side)))
+            for first, last in contacts(rig, f".{side}"):
+                if first <= frame <= last:
+                    start = places.setdefault((side, first), foot(rig, side))
+                    slide = max(slide, (foot(rig, side) - start).length)
+    with capsys.disabled():
+        print(
+            f"\n{terrain.__name__}: heels {1e3 * max(heels):.2f} mm and toes "
+            f"{1e3 * max(toes):.2f} mm in the ground, slide {1e3 * slide:.4f} mm"
+        )
+    assert len(places) == 7
+    assert slide < 1e-5
+    assert max(heels) < 1e-3
+    assert max(toes) < 3e-3
+
+
+def test_foot_lies_on_round_ground_with_both_ends() -> None:
+    rig = rolling_walker()
+    stand(rig, make_ground(bowl), ray_above=3.0, ray_below=3.0)
+    simulate(rig)
+    for side in SIDES:
+        for first, last in contacts(rig, f".{side}"):
+            go((first + last) // 2)
+            assert states(rig) == {"REACHED"}
+            for place in (foot(rig, side), toe(rig, side)):
+                assert ANKLE - 1e-4 < above(place) < ANKLE * 1.08
+
+
+def standing(height: Height) -> bpy.types.Object:
+    """A figure that stands still, with its left ankle at the origin and its toes along X."""
+    rig = make_walker(is_cyclic=False)
+    for ob in (rig, *(bpy.data.objects[f"Target.{side}"] for side in SIDES)):
+        ob.animation_data_clear()
+        ob.location.x = 0.0
+    bpy.data.objects["Target.L"].location = (0.0, 0.1, ANKLE)
+    stand(rig, make_ground(height), ray_above=3.0, ray_below=3.0, use_lock=False, hip="")
+    go(1)
+    return rig
+
+
+@pytest.mark.parametrize(("height", "wanted"), [(0.1, 0.1), (0.9, 0.0), (-0.1, 0.0)])
+def test_foot_is_level_over_a_stair(height: float, wanted: float) -> None:
+    """It is lifted onto a stair before its toes, but not onto a wall; over an edge it stays."""
+    rig = standing(lambda x, _y: height if x > 0.051 else 0.0)
+    assert abs(foot(rig, "L").z - ANKLE - wanted) < 1e-5
+    assert abs(toe(rig, "L").z - foot(rig, "L").z) < 1e-5
+
+
+def test_toes_that_are_a_bone_of_their_own_count() -> None:
+    """The foot is as long as its toes reach."""
+    from addon.binding import plan
+
+    rig = make_walker()
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    foot_bone = rig.data.edit_bones["Foot.L"]
+    for name, tail in (("Toes", (0.22, 0.1, ANKLE - 0.03)), ("Apart", (0.9, 0.1, ANKLE))):
+        bone = rig.data.edit_bones.new(name)
+        bone.head, bone.tail, bone.parent = foot_bone.tail, tail, foot_bone
+        bone.use_connect = name == "Toes"
+    bpy.ops.object.mode_set(mode="OBJECT")
+    rig.scale = (2, 2, 2)
+    stand(rig, make_ground(flat))
+    simulate(rig)
+    chain = next(c for c in plan.current().chains if c.name == "Leg.L")
+    walk, _ = chain.goal_source.walk(chain, rig.fabrik.constraints["Leg.L"].ground, 1)
+    end = Vector(walk.track.samples[0].end)
+    assert (end - Vector((0.44, 0.0, -0.06))).length < 1e-5
+    assert abs(walk.track.samples[0].end_height - ANKLE + 0.06) < 1e-5
+
+
+def test_foot_without_match_target_has_no_toes_and_is_not_turned() -> None:
+    rig = make_walker()
+    for item in rig.fabrik.constraints:
+        item.use_rotation = False
+    stand(rig, make_ground(slope), ray_above=3.0, ray_below=3.0)
+    simulate(rig)
+    first, last = contacts(rig, ".L")[1]
+    go((first + last) // 2)
+    place = foot(rig, "L")
+    assert abs(place.z - slope(place.x, 0) - ANKLE) < 1e-4
+
+
+def test_without_lock_the_foot_follows_the_ground_below_it() -> None:
+    rig = walker_on(slope, use_lock=False)
+    for frame in range(1, LAST, 3):
+        go(frame)
+        assert messages(rig) == {""}
+        for side in SIDES:
+            place, wanted = foot(rig, side), given(side)
+            assert (place - wanted).xy.length < 1e-5
+            height = wanted.z / Vector((1, 0.3)).normalized().x
+            assert abs(place.z - slope(place.x, 0) - height) < 1e-4
+
+
+def test_outside_of_what_was_simulated_the_foot_is_on_the_ground_below_it() -> None:
+    rig = walker_on(plateau)
+    for frame in (-8, LAST + 5, LAST + 30):
+        go(frame)
+        assert all("press Simulate" in m or "Simulate" in m for m in messages(rig))
+        for side in SIDES:
+            assert (foot(rig, side) - given(side) - Vector((0, 0, 0.2))).length < 1e-5
+
+
+@pytest.mark.parametrize("use_lock", [True, False])
+def test_ground_fades_with_the_height_of_the_animated_foot(use_lock: bool) -> None:
+    """Half of it counts at one and a half blend heights."""
+    rig = walker_on(lambda _x, _y: -0.05, use_lock=use_lock)
+    shares = set()
+    for item in rig.fabrik.constraints:
+        item.ground.blend = 0.1
+    for frame in range(1, LAST):
+        go(frame)
+        x = min(1.0, max(0.0, given("L").z / 0.1 - 1.0))
+        share = 1.0 - x * x * (3.0 - 2.0 * x)
+        shares.add(round(share, 3))
+        if use_lock and share > 0.0:
+            continue  # Contacts hold the foot, and some frames before and after.
+        assert abs(foot(rig, "L").z - given("L").z + 0.05 * share) < 1e-5
+    assert min(shares) < 0.01 and any(0.2 < share < 0.8 for share in shares)
+
+
+@pytest.mark.parametrize("use_lock", [True, False])
+def test_turn_of_the_foot_fades_as_well(use_lock: bool) -> None:
+    rig = walker_on(lambda x, _y: -0.3 * x, use_lock=use_lock)
+    for item in rig.fabrik.constraints:
+        item.ground.blend = 0.1
+    seen = set()
+    for frame in range(1, LAST):
+        go(frame)
+        x = min(1.0, max(0.0, given("L").z / 0.1 - 1.0))
+        share = 1.0 - x * x * (3.0 - 2.0 * x)
+        along = toe(rig, "L") - foot(rig, "L")
+        seen.add(round(share, 2))
+        assert abs(asin(along.normalized().z) + share * atan(0.3)) < 2e-3
+    assert min(seen) < 0.01 and max(seen) > 0.99
+
+
+def test_hip_does_not_sink_with_ground_that_no_foot_goes_down_to() -> None:
+    rig = walker_on(lambda _x, _y: -0.3, lift_only=True)
+    for frame in range(1, LAST, 4):
+        go(frame)
+        assert abs(hip(rig).z - 0.84) < 6e-3
+        for side in SIDES:
+            assert foot(rig, side).z >= given(side).z - 1e-5
+
+
+def wide_walker(**settings: object) -> bpy.types.Object:
+    """A walker whose contacts take in frames in which the animation has the foot on its way."""
+    rig = make_walker()
+    stand(rig, make_ground(flat), speed=1.6, height=0.04, hip="", **settings)
+    simulate(rig)
+    return rig
+
+
+def test_foot_comes_to_rest_and_leaves_calmly_where_its_contact_is_wide() -> None:
+    rig = wide_walker()
+    spans = contacts(rig, ".L")
+    assert max(b - a for a, b in spans) > STAND
+    places = []
+    for i in range(10 * CYCLE):
+        go(1 + i / 10)
+        places.append(foot(rig, "L"))
+    steps = [(b - a).length for a, b in pairwise(places)]
+    for frame in (spans[0][1], spans[1][0]):  # No jump out of the contact, and none into it.
+        around = steps[10 * (frame - 1) - 1 : 10 * (frame - 1) + 1]
+        assert len(around) == 2 and max(around) < 4e-3
+    assert max(steps) < 3 * STRIDE / SWING / 10 * 1.5
+
+
+def test_lift_only_holds_where_the_animation_has_left_the_contact() -> None:
+    rig = wide_walker(lift_only=True)
+    for i in range(2 * (LAST - 1)):
+        go(1 + i / 2)
+        assert foot(rig, "L").z >= given("L").z - 1e-5
+
+
+def test_foot_is_above_the_ground_between_frames_and_not_pushed_by_it() -> None:
+    """A curb that is narrower than a step from frame to frame."""
+    curb = 0.06
+    rig = walker_on(lambda x, _y: curb if 0.99 < x % 1.3 < 1.11 else 0.0, hip="")
+    heights = []
+    for i in range(6 * CYCLE, 6 * 2 * CYCLE):
+        go(1 + i / 6)
+        place = foot(rig, "L")
+        assert above(place) > 0.6 * ANKLE
+        heights.append(place.z)
+    threes = zip(heights, heights[1:], heights[2:], strict=False)
+    assert max(abs(a - 2 * b + c) for a, b, c in threes) < 0.012
+
+
+def test_ground_is_looked_for_no_farther_than_asked() -> None:
+    rig = walker_on(plateau, use_lock=False, hip="")
+    for item in rig.fabrik.constraints:
+        item.ground.ray_above = 0.19
+    go(3)
+    assert (foot(rig, "L") - given("L")).length < 1e-5
+    ground = bpy.data.objects["Ground"]
+    ground.location.z = -0.5
+    for below, is_found in ((0.29, False), (0.31, True)):
+        for item in rig.fabrik.constraints:
+            item.ground.ray_below = below
+        go(4)
+        go(3)
+        assert ((foot(rig, "L") - given("L")).length > 1e-3) == is_found
+
+
+def test_floor_of_the_animation_is_that_of_the_armature() -> None:
+    """All of the walk 1 m higher, on ground that is 1 m higher."""
+    rig = walker_on(hills)
+    go(30)
+    before = [tip_world(rig, bone.name) for bone in rig.pose.bones]
+    for ob in (rig, bpy.data.objects["Ground"], *(bpy.data.objects[f"Target.{s}"] for s in SIDES)):
+        ob.delta_location.z = 1.0
+    simulate(rig)
+    go(30)
+    for bone, wanted in zip(rig.pose.bones, before, strict=True):
+        assert (tip_world(rig, bone.name) - wanted - Vector((0, 0, 1))).length < 1e-4

@@ -1,0 +1,98 @@
+"""A foot lies on what is below both of its ends, and neither is in the ground."""
+
+from __future__ import annotations
+
+from math import atan, cos, isclose, radians, sin
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from addon.core.vectors import ORIGIN, Vec, add, dot, length, quat_turn, scaled, sub
+from addon.motion.ground import turn_of
+from addon.motion.sole import counted, is_beside, resting_normal, turn_out
+
+UP = (0.0, 0.0, 1.0)
+FOOT = (0.2, 0.0, -0.04)
+
+slopes = st.floats(-1.5, 1.5)
+
+
+def facing(slope: float, roll: float = 0.0) -> Vec:
+    """Return the normal of a face that rises along X, and along Y."""
+    normal = (-slope, -roll, 1.0)
+    return scaled(normal, 1.0 / length(normal))
+
+
+def pitch(normal: Vec) -> float:
+    return -normal[0] / normal[2]
+
+
+@given(slopes, slopes)
+def test_plane_is_lain_on_as_it_is(slope: float, roll: float) -> None:
+    normal = facing(slope, roll)
+    assert length(sub(resting_normal(normal, normal, FOOT, 0.2 * slope, UP), normal)) < 1e-9
+
+
+@given(st.floats(-2.0, 2.0), st.floats(-0.5, 0.5))
+def test_round_ground_is_lain_on_from_end_to_end(bend: float, slope: float) -> None:
+    """A parabola: heel and toes touch, though the faces below them are turned otherwise."""
+    rise = slope * 0.2 + bend * 0.2**2
+    found = resting_normal(facing(slope), facing(slope + 2 * bend * 0.2), FOOT, rise, UP)
+    assert isclose(pitch(found), rise / 0.2, abs_tol=1e-9)
+    assert isclose(length(found), 1.0)
+
+
+def test_foot_is_level_over_a_stair_and_over_its_edge() -> None:
+    for rise in (0.15, -0.15):
+        assert resting_normal(UP, UP, FOOT, rise, UP) == UP
+
+
+@given(slopes, slopes, st.floats(-0.3, 0.3))
+def test_slope_is_never_beyond_those_of_the_faces(a: float, b: float, rise: float) -> None:
+    found = pitch(resting_normal(facing(a), facing(b), FOOT, rise, UP))
+    assert min(a, b) - 1e-9 <= found <= max(a, b) + 1e-9
+
+
+def test_sideways_it_is_the_mean() -> None:
+    found = resting_normal(facing(0.0, 0.2), facing(0.0, 0.4), FOOT, 0.0, UP)
+    assert isclose(-found[1] / found[2], 0.3)
+
+
+def test_foot_that_points_down_lies_as_the_face_below_it() -> None:
+    assert resting_normal(facing(0.3), UP, (0.0, 0.0, -0.2), 0.1, UP) == facing(0.3)
+
+
+@given(st.floats(-0.5, 0.5), st.floats(1e-4, 0.05))
+def test_other_end_is_turned_out_by_as_much_as_is_needed(angle: float, need: float) -> None:
+    end = (0.2 * cos(angle), 0.0, 0.2 * sin(angle))
+    turned = quat_turn(turn_of(turn_out(end, need, UP, 3.0)), end)
+    assert isclose(turned[2] - end[2], need, abs_tol=1e-9)
+    assert isclose(length(turned), 0.2) and abs(turned[1]) < 1e-12
+
+
+def test_it_is_turned_no_farther_than_allowed_and_not_without_need() -> None:
+    assert isclose(length(turn_out(FOOT, 0.15, UP, radians(5))), radians(5))
+    assert turn_out(FOOT, 0.0, UP, 1.0) == turn_out(FOOT, -0.1, UP, 1.0) == ORIGIN
+    # Even if it would have to stand on end.
+    assert length(turn_out(FOOT, 5.0, UP, 3.0)) <= radians(90) + atan(0.2) + 1e-9
+    assert turn_out(add(ORIGIN, scaled(UP, -0.2)), 0.1, UP, 1.0) == ORIGIN
+
+
+def test_heel_behind_the_goal_is_turned_out_as_well() -> None:
+    heel = (-0.2, 0.0, 0.0)
+    turned = quat_turn(turn_of(turn_out(heel, 0.05, UP, 1.0)), heel)
+    assert isclose(turned[2], 0.05) and dot(turned, (1.0, 0.0, 0.0)) < 0.0
+
+
+def test_walls_before_the_toes_fade() -> None:
+    found = [counted(0.1, rise, 0.2) for rise in (-1.0, 0.1, 0.2, 0.3, 0.4, 2.0)]
+    assert [round(x, 9) for x in found] == [
+        0.1,
+        0.1,
+        0.1,
+        0.05,
+        0.0,
+        0.0,
+    ]
+    assert counted(-0.1, 0.0, 0.2) == 0.0
+    assert is_beside(0.21, 0.2) and is_beside(-0.21, 0.2) and not is_beside(0.19, 0.2)
