@@ -99,6 +99,7 @@ def _leg(rig: Any, side: str, late: int, ground: bpy.types.Object) -> None:
     item.ground.object = ground
     item.ground.hip = "Pelvis"
     item.ground.hip_reach = 0.95
+    item.ground.hip_follow = 0.8
     item.ground.use = True
 
 

@@ -262,6 +262,28 @@ def test_stale_history_is_said_and_still_shown(rig):
     assert rig.fabrik.constraints[0].message == ""
 
 
+def test_order_and_names_in_the_list_make_no_difference(rig):
+    """A constraint before it, and its own keys, which are counted by its place."""
+    item = rig.fabrik.constraints[0]
+    for frame, influence in ((1, 1.0), (30, 0.5)):
+        item.influence = influence
+        item.keyframe_insert("influence", frame=frame)
+    add_constraint(rig, "B1", make_empty("Other"), enabled=False)
+    simulate()
+    go(30)
+    shown = pose_bits(rig)
+    rig.fabrik.active_index = 1
+    activate(rig)
+    assert bpy.ops.fabrik.constraint_move(direction="UP") == {"FINISHED"}
+    rig.name, rig.fabrik.constraints[1].name = "Snake", "Head"
+    rig.data.bones["B2"].name = 'The "third"'
+    update()
+    go(29)
+    go(30)
+    assert rig.fabrik.simulation.state == "FRESH"
+    assert pose_bits(rig) == shown
+
+
 def test_target_that_is_moved_and_not_keyed_leads_the_head_and_is_told(rig):
     go(30)
     target = bpy.data.objects["Target"]

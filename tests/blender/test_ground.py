@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import acos, degrees, radians
 
@@ -578,6 +578,100 @@ def test_what_is_wrong_is_said_in_a_sentence() -> None:
     rig.scale = (1, 1, 0)
     item.ground.use_local_axis = True
     assert item.message or problem(rig)
+
+
+def exclude(ground: bpy.types.Object) -> None:
+    collection = bpy.data.collections.new("Aside")
+    bpy.context.scene.collection.children.link(collection)
+    collection.objects.link(ground)
+    bpy.context.scene.collection.objects.unlink(ground)
+    bpy.context.view_layer.layer_collection.children["Aside"].exclude = True
+
+
+def disable(ground: bpy.types.Object) -> None:
+    ground.hide_viewport = ground.hide_render = True
+
+
+def unlink(ground: bpy.types.Object) -> None:
+    bpy.context.scene.collection.objects.unlink(ground)
+
+
+@pytest.mark.parametrize("use_lock", [True, False])
+@pytest.mark.parametrize("hide", [exclude, disable, unlink], ids=lambda hide: hide.__name__)
+def test_ground_that_is_not_there_is_said(
+    hide: Callable[[bpy.types.Object], None], use_lock: bool
+) -> None:
+    rig = walker_on(hills, use_lock=use_lock)
+    go(20)
+    assert messages(rig) == {""}
+    hide(bpy.data.objects["Ground"])
+    update()
+    go(21)
+    assert all("left out of the view layer" in message for message in messages(rig))
+    assert (foot(rig, "L") - world_location(bpy.data.objects["Target.L"])).length < 1e-5
+
+
+def test_ground_that_is_hidden_from_the_eye_is_stood_on() -> None:
+    rig = walker_on(hills)
+    go(20)
+    shown = pose_bits(rig)
+    bpy.data.objects["Ground"].hide_set(True)
+    update()
+    go(21)
+    go(20)
+    assert pose_bits(rig) == shown and messages(rig) == {""}
+
+
+def test_ground_that_is_deleted_is_said_and_the_animation_shown() -> None:
+    rig = walker_on(hills)
+    go(20)
+    bpy.data.objects.remove(bpy.data.objects["Ground"])
+    update()
+    assert "There is no ground" in problem(rig)
+    for frame in (21, 40, 20):
+        go(frame)
+        assert states(rig) == {"INVALID"}
+    for item in rig.fabrik.constraints:
+        item.ground.object = make_ground(flat)
+    simulate(rig)
+    go(20)
+    assert states(rig) == {"REACHED"} and messages(rig) == {""}
+
+
+def test_range_that_is_too_short_for_any_ground_is_said() -> None:
+    rig = make_walker()
+    stand(rig, make_ground(lambda _x, _y: 0.5), ray_above=0.4, ray_below=0.0)
+    simulate(rig)
+    go(20)
+    assert all("raise Look Above" in message for message in messages(rig))
+    for item in rig.fabrik.constraints:
+        item.ground.ray_above = 0.6
+    simulate(rig)
+    go(20)
+    assert messages(rig) == {""}
+
+
+def test_numbers_that_make_no_sense_cannot_be_set() -> None:
+    ground = make_walker().fabrik.constraints[0].ground
+    for name in ("ray_above", "ray_below", "blend", "max_angle", "speed", "height", "hip_follow"):
+        setattr(ground, name, -1.0)
+        assert getattr(ground, name) == 0.0
+    ground.shortest, ground.max_angle, ground.hip_reach, ground.hip_follow = 0, 9.0, 9.0, 9.0
+    assert ground.shortest == 1 and ground.hip_reach == ground.hip_follow == 1.0
+    assert abs(ground.max_angle - radians(60)) < 1e-6
+
+
+def test_one_frame_has_no_contact_and_that_is_said() -> None:
+    rig = make_walker()
+    stand(rig, make_ground(flat))
+    bpy.context.scene.frame_start = bpy.context.scene.frame_end = 5
+    activate(rig)
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    go(5)
+    assert all("never stands" in message for message in messages(rig))
+    rig.fabrik.simulation.frame_start, rig.fabrik.simulation.frame_end = 9, 5
+    with pytest.raises(RuntimeError, match="before it starts"):
+        bpy.ops.fabrik.simulate()
 
 
 def test_connected_hip_is_refused() -> None:

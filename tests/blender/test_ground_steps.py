@@ -307,3 +307,101 @@ def test_floor_of_the_animation_is_that_of_the_armature() -> None:
     go(30)
     for bone, wanted in zip(rig.pose.bones, before, strict=True):
         assert (tip_world(rig, bone.name) - wanted - Vector((0, 0, 1))).length < 1e-4
+
+
+def test_half_of_the_influence_brings_half_of_the_hip_along() -> None:
+    rig = walker_on(plateau)
+    for item in rig.fabrik.constraints:
+        item.influence = 0.5
+    for frame in range(1, LAST, 7):
+        go(frame)
+        assert abs(hip(rig).z - 0.84 - 0.1) < 6e-3
+
+
+@pytest.mark.parametrize("is_local", [True, False], ids=["local location", "parent's axes"])
+def test_hip_rises_from_where_it_is_whichever_way_its_bone_points(is_local: bool) -> None:
+    rig = make_walker()
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    bone = rig.data.edit_bones["Hip"]
+    bone.tail = (0.1, 0.07, 0.9)
+    bone.roll = 0.7
+    bone.use_local_location = is_local
+    rig.data.edit_bones["Root"].tail = (0.1, 0.0, 0.1)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    posed = rig.pose.bones["Hip"]
+    posed.location = (0.02, 0.01, -0.015)
+    go(20)
+    before = hip(rig)
+    ground = make_ground(plateau)
+    stand(rig, ground)
+    simulate(rig)
+    go(20)
+    moved = hip(rig) - before
+    assert moved.xy.length < 1e-5
+    assert abs(moved.z - 0.2) < 6e-3  # Less what it takes for knees that bend.
+
+
+def test_foot_whose_tail_has_the_target_lies_on_the_slope_with_both_ends() -> None:
+    """The foot is the last bone of the chain, and its heel is the other end."""
+    rig = make_walker()
+    for item in rig.fabrik.constraints:
+        item.chain_count, item.use_tail = 3, True
+        target = item.target
+        for frame in range(1, LAST + 1):
+            go(frame)
+            target.delta_location = (0.15, 0.0, 0.0)
+    stand(rig, make_ground(slope), ray_above=3.0, ray_below=3.0)
+    simulate(rig)
+    for side in SIDES:
+        first, last = contacts(rig, f".{side}")[1]
+        go((first + last) // 2)
+        assert states(rig) == {"REACHED"}
+        for place in (foot(rig, side), toe(rig, side)):
+            assert abs(above(place) - ANKLE / Vector((1, 0.3)).normalized().x) < 1e-3
+
+
+def test_leg_is_as_long_as_the_armature_is_large() -> None:
+    """Thresholds that are found by themselves are shares of the leg."""
+    from addon.binding import plan
+
+    rig = make_walker()
+    stand(rig, make_ground(flat))
+    lengths = []
+    for size in (1.0, 3.0):
+        rig.scale = (size, size, size)
+        simulate(rig)
+        chain = next(c for c in plan.current().chains if c.name == "Leg.L")
+        walk, _ = chain.goal_source.walk(chain, rig.fabrik.constraints["Leg.L"].ground, 1)
+        lengths.append(walk.track.leg)
+    assert abs(lengths[1] - 3.0 * lengths[0]) < 1e-5
+
+
+def test_speed_is_in_metres_a_second_at_any_frame_rate() -> None:
+    """Twice the frames a second are twice the speed: what stood at 1 m/s stands at 2."""
+    found = []
+    for rate, speed in ((24, 1.0), (48, 2.0), (48, 1.0)):
+        bpy.ops.wm.read_homefile(use_empty=True)
+        bpy.context.scene.render.fps = rate
+        rig = make_walker()
+        stand(rig, make_ground(flat), speed=speed, height=1.0)
+        simulate(rig)
+        go(1)
+        found.append(contacts(rig, ".L"))
+    assert found[0] == found[1] != found[2]
+
+
+def test_ground_that_is_scaled_flat_is_stood_on_and_takes_feet_along() -> None:
+    rig = make_walker()
+    ground = make_ground(hills)
+    ground.scale.z = 0.0
+    key(ground, "location", [(0, 0, 0.1), (0, 0, 0.15)], [1, LAST], False)
+    stand(rig, ground)
+    simulate(rig)
+    for frame in range(1, LAST, 9):
+        go(frame)
+        assert states(rig) == {"REACHED"} and messages(rig) == {""}
+    first, last = contacts(rig, ".L")[1]
+    for frame in (first, last):
+        go(frame)
+        assert abs(foot(rig, "L").z - world_location(ground).z - ANKLE) < 1e-5

@@ -80,6 +80,10 @@ class Ground:
                 distance, nearest = found
         return nearest
 
+    def is_left_out(self, depsgraph: bpy.types.Depsgraph) -> bool:
+        """Return whether there are objects, but none of them is there for rays to meet."""
+        return bool(self.objects) and not any(_is_there(ob, depsgraph) for ob in self.objects)
+
 
 class SceneGround(Ground):
     """All that a scene shows in the viewport and in renders, but the character itself."""
@@ -226,10 +230,8 @@ def _cast(
 ) -> tuple[float, Hit] | None:
     """Return how far away a ray meets an object within a distance, and where; None if nowhere."""
     evaluated = ob.evaluated_get(depsgraph)
-    if not evaluated.is_evaluated:
-        return None  # The view layer leaves it out.
-    if isinstance(evaluated.data, bpy.types.Mesh) and evaluated.data.is_evaluated:
-        return None  # It is disabled: that is a copy of its mesh. Blender 4.2 prints if it is cast.
+    if not _is_there(ob, depsgraph):
+        return None
     _let_be_cast(evaluated)
     to_local = evaluated.matrix_world.inverted_safe()  # A plane scaled flat is a ground as well.
     # Its local length tells how far the ray goes in the object's own, maybe uneven, scale.
@@ -246,6 +248,15 @@ def _cast(
     place = evaluated.matrix_world @ place
     turned = to_local.to_3x3().transposed() @ normal
     return (place - start).dot(along), Hit(vector(place), _against(turned, along), ob)
+
+
+def _is_there(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> bool:
+    """Return whether an object is evaluated: the view layer may leave it out."""
+    evaluated = ob.evaluated_get(depsgraph)
+    if not evaluated.is_evaluated:
+        return False
+    # That of one that is disabled is a copy of its mesh. Blender 4.2 prints if it is cast.
+    return not (isinstance(evaluated.data, bpy.types.Mesh) and evaluated.data.is_evaluated)
 
 
 def _let_be_cast(evaluated: bpy.types.Object) -> None:

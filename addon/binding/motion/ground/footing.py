@@ -29,6 +29,17 @@ NONE_FOUND = (
 )
 
 
+NOTHING_BELOW = (
+    "There is no ground below the foot at any frame: raise Look Above and Look Below, or choose "
+    "another ground"
+)
+
+LEFT_OUT = (
+    "The ground is disabled, or left out of the view layer, so that the foot stands on nothing: "
+    "show it, or choose another one"
+)
+
+
 @dataclass(eq=False)
 class Footing:
     """Puts the goal of a chain on the ground; made anew with the plan when a threshold changes.
@@ -61,9 +72,11 @@ class Footing:
         given = moment.item(chain).ground
         probe = probe_of(moment, chain, given, self.ground)
         step = Step(moment.time, probe, aim, end_of(moment, chain, aim), given.blend)
+        left_out = LEFT_OUT if self.ground.is_left_out(moment.depsgraph) else ""
         if not given.use_lock:
-            return step.unlocked("")
+            return step.unlocked(left_out)
         walk, note = self.walk(chain, given, moment.time)
+        note = left_out or note
         if walk is None or not walk.covers(moment.time):
             return step.unlocked(note)
         found = step.locked(Stances(moment, probe, walk, given.blend))
@@ -104,6 +117,8 @@ class Footing:
         walk = self._known[1]
         if walk is None:
             return None, UNKNOWN
+        if not walk.has_ground:
+            return walk, history.note(kept, time) or NOTHING_BELOW
         return walk, history.note(kept, time) or ("" if walk.contacts else NONE_FOUND)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import bpy
 
-from ....core import WHOLE, inverse, point_in
+from ....core import point_in
 from ....core.vectors import Vec, dot, length, mat_columns, sub
 from ... import animation, plan
 from ...access import frame_rate, settings
@@ -97,10 +97,6 @@ class FootTrack:
         under = probe.under(place)
         ob = under.ob if under else None
         now, before = frame_of(moment, ob), frame_of(moment, self._maker.last_under)
-        try:
-            inverse(now)
-        except ValueError:  # It is flat, and has no space for the foot to ride along in.
-            ob, now = None, WHOLE
         height = dot(place, probe.up) - probe.floor
         other = end, height + dot(end, probe.up)
         self._maker.add(ob, (now, before), place, height, _root(moment, chain), other)

@@ -15,6 +15,7 @@ from ....core.vectors import (
     dot,
     length,
     mat_apply,
+    mat_determinant,
     quat_turn,
     scaled,
     sub,
@@ -206,7 +207,11 @@ def alone(before: Stand | None, after: Stand | None) -> shape.Swing:
 
 
 def frame_of(moment: Snapshot, ob: bpy.types.Object | None) -> Frame:
-    """Return where a ground stands in world space, the world itself if there is none."""
+    """Return the space in which a foot rides along with a ground, the world's if there is none.
+
+    That of one that is scaled flat has its place alone, as nothing could be found again in it.
+    """
     if ob is None:
         return WHOLE
-    return moment.world(ob, ob.session_uid)
+    world = moment.world(ob, ob.session_uid)
+    return world if mat_determinant(world[0]) else (WHOLE[0], world[1])

@@ -41,6 +41,7 @@ class Walk:
         spans: The first and last frames of the same.
         prints: Where it stands then.
         grounds: The objects that the track names, as far as there still are any.
+        has_ground: Whether there was any below it at any frame.
         lowest: How high it is above the floor of the animation, where it is lowest.
         end_lowest: The same of its other end, as it stands.
     """
@@ -55,6 +56,7 @@ class Walk:
         )
         self.grounds = recalled(track.grounds, grounds)
         self.prints = [self._footprint(contact) for contact in self.contacts]
+        self.has_ground = any(sample.under != IN_WORLD for sample in track.samples)
         self.lowest = min(track.heights, default=0.0)
         self.end_lowest = min([one.end_low for one in self.prints], default=0.0)
         self.spans = [(track.start + c.first, track.start + c.last) for c in self.contacts]
