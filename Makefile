@@ -35,7 +35,7 @@ test-core:
 	$(call env,core) -m pytest tests/core tests/motion $(PYTEST)
 
 .PHONY: test-compiled
-test-compiled: wheels  ## the solver's tests once more, with the compiled solver if there can be one
+test-compiled: wheels  ## the tests of solver and motions once more, compiled if they can be
 	export PYTHONPATH="$(CURDIR)/build/compiled" && $(call env,core) -m pytest tests/core tests/motion $(PYTEST)
 
 .PHONY: test-newest
@@ -60,7 +60,7 @@ test-ui: package  ## drive the built zip in a real window on a virtual screen, w
 	$(call env,core) -m pytest tests/ui $(PYTEST)
 
 .PHONY: wheels
-wheels:  ## compile the solver for the Pythons of Blender that this machine can build for
+wheels:  ## compile solver and motions for the Pythons of Blender that this machine can build for
 	$(call env,core) tools/wheel.py
 
 .PHONY: package

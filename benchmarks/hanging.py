@@ -61,7 +61,7 @@ CASES: dict[str, tuple[Rig, Setting]] = {
 }
 
 
-WHY_NOT = "what a rope lies on is looked at in Python, which is not compiled"
+WHY_NOT = "bones and meshes are read, and rays cast, from Python"
 
 
 def run(effort: Effort) -> Section:

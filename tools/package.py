@@ -1,7 +1,7 @@
 """Build the extension's zip with Blender's own tool, and have it validated before and after.
 
 The tool is taken out of the `bpy` wheel of the Python that runs this script; Blender itself is not
-started. Prints the path of the zip. The compiled solver goes in if `make wheels` has made it.
+started. Prints the path of the zip. What `make wheels` has compiled goes in.
 """
 
 import shutil
