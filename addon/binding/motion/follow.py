@@ -288,6 +288,4 @@ def heads(armature: bpy.types.Object) -> list[Head]:
     return found
 
 
-history.PROVIDERS.append(heads)
-
 MOTION = Motion(needs_target=True, resolve=_resolve, read=_read, pose=_pose)

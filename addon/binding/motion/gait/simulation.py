@@ -20,8 +20,7 @@ from ...access import settings
 from ...animation import animated
 from ...chain_plan import ProblemError
 from ...skeleton import Point
-from ..simulating import history
-from .gait_plan import GaitPlan, forget_plans, plans_of
+from .gait_plan import GaitPlan, plans_of
 from .settings import LEANING, STEPPING
 
 if TYPE_CHECKING:
@@ -186,14 +185,3 @@ def walks(armature: bpy.types.Object) -> list[WalkSimulation]:
 def _is_switched(armature: bpy.types.Object, gait: FabrikGait) -> bool:
     found = animated(armature)
     return (gait.path_from_id("enabled"), 0) in found.keyed | found.driven
-
-
-def register() -> None:
-    """Let walks be simulated."""
-    history.PROVIDERS.append(walks)
-
-
-def unregister() -> None:
-    """Let them be no more."""
-    history.PROVIDERS.remove(walks)
-    forget_plans()
