@@ -11,6 +11,7 @@ from samples.opening import FOLDER
 
 from . import extension
 from .effort import Effort
+from .playing import play
 from .report import Goal, Section, Table, percentile
 
 MEANING = """\
@@ -34,8 +35,8 @@ def run(effort: Effort) -> Section:
     for _ in range(effort.of(ROUNDS, 1)):
         for is_on in (True, False):
             _turn(rig, is_on)  # All that was remembered is forgotten.
-            first[is_on] += _played(scene, frames)
-            again[is_on] += _played(scene, frames)
+            first[is_on] += play(scene, frames)
+            again[is_on] += play(scene, frames)
     _turn(rig, True)
     slide = _slide(rig, scene, frames)
     begin = perf_counter()
@@ -78,15 +79,6 @@ def run(effort: Effort) -> Section:
 def _turn(rig: Any, is_on: bool) -> None:
     for item in rig.fabrik.constraints:
         item.ground.use = is_on
-
-
-def _played(scene: bpy.types.Scene, frames: list[int]) -> list[float]:
-    taken: list[float] = []
-    for frame in frames:
-        begin = perf_counter()
-        scene.frame_set(frame)
-        taken.append(perf_counter() - begin)
-    return taken
 
 
 def _slide(rig: Any, scene: bpy.types.Scene, frames: list[int]) -> float:

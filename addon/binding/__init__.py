@@ -1,21 +1,26 @@
 """The only part that reads and writes Blender's data."""
 
 from . import handlers, properties
-from .motion.gait import simulation as walks
-from .motion.ground import recording as tracks
+from .motion.follow import heads
+from .motion.gait.simulation import refusals, walks
+from .motion.ground.recording import tracks_of
+from .motion.simulating import history
+
+PROVIDERS = (heads, tracks_of, walks)
+"""What tells what can be simulated of an armature."""
 
 
 def register() -> None:
     """Add the properties, then the handlers that use them."""
     properties.register()
-    tracks.register()
-    walks.register()
+    history.PROVIDERS.extend(PROVIDERS)
+    history.REFUSALS.append(refusals)
     handlers.register()
 
 
 def unregister() -> None:
     """Undo `register`, in the opposite order."""
     handlers.unregister()
-    walks.unregister()
-    tracks.unregister()
+    history.REFUSALS.clear()
+    history.PROVIDERS.clear()
     properties.unregister()

@@ -21,6 +21,17 @@ def scene_settings(scene: bpy.types.Scene) -> FabrikSceneSettings:
     return cast(Any, scene).fabrik
 
 
+def free_name(armature: bpy.types.Object, name: str, collection: str = "constraints") -> str:
+    """Return a name that nothing in a list of an armature has, the wanted one if possible."""
+    taken = getattr(settings(armature), collection)
+    number = 0
+    free = name
+    while free in taken:
+        number += 1
+        free = f"{name}.{number:03}"
+    return free
+
+
 def frame_rate(scene: bpy.types.Scene | None) -> float:
     """Return how many frames a scene plays in a second."""
     render = cast(bpy.types.Scene, scene).render

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from . import editing
-from .access import settings
+from .access import free_name, settings
 from .chain_plan import ProblemError
 from .skeleton import skeleton_of
 from .values import values_of
@@ -74,7 +74,7 @@ def _add_copy(armature: bpy.types.Object, bone: str, values: dict[str, Any]) -> 
     count = min(values["chain_count"], length)
     return add_with(
         armature,
-        editing.free_name(armature, bone),
+        free_name(armature, bone),
         {**values, "bone": bone, "chain_count": count},
     ).name
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import bpy
 
 from . import animation, dependencies, offset, plan
-from .access import settings
+from .access import free_name, settings
 from .chain_plan import ProblemError
 from .evaluate import present
 from .motion.kinds import MOTIONS
@@ -164,17 +164,6 @@ def problems() -> dict[tuple[int, int], str]:
 def new_problem(known: Collection[tuple[int, int]]) -> str:
     """Return what is wrong that was not among the `problems` of before, empty if nothing is."""
     return next((problem for key, problem in problems().items() if key not in known), "")
-
-
-def free_name(armature: bpy.types.Object, name: str, collection: str = "constraints") -> str:
-    """Return a name that nothing in a list of an armature has, the wanted one if possible."""
-    taken = getattr(settings(armature), collection)
-    number = 0
-    free = name
-    while free in taken:
-        number += 1
-        free = f"{name}.{number:03}"
-    return free
 
 
 def changed(armature: bpy.types.Object) -> None:

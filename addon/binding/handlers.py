@@ -16,6 +16,7 @@ from bpy.app.handlers import persistent
 from . import animation, dependencies, fk_input, plan, timing
 from .evaluate import anticipate, evaluate, forget_seen
 from .motion import surface
+from .motion.gait.gait_plan import forget_plans
 from .motion.simulating import history
 
 _is_inside = False
@@ -118,6 +119,7 @@ def _forget() -> None:
     history.forget_all()
     timing.forget()
     surface.forget()
+    forget_plans()
 
 
 def refresh() -> None:

@@ -16,7 +16,7 @@ from mathutils import Euler, Matrix, Quaternion, Vector
 
 from ..core.vectors import ORIGIN
 from . import editing
-from .access import pose_bones, rest_bone, settings
+from .access import free_name, pose_bones, rest_bone, settings
 from .chain_plan import ProblemError, listed
 from .copying import IK_AXIS, add_with, give, values_of
 from .joints import AXES
@@ -246,7 +246,7 @@ def _put(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> str:
     items = settings(armature).constraints
     known = items.get(name)
     if known is None or known.bone != values["bone"]:
-        name = editing.free_name(armature, name)
+        name = free_name(armature, name)
         return add_with(armature, name, values).name
     before, broken = values_of(known), editing.problems()
     give(known, values)

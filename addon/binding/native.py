@@ -8,9 +8,6 @@ import bpy
 
 from .skeleton import Point, skeleton_of
 
-FOLLOWED = ("CHILD_OF", "COPY_LOCATION", "COPY_TRANSFORMS")
-"""Constraints of objects that `read` carries along itself, at their full and plain settings."""
-
 TURNED_ONLY = ("COPY_ROTATION",)
 """Constraints of bones that set the axes and leave the head where its parent carries it."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import bpy
 
-from .access import pose_bones, settings
+from .access import free_name, pose_bones, settings
 from .body_plan import Unit, chains_of
 from .chain_plan import ChainPlan
 from .motion.carrier import Carrier
@@ -153,6 +153,7 @@ def _make() -> Plan:
         recorded = _recorded(ob)
         if not count and not recorded and not len(settings(ob).gaits):
             continue
+        _name_apart(ob)
         rig = skeleton_of(ob)
         own = [resolved(rig, i) for i in range(count)]
         chains += own
@@ -203,6 +204,21 @@ def _keyed(ob: bpy.types.Object) -> list[int]:
         if key == 0 or key in keys[:i]:
             settings(ob).constraints[i].key = keys[i] = max(keys) + 1
     return keys
+
+
+def _name_apart(ob: bpy.types.Object) -> None:
+    """Let all constraints and walks have names of their own, as whatever is in Blender's lists.
+
+    By nothing else does a library override know later which of them a value is for.
+    """
+    if ob.library is not None or ob.override_library is not None:
+        return
+    for collection in ("constraints", "gaits"):
+        items = getattr(settings(ob), collection)
+        names = items.keys()
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                items[i].name = names[i] = free_name(ob, name, collection)
 
 
 def _recorded(ob: bpy.types.Object) -> set[int]:

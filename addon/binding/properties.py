@@ -30,7 +30,7 @@ from .motion.look import FabrikLook
 from .motion.rope import FabrikRope
 from .motion.simulating.settings import FabrikSimulation
 from .motion.wave import FabrikWave
-from .property_kinds import FIXED, OVERRIDABLE, animated, fixed, structure_changed
+from .property_kinds import FIXED, OVERRIDABLE, animated, fixed, stored, structure_changed
 from .record import NO_PLACE
 
 SOLVER_ITEMS = (
@@ -466,13 +466,7 @@ class FabrikSettings(bpy.types.PropertyGroup):
             override=OVERRIDABLE,
         )
         simulation: _group(FabrikSimulation, "Simulation", "What depends on more than one frame")
-        record: StringProperty(
-            name="Record",
-            description="FK input of the solved bones, and what was written over it",
-            subtype="BYTE_STRING",
-            options={"HIDDEN"},
-            override=OVERRIDABLE,
-        )
+        record: stored("Record", "FK input of the solved bones, and what was written over it")
 
 
 class FabrikSceneSettings(bpy.types.PropertyGroup):

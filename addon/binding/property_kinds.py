@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import bpy
+from bpy.props import StringProperty
 
 from . import dependencies, plan
 
@@ -37,3 +38,14 @@ def fixed(make: Callable[..., Any], name: str, description: str, **more: object)
     """Make a property on which the plan depends."""
     shared = {"options": FIXED, "override": OVERRIDABLE, "update": structure_changed}
     return make(name=name, description=description, **{**shared, **more})
+
+
+def stored(name: str, description: str) -> Any:
+    """Make a property of bytes that only the extension itself looks at."""
+    return StringProperty(
+        name=name,
+        description=description,
+        subtype="BYTE_STRING",
+        options={"HIDDEN"},
+        override=cast(Any, OVERRIDABLE),
+    )

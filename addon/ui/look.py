@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 from bpy.props import EnumProperty, IntProperty
 
-from ..binding.chain_plan import ProblemError
 from ..binding.motion.look import AXIS_ITEMS
 from ..binding.motion.look_adding import add_look
-from .operators import selected_targets
-from .refusing import Working, armature_refusal
+from .operators import chosen_target, tip_refusal
+from .refusing import Working
+
+LOOKING = "the bone that looks"
 
 
 class FABRIK_OT_look_add(Working, bpy.types.Operator):
@@ -56,25 +57,12 @@ class FABRIK_OT_look_add(Working, bpy.types.Operator):
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
         """Ask for Pose Mode and an active bone."""
-        reason = armature_refusal(context)
-        if reason:
-            return reason
-        if context.mode != "POSE":
-            return "Enter Pose Mode, where the active bone is the one that looks"
-        if context.active_pose_bone is None:
-            return "Click the bone that looks, so that it is active"
-        return ""
+        return tip_refusal(context, LOOKING)
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraint."""
-        targets = selected_targets(context)
-        if len(targets) > 1:
-            names = ", ".join(f"“{bone or ob.name}”" for ob, bone in targets[:4])
-            raise ProblemError(
-                f"Select one target besides the bone that looks, not {len(targets)}: {names}"
-            )
+        target, subtarget = chosen_target(context, LOOKING)
         looking: Any = context.active_pose_bone
-        target, subtarget = targets[0] if targets else (None, "")
         armature = looking.id_data
         item = add_look(armature, looking.name, target, subtarget, self.chain_count, self.axis)
         return f"“{item.bone}” looks at “{item.subtarget or cast(Any, item.target).name}”"

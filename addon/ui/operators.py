@@ -40,8 +40,18 @@ def selected_targets(context: bpy.types.Context) -> list[Target]:
     return bones or [(ob, "") for ob in context.selected_objects if ob.mode != "POSE"]
 
 
-def chosen_target(context: bpy.types.Context) -> tuple[bpy.types.Object | None, str]:
-    """Return what is selected besides the tip bone, None and an empty name if nothing is.
+TIP = "the tip bone"
+"""What the active bone is."""
+
+
+def chosen_target(
+    context: bpy.types.Context, active: str = TIP
+) -> tuple[bpy.types.Object | None, str]:
+    """Return what is selected besides the active bone, None and an empty name if nothing is.
+
+    Args:
+        context: Where that is looked up.
+        active: What the active bone is.
 
     Raises:
         ProblemError: If more than one is.
@@ -49,19 +59,19 @@ def chosen_target(context: bpy.types.Context) -> tuple[bpy.types.Object | None, 
     targets = selected_targets(context)
     if len(targets) > 1:
         names = ", ".join(f"“{bone or ob.name}”" for ob, bone in targets[:4])
-        raise ProblemError(f"Select one target besides the tip bone, not {len(targets)}: {names}")
+        raise ProblemError(f"Select one target besides {active}, not {len(targets)}: {names}")
     return targets[0] if targets else (None, "")
 
 
-def tip_refusal(context: bpy.types.Context) -> str:
-    """Ask for Pose Mode and an active bone."""
+def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
+    """Ask for Pose Mode and an active bone, given what that is."""
     reason = armature_refusal(context)
     if reason:
         return reason
     if context.mode != "POSE":
-        return "Enter Pose Mode, where the active bone is the tip of the chain"
+        return f"Enter Pose Mode, where the active bone is {active}"
     if context.active_pose_bone is None:
-        return "Click the tip bone of the chain, so that it is active"
+        return f"Click {active}, so that it is active"
     return ""
 
 

@@ -354,6 +354,14 @@ def test_chain_behind_a_chain_is_simulated_after_it(rig):
     assert follower.fabrik.constraints[0].message == ""
 
 
+def test_a_driver_of_the_place_that_the_chain_leaves_is_named(rig):
+    go(5)
+    assert rig.fabrik.constraints[0].message == ""
+    rig.pose.bones["B0"].driver_add("location", 0)
+    update()
+    assert "The location of “B0” has a driver" in rig.fabrik.constraints[0].message
+
+
 def test_render_shows_what_the_viewport_shows(rig):
     wanted = {}
     for frame in (28, 29, 30):

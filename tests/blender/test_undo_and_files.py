@@ -768,6 +768,10 @@ class TestObjects:
 class TestLibraries:
     def library(self, folder):
         fk = make()
+        self.save_library(folder)
+        return fk
+
+    def save_library(self, folder):
         rig, target = rig_and_target()
         collection = bpy.data.collections.new("Character")
         bpy.context.scene.collection.children.link(collection)
@@ -776,7 +780,6 @@ class TestLibraries:
             collection.objects.link(ob)
         bpy.ops.wm.save_as_mainfile(filepath=str(folder / "library.blend"))
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-        return fk
 
     def linked(self, folder, as_link=True):
         path = str(folder / "library.blend")
@@ -836,6 +839,24 @@ class TestLibraries:
         assert turned[0] == pytest.approx((0.6, 0, 0.8, 0))
         assert turned[1] == pytest.approx((0.8, 0.6, 0, 0))
         assert len(pose_bits(rig)) == len(fk[0])
+
+    def test_override_keeps_the_values_of_each_of_several_constraints(self, tmp_path):
+        """Blender tells them apart by their names, which a script need not have given."""
+        make()
+        for bone in ("B1", "B0"):
+            add_constraint(bpy.data.objects["Rig"], bone, bpy.data.objects["Target"])
+        update()
+        self.save_library(tmp_path)
+        rig = self.overridden(tmp_path)
+        given = [(0.1 * i, 10 + i) for i in range(3)]
+        for item, values in zip(rig.fabrik.constraints, given, strict=True):
+            item.influence, item.iterations = values
+        update()
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+        rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
+        kept = [(item.influence, item.iterations) for item in rig.fabrik.constraints]
+        assert kept == [(pytest.approx(influence), count) for influence, count in given]
 
     def test_constraint_added_to_an_override_stays(self, tmp_path):
         self.library(tmp_path)

@@ -15,7 +15,7 @@ import bpy
 from mathutils import Quaternion, Vector
 
 from .. import animation, editing
-from ..access import pose_bones, settings
+from ..access import free_name, pose_bones, settings
 from ..chain_plan import ProblemError, listed
 from ..muting import muting
 from ..named_chain import named_chain
@@ -124,7 +124,7 @@ def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
     broken = editing.problems()
     items = settings(armature).constraints
     name = bone.name if _is_numbered(con.name, NATIVE_NAME) else con.name
-    name = editing.free_name(armature, name)
+    name = free_name(armature, name)
     item = items.add()
     item.name = name
     notes = from_native(bone, con, item)

@@ -11,7 +11,7 @@ from math import dist
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import bpy
-from bpy.props import BoolProperty, StringProperty
+from bpy.props import BoolProperty
 
 from ...core import WHOLE, ChainInput, Frame, Local, frame_in, inverse, point_in
 from ...core.vectors import ORIGIN, Vec, add, mat_product, mat_solved, mix, sub
@@ -21,7 +21,7 @@ from .. import plan
 from ..access import session_uid, settings
 from ..chain_plan import ChainPlan, ProblemError, Report
 from ..explain import explanation
-from ..property_kinds import OVERRIDABLE, fixed
+from ..property_kinds import fixed, stored
 from ..skeleton import Point
 from ..values import values_of
 from .motion import Motion, Posed, Scenery
@@ -65,13 +65,7 @@ class FabrikFollow(bpy.types.PropertyGroup):
             ),
             default=False,
         )
-        history: StringProperty(
-            name="History",
-            description="The way of the head, as it was simulated",
-            subtype="BYTE_STRING",
-            options={"HIDDEN"},
-            override=OVERRIDABLE,
-        )
+        history: stored("History", "The way of the head, as it was simulated")
 
 
 class Recorded(NamedTuple):
@@ -293,7 +287,5 @@ def heads(armature: bpy.types.Object) -> list[Head]:
             found.append(Head(armature, i))
     return found
 
-
-history.PROVIDERS.append(heads)
 
 MOTION = Motion(needs_target=True, resolve=_resolve, read=_read, pose=_pose)

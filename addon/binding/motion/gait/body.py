@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
@@ -243,7 +243,7 @@ class WalkingBody(Carrier):
         stepping: The walk.
     """
 
-    stepping: Stepping | None = None
+    stepping: Stepping = field(kw_only=True)
 
     def __post_init__(self) -> None:
         """Say that it moves its bone, and with the time."""
@@ -258,7 +258,6 @@ class WalkingBody(Carrier):
 
     def read(self, moment: Snapshot) -> BodyTask | None:
         """Return how the body leans, None while the walk is off."""
-        assert self.stepping is not None
         rig = self.rig
         pose = moment.poses[rig.uid]
         if not any(pose.settings[leg.item].enabled for leg in self.chains):
@@ -279,7 +278,6 @@ class WalkingBody(Carrier):
     def answer(self, moment: Snapshot, task: object) -> Answer:
         """Return the bone's rotation and location."""
         assert isinstance(task, BodyTask)
-        assert self.stepping is not None
         rig, bone = self.rig, self.rig.bone(self.bone)
         pose = moment.poses[rig.uid]
         local = pose.posed_local(self.bone)

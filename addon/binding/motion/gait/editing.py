@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ... import editing, plan
-from ...access import settings
+from ...access import free_name, settings
 from ...chain_plan import ProblemError
 from ...skeleton import Skeleton, skeleton_of
 from ..kinds import MOTION_SOLVERS
@@ -57,7 +57,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> tuple[FabrikGai
     made: list[bpy.types.Object] = []
     try:
         names = [_leg(armature, rig, tip, body, made) for tip in tips]
-        title = editing.free_name(armature, "Walk", "gaits")
+        title = free_name(armature, "Walk", "gaits")
         gait = fabrik.gaits.add()
         gait.name = title
         gait.body = rig.names[body] if body >= 0 else ""

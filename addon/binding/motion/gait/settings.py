@@ -16,7 +16,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from ...property_kinds import OVERRIDABLE, animated, fixed
+from ...property_kinds import OVERRIDABLE, animated, fixed, stored
 from ..axes import axis_items
 from ..rays import source_items
 
@@ -223,13 +223,7 @@ class FabrikGait(bpy.types.PropertyGroup):
             "Let feet go up walls ahead, and wrap over edges",
             default=False,
         )
-        history: StringProperty(
-            name="History",
-            description="The steps that were simulated",
-            subtype="BYTE_STRING",
-            options={"HIDDEN"},
-            override=OVERRIDABLE,
-        )
+        history: stored("History", "The steps that were simulated")
 
 
 STEPPING = ("threshold", "step_height", "duration", "overshoot", "ray_height")

@@ -20,9 +20,8 @@ from ...access import settings
 from ...animation import animated
 from ...chain_plan import ProblemError
 from ...skeleton import Point
-from ..simulating import history
 from .editing import problem_of
-from .gait_plan import GaitPlan, forget_plans, plans_of
+from .gait_plan import GaitPlan, plans_of
 from .settings import LEANING, STEPPING
 
 if TYPE_CHECKING:
@@ -193,16 +192,3 @@ def _on(armature: bpy.types.Object) -> list[int]:
 def _is_switched(armature: bpy.types.Object, gait: FabrikGait) -> bool:
     found = animated(armature)
     return (gait.path_from_id("enabled"), 0) in found.keyed | found.driven
-
-
-def register() -> None:
-    """Let walks be simulated."""
-    history.PROVIDERS.append(walks)
-    history.REFUSALS.append(refusals)
-
-
-def unregister() -> None:
-    """Let them be no more."""
-    history.PROVIDERS.remove(walks)
-    history.REFUSALS.remove(refusals)
-    forget_plans()

@@ -14,7 +14,6 @@ from ...chain_plan import ChainPlan
 from ...skeleton import Point
 from ..goals import aim_of
 from ..kinds import MOTIONS
-from ..simulating import history
 from .footing import Footing, owner_path
 from .hips import Hip, HipTask
 from .probe import probe_of
@@ -140,13 +139,3 @@ def tracks_of(armature: bpy.types.Object) -> list[FootTrack]:
         for i, item in enumerate(items)
         if item.ground.use and item.solver not in MOTIONS
     ]
-
-
-def register() -> None:
-    """Let the tracks of feet be simulated."""
-    history.PROVIDERS.append(tracks_of)
-
-
-def unregister() -> None:
-    """Undo `register`."""
-    history.PROVIDERS.remove(tracks_of)

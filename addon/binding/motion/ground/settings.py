@@ -14,7 +14,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from ...property_kinds import OVERRIDABLE, animated, fixed
+from ...property_kinds import animated, fixed, stored
 from ..axes import axis_items
 from ..rays import source_items
 
@@ -186,10 +186,4 @@ class FabrikGround(bpy.types.PropertyGroup):
             max=1.0,
             subtype="FACTOR",
         )
-        history: StringProperty(
-            name="History",
-            description="What Simulate found out: where the animation has the foot",
-            subtype="BYTE_STRING",
-            options={"HIDDEN"},
-            override=OVERRIDABLE,
-        )
+        history: stored("History", "What Simulate found out: where the animation has the foot")
