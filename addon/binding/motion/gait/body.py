@@ -8,8 +8,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import ReferenceType, ref
 
-import bpy
-
 from ....core import (
     WHOLE,
     Frame,
@@ -47,9 +45,9 @@ from ...rotation import KINDS, LOCATION
 from ...skeleton import Point, Skeleton
 from ..carrier import Carrier
 from ..goals import Aim
-from ..rays import recalled
 from ..simulating import history
 from .gait_plan import GaitPlan, grounds_of, resolve_gaits, transposed
+from .standing import Standing, read
 
 if TYPE_CHECKING:
     from ...read import Snapshot
@@ -98,7 +96,7 @@ class Stepping:
         self._at: ReferenceType[Snapshot] | None = None
         self._walked: Walked | str = ""
         self._named: list[str] = []
-        self._grounds: list[bpy.types.Object | None] = []
+        self._grounds: list[Standing | None] = []
 
     def look(self, moment: Snapshot) -> Walked | str:
         """Return the walk at a moment, or what is to be said instead; empty if it is off.
@@ -137,22 +135,22 @@ class Stepping:
             note,
         )
 
-    def _recalled(self, names: list[str]) -> list[bpy.types.Object | None]:
-        """Return the grounds that move, looked for once."""
+    def _recalled(self, names: list[str]) -> list[Standing | None]:
+        """Return the grounds that move or are deformed, looked for once."""
         if names != self._named:
             armature = self.plan.rig.object
             gait = settings(armature).gaits[self.plan.index]
-            self._named, self._grounds = names, recalled(names, grounds_of(gait, armature))
+            self._named, self._grounds = names, read(names, grounds_of(gait, armature))
         return self._grounds
 
 
-def _frames(moment: Snapshot, grounds: Sequence[bpy.types.Object | None]) -> Grounds:
+def _frames(moment: Snapshot, grounds: Sequence[Standing | None]) -> Grounds:
     frames: dict[int, Frame] = {}
 
     def at(ground: int) -> Frame:
         if ground not in frames:
-            ob = grounds[ground]
-            frames[ground] = WHOLE if ob is None else moment.world(ob, ob.session_uid)
+            standing = grounds[ground]
+            frames[ground] = WHOLE if standing is None else standing.frame(moment)
         return frames[ground]
 
     return at
