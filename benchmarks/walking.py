@@ -157,7 +157,7 @@ def _build(legs: int, frames: int) -> None:
         target.location = data.bones[f"Foot {leg}"].tail_local
         item = rig.fabrik.constraints.add()
         item.name = item.bone = f"Foot {leg}"
-        item.chain_count, item.target = 3, target
+        item.chain_count, item.target, item.swing = 3, target, 1.0
         gait.legs.add().constraint = item.name
     for frame, way in ((1, 0.0), (frames, 0.035 * frames)):
         rig.pose.bones["Root"].location = (0.0, -way, 0.0)

@@ -56,7 +56,7 @@ def build() -> None:
     for item in rig.fabrik.constraints:
         gait.legs.add().constraint = item.name
     gait.source, gait.collection, gait.climbs = "COLLECTION", rocks, True
-    gait.threshold, gait.duration, gait.step_height = 0.18, 6.0, 0.14
+    gait.threshold, gait.duration, gait.step_height = 0.18, 7.0, 0.14
     gait.overshoot, gait.body_bob, gait.ray_height = 0.6, 0.01, 0.45
     operators: Any = bpy.ops
     operators.fabrik.simulate()

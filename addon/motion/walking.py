@@ -73,7 +73,7 @@ class Walk:
         self.last_group = self.groups[-1]
         self.before: dict[int, Frame] = {}
         self.sway = Swaying(UPRIGHT, UPRIGHT)
-        self.feet = [WalkingFoot(leg, []) for leg in legs]
+        self.feet = [WalkingFoot(leg) for leg in legs]
         self._set_down(cast, grounds)
         self._remember(grounds)
         self.sways = [self.sway]
@@ -131,7 +131,7 @@ class Walk:
         """Set all feet down at once, and the body on them."""
         self.sway = Swaying(UPRIGHT, UPRIGHT)
         for foot in self.feet:
-            foot.velocity, foot.away, foot.quiet, foot.next = ORIGIN, ORIGIN, 0.0, None
+            foot.rest()
             nowhere = Footfall(self.frame, self.frame, ORIGIN, ORIGIN, ORIGIN, STILL, 0.0, True)
             foot.falls.append(nowhere)
         now = Now(self.frame, 1.0, self.body, ORIGIN, ORIGIN, cast, grounds, grounds)

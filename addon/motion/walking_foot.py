@@ -1,9 +1,8 @@
 """What is known of the feet of a walk while it is simulated, brought to each look at the body."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, final
 
 from ..core import Frame, inverse, point_in
 from ..core.vectors import ORIGIN, Vec, across, add, length, mat_columns, scaled, sub
@@ -41,7 +40,7 @@ class Now(NamedTuple):
     whole: Grounds
 
 
-@dataclass(slots=True)
+@final
 class WalkingFoot:
     """What is known of a foot while the simulation runs.
 
@@ -59,17 +58,44 @@ class WalkingFoot:
         stride: How it steps at this speed.
     """
 
+    __slots__ = (
+        "aim",
+        "away",
+        "falls",
+        "home",
+        "leg",
+        "next",
+        "place",
+        "quiet",
+        "root",
+        "stride",
+        "velocity",
+    )
     leg: Leg
     falls: list[Footfall]
-    aim: Vec = ORIGIN
-    next: Footfall | None = None
-    home: Vec = ORIGIN
-    place: Vec = ORIGIN
-    root: Vec = ORIGIN
-    velocity: Vec = ORIGIN
-    away: Vec = ORIGIN
-    quiet: float = 0.0
-    stride: Stride = STANDING
+    aim: Vec
+    next: Footfall | None
+    home: Vec
+    place: Vec
+    root: Vec
+    velocity: Vec
+    away: Vec
+    quiet: float
+    stride: Stride
+
+    def __init__(self, leg: Leg) -> None:
+        """Begin without footfalls."""
+        self.leg = leg
+        self.falls = []
+        self.aim = self.home = self.place = self.root = ORIGIN
+        self.rest()
+
+    def rest(self) -> None:
+        """Forget how it moved."""
+        self.next = None
+        self.velocity = self.away = ORIGIN
+        self.quiet = 0.0
+        self.stride = STANDING
 
     def support(self) -> Footfall:
         """Return what it stands on, or will when its step is done."""

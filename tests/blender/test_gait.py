@@ -517,6 +517,59 @@ def test_feet_travel_on_moving_ground(empty_file: None) -> None:
     assert max(item.error for item in rig.fabrik.constraints) <= 1e-4
 
 
+def wobbling(subdivided: bool = False):
+    """A floor of quads that rises and leans by a shape key, and in waves where a modifier bends."""
+    floor = terrain()
+    floor.shape_key_add(name="Basis")
+    bent = floor.shape_key_add(name="Bent")
+    for i, point in enumerate(bent.data):
+        x, y, z = floor.data.vertices[i].co
+        point.co = (1.1 * x, y + 0.1 * z, z + 0.25 + 0.15 * math.sin(x + 0.7 * y))
+    for frame, value in ((1, 0.0), (END // 2, 1.0), (END, 0.2)):
+        bent.value = value
+        bent.keyframe_insert("value", frame=frame)
+    if subdivided:
+        floor.modifiers.new("Fine", "SUBSURF").levels = 1
+    return floor
+
+
+@pytest.mark.parametrize("subdivided", [False, True])
+def test_feet_stay_on_ground_that_is_deformed(empty_file: None, subdivided: bool) -> None:
+    rig = make_walker(4)
+    floor = wobbling(subdivided)
+    key_body(rig, {1: (0, 0, 0), END: (0, -2.0, 0)})
+    walk(rig)
+    simulate()
+    walked, names = record(rig), tips(rig)
+    moved = 0.0
+    for leg, (name, falls) in enumerate(zip(names, walked.falls, strict=True)):
+        seen: dict[int, list[tuple[Vector, float]]] = {}
+        for frame in range(1 + leg % 2, END + 1, 3):
+            at = max(i for i, fall in enumerate(falls) if i == 0 or fall.lift <= frame)
+            if falls[at].land > frame:
+                continue
+            go(frame)
+            place = tip_world(rig, name)
+            ground = evaluated(floor)
+            is_hit, near, _, _ = ground.closest_point_on_mesh(
+                ground.matrix_world.inverted() @ place
+            )
+            assert is_hit
+            seen.setdefault(at, []).append((place, (ground.matrix_world @ near - place).length))
+        for places in seen.values():
+            assert max(off for _, off in places) <= 5e-3 * size(rig, name)
+            moved = max(moved, (places[-1][0] - places[0][0]).length)
+        assert rig.fabrik.constraints[leg].error <= 1e-4
+    assert moved > 0.05
+    go(40)
+    before = pose_bits(rig)
+    floor.name = "Other"
+    update()
+    go(3)
+    go(40)
+    assert pose_bits(rig) == before
+
+
 @pytest.mark.parametrize("change", ["renamed", "copied", "one more"])
 def test_moving_ground_is_found_again(empty_file: None, change: str) -> None:
     rig = make_walker()

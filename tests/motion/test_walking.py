@@ -526,9 +526,9 @@ def test_eight_legs_over_a_thousand_frames_take_a_second() -> None:
     legs, body, cast = legs_of(8, "ALTERNATING"), ahead(0.04), ground(FLOOR)
     times = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         walked(legs, Settings(), body, cast, frames=1000)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     print(f"8 legs × 1,000 frames: {min(times):.2f} s")
     assert min(times) <= 1.5
 

@@ -40,11 +40,13 @@ class Hit(NamedTuple):
         place: The point, in world space.
         normal: Of length 1 in world space, on the side that the ray came from.
         ob: The object that was hit, of the file and not of the depsgraph.
+        face: The face of its evaluated mesh.
     """
 
     place: Vec
     normal: Vec
     ob: bpy.types.Object
+    face: int
 
 
 class Ground:
@@ -104,13 +106,13 @@ class SceneGround(Ground):
         scene = cast(bpy.types.Scene, depsgraph.scene)
         start, along = Vector(origin), Vector(direction)
         for _ in range(MOST_PASSED):
-            is_hit, place, normal, _, ob, _ = cast(
+            is_hit, place, normal, face, ob, _ = cast(
                 Any, scene.ray_cast(depsgraph, start, along, distance=distance)
             )
             if not is_hit:
                 return None
             if not self._is_left_out(ob):
-                return Hit(vector(place), _against(normal, along), ob.original)
+                return Hit(vector(place), _against(normal, along), ob.original, face)
             distance -= (place - start).length + PAST
             if distance <= 0.0:
                 return None
@@ -238,7 +240,7 @@ def _cast(
     local = to_local.to_3x3() @ along
     reach = distance * local.length
     try:
-        is_hit, place, normal, _ = cast(
+        is_hit, place, normal, face = cast(
             Any, evaluated.ray_cast(to_local @ start, local, distance=reach)
         )
     except RuntimeError:  # It was evaluated once, and is disabled now.
@@ -247,7 +249,7 @@ def _cast(
         return None
     place = evaluated.matrix_world @ place
     turned = to_local.to_3x3().transposed() @ normal
-    return (place - start).dot(along), Hit(vector(place), _against(turned, along), ob)
+    return (place - start).dot(along), Hit(vector(place), _against(turned, along), ob, face)
 
 
 def _is_there(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> bool:

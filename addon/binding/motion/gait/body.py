@@ -9,8 +9,6 @@ from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import ReferenceType, ref
 
-import bpy
-
 from ....core import (
     WHOLE,
     Frame,
@@ -48,9 +46,9 @@ from ...rotation import LOCATION
 from ...skeleton import Point, Skeleton
 from ..carrier import Carrier
 from ..goals import Aim
-from ..rays import recalled
 from ..simulating import history
 from .gait_plan import GaitPlan, resolve_gaits, transposed
+from .standing import Standing, read
 
 if TYPE_CHECKING:
     from ...read import Snapshot
@@ -99,7 +97,7 @@ class Stepping:
         self._at: ReferenceType[Snapshot] | None = None
         self._walked: Walked | str = ""
         self._named: list[str] = []
-        self._grounds: list[bpy.types.Object | None] = []
+        self._grounds: list[Standing | None] = []
 
     def look(self, moment: Snapshot) -> Walked | str:
         """Return the walk at a moment, or what is to be said instead; empty if it is off.
@@ -140,20 +138,20 @@ class Stepping:
             note,
         )
 
-    def _recalled(self, names: list[str]) -> list[bpy.types.Object | None]:
-        """Return the grounds that move, looked for once."""
+    def _recalled(self, names: list[str]) -> list[Standing | None]:
+        """Return the grounds that move or are deformed, looked for once."""
         if names != self._named:
-            self._named, self._grounds = names, recalled(names, self.plan.ground.objects)
+            self._named, self._grounds = names, read(names, self.plan.ground.objects)
         return self._grounds
 
 
-def _frames(moment: Snapshot, grounds: Sequence[bpy.types.Object | None]) -> Grounds:
+def _frames(moment: Snapshot, grounds: Sequence[Standing | None]) -> Grounds:
     frames: dict[int, Frame] = {}
 
     def at(ground: int) -> Frame:
         if ground not in frames:
-            ob = grounds[ground]
-            frames[ground] = WHOLE if ob is None else moment.world(ob, ob.session_uid)
+            standing = grounds[ground]
+            frames[ground] = WHOLE if standing is None else standing.frame(moment)
         return frames[ground]
 
     return at

@@ -23,10 +23,15 @@ from ...skeleton import Point
 from .editing import problem_of
 from .gait_plan import GaitPlan, plans_of
 from .settings import LEANING, STEPPING
+from .standing import Standing, standing_on, written
 
 if TYPE_CHECKING:
     from ...read import Snapshot
     from .settings import FabrikGait
+
+
+RECENT = 4
+"""So many footfalls of a leg there may be within a frame or two."""
 
 
 class WalkSimulation:
@@ -42,7 +47,8 @@ class WalkSimulation:
         self._armature = armature
         self._index = index
         self._walk: Walk | None = None
-        self._grounds: list[bpy.types.Object] = []
+        self._grounds: dict[Standing, int] = {}
+        self._standings: list[Standing] = []
         self._frames: list[Frame] = []
         self._moving: set[int] = set()
 
@@ -107,22 +113,23 @@ class WalkSimulation:
                 lambda *ray: self._cast(moment, *ray),
                 lambda number: self._frame(moment, number),
             )
-        for number, known in enumerate(self._frames):
-            if self._frame(moment, number) != known:
+        for number in self._in_use(walk):
+            if self._frame(moment, number) != self._frames[number]:
                 self._moving.add(number)
 
     def result(self) -> bytes:
         """Return the walk."""
         assert self._walk is not None
         record = self._walk.record()
-        moving = {number: self._grounds[number] for number in sorted(self._moving)}
-        grounds = [*self.plan.ground.objects] if moving else []
-        grounds += [ob for ob in moving.values() if ob not in grounds]
-        places = {number: grounds.index(ob) for number, ob in moving.items()}
+        used = {fall.ground for of_leg in record.falls for fall in of_leg}
+        moving = sorted(self._moving & used)
+        grounds = self.plan.ground.objects if moving else []
+        names, found = written([self._standings[number] for number in moving], grounds)
+        places = dict(zip(moving, found, strict=True))
         falls = tuple(
             tuple(self._settled(fall, places) for fall in of_leg) for of_leg in record.falls
         )
-        return packed(Record(record.start, falls, record.sways), [ob.name for ob in grounds])
+        return packed(Record(record.start, falls, record.sways), names)
 
     def _settled(self, fall: Footfall, places: Mapping[int, int]) -> Footfall:
         """Return a footfall in the world if its ground stands still: that may get other names."""
@@ -163,14 +170,21 @@ class WalkSimulation:
         hit = self.plan.ground.cast(moment.depsgraph, origin, direction, distance)
         if hit is None:
             return None
-        if hit.ob not in self._grounds:
-            self._grounds.append(hit.ob)
-            self._frames.append(moment.world(hit.ob, hit.ob.session_uid))
-        return Hit(hit.place, hit.normal, self._grounds.index(hit.ob))
+        standing = standing_on(moment.depsgraph, hit)
+        if standing not in self._grounds:
+            self._grounds[standing] = len(self._standings)
+            self._standings.append(standing)
+            self._frames.append(standing.frame(moment))
+        return Hit(hit.place, hit.normal, self._grounds[standing])
 
     def _frame(self, moment: Snapshot, number: int) -> Frame:
-        ob = self._grounds[number]
-        return moment.world(ob, ob.session_uid)
+        return self._standings[number].frame(moment)
+
+    def _in_use(self, walk: Walk) -> set[int]:
+        """Return the grounds that may have moved under a foot: objects, and corners stood on."""
+        objects = {number for one, number in self._grounds.items() if not one.corners}
+        falls = [fall for foot in walk.feet for fall in (*foot.falls[-RECENT:], foot.support())]
+        return objects | {fall.ground for fall in falls if fall.ground != STILL}
 
 
 def walks(armature: bpy.types.Object) -> list[WalkSimulation]:
