@@ -216,6 +216,11 @@ class Layout:
         self._check_icon(icon)
         self.shown.append(name)
 
+    def popover(self, panel: str, icon: str = "NONE", **_settings: object) -> None:
+        assert hasattr(bpy.types, panel), f"there is no panel {panel}"
+        self._check_icon(icon)
+        self.shown.append(panel)
+
     def operator_menu_enum(self, name: str, prop: str, icon: str = "NONE") -> None:
         self.operator(name, icon)
         space, _, verb = name.partition(".")
@@ -346,7 +351,8 @@ def test_the_overlay_is_switched_in_the_title_and_among_blenders_overlays(
     panel = classes(addon)["FABRIK_PT_sidebar"]
     panel.draw_header_preset(SimpleNamespace(layout=title), context)
     draw_switch(SimpleNamespace(layout=overlays), context)
-    assert title.shown == overlays.shown == ["show_overlay"]
+    assert title.shown == ["show_overlay", "FABRIK_PT_constraint_presets"]
+    assert overlays.shown == ["show_overlay"]
 
 
 def test_every_state_has_an_icon_and_a_name(addon: ModuleType) -> None:

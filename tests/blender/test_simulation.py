@@ -387,7 +387,7 @@ def test_nothing_to_simulate_is_said():
 
 
 def test_render_without_a_window_simulates_what_is_outdated(rig):
-    from addon.ui.simulate import before_render
+    from addon.ui.rendering import before_render
 
     simulate()
     go(12)
@@ -402,7 +402,7 @@ def test_render_without_a_window_simulates_what_is_outdated(rig):
 
 
 def test_render_tells_what_cannot_be_simulated_and_goes_on(rig, capsys):
-    from addon.ui.simulate import before_render
+    from addon.ui.rendering import before_render
 
     Places.fails_at = 23
     before_render(bpy.context.scene)
@@ -479,10 +479,14 @@ def test_outdated_ones_are_due_where_automatic_is_on(rig):
     from addon.ui.simulate import due
 
     layer = bpy.context.view_layer
-    assert due(layer) == [rig]  # It was never simulated.
-    assert bpy.ops.fabrik.simulate_again() == {"FINISHED"}
+    simulate()
     assert due(layer) == []
     assert not bpy.ops.fabrik.simulate_again.poll()
+    key_moved(rig)
+    update()
+    assert due(layer) == [rig]
+    assert bpy.ops.fabrik.simulate_again() == {"FINISHED"}
+    assert due(layer) == []
     key_moved(rig)
     update()
     assert due(layer) == [rig]
@@ -490,14 +494,29 @@ def test_outdated_ones_are_due_where_automatic_is_on(rig):
     assert due(layer) == []
 
 
+def test_what_was_never_simulated_or_was_cleared_waits_for_its_button(rig):
+    from addon.ui.simulate import due
+
+    layer = bpy.context.view_layer
+    assert due(layer) == []
+    simulate()
+    assert bpy.ops.fabrik.simulation_clear() == {"FINISHED"}
+    key_moved(rig)
+    update()
+    assert due(layer) == []
+
+
 def test_what_was_stopped_or_failed_is_due_again_only_after_an_edit(rig):
     from addon.ui.simulate import due
 
     layer = bpy.context.view_layer
+    simulate()
+    key_moved(rig)
+    update()
     Places.fails_at = 23
     assert bpy.ops.fabrik.simulate_again() == {"CANCELLED"}
     update()
-    assert state(rig) == "NONE"
+    assert state(rig) == "STALE"
     assert due(layer) == []
     key_moved(rig)
     update()
