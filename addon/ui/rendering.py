@@ -17,7 +17,7 @@ from ..binding.chain_plan import ProblemError
 from ..binding.handlers import say_once
 from ..binding.motion.simulating import history
 from .overlay import MARGIN
-from .overlay_paint import Colour, pixel, start_texts, write
+from .overlay_paint import Colour, palette, pixel, start_texts, write
 from .wording import named
 
 _outdated: list[str] = []
@@ -83,8 +83,7 @@ def _draw() -> None:
         context = bpy.context
         lines = warning(context)
         if lines:
-            states: Any = cast(bpy.types.Preferences, context.preferences).themes[0].user_interface
-            _write(context, lines, (*states.wcol_state.inner_changed[:3], 1.0))
+            _write(context, lines, palette(context).target)
     except Exception:
         say_once("could not draw what is outdated")
 

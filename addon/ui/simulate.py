@@ -193,9 +193,18 @@ def _is_busy() -> bool:
     """Return whether something plays, is dragged or renders."""
     manager = cast(bpy.types.WindowManager, bpy.context.window_manager)
     return bpy.app.is_job_running("RENDER") or any(
-        window.screen.is_animation_playing or len(window.modal_operators) > 0 or _is_edited(window)
+        window.screen.is_animation_playing or _is_taken(window) or _is_edited(window)
         for window in manager.windows
     )
+
+
+def _is_taken(window: bpy.types.Window) -> bool:
+    """Return whether an operator has the mouse of a window; None is one that has lost its class.
+
+    That of a render stays there after its end until something happens in the window of the picture.
+    """
+    running: list[Any] = list(window.modal_operators)
+    return any(one is None or one.bl_idname != "RENDER_OT_render" for one in running)
 
 
 def _is_edited(window: bpy.types.Window) -> bool:
