@@ -309,6 +309,43 @@ def test_the_panel_shows_all_settings_of_the_active_constraint(addon: ModuleType
         assert f"fabrik.{operator}" in shown
 
 
+def test_simulate_stands_beside_the_sentence_that_asks_for_it(addon: ModuleType) -> None:
+    rig = make_chain(3)
+    item = add_constraint(rig, "B2", make_empty(), solver="FOLLOW")
+    bpy.context.scene.frame_end = 3
+    update()
+    for panel in ("FABRIK_PT_sidebar", "FABRIK_PT_constraints"):
+        shown = drawn(addon, panel)
+        assert " ".join(shown).count("press Simulate") == 1
+        assert shown.index("fabrik.simulate") < shown.index("influence")
+    bpy.ops.fabrik.simulate()
+    update()
+    assert "fabrik.simulate" not in drawn(addon)
+    item.solver = "ROPE"
+    update()
+    assert "fabrik.simulate" not in drawn(addon)
+
+
+def test_a_wave_has_neither_a_goal_nor_a_tolerance(addon: ModuleType) -> None:
+    rig = make_chain(3)
+    add_constraint(rig, "B2", solver="WAVE")
+    update()
+    shown = drawn(addon)
+    assert "Waving" in shown
+    assert not {"Reached", "tolerance", "target"} & set(shown)
+
+
+def test_presets_stand_in_the_titles_of_what_they_set(addon: ModuleType) -> None:
+    having = {name for name, cls in classes(addon).items() if hasattr(cls, "draw_header_preset")}
+    assert having == {
+        "FABRIK_PT_constraints",
+        "FABRIK_PT_sidebar",
+        "FABRIK_PT_gait",
+        "FABRIK_PT_joint",
+        "FABRIK_PT_joint_sidebar",
+    }
+
+
 def test_the_panel_names_what_a_constraint_is_solved_with(addon: ModuleType) -> None:
     rig = make_chain(3)
     add_constraint(rig, "B2", make_empty("A", (0.4, 1.0, 2.0)), name="Long")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from types import SimpleNamespace
 
 import bpy
 import pytest
@@ -408,6 +409,38 @@ def test_render_tells_what_cannot_be_simulated_and_goes_on(rig, capsys):
     before_render(bpy.context.scene)
     assert "The test does not want this frame" in capsys.readouterr().out
     assert state(rig) == "NONE"
+
+
+def test_picture_that_a_window_shows_tells_of_what_is_outdated(rig, monkeypatch):
+    from addon.ui import rendering
+
+    assert rendering.outdated(bpy.context.scene) == ["Rig"]
+    simulate()
+    assert rendering.outdated(bpy.context.scene) == []
+    key_moved(rig)
+    update()
+    monkeypatch.setattr(rendering, "_outdated", rendering.outdated(bpy.context.scene))
+    picture, other = (
+        SimpleNamespace(space_data=SimpleNamespace(image=SimpleNamespace(type=kind)))
+        for kind in ("RENDER_RESULT", "IMAGE")
+    )
+    assert "“Rig”" in rendering.warning(picture)[0]
+    assert rendering.warning(other) == []
+    rendering.forget()
+    assert rendering.warning(picture) == []
+
+
+def test_render_whose_window_stays_open_does_not_keep_automatic_from_its_work():
+    from addon.ui.simulate import _is_taken
+
+    def window(*running):
+        return SimpleNamespace(modal_operators=running)
+
+    render, drag = (SimpleNamespace(bl_idname=f"{name}") for name in ("RENDER_OT_render", "X_OT_x"))
+    assert not _is_taken(window())
+    assert not _is_taken(window(render))
+    assert _is_taken(window(render, drag))
+    assert _is_taken(window(None))
 
 
 def test_idle_updates_cost_nothing(rig, monkeypatch):
