@@ -124,7 +124,7 @@ class Stepping:
         if found is None or record is None or len(record[0].falls) != len(plan.legs):
             return f"The steps of “{gait.name}” were not simulated yet: press Simulate"
         legs = plan.measured(moment.world(rig.object, rig.uid))
-        note = ""
+        note = history.note(found, moment.time)
         if not found.is_fresh:
             note = f"The steps of “{gait.name}” were simulated for other input: press Simulate"
         return Walked(
