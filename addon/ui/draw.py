@@ -11,6 +11,7 @@ from ..binding.access import settings
 from ..binding.chain_plan import listed
 from ..binding.editing import active_constraint
 from ..binding.motion.kinds import MOTION_SOLVERS
+from ..binding.motion.simulating import history
 from ..binding.plan import partners
 from ..binding.properties import FabrikConstraint
 from .ground import draw_ground
@@ -33,6 +34,8 @@ HOW_TO = (
 )
 SHARED = "Shares bones with {}: they are solved together, by their weights."
 LOCK = "To render safely, turn on:"
+WAVING = "Waving"
+"""Instead of having reached: a wave wants to be nowhere."""
 
 
 def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
@@ -48,6 +51,8 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
     names = partners(armature, settings(armature).active_index)
     if names and not item.message:  # Which says it, or something more urgent.
         draw_sentence(report, context, SHARED.format(listed(names)))
+    if history.owners(armature) and history.state(armature) != history.FRESH:
+        report.operator("fabrik.simulate", icon="FILE_REFRESH")
     layout.use_property_split = True
     layout.prop(item, "influence")
     for title, draw, solvers in GROUPS:
@@ -83,7 +88,6 @@ def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstra
     state = layout.row()
     state.alert = item.state == "INVALID"
     state.label(text=state_name(item), icon=STATE_ICONS[item.state])
-    # A wave wants to be nowhere.
     if item.state not in ("INVALID", "DISABLED") and item.solver != "WAVE":
         off = f"{length_text(context.scene, item.error)} off"
         if item.solver in REACHING:
@@ -170,7 +174,8 @@ def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
     sweeping.active = item.solver != "TWO_BONE"
     if item.solver in REACHING:
         sweeping.prop(item, "iterations")
-    sweeping.prop(item, "tolerance")
+    if item.solver != "WAVE":
+        sweeping.prop(item, "tolerance")
 
 
 def _draw_follow(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -263,6 +268,8 @@ def draw_sentence(layout: Layout, context: bpy.types.Context, sentence: str) -> 
 
 def state_name(item: FabrikConstraint) -> str:
     """Return the state as people read it."""
+    if item.solver == "WAVE" and item.state == "REACHED":
+        return WAVING
     states = cast(bpy.types.EnumProperty, item.bl_rna.properties["state"])
     return states.enum_items[item.state].name
 

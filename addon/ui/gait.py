@@ -60,6 +60,8 @@ HOW_TO = (
     "carries them all: animate that one, then simulate."
 )
 
+OFF = "This walk is off: its legs reach for their targets."
+
 
 def gait_refusal(context: bpy.types.Context) -> str:
     """Ask for a walk."""
@@ -359,13 +361,14 @@ class FABRIK_PT_gait(OfArmature, bpy.types.Panel):
         if gait is None:
             draw_sentence(layout, context, HOW_TO)
             return
-        said = said_of(armature, fabrik.active_gait)
-        if said:
-            draw_sentence(layout.box().column(), context, said)
+        # There is always something, so that the buttons below stay where they are.
+        said = said_of(armature, fabrik.active_gait) or fabrik.simulation.message
+        draw_sentence(layout.box().column(), context, said if gait.enabled else OFF)
         row = layout.row(align=True)
         row.operator("fabrik.simulate")
         row.operator("fabrik.gait_bake")
         layout.use_property_split = True
+        layout.active = gait.enabled
         layout.prop(gait, "influence")
         for title, draw in GROUPS:
             header, body = layout.panel(f"FABRIK_PT_walk_{title.lower()}")

@@ -23,7 +23,7 @@ from ..binding.properties import STATE_ITEMS
 from ..binding.showing.chains import ShownChain, shown_chains
 from ..binding.showing.joint import ShownJoint, shown_joint
 from ..core.vectors import Vec, mix
-from .draw import Layout
+from .draw import WAVING, Layout
 from .overlay_paint import Colour, Strokes, faint, palette, pixel, start_texts, write
 from .wording import counted, length_text
 
@@ -81,11 +81,12 @@ def draw_world(context: bpy.types.Context, shown: Picture) -> None:
     for chain in shown.chains:
         colour = colours.active if chain.is_active else colours.chain
         thick.path(chain.joints, colour)
-        gap = (chain.joints[-1], chain.target)
-        if chain.missed:
-            thick.path(gap, colours.target)
-        else:
-            thin.path(gap, faint(colours.target, 0.6))
+        if chain.tip != chain.joints[-1]:
+            thin.path((chain.joints[-2], chain.tip), colour)
+        if chain.target is not None and chain.missed:
+            thick.path((chain.tip, chain.target), colours.target)
+        elif chain.target is not None:
+            thin.path((chain.tip, chain.target), faint(colours.target, 0.6))
         if chain.pole is not None and chain.elbow is not None:
             thin.path((chain.elbow, chain.pole), faint(colours.pole, 0.8))
         if chain.shell is not None:
@@ -137,14 +138,17 @@ def draw_pixels(context: bpy.types.Context, shown: Picture) -> None:
                 _add_dot(dots, context, joint, 1.8 * size, colours.end)
             else:
                 _add_dot(dots, context, joint, size, colour)
-        _add_dot(dots, context, chain.target, size, colours.target)
+        if chain.target is not None:
+            _add_dot(dots, context, chain.target, size, colours.target)
         if chain.pole is not None:
             _add_dot(dots, context, chain.pole, size, colours.pole)
     dots.triangles()
     height = start_texts(context)
     for chain in shown.chains:
-        middle = _in_region(context, mix(chain.joints[-1], chain.target, 0.5))
-        if chain.missed and middle is not None:
+        if chain.target is None or not chain.missed:
+            continue
+        middle = _in_region(context, mix(chain.tip, chain.target, 0.5))
+        if middle is not None:
             text = length_text(cast(bpy.types.Scene, context.scene), chain.missed)
             write(text, middle[0], middle[1] + 3.0 * size, colours.target)
     if _has_corner(context):
@@ -170,7 +174,7 @@ def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str
     """Return what the corner says: how each constraint did, and how long all took."""
     lines: list[str] = []
     for chain in chains[:MOST_LINES]:
-        parts = [STATES[chain.state]]
+        parts = [WAVING if chain.target is None else STATES[chain.state]]
         if chain.missed:
             scene = cast(bpy.types.Scene, context.scene)
             parts.append(f"{length_text(scene, chain.missed)} off")

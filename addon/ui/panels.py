@@ -35,24 +35,27 @@ class FABRIK_UL_constraints(bpy.types.UIList):
 class OfArmature:
     """A panel for an active armature."""
 
-    bl_label = "FABRIK IK"
-
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         """Show the panel for armatures."""
         return context.object is not None and context.object.type == "ARMATURE"
 
+
+class OfConstraints(OfArmature):
+    """The panel of an armature's constraints."""
+
+    bl_label = "FABRIK IK"
+
     def draw_header_preset(self, context: bpy.types.Context) -> None:
         """Draw the button for presets."""
-        presets: Any = bpy.types.FABRIK_PT_constraint_presets  # type: ignore[attr-defined]
-        presets.draw_panel_header(self.layout)  # type: ignore[attr-defined]
+        _draw_presets(self.layout)  # type: ignore[attr-defined]
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the constraints."""
         draw_armature(self.layout, context)  # type: ignore[attr-defined]
 
 
-class FABRIK_PT_constraints(OfArmature, bpy.types.Panel):
+class FABRIK_PT_constraints(OfConstraints, bpy.types.Panel):
     """The constraints, beside Blender's own."""
 
     bl_space_type = "PROPERTIES"
@@ -60,7 +63,7 @@ class FABRIK_PT_constraints(OfArmature, bpy.types.Panel):
     bl_context = "bone_constraint"
 
 
-class FABRIK_PT_sidebar(OfArmature, bpy.types.Panel):
+class FABRIK_PT_sidebar(OfConstraints, bpy.types.Panel):
     """The constraints, in the 3D view."""
 
     bl_space_type = "VIEW_3D"
@@ -68,9 +71,15 @@ class FABRIK_PT_sidebar(OfArmature, bpy.types.Panel):
     bl_category = "FABRIK"
 
     def draw_header_preset(self, context: bpy.types.Context) -> None:
-        """Draw the switch of the overlay at the end of the title."""
+        """Draw the switch of the overlay, and the presets, at the end of the title."""
         layout: Layout = self.layout
         layout.prop(scene_settings(context.scene), "show_overlay", text="", icon="OVERLAY")
+        _draw_presets(layout)
+
+
+def _draw_presets(layout: Layout) -> None:
+    presets: Any = bpy.types.FABRIK_PT_constraint_presets  # type: ignore[attr-defined]
+    presets.draw_panel_header(layout)
 
 
 CLASSES = (FABRIK_UL_constraints, FABRIK_PT_constraints, FABRIK_PT_sidebar)

@@ -1,7 +1,7 @@
-"""What depends on more than one frame: the buttons that simulate it, and when it is done by itself.
+"""What depends on more than one frame: the buttons that simulate it, and the timer.
 
-It is done by itself in one of two ways: with a window by a timer shortly after an edit, without one
-as a render begins.
+The timer simulates by itself shortly after an edit; what is done as a render begins stands in
+`rendering.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
 import bpy
-from bpy.app.handlers import persistent
 
 from ..binding.access import session_uid, settings
 from ..binding.chain_plan import ProblemError
@@ -145,7 +144,9 @@ def due(layer: bpy.types.ViewLayer | None) -> list[bpy.types.Object]:
     from ..binding.motion.simulating.simulate import is_at_rest, stale
 
     found = stale(layer) if layer else []
-    automatic = [ob for ob in found if settings(ob).simulation.use_auto and not is_at_rest(ob)]
+    # The first time is the user's, who may as well have cleared it or undone it.
+    begun = [ob for ob in found if history.shown_range(ob) is not None and not is_at_rest(ob)]
+    automatic = [ob for ob in begun if settings(ob).simulation.use_auto]
     return [ob for ob in automatic if _tried.get(session_uid(ob)) != history.keys_now(ob)]
 
 
@@ -181,51 +182,24 @@ def _is_busy() -> bool:
     """Return whether something plays, is dragged or renders."""
     manager = cast(bpy.types.WindowManager, bpy.context.window_manager)
     return bpy.app.is_job_running("RENDER") or any(
-        window.screen.is_animation_playing or len(window.modal_operators) > 0 or _is_edited(window)
+        window.screen.is_animation_playing or _is_taken(window) or _is_edited(window)
         for window in manager.windows
     )
+
+
+def _is_taken(window: bpy.types.Window) -> bool:
+    """Return whether an operator has the mouse of a window; None is one that has lost its class.
+
+    That of a render stays there after its end until something happens in the window of the picture.
+    """
+    running: list[Any] = list(window.modal_operators)
+    return any(one is None or one.bl_idname != "RENDER_OT_render" for one in running)
 
 
 def _is_edited(window: bpy.types.Window) -> bool:
     """Return whether what is edited in a window would first have to leave its mode."""
     ob = window.view_layer.objects.active
     return ob is not None and ob.mode not in ("OBJECT", "POSE")
-
-
-@persistent
-def before_render(scene: bpy.types.Scene, _unused: object = None) -> None:
-    """Without a window, simulate what is outdated as a render begins."""
-    if not bpy.app.background:
-        return
-    try:
-        for problem in simulate_outdated(scene):
-            print(f"FABRIK IK: {problem}.")
-    except Exception:
-        say_once("could not simulate what is outdated")
-
-
-def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
-    """Simulate everything of a scene that is outdated, in one go; return what went wrong."""
-    from ..binding.motion.simulating.simulate import is_at_rest, simulate, stale
-
-    def go(armatures: list[bpy.types.Object]) -> list[str]:
-        work = simulate(scene, layer, armatures)
-        try:
-            while True:
-                next(work)
-        except StopIteration as finished:
-            return finished.value.refused
-        except ProblemError as problem:
-            if len(armatures) == 1:
-                return [str(problem)]
-            # Those that can be are simulated all the same.
-            return [reason for ob in armatures for reason in go([ob])]
-
-    problems: list[str] = []
-    for layer in scene.view_layers:
-        found = [ob for ob in stale(layer) if not is_at_rest(ob)]
-        problems += go(found) if found else []
-    return problems
 
 
 class FABRIK_PT_simulation(bpy.types.Panel):
@@ -278,14 +252,12 @@ def register() -> None:
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     history.listeners.append(_note_edit)
-    bpy.app.handlers.render_init.append(before_render)
 
 
 def unregister() -> None:
     """Take them away."""
     for cls in (FABRIK_OT_simulate, FABRIK_OT_simulate_again):
         end_running(cls)
-    bpy.app.handlers.render_init.remove(before_render)
     _tried.clear()
     history.listeners.remove(_note_edit)
     if bpy.app.timers.is_registered(_tick):

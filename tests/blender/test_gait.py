@@ -429,6 +429,16 @@ def test_outdated_steps_are_gone_on_with_and_that_is_said(spider) -> None:
     assert said(spider) == ""
 
 
+def test_frames_beyond_what_was_simulated_are_said(spider) -> None:
+    simulation = spider.fabrik.simulation
+    message = {
+        frame: (go(frame), spider.fabrik.constraints[0].message)[1]
+        for frame in (simulation.frame_start, simulation.frame_end, simulation.frame_end + 1)
+    }
+    assert message[simulation.frame_start] == message[simulation.frame_end] == ""
+    assert "held after it" in message[simulation.frame_end + 1]
+
+
 def test_constraint_with_another_name_stays_a_leg(spider) -> None:
     go(30)
     before = pose_bits(spider)

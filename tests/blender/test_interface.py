@@ -217,6 +217,11 @@ class Layout:
         self._check_icon(icon)
         self.shown.append(name)
 
+    def popover(self, panel: str, icon: str = "NONE", **_settings: object) -> None:
+        assert hasattr(bpy.types, panel), f"there is no panel {panel}"
+        self._check_icon(icon)
+        self.shown.append(panel)
+
     def operator_menu_enum(self, name: str, prop: str, icon: str = "NONE") -> None:
         self.operator(name, icon)
         space, _, verb = name.partition(".")
@@ -305,6 +310,43 @@ def test_the_panel_shows_all_settings_of_the_active_constraint(addon: ModuleType
         assert f"fabrik.{operator}" in shown
 
 
+def test_simulate_stands_beside_the_sentence_that_asks_for_it(addon: ModuleType) -> None:
+    rig = make_chain(3)
+    item = add_constraint(rig, "B2", make_empty(), solver="FOLLOW")
+    bpy.context.scene.frame_end = 3
+    update()
+    for panel in ("FABRIK_PT_sidebar", "FABRIK_PT_constraints"):
+        shown = drawn(addon, panel)
+        assert " ".join(shown).count("press Simulate") == 1
+        assert shown.index("fabrik.simulate") < shown.index("influence")
+    bpy.ops.fabrik.simulate()
+    update()
+    assert "fabrik.simulate" not in drawn(addon)
+    item.solver = "ROPE"
+    update()
+    assert "fabrik.simulate" not in drawn(addon)
+
+
+def test_a_wave_has_neither_a_goal_nor_a_tolerance(addon: ModuleType) -> None:
+    rig = make_chain(3)
+    add_constraint(rig, "B2", solver="WAVE")
+    update()
+    shown = drawn(addon)
+    assert "Waving" in shown
+    assert not {"Reached", "tolerance", "target"} & set(shown)
+
+
+def test_presets_stand_in_the_titles_of_what_they_set(addon: ModuleType) -> None:
+    having = {name for name, cls in classes(addon).items() if hasattr(cls, "draw_header_preset")}
+    assert having == {
+        "FABRIK_PT_constraints",
+        "FABRIK_PT_sidebar",
+        "FABRIK_PT_gait",
+        "FABRIK_PT_joint",
+        "FABRIK_PT_joint_sidebar",
+    }
+
+
 def test_the_panel_names_what_a_constraint_is_solved_with(addon: ModuleType) -> None:
     rig = make_chain(3)
     add_constraint(rig, "B2", make_empty("A", (0.4, 1.0, 2.0)), name="Long")
@@ -347,7 +389,8 @@ def test_the_overlay_is_switched_in_the_title_and_among_blenders_overlays(
     panel = classes(addon)["FABRIK_PT_sidebar"]
     panel.draw_header_preset(SimpleNamespace(layout=title), context)
     draw_switch(SimpleNamespace(layout=overlays), context)
-    assert title.shown == overlays.shown == ["show_overlay"]
+    assert title.shown == ["show_overlay", "FABRIK_PT_constraint_presets"]
+    assert overlays.shown == ["show_overlay"]
 
 
 def test_every_state_has_an_icon_and_a_name(addon: ModuleType) -> None:

@@ -94,6 +94,26 @@ def test_a_chain_that_ends_with_a_head_shows_that_as_its_tip(only: Any) -> None:
     assert only().shell.outer == pytest.approx(2 * math.hypot(1, 0.2), abs=NEAR)
 
 
+def test_a_gaze_goes_from_the_eye_as_far_as_its_target(only: Any) -> None:
+    rig, target = make_chain(2), make_empty(location=(0.5, -2.0, 2.0))
+    item = add_constraint(rig, "B1", target, solver="LOOK_AT", chain_count=1)
+    item.look.axis, item.look.up_axis = "Z", "Y"
+    update()
+    assert dist(only().tip, target.location) < 1e-4
+    item.look.limit_angle, item.look.limit_softness = 0.2, 0.0
+    update()
+    chain, eye = only(), Vector(only().joints[-2])
+    assert chain.state == "LIMITED"
+    assert dist(chain.tip, eye) == pytest.approx(dist(target.location, eye), rel=1e-5)
+    assert dist(chain.tip, target.location) == pytest.approx(chain.missed, rel=1e-4)
+
+
+def test_a_wave_is_shown_without_a_target(only: Any) -> None:
+    add_constraint(make_chain(3), "B2", solver="WAVE")
+    update()
+    assert only().target is None
+
+
 def test_the_offset_puts_the_target_beside_its_object(only: Any) -> None:
     rig, target = make_chain(3), make_empty(location=(0.7, 0.4, 1.9))
     target.rotation_euler = (0, 0, math.pi / 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from types import SimpleNamespace
 
 import bpy
 import pytest
@@ -387,7 +388,7 @@ def test_nothing_to_simulate_is_said():
 
 
 def test_render_without_a_window_simulates_what_is_outdated(rig):
-    from addon.ui.simulate import before_render
+    from addon.ui.rendering import before_render
 
     simulate()
     go(12)
@@ -402,12 +403,44 @@ def test_render_without_a_window_simulates_what_is_outdated(rig):
 
 
 def test_render_tells_what_cannot_be_simulated_and_goes_on(rig, capsys):
-    from addon.ui.simulate import before_render
+    from addon.ui.rendering import before_render
 
     Places.fails_at = 23
     before_render(bpy.context.scene)
     assert "The test does not want this frame" in capsys.readouterr().out
     assert state(rig) == "NONE"
+
+
+def test_picture_that_a_window_shows_tells_of_what_is_outdated(rig, monkeypatch):
+    from addon.ui import rendering
+
+    assert rendering.outdated(bpy.context.scene) == ["Rig"]
+    simulate()
+    assert rendering.outdated(bpy.context.scene) == []
+    key_moved(rig)
+    update()
+    monkeypatch.setattr(rendering, "_outdated", rendering.outdated(bpy.context.scene))
+    picture, other = (
+        SimpleNamespace(space_data=SimpleNamespace(image=SimpleNamespace(type=kind)))
+        for kind in ("RENDER_RESULT", "IMAGE")
+    )
+    assert "“Rig”" in rendering.warning(picture)[0]
+    assert rendering.warning(other) == []
+    rendering.forget()
+    assert rendering.warning(picture) == []
+
+
+def test_render_whose_window_stays_open_does_not_keep_automatic_from_its_work():
+    from addon.ui.simulate import _is_taken
+
+    def window(*running):
+        return SimpleNamespace(modal_operators=running)
+
+    render, drag = (SimpleNamespace(bl_idname=f"{name}") for name in ("RENDER_OT_render", "X_OT_x"))
+    assert not _is_taken(window())
+    assert not _is_taken(window(render))
+    assert _is_taken(window(render, drag))
+    assert _is_taken(window(None))
 
 
 def test_idle_updates_cost_nothing(rig, monkeypatch):
@@ -479,10 +512,14 @@ def test_outdated_ones_are_due_where_automatic_is_on(rig):
     from addon.ui.simulate import due
 
     layer = bpy.context.view_layer
-    assert due(layer) == [rig]  # It was never simulated.
-    assert bpy.ops.fabrik.simulate_again() == {"FINISHED"}
+    simulate()
     assert due(layer) == []
     assert not bpy.ops.fabrik.simulate_again.poll()
+    key_moved(rig)
+    update()
+    assert due(layer) == [rig]
+    assert bpy.ops.fabrik.simulate_again() == {"FINISHED"}
+    assert due(layer) == []
     key_moved(rig)
     update()
     assert due(layer) == [rig]
@@ -490,14 +527,29 @@ def test_outdated_ones_are_due_where_automatic_is_on(rig):
     assert due(layer) == []
 
 
+def test_what_was_never_simulated_or_was_cleared_waits_for_its_button(rig):
+    from addon.ui.simulate import due
+
+    layer = bpy.context.view_layer
+    assert due(layer) == []
+    simulate()
+    assert bpy.ops.fabrik.simulation_clear() == {"FINISHED"}
+    key_moved(rig)
+    update()
+    assert due(layer) == []
+
+
 def test_what_was_stopped_or_failed_is_due_again_only_after_an_edit(rig):
     from addon.ui.simulate import due
 
     layer = bpy.context.view_layer
+    simulate()
+    key_moved(rig)
+    update()
     Places.fails_at = 23
     assert bpy.ops.fabrik.simulate_again() == {"CANCELLED"}
     update()
-    assert state(rig) == "NONE"
+    assert state(rig) == "STALE"
     assert due(layer) == []
     key_moved(rig)
     update()

@@ -12,7 +12,7 @@ import bpy
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from install import install
 from mathutils import Matrix, Vector
-from rigs import curves, evaluated, go, link, tip_error
+from rigs import curves, evaluated, go, link, make_armature, make_chain, tip_error
 
 SKIN = (0.55, 0.62, 0.72, 1.0)
 # Head, tail, parent, thickness.
@@ -28,8 +28,7 @@ BONES = {
 
 def build() -> bpy.types.Object:
     """Make a figure of an armature with one arm, in Object Mode."""
-    for ob in list(bpy.data.objects):
-        bpy.data.objects.remove(ob)
+    clear()
     rig = link(bpy.data.objects.new("Figure", bpy.data.armatures.new("Figure")))
     bpy.context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode="EDIT")
@@ -75,6 +74,8 @@ def make_target() -> bpy.types.Object:
 
 def select(rig: Any, target: bpy.types.Object | None, bone: str) -> None:
     """Select the target, then the armature, and click a bone in Pose Mode."""
+    if bpy.context.mode != "OBJECT":
+        bpy.ops.object.mode_set(mode="OBJECT")
     bpy.ops.object.select_all(action="DESELECT")
     if target is not None:
         target.select_set(True)
@@ -84,6 +85,84 @@ def select(rig: Any, target: bpy.types.Object | None, bone: str) -> None:
     bpy.ops.pose.select_all(action="DESELECT")
     rig.pose.bones[bone].select = True
     rig.data.bones.active = rig.data.bones[bone]
+
+
+def clear() -> None:
+    """Remove all objects."""
+    for ob in list(bpy.data.objects):
+        bpy.data.objects.remove(ob)
+    bpy.context.view_layer.update()
+
+
+def prepare_legs() -> None:
+    """Make a body that goes ahead over a floor, and select the last bones of its four legs."""
+    clear()
+    bones: dict[str, Any] = {"Body": ((0, 0.2, 0.4), (0, -0.2, 0.4), "")}
+    for name, x, y in (("FL", 1, -1), ("FR", -1, -1), ("BL", 1, 1), ("BR", -1, 1)):
+        joints = [(0.1 * x, 0.2 * y, 0.4), (0.3 * x, 0.3 * y, 0.5), (0.5 * x, 0.4 * y, 0.0)]
+        bones[f"Thigh.{name}"] = (joints[0], joints[1], "Body")
+        bones[f"Shin.{name}"] = (joints[1], joints[2], f"Thigh.{name}")
+    rig: Any = make_armature(bones, "Walker")
+    body = rig.pose.bones["Body"]
+    for frame, way in ((1, 0.0), (40, 2.0)):
+        body.location = (0, way, 0)
+        body.keyframe_insert("location", frame=frame)
+    bpy.ops.mesh.primitive_plane_add(size=12)
+    bpy.context.scene.frame_end = 40
+    bpy.context.scene.frame_set(1)
+    select(rig, None, "Shin.FL")
+    for bone in rig.pose.bones:
+        bone.select = bone.name.startswith("Shin")
+
+
+def prepare_line() -> None:
+    """Make a chain of bones and something to hang it on or lead it by, and select both."""
+    clear()
+    rig = make_chain(5, "Line")
+    hook = link(bpy.data.objects.new("Hook", None))
+    hook.location = (1.5, 0.5, 3)
+    select(rig, hook, "B4")
+
+
+def prepare_picture() -> None:
+    """Let what is on the stage be rendered in no time, in the place of the 3D view."""
+    render = bpy.context.scene.render
+    render.engine = "BLENDER_WORKBENCH"
+    render.resolution_x, render.resolution_y = 160, 90
+    camera = link(bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera")))
+    camera.location, camera.rotation_euler = (0, -6, 2.5), (1.2, 0, 0)
+    bpy.context.scene.camera = camera
+    bpy.context.preferences.view.render_display_type = "AREA"
+
+
+def feet(rig: str) -> list[float]:
+    """Return how far the feet of what `prepare_legs` made are above the floor."""
+    armature: Any = evaluated(bpy.data.objects[rig])
+    shins = [bone for bone in armature.pose.bones if bone.name.startswith("Shin")]
+    return [(armature.matrix_world @ bone.tail).z for bone in shins]
+
+
+def timeline(frame: int | None = None) -> list[float]:
+    """Return where the timeline is on the screen, as `box` does, or where to click for a frame."""
+    window, area = next(areas("DOPESHEET_EDITOR"))
+    region = region_of(area, "WINDOW")
+    top = window.height - region.y - region.height
+    if frame is None:
+        return [region.x, top, region.width, region.height]
+    x, _ = region.view2d.view_to_region(frame, 0.0, clip=False)
+    return [region.x + x, top + 0.3 * region.height]
+
+
+def shows_picture() -> bool:
+    """Return whether the place of the 3D view shows what was rendered."""
+    return any(True for _ in areas("IMAGE_EDITOR"))
+
+
+def picture_box() -> list[int]:
+    """Return the lower left of the place that shows what was rendered, as `box` does."""
+    window, area = next(areas("IMAGE_EDITOR"))
+    region = region_of(area, "WINDOW")
+    return [region.x, window.height - region.y - 100, region.width // 2, 100]
 
 
 def areas(kind: str) -> Iterator[tuple[Any, Any]]:
@@ -185,6 +264,8 @@ def set_up(package: str) -> None:
     preferences.view.ui_scale = 1.3
     preferences.view.show_tooltips = False
     preferences.view.smooth_view = 0
+    # A number that is dragged would have the mouse come and go, against what moves it here.
+    preferences.inputs.use_mouse_continuous = False
 
 
 def empty() -> None:
@@ -302,14 +383,17 @@ def seen(location: Any) -> list[float]:
     return [region.x + x, window.height - 1 - region.y - y]
 
 
-def grid(kind: str) -> list[list[int]]:
+def grid(kind: str, is_one_column: bool = False) -> list[list[int]]:
     """Return places of a region of the 3D view with all its buttons among them.
 
-    Those near the upper right corner come first: there are the buttons of lists and titles.
+    Those near the upper right corner come first: there are the buttons of lists and titles. One
+    column of them is in the middle of the right half.
     """
     step = round(14 * bpy.context.preferences.system.ui_scale)  # A button is 20 high or more.
     left, top, width, height = box(kind)
     across = range(step // 2, width - step, step)  # A region's edge is there to be dragged.
+    if is_one_column:
+        across = (round(0.7 * width),)
     places = [(x, y) for x in across for y in range(step // 2, height, step)]
     places.sort(key=lambda place: hypot(width - place[0], place[1]))
     return [[left + x, top + y] for x, y in places]

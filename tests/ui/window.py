@@ -139,7 +139,7 @@ class Window:
         """Type a text."""
         self._xdotool("type", "--delay", "40", text)
 
-    def find(self, button: str, region: str = "UI") -> Place:
+    def find(self, button: str, region: str = "UI", *, is_wide: bool = False) -> Place:
         """Return where a button of the 3D view is, by moving the mouse over the region.
 
         Where it was found before is where it is looked for first.
@@ -148,8 +148,9 @@ class Window:
             button: Part of the command that it calls, such as ``fabrik.pole_add``, or of the path
                 of what it sets.
             region: The sidebar, or ``TOOLS`` for the toolbar.
+            is_wide: Whether it fills the right half of the region, so that one column is enough.
         """
-        places = self.ask(f"grid({region!r})")
+        places = self.ask(f"grid({region!r}, {is_wide})")
         if (button, region) in self._found:
             places.insert(0, self._found[button, region])
         for patience in (0.08, 0.5):

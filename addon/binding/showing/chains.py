@@ -23,6 +23,7 @@ from ...core.vectors import (
     across,
     add,
     length,
+    scaled,
     sub,
     unit,
 )
@@ -31,6 +32,7 @@ from ..body_plan import Unit, chains_of
 from ..chain_plan import ChainPlan
 from ..fk_input import FkInput
 from ..joints import ik_settings
+from ..motion.axes import AXES
 from ..offset import SOLVED
 from ..placing import size_of
 from ..plan import Plan, known
@@ -55,11 +57,13 @@ class ShownChain:
         is_active: Whether its settings are in the panel.
         joints: The heads of its bones, root first, and the tip.
         at_end: The places of the joints that have come to an end of their limit.
-        target: Where the tip is wanted.
+        tip: What is to come to the target: the end of the chain, or that of a gaze which is as long
+            as the target is far.
+        target: Where the tip is wanted, None if nowhere, as of a wave.
         pole: What the bend faces, if anything.
         elbow: The joint that stands out most, None if the chain cannot bend.
-        shell: What it reaches, None if that has no bounds because its root is free, or if it moves
-            by itself.
+        shell: What it reaches, None if that has no bounds because its root is free, if it moves by
+            itself, or if it is one of the legs that walk or stand, and not the active one.
         missed: How far the tip is from the target, 0 if it has arrived.
         state: How the last update ended.
         sweeps: What that took.
@@ -69,7 +73,8 @@ class ShownChain:
     is_active: bool
     joints: tuple[Vec, ...]
     at_end: tuple[int, ...]
-    target: Vec
+    tip: Vec
+    target: Vec | None
     pole: Vec | None
     elbow: Vec | None
     shell: Shell | None
@@ -190,28 +195,45 @@ def _shown(
     frames = [rig.now.frame(bone) for bone in _bones_of(chain)]
     local = _joints(chain, frames)
     joints = tuple(point_in(rig.world, joint) for joint in local)
-    aim = joints[-1]
+    is_active = layer.objects.active == armature and settings(armature).active_index == chain.item
+    tip = joints[-1]
+    aim = tip
     if chain.target is not None:
         target = _place(chain.target, depsgraph)
         aim = target[1] if chain.offset is None else point_in(target, chain.offset[1])
+    if item.solver == "LOOK_AT":
+        tip = _gaze(point_in(rig.world, _looking_along(chain, rig)), joints[-2], aim)
     if chain.goal_source is not None and item.state == "REACHED":
-        aim = joints[-1]  # Its foot stands where the ground or the walk has it.
+        aim = tip  # Its foot stands where the ground or the walk has it.
     # What moves by itself knows best how well it does; the others may be shown at another moment.
-    missed = dist(joints[-1], aim) if chain.motion is None else item.error
+    missed = dist(tip, aim) if chain.motion is None else item.error
     tolerance = rig.item(chain).tolerance * size_of(joints)
+    has_shell = chain.goal_source is None or is_active
     return ShownChain(
         item.name,
-        layer.objects.active == armature and settings(armature).active_index == chain.item,
+        is_active,
         joints,
         _at_end(chain, rig),
-        aim,
+        tip,
+        None if item.solver == "WAVE" else aim,
         None if chain.pole is None else _place(chain.pole, depsgraph)[1],
         _elbow(joints[:-1] if _has_hand_beyond(chain) else joints),
-        _shell(plan, together, chain, rig, local),
+        _shell(plan, together, chain, rig, local) if has_shell else None,
         missed if item.state != "REACHED" and missed > tolerance else 0.0,
         item.state,
         item.iterations_used,
     )
+
+
+def _looking_along(chain: ChainPlan, rig: ShownRig) -> Vec:
+    """Return a place that a bone looks straight at, in armature space."""
+    return point_in(rig.now.frame(chain.bones[-1]), AXES[rig.item(chain).look.axis])
+
+
+def _gaze(along: Vec, eye: Vec, target: Vec) -> Vec:
+    """Return the end of a gaze from the eye through a place, as far away as the target."""
+    direction = unit(sub(along, eye)) or ORIGIN
+    return add(eye, scaled(direction, dist(eye, target)))
 
 
 def _bones_of(chain: ChainPlan) -> list[int]:

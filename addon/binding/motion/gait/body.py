@@ -125,7 +125,7 @@ class Stepping:
         if not isfinite(gait.influence + gait.body_bob):
             return f"Influence or Body Bob of “{gait.name}” is not a number: type it in"
         legs = plan.measured(moment.world(rig.object, rig.uid))
-        note = ""
+        note = history.note(found, moment.time)
         if not found.is_fresh:
             note = f"The steps of “{gait.name}” were simulated for other input: press Simulate"
         return Walked(
