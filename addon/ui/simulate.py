@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 
 from ..binding.access import session_uid, settings
-from ..binding.chain_plan import ProblemError
 from ..binding.handlers import say_once
 from ..binding.motion.simulating import history
 from .draw import Layout, draw_sentence
