@@ -7,8 +7,8 @@ from math import asin, atan, pi, radians, sin
 
 import bpy
 import pytest
-from mathutils import Quaternion, Vector
-from rigs import evaluated, go, tip_world, world_location
+from mathutils import Matrix, Quaternion, Vector
+from rigs import evaluated, go, tip_world, update, world_location
 from test_ground import LAST, SIDES, contacts, foot, hip, messages, simulate, states, walker_on
 from walkers import (
     ANKLE,
@@ -135,6 +135,48 @@ def test_foot_is_level_over_a_stair(height: float, wanted: float) -> None:
     rig = standing(lambda x, _y: height if x > 0.051 else 0.0)
     assert abs(foot(rig, "L").z - ANKLE - wanted) < 1e-5
     assert abs(toe(rig, "L").z - foot(rig, "L").z) < 1e-5
+
+
+def test_hip_rises_with_feet_that_stand_on_a_stair_with_their_toes() -> None:
+    rig = standing(lambda x, _y: 0.1 if x > 0.051 else 0.0)
+    bpy.data.objects["Target.R"].location = (0.0, -0.1, ANKLE)
+    for item in rig.fabrik.constraints:
+        item.ground.hip = "Hip"
+    update()
+    assert abs(hip(rig).z - 0.94) < 1e-5
+
+
+def test_foot_that_may_not_turn_keeps_its_place_and_its_toes_out_of_the_ground() -> None:
+    """It is lifted in the swing alone, and locked however it rolls."""
+    rig = rolling_walker()
+    stand(rig, make_ground(hills), ray_above=3.0, ray_below=3.0, max_angle=0.0)
+    simulate(rig)
+    spans = {side: contacts(rig, f".{side}") for side in SIDES}
+    places: dict[tuple[str, int], Vector] = {}
+    lowest = 1.0
+    for frame in range(1, LAST + 1):
+        go(frame)
+        for side in SIDES:
+            standing = [first for first, last in spans[side] if first <= frame <= last]
+            for first in standing:
+                start = places.setdefault((side, first), foot(rig, side))
+                assert (foot(rig, side) - start).length < 1e-5
+            if not standing:
+                lowest = min(lowest, above(toe(rig, side)))
+    assert lowest > 0.05  # As low as the animation has it, which rolls off its toes.
+
+
+def test_toes_swing_over_a_stair_calmly() -> None:
+    """It is seen before they are there."""
+    rig = rolling_walker()
+    stand(rig, make_ground(stairs), ray_above=3.0, ray_below=3.0)
+    simulate(rig)
+    places = []
+    for frame in range(1, LAST - CYCLE // 2):
+        go(frame)
+        places.append(toe(rig, "L"))
+    threes = zip(places, places[1:], places[2:], strict=False)
+    assert max((a - 2.0 * b + c).length for a, b, c in threes) < 0.15
 
 
 def test_toes_that_are_a_bone_of_their_own_count() -> None:
@@ -280,6 +322,31 @@ def test_foot_is_above_the_ground_between_frames_and_not_pushed_by_it() -> None:
     assert max(abs(a - 2 * b + c) for a, b, c in threes) < 0.012
 
 
+def test_foot_clears_what_lies_between_two_frames() -> None:
+    """A slat of 2 cm, over which the foot is only between the frames at which is looked."""
+    rig = make_walker()
+    grounds = bpy.data.collections.new("Grounds")
+    slat = make_ground(lambda _x, _y: 0.06, "Slat")
+    slat.data.transform(Matrix.Diagonal((0.0025, 1.0, 1.0, 1.0)))
+    for ob in (make_ground(flat), slat):
+        grounds.objects.link(ob)
+    for item in rig.fabrik.constraints:
+        item.use_rotation = False  # Else its toes were there at another frame.
+    slat.location.x = 9.0
+    stand(rig, source="COLLECTION", collection=grounds, hip="")
+    simulate(rig)
+    go(47.5)  # Shortly before the foot is set down.
+    slat.location.x = foot(rig, "L").x
+    simulate(rig)
+    heights = []
+    for i in range(41):
+        go(47 + i / 40)
+        if -0.005 < foot(rig, "L").x - slat.location.x < 0.015:
+            heights.append(foot(rig, "L").z)
+    assert heights
+    assert all(0.06 + ANKLE - 1e-4 < height < 0.06 + ANKLE + 0.01 for height in heights)
+
+
 def test_ground_is_looked_for_no_farther_than_asked() -> None:
     rig = walker_on(plateau, use_lock=False, hip="")
     for item in rig.fabrik.constraints:
@@ -342,23 +409,22 @@ def test_hip_rises_from_where_it_is_whichever_way_its_bone_points(is_local: bool
     assert abs(moved.z - 0.2) < 6e-3  # Less what it takes for knees that bend.
 
 
-def test_foot_whose_tail_has_the_target_lies_on_the_slope_with_both_ends() -> None:
+@pytest.mark.parametrize("terrain", [slope, bowl])
+def test_foot_whose_tail_has_the_target_lies_with_both_ends(terrain: Height) -> None:
     """The foot is the last bone of the chain, and its heel is the other end."""
     rig = make_walker()
     for item in rig.fabrik.constraints:
         item.chain_count, item.use_tail = 3, True
         target = item.target
-        for frame in range(1, LAST + 1):
-            go(frame)
-            target.delta_location = (0.15, 0.0, 0.0)
-    stand(rig, make_ground(slope), ray_above=3.0, ray_below=3.0)
+        target.delta_location = (0.15, 0.0, 0.0)
+    stand(rig, make_ground(terrain), ray_above=3.0, ray_below=3.0)
     simulate(rig)
     for side in SIDES:
-        first, last = contacts(rig, f".{side}")[1]
-        go((first + last) // 2)
-        assert states(rig) == {"REACHED"}
-        for place in (foot(rig, side), toe(rig, side)):
-            assert abs(above(place) - ANKLE / Vector((1, 0.3)).normalized().x) < 1e-3
+        for first, last in contacts(rig, f".{side}"):
+            go((first + last) // 2)
+            assert states(rig) == {"REACHED"}
+            for place in (foot(rig, side), toe(rig, side)):
+                assert ANKLE - 1e-3 < above(place) < ANKLE * 1.08
 
 
 def test_leg_is_as_long_as_the_armature_is_large() -> None:

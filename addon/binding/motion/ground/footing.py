@@ -10,7 +10,7 @@ from ....motion.contacts import Thresholds
 from ...chain_plan import ChainPlan
 from ..goals import Aim
 from ..rays import Ground
-from .probe import probe_of
+from .probe import Probe, probe_of
 from .sole import end_of
 from .stances import Foreseen, Stances
 from .step import Foothold, Step
@@ -51,6 +51,7 @@ class Footing:
     ground: Ground
     _known: tuple[bytes, Walk | None] = (b"", None)
     _last: tuple[weakref.ref[Snapshot], Aim, Foothold] | None = None
+    _found: tuple[weakref.ref[Snapshot], Stances] | None = None
 
     def goal(self, moment: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         """Return the goal on the ground."""
@@ -79,7 +80,7 @@ class Footing:
         note = left_out or note
         if walk is None or not walk.covers(moment.time):
             return step.unlocked(note)
-        found = step.locked(Stances(moment, probe, walk, given.blend))
+        found = step.locked(self._stances(moment, probe, walk, given.blend))
         return found._replace(aim=found.aim._replace(note=note))
 
     def foreseen(self, moment: Snapshot, chain: ChainPlan, frames: range) -> dict[int, Foreseen]:
@@ -95,8 +96,15 @@ class Footing:
         if not given.use_lock or walk is None or not walk.covers(moment.time):
             return {}
         probe = probe_of(moment, chain, given, self.ground)
-        stances = Stances(moment, probe, walk, given.blend)
+        stances = self._stances(moment, probe, walk, given.blend)
         return {f: stances.foreseen(f) for f in frames if walk.covers(f)}
+
+    def _stances(self, moment: Snapshot, probe: Probe, walk: Walk, blend: float) -> Stances:
+        """Return the contacts at a moment, which are looked for once."""
+        last = self._found
+        if last is None or last[0]() is not moment:
+            last = self._found = (weakref.ref(moment), Stances(moment, probe, walk, blend))
+        return last[1]
 
     def walk(self, chain: ChainPlan, given: FabrikGround, time: float) -> tuple[Walk | None, str]:
         """Return the track of a foot with its contacts, if there is one, and what is to be said.

@@ -15,6 +15,7 @@ from ....core.vectors import (
     mat_columns,
     quat_turn,
     scaled,
+    sub,
 )
 from ....motion.ground import raised, tilt_of, turn_of
 from ....motion.sole import counted, is_beside, resting_normal
@@ -82,10 +83,12 @@ def laid(probe: Probe, under: Under, place: Vec, end: Vec, low: float, end_low: 
         normal = resting_normal(normal, far.normal, end, apart, probe.up)
     tilt = tilt_of(normal, probe.up, probe.most)
     height = probe.level(under) + raised(low, tilt)
-    turned = quat_turn(turn_of(tilt), end)
-    far = probe.under(add(place, turned))
     lift = 0.0
     if far is not None:
-        wanted = probe.level(far) + raised(end_low, tilt) - dot(turned, probe.up)
+        turned = quat_turn(turn_of(tilt), end)
+        # It comes down a little nearer, on the same face.
+        beside = across(sub(turned, end), probe.up)
+        level = probe.level(far) - dot(beside, far.normal) / dot(far.normal, probe.up)
+        wanted = level + raised(end_low, tilt) - dot(turned, probe.up)
         lift = counted(wanted - height, far.height - under.height, reach)
     return Lying(tilt, height + lift, rise + lift)

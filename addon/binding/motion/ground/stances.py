@@ -22,7 +22,7 @@ from ....core.vectors import (
 )
 from ....motion import ground as shape
 from ....motion.sole import counted
-from .probe import Probe
+from .probe import Probe, Under
 from .sole import laid
 from .track import IN_WORLD
 from .walk import Walk
@@ -56,10 +56,12 @@ class Stand(NamedTuple):
     Attributes:
         stance: What takes the animated foot to its place.
         place: Where it stands in world space, None if nothing is below it.
+        under: What is below it.
     """
 
     stance: shape.Stance
-    place: Vec | None
+    place: Vec | None = None
+    under: Under | None = None
 
 
 class Stances:
@@ -147,12 +149,12 @@ class Stances:
         still = shape.Stance(begin, end, ORIGIN, ORIGIN, ORIGIN, ORIGIN, ORIGIN, 0.0)
         footprint = self.walk.prints[number]
         if footprint.ob is None:
-            return Stand(still, None)
+            return Stand(still)
         frame = frame_of(self._moment, footprint.ob)
         anchor = point_in(frame, footprint.place)
         under = self._probe.under(anchor)
         if under is None:
-            return Stand(still, None)
+            return Stand(still)
         other = mat_apply(frame[0], footprint.end)
         lying = laid(self._probe, under, anchor, other, footprint.low, footprint.end_low)
         place = add(across(anchor, self._up), scaled(self._up, lying.height))
@@ -164,7 +166,7 @@ class Stances:
             tilt=lying.tilt,
             rise=lying.rise,
         )
-        return Stand(stance, place)
+        return Stand(stance, place, under)
 
     def _shift(self, frame: int, place: Vec) -> Vec:
         """Return what takes the animated foot of a frame to a place."""

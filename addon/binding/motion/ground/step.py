@@ -100,7 +100,7 @@ class Step:
         if self._share < 1.0:
             place = mix(self._aim.place, place, self._share)
         tilt = scaled(stand.stance.tilt, self._share)
-        aim = self._lying(place, tilt, self._probe.under(place), end_lowest)
+        aim = self._lying(place, tilt, stand.under, end_lowest)
         return Foothold(aim, place, self._share * stand.stance.rise)
 
     def _shifted(self, swing: shape.Swing) -> Vec:
@@ -174,7 +174,7 @@ class Step:
         wanted = self._probe.level(far) + min(lowest, self._end_height)
         reach = length(across(end, self._up))
         rise = far.height - under.height
-        return self._share * counted(wanted - dot(other, self._up), rise, reach)
+        return counted(wanted - dot(other, self._up), rise, reach)
 
     def _at_least(self, place: Vec, height: float) -> Vec:
         rise = height - dot(place, self._up)
