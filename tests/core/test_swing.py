@@ -54,7 +54,7 @@ def test_the_leg_stays_in_the_plane_in_which_it_bends(target: Vec) -> None:
 
 @given(places, st.floats(0.0, 2.0 * math.pi), st.floats(-1.0, 1.0))
 def test_no_knee_moves_much_faster_than_its_foot(target: Vec, angle: float, rise: float) -> None:
-    """Dragged without a swing, knees of this leg move up to fourteen times as fast."""
+    """Dragged without a swing, knees of this leg move up to 15 times as fast as the foot."""
     step = scaled(unit((math.cos(angle), math.sin(angle), rise)) or (1.0, 0.0, 0.0), 1e-3)
     here, there = swung(target), swung(add(target, step))
     assert max(map(math.dist, here, there)) <= 2.5e-3
