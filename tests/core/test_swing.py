@@ -4,10 +4,22 @@ import math
 from itertools import pairwise
 
 import pytest
-from core import SOLVERS, Chain, Goal, solve
-from core.vectors import Vec, add, cross, dot, length, quat_between, quat_turn, scaled, sub, unit
 from hypothesis import given
 from hypothesis import strategies as st
+
+from addon.core import SOLVERS, Chain, Goal, solve
+from addon.core.vectors import (
+    Vec,
+    add,
+    cross,
+    dot,
+    length,
+    quat_between,
+    quat_turn,
+    scaled,
+    sub,
+    unit,
+)
 
 LEG = ((0.0, 0.0, 0.34), (0.0, 0.3, 0.62), (0.0, 0.46, 0.37), (0.0, 0.55, 0.0))
 """A spider's leg: three bones in an upright plane, the knee up."""
