@@ -137,6 +137,8 @@ class FABRIK_MT_specials(bpy.types.Menu):
     def draw(self, _context: bpy.types.Context) -> None:  # type: ignore[override]
         """Draw the entries."""
         layout: Any = self.layout
+        layout.menu("FABRIK_MT_motion")
+        layout.separator()
         layout.operator("fabrik.constraint_copy", icon="COPYDOWN")
         layout.operator("fabrik.constraint_mirror", icon="ARROW_LEFTRIGHT")
         layout.separator()

@@ -232,11 +232,14 @@ class Layout:
         assert icon in icons, f"there is no icon {icon}"
 
 
-def test_the_menu_beside_the_list_copies_mirrors_and_converts(addon: ModuleType) -> None:
+def test_the_menu_beside_the_list_adds_motion_copies_mirrors_and_converts(
+    addon: ModuleType,
+) -> None:
     layout = Layout()
     menu = classes(addon)["FABRIK_MT_specials"]
     menu.draw(SimpleNamespace(layout=layout), bpy.context)
     assert layout.shown == [
+        "FABRIK_MT_motion",
         "fabrik.constraint_copy",
         "fabrik.constraint_mirror",
         "fabrik.convert_from_blender",
