@@ -101,7 +101,7 @@ def key(
     for frame, row in zip(frames, rows, strict=True):
         setattr(ob, name, row)
         ob.keyframe_insert(name, frame=frame)
-    for curve in curves(ob):
+    for curve in (curve for curve in curves(ob) if curve.data_path == name):
         for point in curve.keyframe_points:
             point.interpolation = interpolation
         if is_cyclic:
