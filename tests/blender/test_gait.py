@@ -192,6 +192,27 @@ def test_walk_over_a_floor(spider) -> None:
     assert all(len(falls) >= 4 for falls in record(spider).falls)
 
 
+def test_knees_do_not_jump(spider) -> None:
+    """No knee changes its speed by more than half as much again as the feet."""
+    paths: dict[str, list[Vector]] = {}
+    for frame in range(1, END + 1):
+        go(frame)
+        for name in tips(spider):
+            bone = evaluated(spider).pose.bones[name]
+            paths.setdefault(f"knee of {name}", []).append(bone.head.copy())
+            paths.setdefault(f"foot of {name}", []).append(bone.tail.copy())
+
+    def most(part: str) -> float:
+        return max(
+            (a - 2 * b + c).length
+            for name, path in paths.items()
+            if name.startswith(part)
+            for a, b, c in zip(path, path[1:], path[2:], strict=False)
+        )
+
+    assert most("knee") <= 1.5 * most("foot")
+
+
 def stairs():
     steps = [((-9, -99, -1), (9, -0.8 - 0.35 * i, 0.12 * (i + 1))) for i in range(9)]
     return make_ground("Stairs", ((-50, -50, -1), (50, 50, 0)), *steps)
