@@ -222,9 +222,7 @@ print(compiled.COMPILED, core.__file__)
     assert run(program) == [f"False {tmp_path / 'addon' / 'core' / '__init__.py'}"]
 
 
-@pytest.mark.parametrize(
-    "file", files_in(ADDON), ids=lambda file: f"{file.parent.name}/{file.name}"
-)
+@pytest.mark.parametrize("file", [*files_in(ADDON)], ids=lambda file: file.stem)
 def test_nothing_sums_up_a_generator(file: Path) -> None:
     """Compiled it is added up as it stands, and by Python with what rounding took from it."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
