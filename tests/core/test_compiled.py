@@ -1,5 +1,6 @@
 """The compiled copy, where there is one, against the source."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -219,3 +220,11 @@ print(compiled.COMPILED, core.__file__)
     with (tmp_path / "addon" / folder / "__init__.py").open("a") as file:
         file.write("\n")
     assert run(program) == [f"False {tmp_path / 'addon' / 'core' / '__init__.py'}"]
+
+
+@pytest.mark.parametrize("file", [*files_in(ADDON)], ids=lambda file: file.stem)
+def test_nothing_sums_up_a_generator(file: Path) -> None:
+    """Compiled it is added up as it stands, and by Python with what rounding took from it."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "sum":
+            assert not isinstance(node.args[0], ast.GeneratorExp), f"line {node.lineno}"
