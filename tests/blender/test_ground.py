@@ -768,10 +768,11 @@ def test_sparse_bake_keys_contacts_and_stays_within_the_error(
     old = {ob.name: ob.animation_data.action for ob in bpy.data.objects if ob.animation_data}
     before = all_keys()
     go(11)
-    live = {}
+    live, turns = {}, {}
     for frame in range(1, LAST + 1):
         go(frame)
         live[frame] = [foot(rig, side) for side in SIDES] + [hip(rig)]
+        turns[frame] = evaluated(rig).pose.bones["Foot.L"].matrix.to_quaternion()
     go(11)
     assert bpy.ops.fabrik.ground_bake(error=1e-3) == {"FINISHED"}
     assert bpy.context.scene.frame_current == 11
@@ -781,6 +782,8 @@ def test_sparse_bake_keys_contacts_and_stays_within_the_error(
         go(frame)
         now = [foot(rig, side) for side in SIDES] + [hip(rig)]
         most = max(most, *((a - b).length for a, b in zip(now, live[frame], strict=True)))
+        turn = evaluated(rig).pose.bones["Foot.L"].matrix.to_quaternion()
+        assert turn.rotation_difference(turns[frame]).angle < 0.02  # 1 mm in a tenth of the leg.
     assert most < 2.5e-3  # A foot and a hip that may be off by 1 mm each, along X, Y and Z.
     for first, last in spans:
         places = []
