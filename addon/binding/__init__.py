@@ -2,7 +2,7 @@
 
 from . import handlers, properties
 from .motion.follow import heads
-from .motion.gait.simulation import refusals, walks
+from .motion.gait.simulation import walk_refusals, walks
 from .motion.ground.recording import tracks_of
 from .motion.simulating import history
 
@@ -14,7 +14,7 @@ def register() -> None:
     """Add the properties, then the handlers that use them."""
     properties.register()
     history.PROVIDERS.extend(PROVIDERS)
-    history.REFUSALS.append(refusals)
+    history.REFUSALS.append(walk_refusals)
     handlers.register()
 
 

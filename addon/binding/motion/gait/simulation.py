@@ -192,7 +192,7 @@ def walks(armature: bpy.types.Object) -> list[WalkSimulation]:
     return [WalkSimulation(armature, i) for i in _on(armature) if not problem_of(armature, i)]
 
 
-def refusals(armature: bpy.types.Object) -> list[str]:
+def walk_refusals(armature: bpy.types.Object) -> list[str]:
     """Return why the other walks that are on cannot work."""
     found = [(settings(armature).gaits[i].name, problem_of(armature, i)) for i in _on(armature)]
     return [f"“{name}” cannot walk. {problem}" for name, problem in found if problem]
