@@ -23,7 +23,7 @@ LEGS = (2, 4, 8, 16)
 MEANING = """\
 A body with legs of three bones each that walks over a floor with waves, {frames} frames. \
 “simulate” is the whole of `fabrik.simulate`, which plays all frames once; “of that steps” is the \
-time in which the steps themselves are found, in plain Python. “frame” is one `Scene.frame_set` \
+time in which the steps themselves are found. “frame” is one `Scene.frame_set` \
 afterwards, with the chains solved, in milliseconds. “off” is the largest distance of a foot to \
 where its step has it, and “slides” that of a standing foot from where it came down, both as a \
 share of the leg's length."""
