@@ -289,6 +289,29 @@ def test_it_follows_a_mesh_that_moves_or_is_deformed() -> None:
     assert lowest_on(rig) == pytest.approx(-0.45, abs=0.011)
 
 
+@pytest.mark.parametrize("shares", [False, True], ids=["own", "shared"])
+def test_it_lies_over_a_mesh_that_is_edited(shares: bool) -> None:
+    rig, target = make_rope(20), make_empty("Target", (1.2, 0, 0))
+    box = make_box(1.0, (0.6, 0, -1.2))
+    item = hang(rig, target)
+    item.rope.collision, item.rope.collision_object = "MESH", box
+    item.rope.thickness = 0.01
+    edited = link(bpy.data.objects.new("Edited", box.data)) if shares else box
+    activate(edited)
+    bpy.ops.object.mode_set(mode="EDIT")
+    update()
+    assert item.state == "REACHED", item.message
+    assert lowest_on(rig) == pytest.approx(-0.7, abs=0.011)
+    for vertex in bmesh.from_edit_mesh(edited.data).verts:
+        vertex.co.z += 0.1
+    bmesh.update_edit_mesh(edited.data)
+    update()
+    assert lowest_on(rig) == pytest.approx(-0.6, abs=0.011)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    update()
+    assert lowest_on(rig) == pytest.approx(-0.6, abs=0.011)
+
+
 def lowest_on(rig: bpy.types.Object) -> float:
     """How high the lowest joint above the middle of the box is."""
     return min(place.z for place in joints(rig) if 0.3 < place.x < 0.9)

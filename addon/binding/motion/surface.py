@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -74,18 +76,37 @@ def surface_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, world: Fram
     Raises:
         ProblemError: If it has no faces, or no size.
     """
+    with _evaluated(depsgraph, ob) as mesh:
+        if mesh is None or not mesh.polygons:
+            raise ProblemError(
+                f"“{ob.name}” has no faces that the rope could lie on, or is left out of the view "
+                "layer: choose another Object for the collision"
+            )
+        try:
+            inverse(world)
+        except ValueError:
+            raise ProblemError(f"“{ob.name}” is scaled to nothing: give it a scale") from None
+        return Surface(_shape_of(depsgraph, ob, mesh), world)
+
+
+@contextmanager
+def _evaluated(
+    depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object
+) -> Iterator[bpy.types.Mesh | None]:
+    """Give a mesh as it is evaluated, None if it is not.
+
+    While it is in Edit Mode, by this object or by another that shares it, Blender keeps there only
+    what Edit Mode draws, and has its attributes in a copy alone.
+    """
     evaluated = ob.evaluated_get(depsgraph)
     mesh = cast(bpy.types.Mesh, evaluated.data)
-    if not evaluated.is_evaluated or not mesh.polygons:
-        raise ProblemError(
-            f"“{ob.name}” has no faces that the rope could lie on, or is left out of the view "
-            "layer: choose another Object for the collision"
-        )
+    if not evaluated.is_evaluated or not mesh.is_editmode:
+        yield mesh if evaluated.is_evaluated else None
+        return
     try:
-        inverse(world)
-    except ValueError:
-        raise ProblemError(f"“{ob.name}” is scaled to nothing: give it a scale") from None
-    return Surface(_shape_of(depsgraph, ob, mesh), world)
+        yield evaluated.to_mesh()
+    finally:
+        evaluated.to_mesh_clear()
 
 
 def _shape_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, mesh: bpy.types.Mesh) -> Shape:
