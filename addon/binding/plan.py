@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import bpy
@@ -218,7 +219,10 @@ def _name_apart(ob: bpy.types.Object) -> None:
         names = items.keys()
         for i, name in enumerate(names):
             if name in names[:i]:
-                items[i].name = names[i] = free_name(ob, name, collection)
+                names[i] = free_name(ob, name, collection)
+                # While a panel is drawn Blender refuses: then they keep theirs until the next plan.
+                with suppress(AttributeError):
+                    items[i].name = names[i]
 
 
 def _recorded(ob: bpy.types.Object) -> set[int]:
