@@ -41,8 +41,10 @@ class Standing(NamedTuple):
         shares of the corners however the mesh is deformed.
         """
         world = moment.world(self.ob, self.ob.session_uid)
+        if not self.corners:
+            return world
         mesh = cast(bpy.types.Mesh, self.ob.evaluated_get(moment.depsgraph).data)
-        if not self.corners or max(self.corners) >= len(mesh.vertices):
+        if max(self.corners) >= len(mesh.vertices):
             return world
         a, b, c = (point_in(world, vector(mesh.vertices[i].co)) for i in self.corners)
         right, ahead = sub(b, a), sub(c, a)
