@@ -1050,3 +1050,18 @@ def test_bake_that_is_stopped_leaves_everything_as_it_was(spider) -> None:
         assert spider.fabrik.gaits[0].enabled and context.scene.frame_current == 20
         assert [(ob.name, len(curves(ob))) for ob in bpy.data.objects] == keys
         assert (pose_bits(spider), len(bpy.data.actions)) == before
+
+
+def test_bake_that_is_stopped_leaves_what_drives_the_walk(spider) -> None:
+    from addon.binding.motion.gait.bake import bake_gait
+
+    driver = spider.driver_add("fabrik.gaits[0].enabled")
+    driver.driver.expression = "1"
+    update()
+    simulate()
+    baking = bake_gait(bpy.context.scene, bpy.context.view_layer, spider, 0, 0.004)
+    while next(baking) < 0.8:
+        pass
+    assert spider.animation_data.drivers.find("fabrik.gaits[0].enabled").mute
+    baking.close()
+    assert not spider.animation_data.drivers.find("fabrik.gaits[0].enabled").mute

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,16 +127,10 @@ def _written(
         for one in _keys(picked, track, take, wishes):
             keys[-1].append(one)
             yield PLAYED
-    drafts: list[Draft] = []
-    try:
+    with drafted([picked.armature for picked in picks]) as drafts:
         for picked, own in zip(picks, keys, strict=True):
-            drafts.append(Draft(picked.armature))
             write(picked, own)
         proof, going_on = yield from _proved(scene, layer, picks, take, wishes)
-    except BaseException:
-        for draft in reversed(drafts):
-            draft.drop()
-        raise
     before = working()
     for picked, own, draft in zip(picks, keys, drafts, strict=True):
         if wishes.is_new or not draft.has_old:
@@ -193,6 +187,9 @@ class Draft:
         self._had_data = data is not None
         self._old = data.action if data else None
         self._slot = getattr(data, "action_slot_handle", 0)
+        # By their paths: those by which armatures depend on targets may come and go meanwhile.
+        drivers: Any = data.drivers if data else ()
+        self._driven = {(one.data_path, one.array_index) for one in drivers if not one.mute}
         name = self._old.name if self._old else armature.name
         animation.copy_action(armature, f"{name} Baked")
 
@@ -202,8 +199,11 @@ class Draft:
         return self._old is not None
 
     def drop(self) -> None:
-        """Let the armature use the action that it had."""
+        """Let the armature use the action that it had, and the drivers that were on."""
         data: Any = self.armature.animation_data
+        for driver in data.drivers:
+            if (driver.data_path, driver.array_index) in self._driven:
+                driver.mute = False
         draft = data.action
         animation.use_action(self.armature, self._old, self._slot)
         bpy.data.actions.remove(draft)
@@ -214,6 +214,20 @@ class Draft:
         """Keep the copy, and the action that it was made of as well, though nobody may use it."""
         if self._old is not None and self._old.users == 0:
             self._old.use_fake_user = True
+
+
+@contextmanager
+def drafted(owners: Iterable[bpy.types.Object]) -> Iterator[list[Draft]]:
+    """Give objects drafts of their actions, and drop these if what follows fails or is closed."""
+    drafts: list[Draft] = []
+    try:
+        for owner in owners:
+            drafts.append(Draft(owner))
+        yield drafts
+    except BaseException:
+        for draft in reversed(drafts):
+            draft.drop()
+        raise
 
 
 def _keys(picked: Picked, track: Track, take: Take, wishes: Wishes) -> Generator[Keys, None, None]:

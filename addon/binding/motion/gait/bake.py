@@ -16,7 +16,7 @@ from ....motion.footfall import STILL, Footfall
 from ....motion.gait import Record
 from ... import animation, plan
 from ...access import pose_bones, settings
-from ...baking.bake import Draft
+from ...baking.bake import drafted
 from ...baking.recording import returning
 from ...chain_plan import ChainPlan, ProblemError
 from ...editing import changed
@@ -97,25 +97,22 @@ def bake_gait(
     channels = [*chained.from_iterable(feet), *body]
     most = sum(len(frames) * len(one.rows[0]) for one in channels)
     worst = 0.0
-    drafts: list[Draft] = []
-    try:
-        # That of the armature as well, in which what turns the walk on may be keyed.
-        for owner in dict.fromkeys((*(one.owner.id_data for one in channels), armature)):
-            drafts.append(Draft(owner))
+    # That of the armature as well, in which what turns the walk on may be keyed.
+    owners = dict.fromkeys((*(one.owner.id_data for one in channels), armature))
+    with drafted(owners) as drafts:
         keys = sum(one.write(frames) for one in channels)
-        _switch(armature, index, False)
-        with returning(scene, layer):
-            for frame, wanted in zip(frames, tips, strict=True):
-                scene.frame_set(frame)
-                moment = snapshot(layer.depsgraph, [armature])  # type: ignore[arg-type]
-                found_tips = [_tip(moment, leg.chain) for leg in plans_of(armature)[index].legs]
-                worst = max(worst, *map(dist, wanted, found_tips))
-                yield 0.6 + 0.4 * (frame - frames[0] + 1) / len(frames)
-    except BaseException:
-        for draft in reversed(drafts):
-            draft.drop()
-        _switch(armature, index, True)
-        raise
+        try:
+            _switch(armature, index, False)
+            with returning(scene, layer):
+                for frame, wanted in zip(frames, tips, strict=True):
+                    scene.frame_set(frame)
+                    moment = snapshot(layer.depsgraph, [armature])  # type: ignore[arg-type]
+                    found_tips = [_tip(moment, leg.chain) for leg in plans_of(armature)[index].legs]
+                    worst = max(worst, *map(dist, wanted, found_tips))
+                    yield 0.6 + 0.4 * (frame - frames[0] + 1) / len(frames)
+        except BaseException:
+            _switch(armature, index, True)
+            raise
     for draft in drafts:
         draft.keep()
     return Baked(keys, most, worst, size)

@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 
 from ...access import pose_bones, settings
-from ...baking.bake import Draft
+from ...baking.bake import drafted
 from ...baking.recording import returning, staged
 from ...baking.turns import Numbers
 from ...chain_plan import ChainPlan, ProblemError, listed
@@ -87,21 +87,17 @@ def bake(
             channels, live = yield from _recorded(
                 scene, layer, armature, chains, hips, frames, error
             )
-        drafts: list[Draft] = []
-        try:
-            for owner in owners:
-                drafts.append(Draft(owner))
+        with drafted(owners) as drafts:
             counts = [channel.write(frames) for channel in channels]
-            _switch(armature, items, False)
-            with returning(scene, layer, in_any_case=True):
-                for done in _playing(scene, frames):
-                    played.append(_places(layer, armature, items))
-                    yield 0.5 + 0.5 * done
-        except BaseException:
-            _switch(armature, items, True)
-            for draft in reversed(drafts):
-                draft.drop()
-            raise
+            try:
+                _switch(armature, items, False)
+                with returning(scene, layer, in_any_case=True):
+                    for done in _playing(scene, frames):
+                        played.append(_places(layer, armature, items))
+                        yield 0.5 + 0.5 * done
+            except BaseException:
+                _switch(armature, items, True)
+                raise
     for draft in drafts:
         draft.keep()
     apart = np.linalg.norm(np.subtract(live, played), axis=-1).max(axis=-1)
