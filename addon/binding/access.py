@@ -44,7 +44,7 @@ def pose_bones(armature: bpy.types.Object) -> bpy.types.bpy_prop_collection[Any]
 
 
 def set_of_all(armature: bpy.types.Object, name: str, numbers: array[Any]) -> None:
-    """Set a property of all pose bones, from as many numbers of each.
+    """Set a channel of all pose bones, from as many numbers of each.
 
     Blender's own way is fast, and leaves bones as they are that are linked from another file, or
     that a library override does not let the user edit.
@@ -56,7 +56,7 @@ def set_of_all(armature: bpy.types.Object, name: str, numbers: array[Any]) -> No
         return
     size = len(numbers) // len(bones)
     for i, bone in enumerate(bones):
-        setattr(bone, name, numbers[i] if size == 1 else numbers[i * size : (i + 1) * size])
+        bone.path_resolve(name, False).foreach_set(numbers[i * size : (i + 1) * size])
 
 
 def rest_bone(armature: bpy.types.Object, name: str) -> bpy.types.Bone:

@@ -120,11 +120,12 @@ def animated(ob: Any) -> Channels:
     keyed: set[tuple[str, int]] = set()
     for holder in _acting(ob):
         for curves in curve_lists(holder.action, getattr(holder, "action_slot", None)):
-            keyed.update((c.data_path, c.array_index) for c in curves if _acts(c))
+            keyed.update((c.data_path, c.array_index) for c in curves if acts(c))
     return Channels(frozenset(keyed), driven(ob))
 
 
-def _acts(curve: bpy.types.FCurve) -> bool:
+def acts(curve: bpy.types.FCurve) -> bool:
+    """Return whether an F-curve sets anything."""
     if curve.mute or curve.is_empty:
         return False
     return HAS_LAYERS or curve.group is None or not curve.group.mute
@@ -150,7 +151,7 @@ def curves_of(ob: bpy.types.Object, path: str, everywhere: bool) -> list[dict[in
             continue
         known.add(key)
         for curves in curve_lists(action, slot):
-            own = {c.array_index: c for c in curves if c.data_path == path and _acts(c)}
+            own = {c.array_index: c for c in curves if c.data_path == path and acts(c)}
             found += [own] if own else []
     return found
 
@@ -178,7 +179,7 @@ def channel_curves(ob: bpy.types.Object, path: str, count: int) -> list[Any]:
     found: list[Any] = []
     for i in range(count):
         curves = [curve for curve in (one.find(path, index=i) for one in lists) if curve]
-        found.append(next((curve for curve in curves if _acts(curve)), None))
+        found.append(next((curve for curve in curves if acts(curve)), None))
     return found
 
 

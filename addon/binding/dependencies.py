@@ -26,8 +26,12 @@ Source = tuple[bpy.types.Object, str]
 """An object, and a bone of it or an empty name."""
 
 
-def declare(armature: bpy.types.Object) -> None:
-    """Make the driver's variables agree with the targets and poles of the constraints."""
+def declare(armature: bpy.types.Object) -> bool:
+    """Make the driver's variables agree with the targets and poles of the constraints.
+
+    Returns:
+        Whether they did not.
+    """
     wanted = _sources(armature)
     animation = armature.animation_data
     curve: Any = animation.drivers.find(PATH) if animation else None
@@ -36,14 +40,14 @@ def declare(armature: bpy.types.Object) -> None:
             armature.driver_remove(PATH)
         if NAME in armature:
             del armature[NAME]
-        return
+        return bool(curve)
     if NAME not in armature:
         armature[NAME] = 0.0
         cast(Any, armature).id_properties_ui(NAME).update(
             description="Has Blender evaluate the targets of FABRIK IK; its value means nothing"
         )
     if curve and curve.driver.is_valid and _declared(curve.driver) == wanted:
-        return
+        return False
     driver = (curve or cast(Any, armature.driver_add(PATH))).driver
     driver.type = "SUM"
     driver.is_valid = True
@@ -54,6 +58,7 @@ def declare(armature: bpy.types.Object) -> None:
         variable.type = "TRANSFORMS"
         variable.targets[0].id = source
         variable.targets[0].bone_target = bone
+    return True
 
 
 def _sources(armature: bpy.types.Object) -> list[Source]:

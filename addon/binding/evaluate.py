@@ -1,24 +1,24 @@
-"""One update: read, solve, write."""
+"""One update: read, solve, write, as far as possible ahead of Blender's evaluation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import cast
+from collections.abc import Iterable, Set
+from typing import NamedTuple, cast
 
 import bpy
 
 from ..core import ChainInput, Frame, Posture
-from . import animation
 from .access import session_uid
+from .animated_values import bring_over
 from .body import body_answer, present_member, read_body
 from .body_plan import BodyPlan, Unit
 from .chain_plan import NOTHING, OFF, Answer, ChainPlan, ProblemError, Report
 from .motion.carrier import Carrier
-from .plan import Plan, current, discard, is_empty
-from .pose import Pose
-from .read import Snapshot
+from .plan import Plan, current, discard, known
+from .pose import Evaluated, Pose
+from .read import Foreseen, Snapshot
 from .task import Task, input_of, read, solve
-from .write import write_channels, write_pose, write_reports
+from .write import compose, take_back, write_pose, write_reports
 
 OFF_REPORTS = (Report("DISABLED"),)
 
@@ -29,27 +29,168 @@ MOST_REMEMBERED = 250_000
 """Bones whose solutions are remembered at most, over all chains and frames: 50 to 80 MB."""
 
 
-def evaluate(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_undo: bool) -> bool:
+_foreseen: Foreseen | None = None
+"""What was solved ahead of the evaluation that is going on."""
+
+misses = 0
+"""How often what was solved ahead was not right, so that Blender had to evaluate once more."""
+
+
+def foresee(scene: bpy.types.Scene, is_frame_change: bool) -> None:
+    """Write the solutions of the armatures that an evaluation to come concerns.
+
+    Where what goes in is not known yet, what was solved last is written, or at this frame before:
+    if that is still right, the one evaluation is all that is needed. What is written is looked at
+    after it in any case.
+
+    Args:
+        scene: What is going to be evaluated.
+        is_frame_change: Whether its animation will be.
+    """
+    global _foreseen
+    plan = known()
+    if plan is None or not plan.rigs:
+        return
+    graphs = [graph for graph in (layer.depsgraph for layer in scene.view_layers) if graph]
+    tagged = _tagged(graphs)
+    has_new_curves = any(graph.id_type_updated("ACTION") for graph in graphs)
+    if has_new_curves:
+        plan.look_at_animation()
+    frame = scene.frame_current_final if is_frame_change else None
+    copied = {uid for name in tagged if name in plan.copied for uid in plan.copied[name]}
+    rigs = set[int]()
+    if not any(graph.id_type_updated("SCENE") for graph in graphs):
+        # Else Blender may make new relations, and the plan may be one of what is not there.
+        rigs = plan.foresight.concerned(tagged, is_frame_change)
+    if rigs:
+        _foreseen = moment = Foreseen(plan, scene, rigs, frame)
+        for unit in plan.units:
+            if unit.rig.uid in rigs:
+                _pose(moment, unit, frame)
+    for uid, pose in plan.poses.items():
+        if uid in rigs:
+            has_changed = compose(pose)
+        elif frame is not None and uid not in plan.foresight.known:
+            has_changed = _recall(plan, uid, frame)
+        else:
+            has_changed = False
+        if has_changed:
+            pose.rig.object.update_tag(refresh={"OBJECT"})
+        if has_changed or uid in copied or (is_frame_change and uid in rigs):
+            write_pose(pose, is_frame_change or has_new_curves)
+
+
+def _tagged(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
+    """Return the names of the data-blocks that an evaluation to come starts from.
+
+    Nothing but names: what was removed is still among them, and to ask for the original of its copy
+    would crash Blender.
+    """
+    return {cast(bpy.types.ID, update.id).name for graph in graphs for update in graph.updates}
+
+
+def _recall(plan: Plan, uid: int, frame: float) -> bool:
+    """Put together what was solved of an armature at a frame before.
+
+    Returns:
+        Whether it is anything else than what was written last.
+    """
+    pose = plan.poses[uid]
+    is_still = not pose.is_animated and uid not in plan.timed
+    if is_still or pose.fk_pose is None:
+        return False
+    units = [unit for unit in plan.units if unit.rig.uid == uid]
+    if not pose.fk_pose.groups or not all(frame in unit.answers for unit in units):
+        return False
+    pose.start()
+    for unit in units:
+        pose.turn(unit.answers[frame])
+    return compose(pose)
+
+
+def evaluate(
+    depsgraph: bpy.types.Depsgraph,
+    is_frame_change: bool,
+    is_undo: bool,
+    changed: Set[int] = frozenset(),
+) -> bool:
     """Pose all chains that an update of a depsgraph concerns; return whether there are any.
 
     Args:
         depsgraph: What was updated.
         is_frame_change: Whether its animation was evaluated for it.
         is_undo: Whether it is the update of an undo or redo.
+        changed: Armatures that Blender evaluates once more in any case, as it has been told of
+            more that they depend on.
     """
-    moment = _look(depsgraph, is_frame_change, is_undo)
-    if moment is None:
-        return False
+    global _foreseen, misses
+    ahead, _foreseen = _foreseen, None
+    look = _look(depsgraph, is_frame_change)
+    plan, held, is_foreign = look.plan, look.held, look.is_foreign
     frame = cast(bpy.types.Scene, depsgraph.scene).frame_current_final if is_frame_change else None
+    if not held and not look.freed:
+        return False
+    right = set[int]()
+    if ahead is not None and ahead.plan is plan and not is_undo and not look.has_new_curves:
+        right = held.keys() & ahead.rigs.keys()
+        if ahead.agrees(depsgraph):
+            right = {uid for uid in right if _is_shown(plan.poses[uid], held[uid])}
+        else:
+            right, misses = set[int](), misses + 1
+    redone = {uid for uid in held if uid not in right for uid in plan.groups[uid]} & held.keys()
+    foreseeable = redone & plan.foresight.known
+    if foreseeable:
+        scene = cast(bpy.types.Scene, depsgraph.scene)
+        moment = Foreseen(plan, scene, foreseeable, frame if is_foreign else None)
+        _solve(moment, frame)
+        if not moment.agrees(depsgraph):
+            misses += 1
+            foreseeable = set[int]()
+    others = {uid: held[uid] for uid in redone - foreseeable}
+    if others:
+        touched = look.touched | (redone & plan.foresight.known)
+        _solve(Snapshot(plan, depsgraph, others, touched, is_foreign and is_frame_change), frame)
+    for uid in redone:
+        compose(plan.poses[uid])
+    again = {uid for uid in redone if uid in changed or not _is_shown(plan.poses[uid], held[uid])}
+    again |= held.keys() & (changed | look.stale)
+    if again or look.freed:
+        _evaluate_again(depsgraph, [plan.poses[uid] for uid in again], look)
+    for uid in held:
+        write_reports(plan.poses[uid])
+    return True
+
+
+def _solve(moment: Snapshot, frame: float | None) -> None:
     for unit in moment.plan.units:
         if unit.rig.uid in moment.rigs:
             _pose(moment, unit, frame)
-    for uid in moment.rigs:
-        write_pose(moment.poses[uid], moment.is_foreign)
-        write_reports(moment.poses[uid])
-    if not moment.plan.freed.isdisjoint(moment.rigs):
-        discard()  # Their bones are the animator's again, and Blender's to place.
-    return True
+
+
+def _is_shown(pose: Pose, evaluated: bpy.types.Object) -> bool:
+    """Return whether an evaluated copy holds what was put together of an armature."""
+    return pose.fk_pose is None or pose.fk_pose.is_shown(Evaluated(evaluated).channels)
+
+
+def _evaluate_again(depsgraph: bpy.types.Depsgraph, poses: Iterable[Pose], look: _Look) -> None:
+    """Have solutions evaluated that Blender did not evaluate yet.
+
+    In a render Blender does so by itself after the handlers. To do it here would hide from the
+    renderer what has changed; and what is written is taken back by the next handler.
+    """
+    for pose in poses:
+        if look.is_foreign:
+            bring_over(look.held[pose.rig.uid], pose.rig.object)
+        write_pose(pose)
+        # The object's own data is not tagged: it would be copied and evaluated once more.
+        pose.rig.object.update_tag(refresh={"OBJECT"})
+    for armature in look.freed:
+        armature.update_tag(refresh={"OBJECT"})
+    if depsgraph.mode != "RENDER":
+        try:
+            depsgraph.update()
+        finally:
+            take_back()
 
 
 def _pose(moment: Snapshot, unit: Unit, frame: float | None) -> None:
@@ -78,7 +219,7 @@ def _pose(moment: Snapshot, unit: Unit, frame: float | None) -> None:
     if answer is None or not answer.bones:
         _forget(moment.plan, unit)
         return
-    if (pose.is_animated or unit.rig.uid in moment.plan.timed) and frame is not None:
+    if frame is not None and moment.plan.changes_with_time(unit.rig.uid):
         _remember(moment.plan, unit, frame, answer)
     moment.turn(pose, answer)
 
@@ -127,32 +268,6 @@ def _forget(plan: Plan, unit: Unit) -> None:
     unit.answers.clear()
 
 
-def anticipate(frame: float) -> None:
-    """Write what was solved at a frame before, ahead of its evaluation.
-
-    If that is still right, Blender's one evaluation of the frame is all that is needed; what goes
-    in is looked at after it in any case. Chains with bones whose animation Blender evaluates, or
-    that hold anything else than what was written last, are left to that. So are armatures that
-    are not animated: those Blender evaluates once in any case.
-    """
-    if is_empty():
-        return
-    plan = current()
-    for uid, pose in plan.poses.items():
-        fk_input = pose.fk_input
-        is_still = not pose.is_animated and uid not in plan.timed
-        if is_still or fk_input is None or not fk_input.is_as_left():
-            continue
-        units = [unit for unit in plan.units if unit.rig.uid == uid]
-        if not all(frame in unit.answers for unit in units):
-            continue
-        pose.start()
-        for unit in units:
-            pose.turn(unit.answers[frame])
-        if write_channels(pose, fk_input):
-            pose.rig.object.update_tag(refresh={"OBJECT"})
-
-
 def snapshot(depsgraph: bpy.types.Depsgraph, armatures: Iterable[bpy.types.Object]) -> Snapshot:
     """Return everything as the last update of a depsgraph solved it, and write nothing.
 
@@ -163,10 +278,8 @@ def snapshot(depsgraph: bpy.types.Depsgraph, armatures: Iterable[bpy.types.Objec
     plan = current()
     groups = [plan.groups.get(session_uid(armature), set[int]()) for armature in armatures]
     rigs = _held(plan, depsgraph, set[int]().union(*groups))
-    moment = Snapshot(plan, depsgraph, rigs, set(), set(rigs), _is_foreign(depsgraph))
-    for unit in plan.units:
-        if unit.rig.uid in rigs:
-            _pose(moment, unit, None)
+    moment = Snapshot(plan, depsgraph, rigs, rigs)
+    _solve(moment, None)
     return moment
 
 
@@ -183,7 +296,7 @@ def present(
     """
     plan = current()
     rigs = _held(plan, depsgraph, plan.groups[session_uid(armature)])
-    moment = Snapshot(plan, depsgraph, rigs, set(), set(rigs), _is_foreign(depsgraph))
+    moment = Snapshot(plan, depsgraph, rigs, rigs)
     for unit in plan.units:
         if unit.rig.object == armature and index in unit.items:
             pose = moment.poses[unit.rig.uid]
@@ -208,19 +321,40 @@ def forget_seen() -> None:
     _seen.clear()
 
 
-def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_undo: bool) -> Snapshot | None:
+class _Look(NamedTuple):
+    """What an update concerns.
+
+    Attributes:
+        plan: What hangs on what.
+        held: The armatures to look at, as evaluated.
+        touched: Those that may differ in themselves from when they were looked at last.
+        is_foreign: Whether Blender does not flush the depsgraph's animation to the file's data.
+        has_new_curves: Whether F-curves may have been edited.
+        stale: The armatures whose list a script has changed, which Blender tells nobody.
+        freed: Those of them that have no constraint any more.
+    """
+
+    plan: Plan
+    held: dict[int, bpy.types.Object]
+    touched: set[int]
+    is_foreign: bool
+    has_new_curves: bool
+    stale: set[int]
+    freed: list[bpy.types.Object]
+
+
+def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> _Look:
     """Look at the armatures to solve: at those that an update concerns.
 
-    Concerned is an armature that Blender evaluated, or whose list of constraints a script changed,
-    or that this view layer has not shown yet; and all that are solved with it.
+    It concerns those that are in it, that depend on something in it, or on the time if that moves,
+    or that this view layer has not shown yet; and all that are solved with them.
     """
     plan = current()
     updates = depsgraph.updates
     changed = [False] * len(updates)
     updates.foreach_get("is_updated_geometry", changed)
-    if is_frame_change and len(changed) > len(plan.units) and not plan.is_animated():
-        # It is cheaper to look at all armatures than to ask which of them Blender evaluated. Of
-        # animated ones that has to be known: their channels hold the animation only if it did.
+    if is_frame_change and len(changed) > len(plan.units) and depsgraph.mode != "RENDER":
+        # It is cheaper to look at all armatures than to ask which of them Blender evaluated.
         updated = set(plan.rigs)
     else:
         updated = {session_uid(update.id) for update in updates}
@@ -228,10 +362,11 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_undo: bool) 
     if any(changed):
         pairs = zip(updates, changed, strict=True)
         touched = {session_uid(update.id) for update, is_changed in pairs if is_changed}
+    freed: list[bpy.types.Object] = []
     stale = plan.stale(plan.rigs if is_frame_change else plan.rigs.keys() & updated)
     if stale:
-        discard()
-        plan = current()
+        before, plan = plan, _made_anew()
+        freed = [before.rigs[uid].object for uid in stale - plan.rigs.keys()]
         updated = {session_uid(update.id) for update in updates}  # It may know other armatures.
     touched |= stale
     if not is_frame_change:
@@ -242,28 +377,21 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_undo: bool) 
     for uid in plan.rigs.keys() & (updated | touched | _woken(plan, updated, is_timed)):
         rigs |= plan.groups[uid]
     held = _held(plan, depsgraph, rigs)
-    if not held:
-        return None
-    if is_frame_change:
-        fresh = rigs
-    elif is_undo:
-        fresh = set[int]()  # All actions are new then, but their curves were not evaluated for it.
-    else:
-        fresh = {uid for uid in held if _has_new_animation(plan, uid, updated)}
     is_foreign = _is_foreign(depsgraph)
     touched |= {uid for uid in held if is_foreign or plan.poses[uid].is_animated}
-    return Snapshot(plan, depsgraph, held, fresh, touched, is_foreign)
+    has_new_curves = not is_frame_change and depsgraph.id_type_updated("ACTION")
+    return _Look(plan, held, touched, is_foreign, has_new_curves, stale, freed)
+
+
+def _made_anew() -> Plan:
+    discard()
+    return current()
 
 
 def _woken(plan: Plan, updated: set[int], is_timed: bool) -> set[int]:
     """Return the armatures that the time wakes up, if it does, or anything that they watch."""
     found = set(plan.timed) if is_timed else set[int]()
     return found.union(*[plan.watched[uid] for uid in plan.watched.keys() & updated])
-
-
-def _has_new_animation(plan: Plan, uid: int, updated: set[int]) -> bool:
-    actions = animation.actions(plan.rigs[uid].object)
-    return any(action.session_uid in updated for action in actions)
 
 
 def _unseen(plan: Plan, depsgraph: bpy.types.Depsgraph) -> set[int]:

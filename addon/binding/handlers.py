@@ -1,7 +1,7 @@
 """Blender's calls into the extension.
 
-A handler that writes does not call itself, and gets one call an update. It must never raise, and
-never evaluate the depsgraph.
+Ahead of an evaluation solutions are written over the FK pose, after it that is taken back. A handler
+must never raise.
 """
 
 from __future__ import annotations
@@ -13,47 +13,90 @@ from time import perf_counter
 import bpy
 from bpy.app.handlers import persistent
 
-from . import animation, dependencies, fk_input, plan, timing
-from .evaluate import anticipate, evaluate, forget_seen
+from . import animation, dependencies, legacy, plan, timing
+from .evaluate import evaluate, foresee, forget_seen
 from .motion import surface
 from .motion.gait.gait_plan import forget_plans
 from .motion.simulating import history
+from .skeleton import forget_bones
+from .write import forget_written, take_back
 
 _is_inside = False
+"""Whether Blender evaluates again what a handler has written, which calls the handlers again."""
 
 _is_undone = False
 """Whether the next update is that of an undo or redo."""
 
 
+def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
+    if _is_inside or plan.is_empty():
+        return
+    try:
+        take_back()  # A render leaves what it has evaluated, and so does what failed.
+        _come_last()
+        foresee(scene, is_frame_change)
+    except ReferenceError:
+        _give_up()  # Something was removed, of which nobody has told us yet.
+    except Exception:
+        say_once("could not pose the armatures")
+        _give_up()
+
+
+def _give_up() -> None:
+    plan.discard(skeletons=True)
+    try:
+        take_back()
+    except Exception:
+        say_once("could not give the armatures their FK pose back")
+
+
+def _come_last() -> None:
+    """Have other extensions called before us, so that what they set is evaluated as well.
+
+    It also leaves them what Blender tells of an update, which ends as we have it evaluated again.
+    """
+    for handlers, ours in (
+        (bpy.app.handlers.frame_change_post, on_frame_change),
+        (bpy.app.handlers.depsgraph_update_post, on_depsgraph_update),
+    ):
+        if handlers and handlers[-1] is not ours and ours in handlers:
+            handlers.remove(ours)
+            handlers.append(ours)
+
+
 def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     global _is_inside, _is_undone
+    if _is_inside:
+        return
     # Whatever changes what hangs on what makes Blender rebuild its relations, which always
     # updates the scene.
     has_new_relations = depsgraph.id_type_updated("SCENE")
-    if _is_inside or (plan.is_empty() and not has_new_relations):
+    if plan.is_empty() and not has_new_relations:
         return
     _is_inside = True
     try:
+        if has_new_relations:
+            forget_bones()
+        take_back(has_new_relations)
         # Armatures are updated by Edit Mode, which makes new relations, but also by posing.
         has_new_armatures = depsgraph.id_type_updated("ARMATURE") and (
             has_new_relations or plan.is_outdated()
         )
+        changed: set[int] = set()
         if has_new_relations or has_new_armatures:
             plan.discard(skeletons=has_new_armatures)
-        if is_frame_change:
-            fk_input.forget_earlier()
-        else:
+        if has_new_relations and depsgraph.mode == "VIEWPORT":
+            changed = _declare_dependencies()
+        if not is_frame_change:
             if depsgraph.id_type_updated("ACTION"):
-                fk_input.forget_animation()
+                plan.current().look_at_animation()
             history.note_updates(depsgraph)
         started = perf_counter() if timing.is_asked else 0.0
-        if evaluate(depsgraph, is_frame_change, _is_undone) and started:
+        if evaluate(depsgraph, is_frame_change, _is_undone, changed) and started:
             timing.note(started)
-        if has_new_relations and depsgraph.mode == "VIEWPORT":
-            _declare_dependencies()  # Clearing an armature's animation clears our driver as well.
     except Exception:
         say_once("could not pose the armatures")
-        plan.discard(skeletons=True)
+        _give_up()
     finally:
         _is_inside = _is_undone = False
 
@@ -76,23 +119,32 @@ def say_once(failure: str) -> None:
 @persistent
 def before_frame_change(scene: bpy.types.Scene, _unused: object = None) -> None:
     """Write what is known of the frame, so that evaluating it once is enough."""
-    try:
-        anticipate(scene.frame_current_final)
-    except Exception:
-        say_once("could not pose the armatures")
-        plan.discard(skeletons=True)
+    _before(scene, is_frame_change=True)
+
+
+@persistent
+def before_depsgraph_update(scene: bpy.types.Scene, _unused: object = None) -> None:
+    """Write what is known after an edit."""
+    _before(scene, is_frame_change=False)
 
 
 @persistent
 def on_frame_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """Solve after the animation of a frame was evaluated, in the viewport and in renders."""
+    """Look at a frame that was evaluated, in the viewport and in renders, and take back."""
     _update(depsgraph, is_frame_change=True)
 
 
 @persistent
 def on_depsgraph_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """Solve after an edit."""
+    """Look at an edit that was evaluated, and take back."""
     _update(depsgraph, is_frame_change=False)
+
+
+@persistent
+def leave(_unused: object = None, _unused_too: object = None) -> None:
+    """Give the armatures their FK pose back: of a render, or ahead of saving and undo."""
+    if not _is_inside:
+        take_back()
 
 
 @persistent
@@ -100,6 +152,7 @@ def on_load(_path: str, _unused: object = None) -> None:
     """Forget the file before, and pose the armatures of this one."""
     _forget()
     _said.clear()
+    legacy.bring_over()
     refresh()
 
 
@@ -112,9 +165,8 @@ def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
 
 
 def _forget() -> None:
+    forget_written()
     plan.discard(skeletons=True)
-    fk_input.forget_animation()
-    fk_input.forget_earlier()
     forget_seen()
     history.forget_all()
     timing.forget()
@@ -137,19 +189,29 @@ def refresh() -> None:
 def take_up() -> None:
     """Go on with a file that was opened without the extension."""
     animation.revive_drivers()
+    legacy.bring_over()
     refresh()
 
 
-def _declare_dependencies() -> None:
-    for rig in plan.current().rigs.values():
-        if rig.object.library is None:
-            dependencies.declare(rig.object)
+def _declare_dependencies() -> set[int]:
+    """Tell Blender what armatures depend on; return those that it did not know it of."""
+    rigs = plan.current().rigs.values()
+    return {
+        rig.uid for rig in rigs if rig.object.library is None and dependencies.declare(rig.object)
+    }
 
 
 HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("frame_change_pre", before_frame_change),
     ("frame_change_post", on_frame_change),
+    ("depsgraph_update_pre", before_depsgraph_update),
     ("depsgraph_update_post", on_depsgraph_update),
+    ("render_post", leave),
+    ("render_complete", leave),
+    ("render_cancel", leave),
+    ("save_pre", leave),
+    ("undo_pre", leave),
+    ("redo_pre", leave),
     ("load_post", on_load),
     ("undo_post", on_undo),
     ("redo_post", on_undo),
@@ -174,4 +236,5 @@ def unregister() -> None:
         bpy.app.timers.unregister(take_up)
     for name, handler in reversed(HANDLERS):
         getattr(bpy.app.handlers, name).remove(handler)
+    take_back()
     _forget()

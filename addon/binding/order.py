@@ -47,7 +47,7 @@ class Order:
         Args:
             carriers: Bones that are posed before the chains of their armatures.
             chains: All constraints, in the order of the lists.
-            posed: For each armature the bones that chains pose, or posed.
+            posed: For each armature the bones that chains pose.
             moved: For each armature the bones that are posed, or hang on a posed bone.
         """
         self.carriers = carriers

@@ -11,20 +11,20 @@ from array import array
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import cast
 
 import bpy
 
 from .access import free_name, pose_bones, settings
 from .body_plan import Unit, chains_of
 from .chain_plan import ChainPlan
+from .foresight import Foresight, foresight_of
 from .motion.carrier import Carrier
 from .motion.carriers import carriers_of
 from .native import active_constraints
 from .order import Order
 from .pose import Pose
-from .record import NO_INPUT, Record
 from .resolving import resolved
-from .rotation import KINDS
 from .skeleton import Skeleton, forget_skeletons, have_skeletons_changed, skeleton_of
 
 
@@ -35,16 +35,17 @@ class Plan:
     Attributes:
         units: Chains, and bodies of chains that are solved together, in the order of solving.
         chains: All constraints.
-        rigs: The armatures with constraints, or with bones that still hold a solved pose.
-        posed: For each armature the bones that chains pose, or posed.
+        rigs: The armatures with constraints or walks.
+        posed: For each armature the bones that chains pose.
         moved: For each armature the bones that are posed, or hang on a posed bone.
         carried: Objects that hang on a moved bone.
         groups: For each armature all that are evaluated whenever it is.
         keys: For each armature the keys of its constraints, in the list's order.
-        freed: The armatures with bones that no chain poses any more and that get their pose back.
         poses: What the armatures hold, looked at again at each update.
         timed: The armatures whose solutions depend on the time itself.
         watched: For each object that solutions depend on besides targets and poles their armatures.
+        foresight: What is known of them ahead of an evaluation.
+        copied: For the name of each armature object and its data the armatures copied with it.
         active: The bones with constraints of Blender's, and the names of those that do something.
         remembered: How many bones' solutions the chains remember.
     """
@@ -57,10 +58,11 @@ class Plan:
     carried: set[int] = field(default_factory=set)
     groups: dict[int, set[int]] = field(default_factory=dict)
     keys: dict[int, list[int]] = field(default_factory=dict)
-    freed: set[int] = field(default_factory=set)
     poses: dict[int, Pose] = field(default_factory=dict)
     timed: set[int] = field(default_factory=set)
     watched: dict[int, set[int]] = field(default_factory=dict)
+    foresight: Foresight = field(default_factory=Foresight)
+    copied: dict[str, list[int]] = field(default_factory=dict)
     active: list[tuple[Skeleton, str, list[str]]] = field(default_factory=list)
     remembered: int = 0
 
@@ -70,9 +72,14 @@ class Plan:
             _active(pose_bones(rig.object)[bone]) != names for rig, bone, names in self.active
         )
 
-    def is_animated(self) -> bool:
-        """Return whether Blender may change what an armature holds at any frame."""
-        return any(pose.is_animated for pose in self.poses.values())
+    def changes_with_time(self, uid: int) -> bool:
+        """Return whether an armature may be posed otherwise at each frame by itself."""
+        return self.poses[uid].is_animated or uid in self.timed
+
+    def look_at_animation(self) -> None:
+        """Find out anew what is known ahead of an evaluation, if other channels are animated."""
+        if self.foresight.is_outdated():
+            self.foresight = foresight_of(self)
 
     def stale(self, among: Iterable[int]) -> set[int]:
         """Return the armatures whose list a script changed, which Blender tells nobody."""
@@ -151,8 +158,7 @@ def _make() -> Plan:
         if ob.type != "ARMATURE" or ob.pose is None:
             continue
         count = len(settings(ob).constraints)
-        recorded = _recorded(ob)
-        if not count and not recorded and not len(settings(ob).gaits):
+        if not count and not len(settings(ob).gaits):
             continue
         _name_apart(ob)
         rig = skeleton_of(ob)
@@ -162,17 +168,15 @@ def _make() -> Plan:
         carrying += carriers
         plan.rigs[rig.uid] = rig
         members = (*carriers, *own)
-        more = {slot for member in members for slot in member.more}
-        needed = more.union(*[member.bones for member in members])
-        posed = recorded | needed
+        posed = {slot for member in members for slot in (*member.bones, *member.more)}
         plan.posed[rig.uid] = {slot % len(rig.names) for slot in posed}
         plan.moved[rig.uid] = rig.below(plan.posed[rig.uid])
         plan.keys[rig.uid] = _keyed(ob)
+        for block in (ob, cast(bpy.types.ID, ob.data)):
+            plan.copied.setdefault(block.name, []).append(rig.uid)
         asked = {bone for chain in own for _, bone in chain.joints.asked}
-        plan.poses[rig.uid] = Pose(rig, posed, more, asked)
+        plan.poses[rig.uid] = Pose(rig, posed, asked)
         plan.active += [(rig, b.name, _active(b)) for b in pose_bones(ob) if b.constraints]
-        if recorded - needed:
-            plan.freed.add(rig.uid)
     order = Order(carrying, chains, plan.posed, plan.moved)
     plan.chains = chains
     plan.units = order.ordered()
@@ -184,6 +188,7 @@ def _make() -> Plan:
             plan.timed.add(uid)
         for watched in member.watched:
             plan.watched.setdefault(watched.session_uid, set()).add(uid)
+    plan.foresight = foresight_of(plan)
     return plan
 
 
@@ -223,10 +228,3 @@ def _name_apart(ob: bpy.types.Object) -> None:
                 # While a panel is drawn Blender refuses: then they keep theirs until the next plan.
                 with suppress(AttributeError):
                     items[i].name = names[i]
-
-
-def _recorded(ob: bpy.types.Object) -> set[int]:
-    """Return the slots (see `KINDS`) that hold a solved pose."""
-    if not settings(ob).record:
-        return set()
-    return {i for i, mode in enumerate(Record(ob, len(KINDS)).modes) if mode != NO_INPUT}

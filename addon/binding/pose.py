@@ -16,7 +16,7 @@ from ..core.vectors import ORIGIN, Quat, Vec
 from .access import pose_bones, settings
 from .animation import is_animated
 from .chain_plan import Answer, ProblemError, Report
-from .fk_input import FkInput
+from .fk_pose import FkPose
 from .joints import IkSettings, ik_settings
 from .muting import counted
 from .rotation import (
@@ -104,6 +104,19 @@ class Evaluated:
     def _matrices(self) -> array[float]:
         return floats(self.bones, "matrix", 16)
 
+    def columns(self) -> list[list[Any]]:
+        """Return the settings of all constraints, by `Settings`."""
+        items = settings(self.object).constraints
+        present = settings(cast(bpy.types.Object, self.object.original)).constraints
+        if len(items) != len(present):
+            items = present  # The evaluated copy was made before one was added or removed.
+        columns: list[list[Any]] = []
+        for name in Settings._fields:
+            column = [0] * len(items)
+            items.foreach_get(name, column)
+            columns.append(column)
+        return columns
+
     def frame(self, bone: int) -> Frame:
         """Return where Blender has a bone, in armature space."""
         m = self._matrices[bone * 16 : bone * 16 + 16]  # Column by column.
@@ -124,11 +137,11 @@ class Pose:
         reports: How each constraint did.
         shown: What the constraints show of that.
         joints: The settings for Blender's own IK of the bones that keep them in our chains.
-        locations: The FK input of all bones, or what Blender evaluated; three numbers a bone.
+        locations: The FK pose of all bones, or what Blender evaluated; three numbers a bone.
         scales: The same of their scales.
         placed: The solved local locations, by bone.
         grown: The solved local scales, by bone.
-        stamp: Other numbers whenever an FK input, a location, a scale or one of these may be
+        stamp: Other numbers whenever an FK pose, a location, a scale or one of these may be
             another.
     """
 
@@ -136,15 +149,13 @@ class Pose:
         self,
         rig: Skeleton,
         posed: set[int],
-        more: set[int],
         asked: Iterable[int] = (),
     ) -> None:
         """Take an armature.
 
         Args:
             rig: The armature.
-            posed: The slots (see `KINDS`) that chains pose, or posed.
-            more: Those of them that chains need besides rotations.
+            posed: The slots (see `KINDS`) that chains pose.
             asked: The bones of chains that keep the settings for Blender's own IK.
         """
         self.rig = rig
@@ -163,49 +174,51 @@ class Pose:
         self.reports: list[Report] = []
         self.shown: list[Report] = []
         self.stamp = (0, 0)
-        self.fk_input = FkInput(rig, posed, more) if posed else None
+        self.fk_pose = FkPose(rig, posed) if posed else None
         self.joints: dict[int, IkSettings] = {}
         self._asked = sorted(asked)
         self._columns: list[list[Any]] = []
         self._bits = b""
 
-    def look(self, evaluated: bpy.types.Object, is_fresh: bool, is_touched: bool) -> None:
-        """Look at the armature as a depsgraph has it.
+    def look(self, now: Evaluated, held: PoseChannels | None, is_touched: bool) -> None:
+        """Look at the armature.
 
         Args:
-            evaluated: The evaluated copy.
-            is_fresh: As in `FkInput.look`.
-            is_touched: Whether anything that `settings` and `stamp` tell of may have changed. What
-                is written without Blender being told of it is found in any case.
+            now: How Blender has evaluated it, or will.
+            held: The channels with the FK pose of the bones that chains pose; None if none does.
+            is_touched: Whether anything that `settings` and `stamp` tell of may have changed. A
+                changed FK pose is found in any case.
         """
-        self.now = Evaluated(evaluated)
-        if is_touched or not self.settings or not self._is_as_left():
-            self._look(is_fresh)
+        self.now = now
+        fk_pose = self.fk_pose
+        if fk_pose is None or held is None:
+            self._look()
+        elif is_touched or not self.settings or not fk_pose.is_as_seen(held):
+            fk_pose.look(held)
+            self._look()
+        else:
+            fk_pose.held = held
         self.start()
 
-    def _is_as_left(self) -> bool:
-        return self.fk_input is None or self.fk_input.is_as_left()
-
-    def _look(self, is_fresh: bool) -> None:
+    def _look(self) -> None:
         self._read_settings()
-        if self.fk_input is None:
+        self.locations = self.now.channels.buffer("location", 3)[:]
+        self.scales = self.now.channels.buffer("scale", 3)[:]
+        if self.fk_pose is None:
             return
-        self.fk_input.look(self.now.channels, is_fresh)
-        self.locations = floats(self.now.bones, "location", 3)
-        self.scales = floats(self.now.bones, "scale", 3)
-        self.fk_input.put_into(self.locations, LOCATION)
-        self.fk_input.put_into(self.scales, SCALE)
+        self.fk_pose.put_into(self.locations, LOCATION)
+        self.fk_pose.put_into(self.scales, SCALE)
         bits = self.locations.tobytes() + self.scales.tobytes()
         is_new = bits != self._bits
         if self._asked:
             joints = {bone: ik_settings(self.now.bones[bone]) for bone in self._asked}
             is_new = is_new or joints != self.joints
             self.joints = joints
-        self.stamp = (self.fk_input.stamp, self.stamp[1] + is_new)
+        self.stamp = (self.fk_pose.stamp, self.stamp[1] + is_new)
         self._bits = bits
 
     def start(self) -> None:
-        """Let all bones have their FK input."""
+        """Let all bones have their FK pose."""
         self._turns.clear()
         self._turning.clear()
         self._turned.clear()
@@ -225,23 +238,15 @@ class Pose:
         return self._turned
 
     def _read_settings(self) -> None:
-        items = settings(self.now.object).constraints
-        present = settings(self.rig.object).constraints
-        if len(items) != len(present):
-            items = present  # The evaluated copy was made before one was added or removed.
-        columns: list[list[Any]] = []
-        for name in Settings._fields:
-            column = [0] * len(items)
-            items.foreach_get(name, column)
-            columns.append(column)
+        columns = self.now.columns()
         for i, influence in counted(self.rig.uid).items():
             columns[ENABLED][i] = influence > 0.0
             columns[INFLUENCE][i] = influence
         if columns != self._columns:
             self._columns = columns
             self.settings = [within_limits(Settings(*row)) for row in zip(*columns, strict=True)]
-        if len(self.reports) != len(items):
-            self.reports = [Report("DISABLED")] * len(items)
+        if len(self.reports) != len(self.settings):
+            self.reports = [Report("DISABLED")] * len(self.settings)
             self.shown = []
 
     def in_armature(self, world: Frame) -> Frame:
@@ -266,7 +271,7 @@ class Pose:
         return self._local(bone, rotation)
 
     def posed_local(self, bone: int) -> Local:
-        """Return the local channels of a bone that a chain poses: its FK input, or as solved."""
+        """Return the local channels of a bone that a chain poses: its FK pose, or as solved."""
         turn = self.turned.get(bone)
         given = self._local(bone, self.given(bone) if turn is None else turn)
         if bone not in self.placed and bone not in self.grown:
@@ -276,9 +281,9 @@ class Pose:
         return Local(location, given.rotation, self.grown.get(bone, given.scale))
 
     def given(self, bone: int) -> Quat:
-        """Return the FK input of a bone that a chain poses, as a rotation."""
-        fk_input = cast(FkInput, self.fk_input)
-        return quaternion(fk_input.modes_now[bone], fk_input.inputs[bone * 4 : bone * 4 + 4])
+        """Return the FK pose of a bone that a chain poses, as a rotation."""
+        fk_pose = cast(FkPose, self.fk_pose)
+        return quaternion(fk_pose.modes[bone], fk_pose.inputs[bone * 4 : bone * 4 + 4])
 
     def _local(self, bone: int, rotation: Quat) -> Local:
         x, y, z = self.locations[bone * 3 : bone * 3 + 3]
@@ -287,11 +292,11 @@ class Pose:
 
     def bits_of(self, runs: Sequence[Run], tip_bone: int) -> tuple[object, ...]:
         """Return the given channels of a chain, and where its tip bone is, to the last bit."""
-        fk_input = cast(FkInput, self.fk_input)
+        fk_pose = cast(FkPose, self.fk_pose)
         return (
             self.locations[tip_bone * 3 : tip_bone * 3 + 3].tobytes() if tip_bone >= 0 else b"",
-            b"".join([fk_input.modes_now[first:last].tobytes() for first, last, _ in runs]),
-            taken(fk_input.inputs, runs, 4),
+            b"".join([fk_pose.modes[first:last].tobytes() for first, last, _ in runs]),
+            taken(fk_pose.inputs, runs, 4),
             taken(self.locations, runs, 3),
             taken(self.scales, runs, 3),
         )
@@ -315,33 +320,33 @@ class Pose:
             self.placed.update(answer.placed)
         self.frames.clear()
 
-    def results(self, fk_input: FkInput) -> array[float]:
-        """Return what all bones get, four numbers a slot: the FK input, or what was solved."""
+    def results(self, fk_pose: FkPose) -> array[float]:
+        """Return what all bones get, four numbers a slot: the FK pose, or what was solved."""
         if self._turning != self._run_together:
             self._run_together = self._turning[:]
             self.runs = runs_of([*chained.from_iterable(self._turning)])
-        results = fk_input.inputs[:]
+        results = fk_pose.inputs[:]
         if self.placed or self.grown:
-            self._put_others(fk_input, results)
-        if fk_input.has_only_quaternions:
-            # They are on the side of the FK input already: a swing is the short way.
+            self._put_others(fk_pose, results)
+        if fk_pose.has_only_quaternions:
+            # They are on the side of the FK pose already: a swing is the short way.
             numbers = array("f", [*chained.from_iterable(self._turns)])
             for first, last, place in self.runs:
                 end = place + last - first
                 results[first * 4 : last * 4] = numbers[place * 4 : end * 4]
             return results
         for bone, rotation in self.turned.items():
-            given = fk_input.of(bone)
+            given = fk_pose.of(bone)
             values = given
             if rotation != self.given(bone):  # The given numbers of an unmoved bone stay.
-                values = channel_values(fk_input.modes_now[bone], rotation, given)
+                values = channel_values(fk_pose.modes[bone], rotation, given)
             results[bone * 4 : bone * 4 + len(values)] = array("f", values)
         return results
 
-    def _put_others(self, fk_input: FkInput, results: array[float]) -> None:
+    def _put_others(self, fk_pose: FkPose, results: array[float]) -> None:
         """Put the solved locations and scales among the results."""
         for kind, solved in ((LOCATION, self.placed), (SCALE, self.grown)):
-            first = fk_input.first_slot(kind)
+            first = fk_pose.first_slot(kind)
             numbers = array("f", [*chained.from_iterable(solved.values())])
             for run in runs_of([first + bone for bone in solved]):
                 transfer(numbers, 3, run[2], results, 4, run)

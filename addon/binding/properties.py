@@ -23,6 +23,7 @@ from bpy.props import (
 
 from . import offset
 from .joint_properties import FabrikJoint
+from .legacy import NO_PLACE
 from .motion.follow import FabrikFollow
 from .motion.gait.settings import FabrikGait, FabrikGaitLeg
 from .motion.ground.settings import FabrikGround
@@ -31,7 +32,6 @@ from .motion.rope import FabrikRope
 from .motion.simulating.settings import FabrikSimulation
 from .motion.wave import FabrikWave
 from .property_kinds import FIXED, OVERRIDABLE, animated, fixed, stored, structure_changed
-from .record import NO_PLACE
 
 SOLVER_ITEMS = (
     ("FABRIK", "FABRIK", "Reach by dragging the joints back and forth; for chains of any length"),
@@ -466,7 +466,7 @@ class FabrikSettings(bpy.types.PropertyGroup):
             override=OVERRIDABLE,
         )
         simulation: _group(FabrikSimulation, "Simulation", "What depends on more than one frame")
-        record: stored("Record", "FK input of the solved bones, and what was written over it")
+        record: stored("Record", "FK pose in files of version 0.1, until it is brought over")
 
 
 class FabrikSceneSettings(bpy.types.PropertyGroup):
@@ -508,7 +508,7 @@ def _bone_properties() -> dict[str, object]:
     return {
         "fabrik_place": IntProperty(
             name="Place in the Record",
-            description="Where the armature's record keeps the FK input of the bone",
+            description="Where the record of version 0.1 keeps the FK pose of the bone",
             default=NO_PLACE,
             **hidden,
         ),

@@ -1,14 +1,15 @@
 """Reading: where bones and objects stand, in the solver's terms and ahead of Blender.
 
-Blender evaluates once, we solve, and Blender evaluates again without asking us. What hangs on a
-chain that was solved in this update still stands in Blender's data where it stood before. So
-whatever hangs on a solved bone is placed here by our own arithmetic from its local channels, which
-also makes it independent of the pose that was there before, to the last bit.
+What hangs on a chain that is solved in this update still stands in Blender's data where it stood
+before, and ahead of an evaluation all else that was edited or animated does. So it is placed here
+by our own arithmetic from local channels, which also makes it independent of the pose that was
+there before, to the last bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from math import dist
 from typing import TYPE_CHECKING, cast
 
 import bpy
@@ -27,15 +28,22 @@ from ..core.vectors import (
     mat_stretched,
     unit,
 )
-from .access import rest_bone, settings
+from .access import pose_bones, rest_bone, settings
 from .chain_plan import Answer, ChainPlan
+from .foresight import OBJECT_CHANNELS
 from .native import TURNED_ONLY, active_constraints, acts_plainly, constraint_point
 from .plan import Plan
-from .pose import Pose
+from .pose import Evaluated, Pose
+from .rotation import PoseChannels
 from .skeleton import Point, Skeleton, matrix_frame, skeleton_of
+from .unevaluated import Unevaluated, animated_from, object_frame
 
 if TYPE_CHECKING:
     from .properties import FabrikConstraint
+
+SAME_PLACE = 1e-5
+"""How far apart two places may be that single precision takes for one, as a share of how far from
+the world's origin anything is that they hang on."""
 
 
 class Snapshot:
@@ -46,9 +54,8 @@ class Snapshot:
         plan: Plan,
         depsgraph: bpy.types.Depsgraph,
         rigs: Mapping[int, bpy.types.Object],
-        fresh: set[int],
-        touched: set[int],
-        is_foreign: bool,
+        touched: Collection[int],
+        has_foreign_animation: bool = False,
     ) -> None:
         """Look at a scene.
 
@@ -56,19 +63,21 @@ class Snapshot:
             plan: What hangs on what.
             depsgraph: Where all input is read from.
             rigs: The armatures that are solved now, as it has evaluated them.
-            fresh: Those whose animation was evaluated just now.
             touched: Those that may differ in themselves from when they were looked at last.
-            is_foreign: Whether the depsgraph is not the one whose animation Blender flushes to the
-                file's data, as in a render.
+            has_foreign_animation: Whether it has evaluated animation that Blender does not flush
+                to the file's data, as in a render.
         """
         self.plan = plan
         self.depsgraph = depsgraph
         self.rigs = rigs
-        self.is_foreign = is_foreign
         self.time = cast(bpy.types.Scene, depsgraph.scene).frame_current_final
         self.poses = {uid: plan.poses[uid] for uid in rigs}
         for uid, evaluated in rigs.items():
-            plan.poses[uid].look(evaluated, uid in fresh, uid in touched)
+            rig, now = plan.rigs[uid], Evaluated(evaluated)
+            held = PoseChannels(pose_bones(rig.object))
+            if has_foreign_animation:
+                held = animated_from(now.channels, rig.object, held)
+            plan.poses[uid].look(now, held, uid in touched)
         self._worlds: dict[int, Frame] = {}
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
@@ -80,7 +89,7 @@ class Snapshot:
 
     def point(self, point: Point) -> Vec:
         """Return where a target or pole stands, in world space."""
-        if point.skeleton is None and point.uid not in self.plan.carried:
+        if point.skeleton is None and not self._is_placed(point.uid):
             evaluated = point.object.evaluated_get(self.depsgraph)
             return cast(Vec, evaluated.matrix_world.translation.to_tuple())
         world = self.world(point.object, point.uid)
@@ -99,12 +108,10 @@ class Snapshot:
         """Return where a bone stands, in armature space."""
         pose = self.poses.get(rig.uid)
         if pose is None:
-            pose = self.poses[rig.uid] = Pose(rig, set(), set())
-            evaluated = rig.object.evaluated_get(self.depsgraph)
-            pose.look(evaluated, is_fresh=False, is_touched=True)
-        if rig.uid not in self.rigs or pose.now.is_at_rest:  # What chains do is not shown at rest.
+            pose = self.poses[rig.uid] = self._other_pose(rig)
+        if pose.now.is_at_rest:  # What chains do is not shown at rest.
             return pose.now.frame(bone)
-        moved = self.plan.moved[rig.uid]
+        moved = self._moved(rig)
         # Not by recursion: a chain may have more bones than Python allows calls.
         path: list[int] = []
         while bone in moved and bone not in pose.frames:
@@ -117,9 +124,23 @@ class Snapshot:
             frame = pose.frames[bone] = self._moved_frame(pose, bone, frame)
         return frame
 
+    def _other_pose(self, rig: Skeleton) -> Pose:
+        """Return an armature that is not solved."""
+        pose = Pose(rig, set())
+        pose.look(Evaluated(rig.object.evaluated_get(self.depsgraph)), None, True)
+        return pose
+
+    def _moved(self, rig: Skeleton) -> Collection[int]:
+        """Return the bones that are placed by our own arithmetic."""
+        return self.plan.moved[rig.uid] if rig.uid in self.rigs else ()
+
+    def _is_placed(self, uid: int) -> bool:
+        """Return whether an object is placed by our own arithmetic."""
+        return uid in self.plan.carried
+
     def _moved_frame(self, pose: Pose, bone: int, parent: Frame) -> Frame:
         rig = pose.rig
-        is_posed = bone in self.plan.posed[rig.uid]
+        is_posed = rig.uid in self.rigs and bone in self.plan.posed[rig.uid]
         local = pose.posed_local(bone) if is_posed else pose.local(bone)
         axes, head = bone_frame(rig.bone(bone), local, parent)
         for con in () if is_posed else active_constraints(pose.now.bones[bone]):
@@ -156,12 +177,14 @@ class Snapshot:
     def world(self, ob: bpy.types.Object, uid: int) -> Frame:
         """Return where an object, whose number is ``uid``, stands in world space."""
         if uid not in self._worlds:
-            evaluated = ob.evaluated_get(self.depsgraph)
-            if uid in self.plan.carried:
-                self._worlds[uid] = self._carried_world(ob, evaluated)
-            else:
-                self._worlds[uid] = matrix_frame(evaluated.matrix_world)
+            self._worlds[uid] = self._world(ob, uid)
         return self._worlds[uid]
+
+    def _world(self, ob: bpy.types.Object, uid: int) -> Frame:
+        evaluated = ob.evaluated_get(self.depsgraph)
+        if self._is_placed(uid):
+            return self._carried_world(ob, evaluated)
+        return matrix_frame(evaluated.matrix_world)
 
     def _carried_world(self, ob: bpy.types.Object, evaluated: bpy.types.Object) -> Frame:
         """Place an object that hangs on a solved bone, as Blender will in its second pass."""
@@ -202,6 +225,104 @@ class Snapshot:
         # Children of a bone hang on its tail.
         tail = point_in((axes, head), (0.0, rig.bone(bone).length, 0.0))
         return frame_in(world, (axes, tail))
+
+
+class Foreseen(Snapshot):
+    """The same ahead of an evaluation, where all that goes in is known (see `foresight`).
+
+    All is read from the file's own data, and from F-curves at a frame that is not evaluated yet.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        scene: bpy.types.Scene,
+        rigs: Iterable[int],
+        frame: float | None,
+    ) -> None:
+        """Look at a scene.
+
+        Args:
+            plan: What hangs on what.
+            scene: The scene.
+            rigs: The armatures that are solved now.
+            frame: The frame whose animation is going to be evaluated; None if the channels hold
+                what it gives.
+        """
+        self.plan = plan
+        self.rigs = {uid: plan.rigs[uid].object for uid in rigs}
+        self.time = scene.frame_current_final
+        self.frame_ahead = frame
+        self._worlds: dict[int, Frame] = {}
+        self._objects: list[tuple[bpy.types.Object, int]] = []
+        self.poses = {uid: plan.poses[uid] for uid in self.rigs}
+        for uid in self.rigs:
+            now = self._now(plan.rigs[uid])
+            self.poses[uid].look(now, now.channels, True)
+
+    def _now(self, rig: Skeleton) -> Unevaluated:
+        curves = None
+        if self.frame_ahead is not None:
+            curves = self.plan.foresight.curves.get(rig.uid)
+        return Unevaluated(rig, curves, self.frame_ahead)
+
+    def _other_pose(self, rig: Skeleton) -> Pose:
+        pose = Pose(rig, set())
+        pose.look(self._now(rig), None, True)
+        return pose
+
+    def _moved(self, rig: Skeleton) -> Collection[int]:
+        return range(len(rig.names))
+
+    def _is_placed(self, uid: int) -> bool:
+        return True
+
+    def _world(self, ob: bpy.types.Object, uid: int) -> Frame:
+        curves = self.plan.foresight.curves.get(uid)
+        if curves is None or OBJECT_CHANNELS.isdisjoint(curves.places):
+            basis = matrix_frame(ob.matrix_basis)
+        else:
+            basis = object_frame(ob, curves, self.frame_ahead)
+        if ob.parent is None:
+            return basis
+        link = frame_in(self._parent_world(ob), matrix_frame(ob.matrix_parent_inverse))
+        return frame_in(link, basis)
+
+    def world(self, ob: bpy.types.Object, uid: int) -> Frame:
+        """Return where an object, whose number is ``uid``, stands in world space."""
+        if uid not in self._worlds:
+            self._objects.append((ob, uid))
+        return super().world(ob, uid)
+
+    def agrees(self, depsgraph: bpy.types.Depsgraph) -> bool:
+        """Return whether a depsgraph has evaluated what was foreseen, to single precision."""
+        size = max((max(map(abs, world[1])) for world in self._worlds.values()), default=0.0)
+        near = SAME_PLACE * size
+        for ob, uid in self._objects:
+            copy = ob.evaluated_get(depsgraph)
+            place = copy.matrix_world.translation.to_tuple()
+            if copy.is_evaluated and not dist(place, self._worlds[uid][1]) <= near:
+                return False
+        return all(self._has_channels(uid, depsgraph) for uid in self.rigs)
+
+    def _has_channels(self, uid: int, depsgraph: bpy.types.Depsgraph) -> bool:
+        """Return whether bones that no chain poses hold what was foreseen."""
+        pose = self.poses[uid]
+        copy = self.rigs[uid].evaluated_get(depsgraph)
+        if pose.fk_pose is None or not copy.is_evaluated:
+            return True
+        evaluated = PoseChannels(pose_bones(copy))
+        for name, size in pose.now.channels.names():
+            there = evaluated.buffer(name, size)
+            here = pose.now.channels.buffer(name, size)
+            if there == here:
+                continue
+            posed = {bone for g in pose.fk_pose.groups if g.channel == name for bone in g.bones}
+            for bone in range(len(pose.rig.names)):
+                part = slice(bone * size, (bone + 1) * size)
+                if bone not in posed and there[part] != here[part]:
+                    return False
+        return True
 
 
 def _rotation(axes: Mat3) -> Mat3 | None:

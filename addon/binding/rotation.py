@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from math import tau
 from typing import Any
@@ -123,9 +123,17 @@ class PoseChannels:
 
     def buffer(self, channel: str, size: int) -> array[float]:
         """Return the numbers of one channel for all bones."""
+        return self.read(channel, size)
+
+    def read(self, channel: str, size: int) -> array[float]:
+        """Return them as they stand there."""
         if channel not in self.buffers:
             self.buffers[channel] = floats(self.bones, channel, size)
         return self.buffers[channel]
+
+    def names(self) -> list[tuple[str, int]]:
+        """Return the channels that were read, and how many numbers a bone has there."""
+        return [(name, len(read) // len(self.bones)) for name, read in self.buffers.items()]
 
     def values(self, bone: int) -> list[float]:
         """Return the numbers of the channel that counts in the bone's rotation mode."""
@@ -134,6 +142,34 @@ class PoseChannels:
     def numbers(self, bone: int, channel: str, size: int) -> list[float]:
         """Return the numbers of one channel of a bone."""
         return self.buffer(channel, size)[bone * size : bone * size + size].tolist()
+
+
+class PatchedChannels(PoseChannels):
+    """The channels of a pose, of which some numbers are known better from elsewhere."""
+
+    def __init__(
+        self,
+        bones: bpy.types.bpy_prop_collection,
+        patches: Callable[[str, int], Iterable[tuple[int, float]]],
+    ) -> None:
+        """Take the pose bones of an original armature.
+
+        Args:
+            bones: The pose bones.
+            patches: Returns for a channel, and how many numbers a bone has there, places among
+                the numbers of all bones and what belongs there.
+        """
+        super().__init__(bones)
+        self._patches = patches
+        self._patched: dict[str, array[float]] = {}
+
+    def buffer(self, channel: str, size: int) -> array[float]:
+        """Return the numbers of one channel for all bones."""
+        if channel not in self._patched:
+            buffer = self._patched[channel] = self.read(channel, size)[:]
+            for place, number in self._patches(channel, size):
+                buffer[place] = number
+        return self._patched[channel]
 
 
 def quaternion(mode: int, values: Sequence[float]) -> Quat:

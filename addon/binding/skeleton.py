@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import bpy
 from mathutils import Matrix, Vector
@@ -20,7 +20,7 @@ from .rotation import KINDS
 class Skeleton:
     """Names, parents and rest pose of an armature object's bones, by index in its pose.
 
-    It holds no reference to a bone: those are dead as soon as Blender rebuilds the pose.
+    References to bones are dead as soon as Blender rebuilds the pose, which makes new relations.
     """
 
     def __init__(self, armature: bpy.types.Object) -> None:
@@ -36,12 +36,28 @@ class Skeleton:
         self.renamed: dict[str, str] = {}
         """The new names of bones that were followed, for all that still name them by the old."""
         self._bones: dict[int, Bone] = {}
+        self._setters: dict[str, list[Any]] = {}
 
     def bone(self, i: int) -> Bone:
         """Return the rest pose of a bone, in the terms of the solver."""
         if i not in self._bones:
             self._bones[i] = rest_of(rest_bone(self.object, self.names[i]))
         return self._bones[i]
+
+    def setters(self, channel: str) -> list[Any]:
+        """Return of each bone what sets a channel of it and has Blender notice nothing.
+
+        To set a property, or one of all bones at once, makes Blender copy the armature anew: from
+        4.3 on the latter as well. The array of one property is set without that.
+        """
+        if channel not in self._setters:
+            bones = pose_bones(self.object)
+            self._setters[channel] = [bone.path_resolve(channel, False) for bone in bones]
+        return self._setters[channel]
+
+    def forget_setters(self) -> None:
+        """Let go of bones: Blender may have made others."""
+        self._setters.clear()
 
     def slot(self, kind: int, bone: int) -> int:
         """Return the place of a bone's channel of a kind among all that can be solved."""
@@ -145,6 +161,12 @@ _skeletons: dict[int, Skeleton] = {}
 def forget_skeletons() -> None:
     """Read armatures anew: their rest poses may have changed, or references to them died."""
     _skeletons.clear()
+
+
+def forget_bones() -> None:
+    """Let go of the bones of all armatures: Blender may have made others."""
+    for skeleton in _skeletons.values():
+        skeleton.forget_setters()
 
 
 def have_skeletons_changed() -> bool:

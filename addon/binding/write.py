@@ -1,54 +1,89 @@
-"""Writing: channels of bones, and what the constraints report; only what changed."""
+"""Writing: channels of bones, and what the constraints report; only what changed.
+
+What is written into channels stands there while Blender evaluates, and is taken back after it: the
+channels are the animator's.
+"""
 
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
-from .access import set_of_all, settings
-from .animated_values import bring_over
+from .access import pose_bones, set_of_all, settings
 from .chain_plan import Report
-from .fk_input import FkInput, Group
+from .fk_pose import FkPose, Group
 from .pose import Pose
-from .rotation import PoseChannels, taken, transfer
+from .rotation import floats, taken, transfer
+from .skeleton import Skeleton
 
 if TYPE_CHECKING:
     from .properties import FabrikConstraint
 
 
-def write_pose(pose: Pose, is_foreign: bool) -> None:
-    """Write the pose of a solved armature, and have Blender evaluate it.
+@dataclass
+class Overlaid:
+    """What stands over one channel of the bones of an armature.
+
+    Attributes:
+        rig: The armature.
+        group: The bones and the channel.
+        kept: What the channel held of all bones.
+        written: What was written over it.
+    """
+
+    rig: Skeleton
+    group: Group
+    kept: array[float]
+    written: array[float]
+
+
+_overlaid: list[Overlaid] = []
+
+
+def compose(pose: Pose) -> bool:
+    """Put together what is to be written of a solved armature.
+
+    Returns:
+        Whether it is anything else than last time, so that Blender has to be told.
+    """
+    fk_pose = pose.fk_pose
+    if fk_pose is None:
+        return False
+    results = pose.results(fk_pose)
+    has_changed = False
+    for group in fk_pose.groups:
+        buffer = _patched(fk_pose.held.read(group.channel, group.size), group, results)
+        now = taken(buffer, group.runs, group.size)
+        has_changed |= now != group.written
+        group.written = now
+    return has_changed
+
+
+def write_pose(pose: Pose, is_being_animated: bool = False) -> None:
+    """Write over the FK pose of an armature what was put together last, if anything was.
 
     Args:
-        pose: What was read and solved.
-        is_foreign: Whether the depsgraph is not the one whose animation Blender flushes to the
-            file's data, as in a render.
+        pose: The armature.
+        is_being_animated: Whether Blender is going to set animated channels, which are left to it:
+            what it sets them to might be the solution, and that would be taken back.
     """
-    fk_input = pose.fk_input
-    if fk_input is None:
-        return
-    if is_foreign:
-        bring_over(pose.now.object, pose.rig.object)
-        fk_input.original = PoseChannels(fk_input.bones)
-    if write_channels(pose, fk_input) or not _is_evaluated(pose, fk_input):
-        # The object's own data is not tagged: it would be copied and evaluated once more.
-        pose.rig.object.update_tag(refresh={"OBJECT"})
-
-
-def write_channels(pose: Pose, fk_input: FkInput) -> bool:
-    """Write an armature's channels and keep its FK input; return whether anything changed."""
-    results = pose.results(fk_input)
-    fk_input.keep(pose.runs, results)
-    has_changed = False
-    for group in fk_input.groups:
-        present = fk_input.original.buffer(group.channel, group.size)
-        buffer = _patched(present, group, results)
-        group.left = taken(buffer, group.runs, group.size)
-        if taken(present, group.runs, group.size) != group.left:
-            set_of_all(pose.rig.object, group.channel, buffer)
-            fk_input.original.buffers[group.channel] = buffer
-            has_changed = True
-    return has_changed
+    fk_pose = pose.fk_pose
+    for group in fk_pose.groups if fk_pose else ():
+        if group.written is None:
+            continue
+        kept = floats(pose_bones(pose.rig.object), group.channel, group.size)
+        size, last = group.size, array("f", group.written)
+        written = kept[:]
+        for first, end, place in group.runs:
+            written[first * size : end * size] = last[place * size : (place + end - first) * size]
+        for slot in cast(FkPose, fk_pose).animated if is_being_animated else ():
+            bone = slot - group.first
+            if bone in group.bones:
+                written[bone * size : (bone + 1) * size] = kept[bone * size : (bone + 1) * size]
+        if written != kept:
+            _overlaid.append(Overlaid(pose.rig, group, kept, written))
+            set_of_all(pose.rig.object, group.channel, written)
 
 
 def _patched(present: array[float], group: Group, results: array[float]) -> array[float]:
@@ -63,13 +98,67 @@ def _patched(present: array[float], group: Group, results: array[float]) -> arra
     return buffer
 
 
-def _is_evaluated(pose: Pose, fk_input: FkInput) -> bool:
-    """Return whether Blender has evaluated the armature with these very numbers."""
-    return all(
-        taken(pose.now.channels.buffer(group.channel, group.size), group.runs, group.size)
-        == group.left
-        for group in fk_input.groups
-    )
+def take_back(has_new_bones: bool = True) -> None:
+    """Give all channels what they held before anything was written over it.
+
+    Where anything else stands there by now, an F-curve, a driver or another extension has set it
+    meanwhile, and it stays.
+
+    Args:
+        has_new_bones: Whether Blender may have rebuilt the bones of an armature since it was
+            looked at.
+    """
+    while _overlaid:
+        over = _overlaid.pop()
+        try:
+            _give_back(over, has_new_bones)
+        except ReferenceError:
+            continue  # The armature was removed.
+
+
+def _give_back(over: Overlaid, has_new_bones: bool) -> None:
+    rig, channel, size = over.rig, over.group.channel, over.group.size
+    bones = pose_bones(rig.object)
+    if has_new_bones:
+        rig.forget_setters()
+        if bones.keys() != rig.names:
+            _give_back_by_name(over, bones)
+            return
+    present = floats(bones, channel, size)
+    setters = rig.setters(channel)
+    kept, written = memoryview(over.kept), over.written
+    is_untouched = present == written
+    for bone in over.group.bones:
+        start, end = bone * size, (bone + 1) * size
+        if is_untouched or present[start:end] == written[start:end]:
+            setters[bone].foreach_set(kept[start:end])
+        else:
+            setters[bone].foreach_set(_merged(over, present[start:end], start))
+
+
+def _merged(over: Overlaid, present: array[float], start: int) -> array[float]:
+    """Return the numbers of a bone, each as it was, or as somebody has set it meanwhile."""
+    for i, number in enumerate(present):
+        if number == over.written[start + i]:
+            present[i] = over.kept[start + i]
+    return present
+
+
+def _give_back_by_name(over: Overlaid, bones: Any) -> None:
+    """Give bones their pose back after an armature has got other bones, or in another order."""
+    channel, size = over.group.channel, over.group.size
+    for i in over.group.bones:
+        bone = bones.get(over.rig.names[i])
+        if bone is None:
+            continue
+        setter = bone.path_resolve(channel, False)
+        present = array("f", getattr(bone, channel))
+        setter.foreach_set(_merged(over, present, i * size))
+
+
+def forget_written() -> None:
+    """Give nothing back: what it was written over is not there any more."""
+    _overlaid.clear()
 
 
 def write_reports(pose: Pose) -> None:

@@ -11,9 +11,9 @@ import bpy
 import numpy as np
 
 from .. import animated_values, animation, plan
-from ..access import pose_bones, set_of_all, settings
+from ..access import pose_bones
 from ..chain_plan import ProblemError
-from ..rotation import AXIS_ANGLE, LOCATION, QUATERNION, SCALE, channel_of, integers
+from ..rotation import AXIS_ANGLE, LOCATION, QUATERNION, SCALE, channel_of
 from .picking import Picked
 from .turns import Numbers
 
@@ -93,12 +93,12 @@ class _Recorder:
 
     def keep(self, i: int, depsgraph: bpy.types.Depsgraph) -> None:
         """Keep what there is now as a frame, counted from 0."""
-        bones = pose_bones(self._armature)
+        copy = self._armature.evaluated_get(depsgraph)
+        bones = pose_bones(copy)
         for (name, size, places), numbers in zip(self._channels, self.track.numbers, strict=True):
             numbers[i] = _column(bones, name, size)[places]
-        copy = self._armature.evaluated_get(depsgraph)
         # Blender hands matrices over column by column.
-        matrices = _column(pose_bones(copy), "matrix", 16)[self._places].reshape(-1, 4, 4)
+        matrices = _column(bones, "matrix", 16)[self._places].reshape(-1, 4, 4)
         self.track.matrices[i] = matrices.transpose(0, 2, 1)
         self.track.worlds[i] = copy.matrix_world
 
@@ -172,23 +172,18 @@ def _show(ob: bpy.types.Object, layer: bpy.types.ViewLayer) -> None:
         )
 
 
-class _Posed:
-    """What the bones of an armature hold, and the FK input that is kept under it."""
+class _FkPose:
+    """What the bones of an armature hold."""
 
     def __init__(self, armature: bpy.types.Object) -> None:
         self._armature = armature
-        self._record = settings(armature).record
         bones = pose_bones(armature)
-        self._places = integers(bones, "fabrik_place")
         self._columns = {
             name: _column(bones, name, size)
             for name, size in map(channel_of, (QUATERNION, AXIS_ANGLE, 1, LOCATION, SCALE))
         }
 
     def restore(self) -> None:
-        settings(self._armature).record = self._record
-        # Without them the record would not be known for that of the bones.
-        set_of_all(self._armature, "fabrik_place", self._places)
         for name, column in self._columns.items():
             pose_bones(self._armature).foreach_set(name, column.ravel())
         self._armature.update_tag()
@@ -210,7 +205,7 @@ def returning(
     """
     frame, subframe = scene.frame_current, scene.frame_subframe
     unkeyed = [(ob, animated_values.values(ob)) for ob in layer.objects if ob.animation_data]
-    posed = [_Posed(ob) for ob in layer.objects if settings(ob).record]
+    posed = [_FkPose(rig.object) for rig in plan.current().rigs.values()]
 
     def give_back() -> None:
         scene.frame_set(frame, subframe=subframe)

@@ -11,8 +11,7 @@ import bpy
 from mathutils import Matrix, Quaternion, Vector
 
 from .. import animation
-from ..access import pose_bones, settings
-from ..muting import muting
+from ..access import pose_bones
 from ..named_chain import NamedChain
 from ..rotation import channel_of, channel_values, mode_of
 
@@ -120,20 +119,18 @@ def take_as_fk(armature: bpy.types.Object, bones: Iterable[str], pose: Shown) ->
     channels = animation.animated(armature)
     has_taken = is_animated = False
     own = pose_bones(armature)
-    with muting(armature, range(len(settings(armature).constraints))):
-        bpy.context.view_layer.update()  # The channels hold the FK pose then.
-        for name in bones:
-            bone = own[name]
-            mode = mode_of(bone)
-            channel, _ = channel_of(mode)
-            if any(channels.numbers(name, channel)):
-                is_animated = True
-                continue
-            turn = _local(bone, pose).to_quaternion()
-            rotation = (turn.w, turn.x, turn.y, turn.z)
-            setattr(bone, channel, channel_values(mode, rotation, list(getattr(bone, channel))))
-            has_taken = True
-        bpy.context.view_layer.update()
+    for name in bones:
+        bone = own[name]
+        mode = mode_of(bone)
+        channel, _ = channel_of(mode)
+        if any(channels.numbers(name, channel)):
+            is_animated = True
+            continue
+        turn = _local(bone, pose).to_quaternion()
+        rotation = (turn.w, turn.x, turn.y, turn.z)
+        setattr(bone, channel, channel_values(mode, rotation, list(getattr(bone, channel))))
+        has_taken = True
+    bpy.context.view_layer.update()
     return has_taken, is_animated
 
 

@@ -30,7 +30,7 @@ from ...core.vectors import (
 from ..access import pose_bones, settings
 from ..body_plan import Unit, chains_of
 from ..chain_plan import ChainPlan
-from ..fk_input import FkInput
+from ..fk_pose import FkPose
 from ..joints import ik_settings
 from ..motion.axes import AXES
 from ..offset import SOLVED
@@ -312,7 +312,7 @@ def _shares_hand(together: Unit, chain: ChainPlan) -> bool:
 
 def _ungrown(plan: Plan, chain: ChainPlan, rig: ShownRig) -> list[Frame]:
     """Return the frames of a chain's bones, turned as shown, with the scales of their FK input."""
-    given = cast(FkInput, plan.poses[chain.rig.uid].fk_input)
+    given = cast(FkPose, plan.poses[chain.rig.uid].fk_pose)
     parent = WHOLE if chain.root_parent < 0 else rig.now.frame(chain.root_parent)
     frames: list[Frame] = []
     for bone in _bones_of(chain):

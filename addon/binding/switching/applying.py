@@ -1,8 +1,8 @@
-"""Letting bones take a solved pose as their FK input."""
+"""Letting bones take a solved pose as their FK pose."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import bpy
@@ -10,7 +10,6 @@ import bpy
 from .. import animation
 from ..access import pose_bones
 from ..chain_plan import ChainPlan, ProblemError
-from ..muting import muting
 from ..rotation import KINDS, channel_of, mode_of
 
 Channel = tuple[str, str]
@@ -46,34 +45,32 @@ def refuse_driven(armature: bpy.types.Object, channels: Iterable[Channel]) -> No
             )
 
 
+def shown(armature: bpy.types.Object, channels: Iterable[Channel]) -> Values:
+    """Return what channels hold of the pose that is shown: as solved, or else of the FK pose."""
+    layer: Any = bpy.context.view_layer
+    bones = pose_bones(armature.evaluated_get(layer.depsgraph))
+    return {(bone, name): list(getattr(bones[bone], name)) for bone, name in channels}
+
+
 def taken(armature: bpy.types.Object, channels: Iterable[Channel]) -> Values:
-    """Return what channels hold: as solved, or the FK input while constraints are muted."""
+    """Return what channels hold of the FK pose."""
     bones = pose_bones(armature)
     return {(bone, name): list(getattr(bones[bone], name)) for bone, name in channels}
 
 
-def put(armature: bpy.types.Object, values: Values) -> None:
-    """Set channels. What constraints pose is FK input only if it is set while they are muted."""
-    bones: Any = pose_bones(armature)
-    for (bone, name), numbers in values.items():
-        setattr(bones[bone], name, numbers)
-
-
-def apply_pose(armature: bpy.types.Object, indices: Sequence[int], values: Values) -> None:
-    """Let channels that constraints pose take values as FK input; nothing is keyed.
+def apply_pose(armature: bpy.types.Object, values: Values) -> None:
+    """Let channels take values as FK pose; nothing is keyed.
 
     A frame change brings animated channels back to their keys.
 
     Args:
         armature: The armature.
-        indices: All constraints that pose them, by their places in the list.
-        values: What the channels get: what `taken` gave while the constraints were shown, so
-            that the FK pose becomes the pose that was shown.
+        values: What the channels get: what `shown` gave, so that the FK pose becomes the pose that
+            was shown.
     """
+    bones: Any = pose_bones(armature)
+    for (bone, name), numbers in values.items():
+        setattr(bones[bone], name, numbers)
     layer = bpy.context.view_layer
     assert layer is not None
-    with muting(armature, indices):
-        layer.update()
-        put(armature, values)
-        layer.update()
     layer.update()

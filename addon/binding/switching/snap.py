@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import NamedTuple, cast
 
 import bpy
 
 from ...core.vectors import Vec
 from .. import animated_values, plan
-from ..access import pose_bones, settings
+from ..access import pose_bones
 from ..body_plan import Unit
 from ..chain_plan import ChainPlan, ProblemError
 from ..choosing import chains_in, is_on
 from ..keying import key_frames
 from ..moving import channels_of, owner_of
-from ..muting import muting
 from ..refusals import refuse_unkeyable
 from .applying import posed_channels
 from .comparing import bone_points, bones_length, farthest
@@ -141,16 +140,13 @@ def keeping_unkeyed(objects: Iterable[bpy.types.Object], span: Span) -> Iterator
         yield
         return
     owners = list({ob.session_uid: ob for ob in objects}.values())
-    with ExitStack() as stack:
-        for ob in owners:  # What bones hold is their FK pose then.
-            stack.enter_context(muting(ob, range(len(settings(ob).constraints))))
-        updated()
-        yield
-        kept = [(ob, animated_values.values(ob)) for ob in owners]
-        updated()
-        for ob, values in kept:
-            animated_values.restore(ob, values)
-        updated()
+    updated()
+    yield
+    kept = [(ob, animated_values.values(ob)) for ob in owners]
+    updated()
+    for ob, values in kept:
+        animated_values.restore(ob, values)
+    updated()
 
 
 def compared(

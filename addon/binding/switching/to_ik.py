@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import bpy
 
-from ..access import pose_bones, settings
+from ..access import pose_bones
 from ..chain_plan import ChainPlan, listed
 from ..choosing import is_on
 from ..keying import set_span
 from ..muting import insisting, muting
 from ..refusals import refuse_unkeyable
 from ..rotation import KINDS, channel_of, continuous, mode_of
-from .applying import Channel, Values, apply_pose, posed_channels, refuse_driven, taken
+from .applying import Channel, Values, apply_pose, posed_channels, refuse_driven, shown, taken
 from .influence import key_influence
 from .snap import (
     Look,
@@ -64,12 +64,9 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
         refuse_unkeyable(armature)
     with present_frame(span):
         wanted, found = _shown(armature, chains, channels, span)
-        every = range(len(settings(armature).constraints))
-        with muting(armature, every):
-            updated()
-            before = taken(armature, channels)
+        before = taken(armature, channels)
         if not span.is_range:
-            apply_pose(armature, every, found[0])
+            apply_pose(armature, found[0])
         with keeping_unkeyed([armature], span):
             if span.is_keyed:
                 _key(armature, span, found, before)
@@ -100,9 +97,9 @@ def _shown(
             if above:
                 with muting(armature, above):
                     updated()
-                    found.append(taken(armature, channels))
+                    found.append(shown(armature, channels))
             else:
-                found.append(taken(armature, channels))
+                found.append(shown(armature, channels))
     return looks, found
 
 

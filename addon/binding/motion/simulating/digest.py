@@ -16,8 +16,7 @@ import bpy
 from ... import animation, dependencies, plan
 from ...access import pose_bones, settings
 from ...native import active_constraints
-from ...record import Record
-from ...rotation import KINDS, LOCATION, SCALE, channel_of, mode_of
+from ...rotation import LOCATION, SCALE, channel_of, mode_of
 from ...skeleton import Point
 from ...values import values_of
 from . import data_blocks
@@ -183,25 +182,19 @@ class Digest:
                     yield data_blocks.column(spline.bezier_points, name, "f", 3)
 
     def _of_bones(self, ob: bpy.types.Object, moving: data_blocks.Moving) -> Iterator[object]:
-        """Yield the rest and the FK input of bones, as far as they are not animated."""
+        """Yield the rest and the FK pose of bones, as far as they are not animated."""
         bones = pose_bones(ob)
-        count = len(bones)
-        record = Record(ob, len(KINDS)) if settings(ob).record else None
-        places = {name: i for i, name in enumerate(bones.keys())}
         for name in self._ranks[ob]:
             bone = bones[name]
             rest = bone.bone
             yield self._rank(ob, rest.parent.name) if rest.parent else -1
             yield rest.inherit_scale, rest.use_inherit_rotation, rest.use_local_location
             yield rest.length, [x for row in rest.matrix_local for x in row], rest.use_connect
-            for kind, channel in enumerate((mode_of(bone), LOCATION, SCALE)):
-                channel_name, size = channel_of(channel)
-                values = list(getattr(bone, channel_name))
-                slot = kind * count + places[name]
-                if record is not None and record.modes[slot] == channel:
-                    values = record.kept[slot * 4 : slot * 4 + size].tolist()
+            for channel in (mode_of(bone), LOCATION, SCALE):
+                channel_name, _ = channel_of(channel)
                 path = bone.path_from_id(channel_name)
-                yield [x for i, x in enumerate(values) if (path, i) not in moving]
+                values = enumerate(getattr(bone, channel_name))
+                yield [x for i, x in values if (path, i) not in moving]
             for con in active_constraints(bone):
                 yield from self._of_native(con, moving)
         for index in sorted(self.items.get(ob, ())):

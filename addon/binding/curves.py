@@ -1,0 +1,83 @@
+"""What the F-curves of an object say of a frame, ahead of Blender's evaluation of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import bpy
+
+from . import animation
+
+BONE_CHANNEL = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]\.(\w+)', re.DOTALL)
+"""Splits the path of a bone's channel into the bone's name, escaped, and the channel."""
+
+
+class Curves:
+    """The F-curves that animate an object, by their paths.
+
+    It holds no reference to a curve, as those are dead as soon as one is removed: each is found
+    again by its place in its list.
+    """
+
+    def __init__(self, ob: bpy.types.Object) -> None:
+        """Sort the curves of the object's action; strips of the NLA are not looked at."""
+        self.object = ob
+        self._key: tuple[object, ...] = ()
+        self.places: dict[str, list[tuple[int, int, int]]] = {}
+        """For each path the index in the array, and the list and place where the curve is."""
+        self.bone_places: dict[str, list[tuple[int, int, int, int]]] = {}
+        """For each channel of bones the bone, and the same."""
+
+    def refresh(self) -> list[Any]:
+        """Return the lists of curves, sorted anew if they are not the same any more."""
+        data = self.object.animation_data
+        action = data.action if data else None
+        if data is None or action is None:
+            self._key = ()
+            self.places, self.bone_places = {}, {}
+            return []
+        lists = animation.curve_lists(action, getattr(data, "action_slot", None))
+        handle = getattr(data, "action_slot_handle", 0)
+        key = (action.session_uid, handle, *map(len, lists))
+        if key != self._key:
+            self._key = key
+            self._sort(lists)
+        return lists
+
+    def forget(self) -> None:
+        """Look anew: curves may have been muted, renamed or exchanged."""
+        self._key = ()
+
+    def _sort(self, lists: list[Any]) -> None:
+        self.places, self.bone_places = {}, {}
+        names = self.object.pose.bones.keys() if self.object.pose else []
+        bones = {bpy.utils.escape_identifier(name): i for i, name in enumerate(names)}
+        for nr, curves in enumerate(lists):
+            for place, curve in enumerate(curves):
+                if not animation.acts(curve):
+                    continue
+                path, index = curve.data_path, curve.array_index
+                self.places.setdefault(path, []).append((index, nr, place))
+                of_bone = BONE_CHANNEL.fullmatch(path)
+                if of_bone and of_bone[1] in bones:
+                    channel = self.bone_places.setdefault(of_bone[2], [])
+                    channel.append((bones[of_bone[1]], index, nr, place))
+
+    def at(self, path: str, frame: float) -> Iterator[tuple[int, float]]:
+        """Yield for the animated numbers of a property their index, and what they are.
+
+        Args:
+            path: The property's data path.
+            frame: The moment, as the depsgraph has it.
+        """
+        lists = self.refresh()
+        for index, nr, place in self.places.get(path, ()):
+            yield index, lists[nr][place].evaluate(frame)
+
+    def of_bones(self, channel: str, size: int, frame: float) -> Iterator[tuple[int, float]]:
+        """Yield the same of a channel of all bones; places among ``size`` numbers a bone."""
+        lists = self.refresh()
+        for bone, index, nr, place in self.bone_places.get(channel, ()):
+            yield bone * size + index, lists[nr][place].evaluate(frame)

@@ -1,0 +1,257 @@
+"""Which armatures can be solved ahead of Blender's evaluation, and when they have to be.
+
+It can be done where all that goes in is known by then: channels, F-curves and parents. Blender's
+constraints, drivers, physics, strips of the NLA and meshes are not, nor are histories. What
+decides is how things hang together and never what they hold at a moment, so that an armature is
+read in one way at every frame, however that is reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+import bpy
+
+from . import animation
+from .access import pose_bones
+from .body_plan import BodyPlan, Unit, chains_of
+from .chain_plan import ChainPlan
+from .curves import BONE_CHANNEL, Curves
+from .fk_pose import FkPose
+from .rotation import LOCATION, QUATERNION, SCALE
+from .skeleton import Point, skeleton_of
+
+if TYPE_CHECKING:
+    from .plan import Plan
+
+TURNS = {"rotation_euler", "rotation_quaternion", "rotation_axis_angle"}
+
+KIND_OF = {"location": LOCATION, "scale": SCALE} | dict.fromkeys(TURNS, QUATERNION)
+"""The kind (see `KINDS`) of each channel of a bone."""
+
+BONE_CHANNELS = {"location", "scale", *TURNS}
+
+OBJECT_CHANNELS = BONE_CHANNELS | {f"delta_{name}" for name in ("location", "scale")}
+OBJECT_CHANNELS |= {"delta_rotation_euler", "delta_rotation_quaternion"}
+
+PLACING = ("location", "rotation", "scale", "delta_", "parent", "constraints")
+"""How the paths of properties begin that place an object."""
+
+PARENTS = ("OBJECT", "ARMATURE", "BONE")
+"""The ways to hang on a parent of which it is known where the parent carries the child."""
+
+
+@dataclass
+class Foresight:
+    """What is known of the armatures of a plan ahead of an evaluation.
+
+    Attributes:
+        known: Those that can be solved then.
+        timed: Those of them whose input may change with the frame.
+        sources: For the name of each data-block the armatures that depend on it, or are it.
+        curves: The F-curves of animated objects among what the known ones depend on.
+        signatures: All objects that were looked at, with what tells how they are animated.
+    """
+
+    known: set[int] = field(default_factory=set)
+    timed: set[int] = field(default_factory=set)
+    sources: dict[str, set[int]] = field(default_factory=dict)
+    curves: dict[int, Curves] = field(default_factory=dict)
+    signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
+
+    def concerned(self, tagged: Iterable[str], is_frame_change: bool) -> set[int]:
+        """Return the known armatures that change with data-blocks, given by name, or the frame."""
+        found = set(self.timed) if is_frame_change else set[int]()
+        return found.union(*[self.sources[name] for name in tagged if name in self.sources])
+
+    def is_outdated(self) -> bool:
+        """Return whether other channels of an object are animated by now."""
+        return any(animation.signature(ob) != known for ob, known in self.signatures)
+
+
+def foresight_of(plan: Plan) -> Foresight:
+    """Find out what is known of the armatures of a plan, and what is animated of their poses."""
+    foresight = Foresight()
+    for pose in plan.poses.values():
+        if pose.fk_pose is not None:
+            pose.fk_pose.animated = _animated(pose.fk_pose)
+    looked: set[int] = set()
+    for uid in plan.rigs:
+        group = plan.groups.get(uid, {uid})
+        if uid in looked:
+            continue
+        looked |= group
+        walk = _Walk(plan)
+        is_known = all([walk.knows(unit) for unit in plan.units if unit.rig.uid in group])
+        foresight.signatures += [(ob, animation.signature(ob)) for ob in walk.objects]
+        if is_known:
+            foresight.known |= group
+            foresight.curves |= walk.curves
+            if walk.curves:
+                foresight.timed |= group
+            for source in walk.sources:
+                foresight.sources.setdefault(source, set()).update(group)
+    return foresight
+
+
+def _animated(fk_pose: FkPose) -> set[int]:
+    """Return the slots of which F-curves or drivers set a number."""
+    rig = fk_pose.rig
+    found = animation.animated(rig.object)
+    animated = found.keyed | found.driven
+    if not animated:
+        return set()
+    names = {bpy.utils.escape_identifier(name): i for i, name in enumerate(rig.names)}
+    slots: set[int] = set()
+    for path, _ in animated:
+        of_bone = BONE_CHANNEL.fullmatch(path)
+        kind = KIND_OF.get(of_bone[2]) if of_bone else None
+        if of_bone and kind is not None and of_bone[1] in names:
+            slots.add(fk_pose.first_slot(kind) + names[of_bone[1]])
+    return slots.intersection(fk_pose.posed)
+
+
+class _Walk:
+    """A walk upwards from the chains of armatures that are solved together."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.sources: set[str] = set()
+        self.objects: list[bpy.types.Object] = []
+        self.curves: dict[int, Curves] = {}
+        self._objects: dict[int, bool] = {}
+        self._bones: dict[tuple[int, int], bool] = {}
+        self._reached: dict[int, set[str]] = {}
+
+    def knows(self, unit: Unit) -> bool:
+        """Return whether all that a unit is solved from is known."""
+        if not isinstance(unit, ChainPlan | BodyPlan):
+            return False
+        return all([self._knows_chain(chain) for chain in chains_of(unit)])
+
+    def _knows_chain(self, chain: ChainPlan) -> bool:
+        rig, fk_pose = chain.rig, self.plan.poses[chain.rig.uid].fk_pose
+        if not self._object(rig.object) or not self._settings(rig.object):
+            return False
+        if fk_pose is not None and fk_pose.animated:
+            return False  # What is written ahead would be overwritten.
+        if chain.problem:
+            return True  # It is not solved.
+        if chain.motion is not None or chain.goal_source is not None or chain.watched:
+            return False
+        bones = [*chain.bones, *([chain.tip_bone] if chain.tip_bone >= 0 else [])]
+        if not all([self._bone(rig.object, bone) for bone in bones]):
+            return False
+        return all([self._point(point) for point in chain.needs()])
+
+    def _settings(self, ob: bpy.types.Object) -> bool:
+        data = ob.animation_data
+        drivers = data.drivers if data else ()
+        return not any(curve.data_path.startswith("fabrik.") for curve in drivers)
+
+    def _point(self, point: Point) -> bool:
+        if not self._object(point.object):
+            return False
+        return point.skeleton is None or self._bone(point.object, point.bone)
+
+    def _object(self, ob: bpy.types.Object) -> bool:
+        uid = ob.session_uid
+        if uid not in self._objects:
+            self._objects[uid] = True  # What leads back to itself adds nothing.
+            self._objects[uid] = self._knows_object(ob)
+        return self._objects[uid]
+
+    def _knows_object(self, ob: bpy.types.Object) -> bool:
+        self.sources.add(ob.name)
+        self.objects.append(ob)
+        if isinstance(ob.data, bpy.types.ID):
+            self.sources.add(ob.data.name)
+        if any(not con.mute for con in ob.constraints) or ob.rigid_body is not None:
+            return False
+        if ob.soft_body is not None or not self._animation(ob):
+            return False
+        if ob.parent is None:
+            return True
+        if ob.parent_type not in PARENTS or ob.parent.type == "CURVE":
+            return False
+        if not self._object(ob.parent):
+            return False
+        if ob.parent_type != "BONE" or ob.parent.type != "ARMATURE" or ob.parent.pose is None:
+            return True
+        index = skeleton_of(ob.parent).index.get(ob.parent_bone)
+        return index is None or self._bone(ob.parent, index)
+
+    def _animation(self, ob: bpy.types.Object) -> bool:
+        """Return whether the animation of an object is of a kind that is known."""
+        data: Any = ob.animation_data
+        if data is None:
+            return True
+        if data.nla_tracks or any(_places(curve.data_path) for curve in data.drivers):
+            return False
+        curves = Curves(ob)
+        if len(curves.refresh()) > 1:
+            return False
+        if curves.places:
+            self.curves[ob.session_uid] = curves
+        return all(path in OBJECT_CHANNELS for path in curves.places if _places(path))
+
+    def _bone(self, ob: bpy.types.Object, bone: int) -> bool:
+        rig = skeleton_of(ob)
+        path: list[int] = []
+        while bone >= 0 and (rig.uid, bone) not in self._bones:
+            path.append(bone)
+            bone = rig.parents[bone]
+        verdict = bone < 0 or self._bones[rig.uid, bone]
+        for i in reversed(path):
+            verdict = self._bones[rig.uid, i] = verdict and self._knows_bone(ob, rig.names[i])
+        return verdict
+
+    def _knows_bone(self, ob: bpy.types.Object, name: str) -> bool:
+        constraints = pose_bones(ob)[name].constraints
+        return all(con.mute for con in constraints) and name not in self._native(ob)
+
+    def _native(self, ob: bpy.types.Object) -> set[str]:
+        """Return the bones that something else than their channels moves."""
+        uid = ob.session_uid
+        if uid in self._reached:
+            return self._reached[uid]
+        found = self._reached[uid] = set[str]()
+        for bone in pose_bones(ob):
+            for con in bone.constraints:
+                if con.type in ("IK", "SPLINE_IK") and not con.mute:
+                    found |= _reached_by(bone, con.chain_count)
+        data: Any = ob.animation_data
+        if data is not None:
+            named = {bpy.utils.escape_identifier(n): n for n in pose_bones(ob).keys()}
+            driven = [(curve.data_path, True) for curve in data.drivers]
+            curves = self.curves.get(uid)
+            keyed = [(path, False) for path in (curves.places if curves else ())]
+            for path, is_driver in (*driven, *keyed):
+                of_bone = BONE_CHANNEL.match(path)
+                if of_bone is None or of_bone[1] not in named:
+                    continue
+                is_channel = of_bone[0] == path and of_bone[2] in BONE_CHANNELS
+                if is_driver or not is_channel:
+                    found.add(named[of_bone[1]])
+        armature = cast(bpy.types.Armature, ob.data)
+        if armature.animation_data is not None:
+            paths = [curve.data_path for curve in animation.all_curves(cast(Any, armature))]
+            if any(path.startswith("bones[") and not path.endswith(".hide") for path in paths):
+                found.update(pose_bones(ob).keys())
+        return found
+
+
+def _places(path: str) -> bool:
+    """Return whether a property of an object decides where it stands."""
+    return path.startswith(PLACING)
+
+
+def _reached_by(bone: Any, count: int) -> set[str]:
+    """Return the bones that one of Blender's constraints on a bone poses."""
+    found: set[str] = set()
+    while bone is not None and (count == 0 or len(found) <= count):
+        found.add(bone.name)
+        bone = bone.parent
+    return found
