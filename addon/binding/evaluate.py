@@ -59,9 +59,12 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     frame = scene.frame_current_final if is_frame_change else None
     copied = {uid for name in tagged if name in plan.copied for uid in plan.copied[name]}
     rigs = set[int]()
-    if not any(graph.id_type_updated("SCENE") for graph in graphs):
-        # Else Blender may make new relations, and the plan may be one of what is not there.
+    # Then Blender may go to another frame, or make new relations and the plan be outdated.
+    may_be_rebuilt = any(graph.id_type_updated("SCENE") for graph in graphs)
+    if not may_be_rebuilt:
         rigs = plan.foresight.concerned(tagged, is_frame_change)
+    if plan.stale(rigs):
+        rigs = set()
     if rigs:
         _foreseen = moment = Foreseen(plan, scene, rigs, frame)
         for unit in plan.units:
@@ -77,7 +80,7 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         if has_changed:
             pose.rig.object.update_tag(refresh={"OBJECT"})
         if has_changed or uid in copied or (is_frame_change and uid in rigs):
-            write_pose(pose, is_frame_change or has_new_curves)
+            write_pose(pose, is_frame_change or has_new_curves or may_be_rebuilt)
 
 
 def _tagged(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:

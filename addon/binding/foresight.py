@@ -76,7 +76,7 @@ def foresight_of(plan: Plan) -> Foresight:
     foresight = Foresight()
     for pose in plan.poses.values():
         if pose.fk_pose is not None:
-            pose.fk_pose.animated = _animated(pose.fk_pose)
+            _look_at_animation(pose.fk_pose)
     looked: set[int] = set()
     for uid in plan.rigs:
         group = plan.groups.get(uid, {uid})
@@ -96,21 +96,24 @@ def foresight_of(plan: Plan) -> Foresight:
     return foresight
 
 
-def _animated(fk_pose: FkPose) -> set[int]:
-    """Return the slots of which F-curves or drivers set a number."""
+def _look_at_animation(fk_pose: FkPose) -> None:
+    """Find out which numbers of a pose F-curves or drivers set."""
     rig = fk_pose.rig
     found = animation.animated(rig.object)
+    fk_pose.animated.clear()
+    fk_pose.has_animated_modes = found.has_modes
     animated = found.keyed | found.driven
     if not animated:
-        return set()
+        return
     names = {bpy.utils.escape_identifier(name): i for i, name in enumerate(rig.names)}
-    slots: set[int] = set()
-    for path, _ in animated:
+    posed = set(fk_pose.posed)
+    for path, index in animated:
         of_bone = BONE_CHANNEL.fullmatch(path)
         kind = KIND_OF.get(of_bone[2]) if of_bone else None
         if of_bone and kind is not None and of_bone[1] in names:
-            slots.add(fk_pose.first_slot(kind) + names[of_bone[1]])
-    return slots.intersection(fk_pose.posed)
+            slot = fk_pose.first_slot(kind) + names[of_bone[1]]
+            if slot in posed:
+                fk_pose.animated.setdefault(slot, set()).add(index)
 
 
 class _Walk:
@@ -135,7 +138,7 @@ class _Walk:
         rig, fk_pose = chain.rig, self.plan.poses[chain.rig.uid].fk_pose
         if not self._object(rig.object) or not self._settings(rig.object):
             return False
-        if fk_pose is not None and fk_pose.animated:
+        if fk_pose is not None and (fk_pose.animated or fk_pose.has_animated_modes):
             return False  # What is written ahead would be overwritten.
         if chain.problem:
             return True  # It is not solved.

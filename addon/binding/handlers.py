@@ -1,7 +1,7 @@
 """Blender's calls into the extension.
 
-Ahead of an evaluation solutions are written over the FK pose, after it that is taken back. A handler
-must never raise.
+Ahead of an evaluation solutions are written over the FK pose; after it that is taken back. A
+handler must never raise.
 """
 
 from __future__ import annotations
@@ -195,10 +195,9 @@ def take_up() -> None:
 
 def _declare_dependencies() -> set[int]:
     """Tell Blender what armatures depend on; return those that it did not know it of."""
-    rigs = plan.current().rigs.values()
-    return {
-        rig.uid for rig in rigs if rig.object.library is None and dependencies.declare(rig.object)
-    }
+    present = plan.current()
+    armatures = [*(rig.object for rig in present.rigs.values()), *present.left]
+    return {ob.session_uid for ob in armatures if ob.library is None and dependencies.declare(ob)}
 
 
 HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (

@@ -15,6 +15,7 @@ from typing import cast
 
 import bpy
 
+from . import dependencies
 from .access import free_name, pose_bones, settings
 from .body_plan import Unit, chains_of
 from .chain_plan import ChainPlan
@@ -46,6 +47,7 @@ class Plan:
         watched: For each object that solutions depend on besides targets and poles their armatures.
         foresight: What is known of them ahead of an evaluation.
         copied: For the name of each armature object and its data the armatures copied with it.
+        left: Armatures without constraints that Blender is told of dependencies of.
         active: The bones with constraints of Blender's, and the names of those that do something.
         remembered: How many bones' solutions the chains remember.
     """
@@ -63,6 +65,7 @@ class Plan:
     watched: dict[int, set[int]] = field(default_factory=dict)
     foresight: Foresight = field(default_factory=Foresight)
     copied: dict[str, list[int]] = field(default_factory=dict)
+    left: list[bpy.types.Object] = field(default_factory=list)
     active: list[tuple[Skeleton, str, list[str]]] = field(default_factory=list)
     remembered: int = 0
 
@@ -159,6 +162,8 @@ def _make() -> Plan:
             continue
         count = len(settings(ob).constraints)
         if not count and not len(settings(ob).gaits):
+            if dependencies.NAME in ob:
+                plan.left.append(ob)
             continue
         _name_apart(ob)
         rig = skeleton_of(ob)

@@ -35,7 +35,7 @@ from .native import TURNED_ONLY, active_constraints, acts_plainly, constraint_po
 from .plan import Plan
 from .pose import Evaluated, Pose
 from .rotation import PoseChannels
-from .skeleton import Point, Skeleton, matrix_frame, skeleton_of
+from .skeleton import Point, Skeleton, matrix3, matrix_frame, skeleton_of
 from .unevaluated import Unevaluated, animated_from, object_frame
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ class Foreseen(Snapshot):
         self.time = scene.frame_current_final
         self.frame_ahead = frame
         self._worlds: dict[int, Frame] = {}
-        self._objects: list[tuple[bpy.types.Object, int]] = []
+        self._objects: dict[int, bpy.types.Object] = {}
         self.poses = {uid: plan.poses[uid] for uid in self.rigs}
         for uid in self.rigs:
             now = self._now(plan.rigs[uid])
@@ -290,26 +290,34 @@ class Foreseen(Snapshot):
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame:
         """Return where an object, whose number is ``uid``, stands in world space."""
-        if uid not in self._worlds:
-            self._objects.append((ob, uid))
+        self._objects[uid] = ob
         return super().world(ob, uid)
 
     def agrees(self, depsgraph: bpy.types.Depsgraph) -> bool:
         """Return whether a depsgraph has evaluated what was foreseen, to single precision."""
         size = max((max(map(abs, world[1])) for world in self._worlds.values()), default=0.0)
-        near = SAME_PLACE * size
-        for ob, uid in self._objects:
-            copy = ob.evaluated_get(depsgraph)
+        for uid, world in self._worlds.items():
+            copy = self._objects[uid].evaluated_get(depsgraph)
             place = copy.matrix_world.translation.to_tuple()
-            if copy.is_evaluated and not dist(place, self._worlds[uid][1]) <= near:
+            if copy.is_evaluated and not dist(place, world[1]) <= SAME_PLACE * size:
                 return False
-        return all(self._has_channels(uid, depsgraph) for uid in self.rigs)
+        return all(self._has_place(uid, depsgraph) for uid in self.rigs)
 
-    def _has_channels(self, uid: int, depsgraph: bpy.types.Depsgraph) -> bool:
+    def _has_place(self, uid: int, depsgraph: bpy.types.Depsgraph) -> bool:
+        """Return whether an armature is turned and sized as foreseen, and its bones are."""
+        copy = self.rigs[uid].evaluated_get(depsgraph)
+        if not copy.is_evaluated or uid not in self._worlds:
+            return True
+        there, here = matrix3(copy.matrix_world), self._worlds[uid][0]
+        near = SAME_PLACE * max(map(abs, here))
+        if not all([abs(a - b) <= near for a, b in zip(there, here, strict=True)]):
+            return False
+        return self._has_channels(uid, copy)
+
+    def _has_channels(self, uid: int, copy: bpy.types.Object) -> bool:
         """Return whether bones that no chain poses hold what was foreseen."""
         pose = self.poses[uid]
-        copy = self.rigs[uid].evaluated_get(depsgraph)
-        if pose.fk_pose is None or not copy.is_evaluated:
+        if pose.fk_pose is None:
             return True
         evaluated = PoseChannels(pose_bones(copy))
         for name, size in pose.now.channels.names():

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from .access import pose_bones, set_of_all, settings
 from .chain_plan import Report
-from .fk_pose import FkPose, Group
+from .fk_pose import Group
 from .pose import Pose
 from .rotation import floats, taken, transfer
 from .skeleton import Skeleton
@@ -30,12 +30,14 @@ class Overlaid:
         group: The bones and the channel.
         kept: What the channel held of all bones.
         written: What was written over it.
+        animated: Which numbers of the bones F-curves or drivers set, if any.
     """
 
     rig: Skeleton
     group: Group
     kept: array[float]
     written: array[float]
+    animated: dict[int, set[int]]
 
 
 _overlaid: list[Overlaid] = []
@@ -69,7 +71,9 @@ def write_pose(pose: Pose, is_being_animated: bool = False) -> None:
             what it sets them to might be the solution, and that would be taken back.
     """
     fk_pose = pose.fk_pose
-    for group in fk_pose.groups if fk_pose else ():
+    if fk_pose is None or (is_being_animated and fk_pose.has_animated_modes):
+        return  # Blender converts what stands in the channels as a mode changes.
+    for group in fk_pose.groups:
         if group.written is None:
             continue
         kept = floats(pose_bones(pose.rig.object), group.channel, group.size)
@@ -77,12 +81,15 @@ def write_pose(pose: Pose, is_being_animated: bool = False) -> None:
         written = kept[:]
         for first, end, place in group.runs:
             written[first * size : end * size] = last[place * size : (place + end - first) * size]
-        for slot in cast(FkPose, fk_pose).animated if is_being_animated else ():
-            bone = slot - group.first
-            if bone in group.bones:
-                written[bone * size : (bone + 1) * size] = kept[bone * size : (bone + 1) * size]
+        animated = {
+            slot - group.first: numbers
+            for slot, numbers in fk_pose.animated.items()
+            if slot - group.first in group.bones
+        }
+        for bone in animated if is_being_animated else ():
+            written[bone * size : (bone + 1) * size] = kept[bone * size : (bone + 1) * size]
         if written != kept:
-            _overlaid.append(Overlaid(pose.rig, group, kept, written))
+            _overlaid.append(Overlaid(pose.rig, group, kept, written, animated))
             set_of_all(pose.rig.object, group.channel, written)
 
 
@@ -133,27 +140,34 @@ def _give_back(over: Overlaid, has_new_bones: bool) -> None:
         if is_untouched or present[start:end] == written[start:end]:
             setters[bone].foreach_set(kept[start:end])
         else:
-            setters[bone].foreach_set(_merged(over, present[start:end], start))
+            setters[bone].foreach_set(_merged(over, present[start:end], bone))
 
 
-def _merged(over: Overlaid, present: array[float], start: int) -> array[float]:
-    """Return the numbers of a bone, each as it was, or as somebody has set it meanwhile."""
+def _merged(over: Overlaid, present: array[float], bone: int) -> array[float]:
+    """Return the numbers of a bone, each as it was, or as somebody has set it meanwhile.
+
+    Animation sets all that it sets, whether it finds the same there or not.
+    """
+    start = bone * over.group.size
+    animated = over.animated.get(bone, ())
+    written = over.written[start : start + over.group.size]
+    has_played = any(present[i] != written[i] for i in animated)
     for i, number in enumerate(present):
-        if number == over.written[start + i]:
+        if number == written[i] and not (has_played and i in animated):
             present[i] = over.kept[start + i]
     return present
 
 
 def _give_back_by_name(over: Overlaid, bones: Any) -> None:
     """Give bones their pose back after an armature has got other bones, or in another order."""
-    channel, size = over.group.channel, over.group.size
+    channel = over.group.channel
     for i in over.group.bones:
         bone = bones.get(over.rig.names[i])
         if bone is None:
             continue
         setter = bone.path_resolve(channel, False)
         present = array("f", getattr(bone, channel))
-        setter.foreach_set(_merged(over, present, i * size))
+        setter.foreach_set(_merged(over, present, i))
 
 
 def forget_written() -> None:

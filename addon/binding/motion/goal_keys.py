@@ -12,6 +12,7 @@ import bpy
 import numpy as np
 
 from ...core.vectors import add, sub
+from ..access import pose_bones
 from ..baking.continuity import continuous
 from ..baking.simplifying import between, errors, knots, slopes
 from ..baking.turns import Numbers
@@ -52,6 +53,11 @@ class Channel:
     def note(self) -> None:
         """Take what the channel holds, as its next frame."""
         self.rows.append(list(getattr(self.owner, self.name)))
+
+    def note_shown(self, depsgraph: bpy.types.Depsgraph) -> None:
+        """Take what the channel of a bone was evaluated with, as its next frame."""
+        bones = pose_bones(self.owner.id_data.evaluated_get(depsgraph))
+        self.rows.append(list(getattr(bones[self.owner.name], self.name)))
 
     def write(self, frames: range) -> int:
         """Key the channel over the frames, and return how many keys it got."""

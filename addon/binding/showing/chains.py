@@ -30,14 +30,13 @@ from ...core.vectors import (
 from ..access import pose_bones, settings
 from ..body_plan import Unit, chains_of
 from ..chain_plan import ChainPlan
-from ..fk_pose import FkPose
 from ..joints import ik_settings
 from ..motion.axes import AXES
 from ..offset import SOLVED
 from ..placing import size_of
 from ..plan import Plan, known
 from ..pose import Evaluated
-from ..rotation import SCALE, quaternion
+from ..rotation import quaternion
 from ..skeleton import Point, Skeleton, matrix_frame, vector
 from .shell import Shell
 
@@ -312,14 +311,11 @@ def _shares_hand(together: Unit, chain: ChainPlan) -> bool:
 
 def _ungrown(plan: Plan, chain: ChainPlan, rig: ShownRig) -> list[Frame]:
     """Return the frames of a chain's bones, turned as shown, with the scales of their FK input."""
-    given = cast(FkPose, plan.poses[chain.rig.uid].fk_pose)
+    own = pose_bones(chain.rig.object)
     parent = WHOLE if chain.root_parent < 0 else rig.now.frame(chain.root_parent)
     frames: list[Frame] = []
     for bone in _bones_of(chain):
-        start = (given.first_slot(SCALE) + bone) * 4
-        # Nothing is kept of a bone that does not grow.
-        scale = given.inputs[start : start + 3]
-        local = rig.local(bone, rig.rotation(bone), scale if any(scale) else None)
+        local = rig.local(bone, rig.rotation(bone), own[bone].scale)
         frames.append(bone_frame(chain.rig.bone(bone), local, frames[-1] if frames else parent))
     return frames
 

@@ -86,7 +86,8 @@ def bake_gait(
             depsgraph: Any = layer.depsgraph
             moment = snapshot(depsgraph, [armature])
             tips.append([_tip(moment, leg.chain) for leg in walking.legs])
-            _note(body)
+            for one in body:
+                one.note_shown(depsgraph)
             for leg, own in zip(walking.legs, feet, strict=True):
                 with led(moment, leg.chain):
                     _note(own)

@@ -176,7 +176,7 @@ def _recorded(
                 for channel in channels:
                     channel.note()
         for channel in over:
-            channel.note()
+            channel.note_shown(cast(Any, layer.depsgraph))
         live.append(_places(layer, armature, items))
         yield 0.5 * done
     return [*chained.from_iterable(feet), *over], live
