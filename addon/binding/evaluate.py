@@ -56,31 +56,24 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     has_new_curves = any(graph.id_type_updated("ACTION") for graph in graphs)
     if has_new_curves:
         plan.look_at_animation()
-    frame = scene.frame_current_final if is_frame_change else None
-    copied = {uid for name in tagged if name in plan.copied for uid in plan.copied[name]}
-    rigs = set[int]()
     # Then Blender may go to another frame, or make new relations and the plan be outdated.
     may_be_rebuilt = any(graph.id_type_updated("SCENE") for graph in graphs)
+    rigs = set[int]()
     if not may_be_rebuilt:
         rigs = plan.foresight.concerned(tagged, is_frame_change)
     if plan.stale(rigs):
         rigs = set()
+    frame = scene.frame_current_final if is_frame_change else None
     if rigs:
-        _foreseen = moment = Foreseen(plan, scene, rigs, frame)
-        for unit in plan.units:
-            if unit.rig.uid in rigs:
-                _pose(moment, unit, frame)
-    for uid, pose in plan.poses.items():
-        if uid in rigs:
-            has_changed = compose(pose)
-        elif frame is not None and uid not in plan.foresight.known:
-            has_changed = _recall(plan, uid, frame)
-        else:
-            has_changed = False
-        if has_changed:
-            pose.rig.object.update_tag(refresh={"OBJECT"})
-        if has_changed or uid in copied or (is_frame_change and uid in rigs):
-            write_pose(pose, is_frame_change or has_new_curves or may_be_rebuilt)
+        _foreseen = Foreseen(plan, scene, rigs, frame)
+        _solve(_foreseen, frame)
+    changed = _composed(plan, rigs, frame)
+    copied = {uid for name in tagged if name in plan.copied for uid in plan.copied[name]}
+    is_being_animated = is_frame_change or has_new_curves or may_be_rebuilt
+    for uid in changed | copied | (rigs if is_frame_change else set[int]()):
+        write_pose(plan.poses[uid], is_being_animated)
+    for uid in changed:
+        plan.rigs[uid].object.update_tag(refresh={"OBJECT"})
 
 
 def _tagged(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
@@ -90,6 +83,19 @@ def _tagged(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
     would crash Blender.
     """
     return {cast(bpy.types.ID, update.id).name for graph in graphs for update in graph.updates}
+
+
+def _composed(plan: Plan, rigs: set[int], frame: float | None) -> set[int]:
+    """Put together what is to be written ahead of a frame or edit.
+
+    Returns:
+        The armatures of which that is anything else than last time.
+    """
+    changed = {uid for uid in rigs if compose(plan.poses[uid])}
+    if frame is None:
+        return changed
+    others = plan.rigs.keys() - plan.foresight.known
+    return changed | {uid for uid in others if _recall(plan, uid, frame)}
 
 
 def _recall(plan: Plan, uid: int, frame: float) -> bool:
@@ -158,7 +164,7 @@ def evaluate(
     again = {uid for uid in redone if uid in changed or not _is_shown(plan.poses[uid], held[uid])}
     again |= held.keys() & (changed | look.stale)
     if again or look.freed:
-        _evaluate_again(depsgraph, [plan.poses[uid] for uid in again], look)
+        _evaluate_again(depsgraph, [plan.poses[uid] for uid in again], look, bool(changed))
     for uid in held:
         write_reports(plan.poses[uid])
     return True
@@ -175,25 +181,37 @@ def _is_shown(pose: Pose, evaluated: bpy.types.Object) -> bool:
     return pose.fk_pose is None or pose.fk_pose.is_shown(Evaluated(evaluated).channels)
 
 
-def _evaluate_again(depsgraph: bpy.types.Depsgraph, poses: Iterable[Pose], look: _Look) -> None:
+TRIES = 2
+"""How often solutions are evaluated at most. After undo, and where a script sets the frame, Blender
+plays the animation once more in the first of them, and what it keys is as before."""
+
+
+def _evaluate_again(
+    depsgraph: bpy.types.Depsgraph, poses: list[Pose], look: _Look, has_new_relations: bool
+) -> None:
     """Have solutions evaluated that Blender did not evaluate yet.
 
     In a render Blender does so by itself after the handlers. To do it here would hide from the
     renderer what has changed; and what is written is taken back by the next handler.
     """
-    for pose in poses:
-        if look.is_foreign:
-            bring_over(look.held[pose.rig.uid], pose.rig.object)
-        write_pose(pose)
-        # The object's own data is not tagged: it would be copied and evaluated once more.
-        pose.rig.object.update_tag(refresh={"OBJECT"})
     for armature in look.freed:
         armature.update_tag(refresh={"OBJECT"})
-    if depsgraph.mode != "RENDER":
+    for _ in range(TRIES):
+        for pose in poses:
+            if look.is_foreign:
+                bring_over(look.held[pose.rig.uid], pose.rig.object)
+            write_pose(pose)
+            # The object's own data is not tagged: it would be copied and evaluated once more.
+            pose.rig.object.update_tag(refresh={"OBJECT"})
+        if depsgraph.mode == "RENDER":
+            return
         try:
             depsgraph.update()
         finally:
-            take_back()
+            take_back(has_new_bones=has_new_relations)
+        poses = [pose for pose in poses if not _is_shown(pose, look.held[pose.rig.uid])]
+        if not poses:
+            return
 
 
 def _pose(moment: Snapshot, unit: Unit, frame: float | None) -> None:

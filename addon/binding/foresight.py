@@ -8,6 +8,7 @@ read in one way at every frame, however that is reached.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
@@ -216,34 +217,38 @@ class _Walk:
         return all(con.mute for con in constraints) and name not in self._native(ob)
 
     def _native(self, ob: bpy.types.Object) -> set[str]:
-        """Return the bones that something else than their channels moves."""
+        """Return the bones that something else moves than their channels, and curves of these."""
         uid = ob.session_uid
-        if uid in self._reached:
-            return self._reached[uid]
-        found = self._reached[uid] = set[str]()
-        for bone in pose_bones(ob):
-            for con in bone.constraints:
-                if con.type in ("IK", "SPLINE_IK") and not con.mute:
-                    found |= _reached_by(bone, con.chain_count)
-        data: Any = ob.animation_data
-        if data is not None:
-            named = {bpy.utils.escape_identifier(n): n for n in pose_bones(ob).keys()}
-            driven = [(curve.data_path, True) for curve in data.drivers]
-            curves = self.curves.get(uid)
-            keyed = [(path, False) for path in (curves.places if curves else ())]
-            for path, is_driver in (*driven, *keyed):
-                of_bone = BONE_CHANNEL.match(path)
-                if of_bone is None or of_bone[1] not in named:
-                    continue
-                is_channel = of_bone[0] == path and of_bone[2] in BONE_CHANNELS
-                if is_driver or not is_channel:
-                    found.add(named[of_bone[1]])
-        armature = cast(bpy.types.Armature, ob.data)
-        if armature.animation_data is not None:
-            paths = [curve.data_path for curve in animation.all_curves(cast(Any, armature))]
-            if any(path.startswith("bones[") and not path.endswith(".hide") for path in paths):
-                found.update(pose_bones(ob).keys())
-        return found
+        if uid not in self._reached:
+            self._reached[uid] = _by_constraints(ob) | self._by_animation(ob)
+        return self._reached[uid]
+
+    def _by_animation(self, ob: bpy.types.Object) -> set[str]:
+        """Return the bones of which a driver, or an F-curve of no channel, sets anything."""
+        bones = pose_bones(ob).keys()
+        rests = animation.all_curves(cast(Any, ob.data))
+        if any(c.data_path.startswith("bones[") and not HIDES.search(c.data_path) for c in rests):
+            return set(bones)
+        data = ob.animation_data
+        curves = self.curves.get(ob.session_uid)
+        driven = [BONE_CHANNEL.match(curve.data_path) for curve in (data.drivers if data else ())]
+        keyed = [BONE_CHANNEL.match(path) for path in (curves.places if curves else ())]
+        other = [m for m in keyed if m and (m[0] != m.string or m[2] not in BONE_CHANNELS)]
+        named = {m[1] for m in (*driven, *other) if m}
+        return {name for name in bones if bpy.utils.escape_identifier(name) in named}
+
+
+HIDES = re.compile(r"\.hide(_\w+)?$")
+
+
+def _by_constraints(ob: bpy.types.Object) -> set[str]:
+    """Return the bones that Blender's IK poses."""
+    found: set[str] = set()
+    for bone in pose_bones(ob):
+        for con in bone.constraints:
+            if con.type in ("IK", "SPLINE_IK") and not con.mute:
+                found |= _reached_by(bone, con.chain_count)
+    return found
 
 
 def _places(path: str) -> bool:

@@ -18,7 +18,6 @@ from .evaluate import evaluate, foresee, forget_seen
 from .motion import surface
 from .motion.gait.gait_plan import forget_plans
 from .motion.simulating import history
-from .skeleton import forget_bones
 from .write import forget_written, take_back
 
 _is_inside = False
@@ -32,7 +31,9 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     if _is_inside or plan.is_empty():
         return
     try:
-        take_back()  # A render leaves what it has evaluated, and so does what failed.
+        take_back(
+            has_new_bones=True
+        )  # A render leaves what it has evaluated, and so does what failed.
         _come_last()
         foresee(scene, is_frame_change)
     except ReferenceError:
@@ -45,7 +46,7 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
 def _give_up() -> None:
     plan.discard(skeletons=True)
     try:
-        take_back()
+        take_back(has_new_bones=True)
     except Exception:
         say_once("could not give the armatures their FK pose back")
 
@@ -75,8 +76,6 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         return
     _is_inside = True
     try:
-        if has_new_relations:
-            forget_bones()
         take_back(has_new_relations)
         # Armatures are updated by Edit Mode, which makes new relations, but also by posing.
         has_new_armatures = depsgraph.id_type_updated("ARMATURE") and (
@@ -144,7 +143,7 @@ def on_depsgraph_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph)
 def leave(_unused: object = None, _unused_too: object = None) -> None:
     """Give the armatures their FK pose back: of a render, or ahead of saving and undo."""
     if not _is_inside:
-        take_back()
+        take_back(has_new_bones=True)
 
 
 @persistent
@@ -235,5 +234,5 @@ def unregister() -> None:
         bpy.app.timers.unregister(take_up)
     for name, handler in reversed(HANDLERS):
         getattr(bpy.app.handlers, name).remove(handler)
-    take_back()
+    take_back(has_new_bones=True)
     _forget()

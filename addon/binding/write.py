@@ -15,7 +15,7 @@ from .chain_plan import Report
 from .fk_pose import Group
 from .pose import Pose
 from .rotation import floats, taken, transfer
-from .skeleton import Skeleton
+from .skeleton import Skeleton, forget_bones
 
 if TYPE_CHECKING:
     from .properties import FabrikConstraint
@@ -105,16 +105,18 @@ def _patched(present: array[float], group: Group, results: array[float]) -> arra
     return buffer
 
 
-def take_back(has_new_bones: bool = True) -> None:
+def take_back(has_new_bones: bool) -> None:
     """Give all channels what they held before anything was written over it.
 
     Where anything else stands there by now, an F-curve, a driver or another extension has set it
     meanwhile, and it stays.
 
     Args:
-        has_new_bones: Whether Blender may have rebuilt the bones of an armature since it was
-            looked at.
+        has_new_bones: Whether Blender may have made other bones of an armature since it was looked
+            at.
     """
+    if has_new_bones and _overlaid:
+        forget_bones()
     while _overlaid:
         over = _overlaid.pop()
         try:
@@ -126,11 +128,9 @@ def take_back(has_new_bones: bool = True) -> None:
 def _give_back(over: Overlaid, has_new_bones: bool) -> None:
     rig, channel, size = over.rig, over.group.channel, over.group.size
     bones = pose_bones(rig.object)
-    if has_new_bones:
-        rig.forget_setters()
-        if bones.keys() != rig.names:
-            _give_back_by_name(over, bones)
-            return
+    if has_new_bones and bones.keys() != rig.names:
+        _give_back_by_name(over, bones)
+        return
     present = floats(bones, channel, size)
     setters = rig.setters(channel)
     kept, written = memoryview(over.kept), over.written
