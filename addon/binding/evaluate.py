@@ -58,13 +58,13 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         plan.look_at_animation()
     # Then Blender may go to another frame, or make new relations and the plan be outdated.
     may_be_rebuilt = any(graph.id_type_updated("SCENE") for graph in graphs)
+    frame = scene.frame_current_final if is_frame_change else None
     rigs = set[int]()
     if not may_be_rebuilt:
         rigs = plan.foresight.concerned(tagged, is_frame_change)
     if plan.stale(rigs):
         rigs = set()
-    frame = scene.frame_current_final if is_frame_change else None
-    if rigs:
+    elif not may_be_rebuilt:
         _foreseen = Foreseen(plan, scene, rigs, frame)
         _solve(_foreseen, frame)
     changed = _composed(plan, rigs, frame)
@@ -132,42 +132,64 @@ def evaluate(
         changed: Armatures that Blender evaluates once more in any case, as it has been told of
             more that they depend on.
     """
-    global _foreseen, misses
+    global _foreseen
     ahead, _foreseen = _foreseen, None
     look = _look(depsgraph, is_frame_change)
-    plan, held, is_foreign = look.plan, look.held, look.is_foreign
-    frame = cast(bpy.types.Scene, depsgraph.scene).frame_current_final if is_frame_change else None
+    plan, held = look.plan, look.held
     if not held and not look.freed:
         return False
-    right = set[int]()
-    if ahead is not None and ahead.plan is plan and not is_undo and not look.has_new_curves:
-        right = held.keys() & ahead.rigs.keys()
-        if ahead.agrees(depsgraph):
-            right = {uid for uid in right if _is_shown(plan.poses[uid], held[uid])}
-        else:
-            right, misses = set[int](), misses + 1
+    if is_undo or (ahead is not None and ahead.plan is not plan):
+        ahead = None
+    right = set[int]() if ahead is None else _right(look, ahead, depsgraph, is_frame_change)
     redone = {uid for uid in held if uid not in right for uid in plan.groups[uid]} & held.keys()
-    foreseeable = redone & plan.foresight.known
-    if foreseeable:
-        scene = cast(bpy.types.Scene, depsgraph.scene)
-        moment = Foreseen(plan, scene, foreseeable, frame if is_foreign else None)
-        _solve(moment, frame)
-        if not moment.agrees(depsgraph):
-            misses += 1
-            foreseeable = set[int]()
-    others = {uid: held[uid] for uid in redone - foreseeable}
-    if others:
-        touched = look.touched | (redone & plan.foresight.known)
-        _solve(Snapshot(plan, depsgraph, others, touched, is_foreign and is_frame_change), frame)
-    for uid in redone:
-        compose(plan.poses[uid])
-    again = {uid for uid in redone if uid in changed or not _is_shown(plan.poses[uid], held[uid])}
+    _redo(look, redone, depsgraph, is_frame_change)
+    again = {uid for uid in redone if not _is_shown(plan.poses[uid], held[uid])}
     again |= held.keys() & (changed | look.stale)
     if again or look.freed:
         _evaluate_again(depsgraph, [plan.poses[uid] for uid in again], look, bool(changed))
     for uid in held:
         write_reports(plan.poses[uid])
     return True
+
+
+def _right(
+    look: _Look, ahead: Foreseen, depsgraph: bpy.types.Depsgraph, is_frame_change: bool
+) -> set[int]:
+    """Return the armatures of which the one evaluation was all that is needed."""
+    global misses
+    right = set[int]()
+    foreseen = look.held.keys() & ahead.rigs.keys()
+    if not look.has_new_curves:
+        if ahead.agrees(depsgraph):
+            right |= foreseen
+        else:
+            misses += 1
+    if is_frame_change:  # Nothing that the others depend on has changed then.
+        right |= look.held.keys() & look.plan.foresight.known - foreseen
+    return {uid for uid in right if _is_shown(look.plan.poses[uid], look.held[uid])}
+
+
+def _redo(
+    look: _Look, redone: set[int], depsgraph: bpy.types.Depsgraph, is_frame_change: bool
+) -> None:
+    """Solve armatures from what was evaluated, and put together what is to be written of them."""
+    global misses
+    plan, scene = look.plan, cast(bpy.types.Scene, depsgraph.scene)
+    frame = scene.frame_current_final if is_frame_change else None
+    known = redone & plan.foresight.known
+    if known:
+        moment = Foreseen(plan, scene, known, frame if look.is_foreign else None)
+        _solve(moment, frame)
+        if not moment.agrees(depsgraph):
+            misses += 1
+            known = set[int]()
+    others = {uid: look.held[uid] for uid in redone - known}
+    if others:
+        touched = look.touched | plan.foresight.known
+        has_foreign_animation = look.is_foreign and is_frame_change
+        _solve(Snapshot(plan, depsgraph, others, touched, has_foreign_animation), frame)
+    for uid in redone:
+        compose(plan.poses[uid])
 
 
 def _solve(moment: Snapshot, frame: float | None) -> None:
