@@ -13,6 +13,9 @@ from . import animation
 BONE_CHANNEL = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]\.(\w+)', re.DOTALL)
 """Splits the path of a bone's channel into the bone's name, escaped, and the channel."""
 
+ITEM = "fabrik.constraints["
+"""How the paths of the settings of constraints begin."""
+
 
 class Curves:
     """The F-curves that animate an object, by their paths.
@@ -29,6 +32,8 @@ class Curves:
         """For each path the index in the array, and the list and place where the curve is."""
         self.bone_places: dict[str, list[tuple[int, int, int, int]]] = {}
         """For each channel of bones the bone, and the same."""
+        self.has_settings = False
+        """Whether settings of constraints are among them."""
 
     def refresh(self) -> list[Any]:
         """Return the lists of curves, sorted anew if they are not the same any more."""
@@ -36,7 +41,7 @@ class Curves:
         action = data.action if data else None
         if data is None or action is None:
             self._key = ()
-            self.places, self.bone_places = {}, {}
+            self._sort([])
             return []
         lists = animation.curve_lists(action, getattr(data, "action_slot", None))
         handle = getattr(data, "action_slot_handle", 0)
@@ -52,6 +57,7 @@ class Curves:
 
     def _sort(self, lists: list[Any]) -> None:
         self.places, self.bone_places = {}, {}
+        self.has_settings = False
         names = self.object.pose.bones.keys() if self.object.pose else []
         bones = {bpy.utils.escape_identifier(name): i for i, name in enumerate(names)}
         for nr, curves in enumerate(lists):
@@ -60,24 +66,44 @@ class Curves:
                     continue
                 path, index = curve.data_path, curve.array_index
                 self.places.setdefault(path, []).append((index, nr, place))
+                self.has_settings |= path.startswith(ITEM)
                 of_bone = BONE_CHANNEL.fullmatch(path)
                 if of_bone and of_bone[1] in bones:
                     channel = self.bone_places.setdefault(of_bone[2], [])
                     channel.append((bones[of_bone[1]], index, nr, place))
 
-    def at(self, path: str, frame: float) -> Iterator[tuple[int, float]]:
-        """Yield for the animated numbers of a property their index, and what they are.
+
+class Played:
+    """The F-curves of an object at a frame."""
+
+    def __init__(self, curves: Curves, frame: float) -> None:
+        """Look at them for one moment: they may be gone after it.
 
         Args:
-            path: The property's data path.
+            curves: The curves.
             frame: The moment, as the depsgraph has it.
         """
-        lists = self.refresh()
-        for index, nr, place in self.places.get(path, ()):
-            yield index, lists[nr][place].evaluate(frame)
+        self._lists = curves.refresh()
+        self._frame = frame
+        self.places = curves.places
+        self._bone_places = curves.bone_places
+        self._has_settings = curves.has_settings
 
-    def of_bones(self, channel: str, size: int, frame: float) -> Iterator[tuple[int, float]]:
+    def at(self, path: str) -> list[tuple[int, float]]:
+        """Return for the animated numbers of a property their index, and what they are."""
+        lists, frame = self._lists, self._frame
+        return [(i, lists[nr][at].evaluate(frame)) for i, nr, at in self.places.get(path, ())]
+
+    def animates_bones(self) -> bool:
+        """Return whether a channel of a bone is among what they set."""
+        return bool(self._bone_places)
+
+    def animates_settings(self) -> bool:
+        """Return whether a setting of a constraint is."""
+        return self._has_settings
+
+    def of_bones(self, channel: str, size: int) -> Iterator[tuple[int, float]]:
         """Yield the same of a channel of all bones; places among ``size`` numbers a bone."""
-        lists = self.refresh()
-        for bone, index, nr, place in self.bone_places.get(channel, ()):
+        lists, frame = self._lists, self._frame
+        for bone, index, nr, place in self._bone_places.get(channel, ()):
             yield bone * size + index, lists[nr][place].evaluate(frame)

@@ -59,16 +59,16 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     # Then Blender may go to another frame, or make new relations and the plan be outdated.
     may_be_rebuilt = any(graph.id_type_updated("SCENE") for graph in graphs)
     frame = scene.frame_current_final if is_frame_change else None
+    copied = {uid for name in tagged if name in plan.copied for uid in plan.copied[name]}
     rigs = set[int]()
     if not may_be_rebuilt:
         rigs = plan.foresight.concerned(tagged, is_frame_change)
     if plan.stale(rigs):
         rigs = set()
     elif not may_be_rebuilt:
-        _foreseen = Foreseen(plan, scene, rigs, frame)
+        _foreseen = Foreseen(plan, scene, rigs, copied, frame)
         _solve(_foreseen, frame)
     changed = _composed(plan, rigs, frame)
-    copied = {uid for name in tagged if name in plan.copied for uid in plan.copied[name]}
     is_being_animated = is_frame_change or has_new_curves or may_be_rebuilt
     for uid in changed | copied | (rigs if is_frame_change else set[int]()):
         write_pose(plan.poses[uid], is_being_animated)
@@ -165,7 +165,8 @@ def _right(
         else:
             misses += 1
     if is_frame_change:  # Nothing that the others depend on has changed then.
-        right |= look.held.keys() & look.plan.foresight.known - foreseen
+        foresight = look.plan.foresight
+        right |= look.held.keys() & (foresight.known - foresight.timed) - foreseen
     return {uid for uid in right if _is_shown(look.plan.poses[uid], look.held[uid])}
 
 
@@ -178,7 +179,8 @@ def _redo(
     frame = scene.frame_current_final if is_frame_change else None
     known = redone & plan.foresight.known
     if known:
-        moment = Foreseen(plan, scene, known, frame if look.is_foreign else None)
+        ahead = frame if look.is_foreign else None
+        moment = Foreseen(plan, scene, known, look.touched, ahead, depsgraph)
         _solve(moment, frame)
         if not moment.agrees(depsgraph):
             misses += 1

@@ -51,20 +51,26 @@ class Foresight:
     Attributes:
         known: Those that can be solved then.
         timed: Those of them whose input may change with the frame.
+        moving: Those of them that Blender evaluates at each frame, whatever is solved. The others
+            it has to evaluate once in any case, and what they depend on costs less to read after
+            it has been evaluated.
         sources: For the name of each data-block the armatures that depend on it, or are it.
         curves: The F-curves of animated objects among what the known ones depend on.
+        placed: Those objects of them whose place, turn or size F-curves set.
         signatures: All objects that were looked at, with what tells how they are animated.
     """
 
     known: set[int] = field(default_factory=set)
     timed: set[int] = field(default_factory=set)
+    moving: set[int] = field(default_factory=set)
     sources: dict[str, set[int]] = field(default_factory=dict)
     curves: dict[int, Curves] = field(default_factory=dict)
+    placed: set[int] = field(default_factory=set)
     signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
 
     def concerned(self, tagged: Iterable[str], is_frame_change: bool) -> set[int]:
         """Return the known armatures that change with data-blocks, given by name, or the frame."""
-        found = set(self.timed) if is_frame_change else set[int]()
+        found = set(self.moving) if is_frame_change else set[int]()
         return found.union(*[self.sources[name] for name in tagged if name in self.sources])
 
     def is_outdated(self) -> bool:
@@ -90,8 +96,13 @@ def foresight_of(plan: Plan) -> Foresight:
         if is_known:
             foresight.known |= group
             foresight.curves |= walk.curves
+            foresight.placed |= {
+                uid for uid, found in walk.curves.items() if OBJECT_CHANNELS & found.places.keys()
+            }
             if walk.curves:
                 foresight.timed |= group
+            if any(uid in walk.curves for uid in group):
+                foresight.moving |= group
             for source in walk.sources:
                 foresight.sources.setdefault(source, set()).update(group)
     return foresight

@@ -30,13 +30,13 @@ from ..core.vectors import (
 )
 from .access import pose_bones, rest_bone, settings
 from .chain_plan import Answer, ChainPlan
-from .foresight import OBJECT_CHANNELS
+from .curves import Played
 from .native import TURNED_ONLY, active_constraints, acts_plainly, constraint_point
 from .plan import Plan
 from .pose import Evaluated, Pose
 from .rotation import PoseChannels
 from .skeleton import Point, Skeleton, matrix3, matrix_frame, skeleton_of
-from .unevaluated import Unevaluated, animated_from, object_frame
+from .unevaluated import Unevaluated, animated_from, object_frame, object_place
 
 if TYPE_CHECKING:
     from .properties import FabrikConstraint
@@ -238,7 +238,9 @@ class Foreseen(Snapshot):
         plan: Plan,
         scene: bpy.types.Scene,
         rigs: Iterable[int],
-        frame: float | None,
+        touched: Collection[int],
+        frame: float | None = None,
+        depsgraph: bpy.types.Depsgraph | None = None,
     ) -> None:
         """Look at a scene.
 
@@ -246,25 +248,35 @@ class Foreseen(Snapshot):
             plan: What hangs on what.
             scene: The scene.
             rigs: The armatures that are solved now.
+            touched: Those that were edited since they were looked at last.
             frame: The frame whose animation is going to be evaluated; None if the channels hold
                 what it gives.
+            depsgraph: What was evaluated meanwhile, if anything was: objects without a parent stand
+                there, to the last bit, where they were foreseen.
         """
         self.plan = plan
+        self._seen_in = depsgraph
         self.rigs = {uid: plan.rigs[uid].object for uid in rigs}
         self.time = scene.frame_current_final
         self.frame_ahead = frame
         self._worlds: dict[int, Frame] = {}
         self._objects: dict[int, bpy.types.Object] = {}
+        self._places: dict[int, Vec] = {}
+        self._played: dict[int, Played | None] = {}
         self.poses = {uid: plan.poses[uid] for uid in self.rigs}
         for uid in self.rigs:
             now = self._now(plan.rigs[uid])
-            self.poses[uid].look(now, now.channels, True)
+            self.poses[uid].look(now, now.channels, uid in touched or now.is_animated)
 
     def _now(self, rig: Skeleton) -> Unevaluated:
-        curves = None
-        if self.frame_ahead is not None:
-            curves = self.plan.foresight.curves.get(rig.uid)
-        return Unevaluated(rig, curves, self.frame_ahead)
+        return Unevaluated(rig, self._curves(rig.uid))
+
+    def _curves(self, uid: int) -> Played | None:
+        """Return the F-curves of an object, if they are going to be evaluated."""
+        if uid not in self._played:
+            curves, frame = self.plan.foresight.curves.get(uid), self.frame_ahead
+            self._played[uid] = None if curves is None or frame is None else Played(curves, frame)
+        return self._played[uid]
 
     def _other_pose(self, rig: Skeleton) -> Pose:
         pose = Pose(rig, set())
@@ -277,12 +289,33 @@ class Foreseen(Snapshot):
     def _is_placed(self, uid: int) -> bool:
         return True
 
+    def point(self, point: Point) -> Vec:
+        """Return where a target or pole stands, in world space."""
+        if point.skeleton is not None or point.object.parent is not None:
+            return super().point(point)
+        if self._seen_in is not None:
+            copy = point.object.evaluated_get(self._seen_in)
+            return cast(Vec, copy.matrix_world.translation.to_tuple())
+        place = self._places.get(point.uid)
+        if place is None:
+            self._objects[point.uid] = point.object
+            played = self._curves(point.uid)
+            if played is not None and self._is_animated(point.uid):
+                place = object_place(point.object, played)
+            else:
+                place = cast(Vec, point.object.matrix_basis.translation.to_tuple())
+            self._places[point.uid] = place
+        return place
+
+    def _is_animated(self, uid: int) -> bool:
+        """Return whether F-curves place an object, be they evaluated now or not."""
+        return uid in self.plan.foresight.placed
+
     def _world(self, ob: bpy.types.Object, uid: int) -> Frame:
-        curves = self.plan.foresight.curves.get(uid)
-        if curves is None or OBJECT_CHANNELS.isdisjoint(curves.places):
-            basis = matrix_frame(ob.matrix_basis)
+        if self._is_animated(uid):
+            basis = object_frame(ob, self._curves(uid))
         else:
-            basis = object_frame(ob, curves, self.frame_ahead)
+            basis = matrix_frame(ob.matrix_basis)
         if ob.parent is None:
             return basis
         link = frame_in(self._parent_world(ob), matrix_frame(ob.matrix_parent_inverse))
@@ -295,11 +328,13 @@ class Foreseen(Snapshot):
 
     def agrees(self, depsgraph: bpy.types.Depsgraph) -> bool:
         """Return whether a depsgraph has evaluated what was foreseen, to single precision."""
-        size = max((max(map(abs, world[1])) for world in self._worlds.values()), default=0.0)
-        for uid, world in self._worlds.items():
+        places = {uid: world[1] for uid, world in self._worlds.items()} | self._places
+        size = max((max(map(abs, place)) for place in places.values()), default=0.0)
+        near = SAME_PLACE * size
+        for uid, place in places.items():
             copy = self._objects[uid].evaluated_get(depsgraph)
-            place = copy.matrix_world.translation.to_tuple()
-            if copy.is_evaluated and not dist(place, world[1]) <= SAME_PLACE * size:
+            there = copy.matrix_world.translation.to_tuple()
+            if not dist(there, place) <= near and copy.is_evaluated:
                 return False
         return all(self._has_place(uid, depsgraph) for uid in self.rigs)
 
@@ -312,7 +347,10 @@ class Foreseen(Snapshot):
         near = SAME_PLACE * max(map(abs, here))
         if not all([abs(a - b) <= near for a, b in zip(there, here, strict=True)]):
             return False
-        return self._has_channels(uid, copy)
+        # What no curve sets was copied as it was read.
+        return not cast(Unevaluated, self.poses[uid].now).is_animated or self._has_channels(
+            uid, copy
+        )
 
     def _has_channels(self, uid: int, copy: bpy.types.Object) -> bool:
         """Return whether bones that no chain poses hold what was foreseen."""

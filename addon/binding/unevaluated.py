@@ -2,66 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, cast
 
 import bpy
 
 from ..core import Frame
-from ..core.vectors import Mat3, Vec, add, mat_product, mat_stretched, quat_matrix, times
+from ..core.vectors import ORIGIN, Mat3, Vec, add, mat_product, mat_stretched, quat_matrix, times
 from . import animation
 from .access import pose_bones, rest_bone, settings
-from .curves import BONE_CHANNEL, Curves
+from .curves import BONE_CHANNEL, ITEM, Played
 from .pose import Evaluated, Settings
 from .rotation import PatchedChannels, PoseChannels, channel_of, mode_of, quaternion
 from .skeleton import Skeleton, matrix_frame
-
-ITEM = "fabrik.constraints["
 
 
 class Unevaluated(Evaluated):
     """An armature as Blender is going to evaluate it."""
 
-    def __init__(self, rig: Skeleton, curves: Curves | None, frame: float | None) -> None:
+    def __init__(self, rig: Skeleton, played: Played | None) -> None:
         """Take the armature.
 
         Args:
             rig: The armature.
-            curves: Its F-curves, if it has any.
-            frame: The frame that they are asked for; None if the channels hold what they give.
+            played: Its F-curves at the frame; None if the channels hold what they give.
         """
         super().__init__(rig.object)
         self._rig = rig
-        self._curves = curves if frame is not None else None
-        self._frame = cast(float, frame)
+        self._played = played
+
+    @property
+    def is_animated(self) -> bool:
+        """Whether F-curves set channels of its bones, or settings of its constraints."""
+        played = self._played
+        return played is not None and (played.animates_bones() or played.animates_settings())
 
     @cached_property
     def channels(self) -> PoseChannels:
         """The channels with the FK pose."""
         bones = pose_bones(self.object)
-        curves = self._curves
-        if curves is None:
+        played = self._played
+        if played is None or not played.animates_bones():
             return PoseChannels(bones)
-        curves.refresh()
-        if not curves.bone_places:
-            return PoseChannels(bones)
-        frame = self._frame
-        return PatchedChannels(bones, lambda name, size: curves.of_bones(name, size, frame))
+        return PatchedChannels(bones, played.of_bones)
 
     def columns(self) -> list[list[Any]]:
         """Return the settings of all constraints, by `Settings`."""
         columns = super().columns()
-        if self._curves is None:
-            return columns
-        self._curves.refresh()
-        for path in self._curves.places:
+        for path in self._played.places if self._played else ():
             if not path.startswith(ITEM):
                 continue
             place, _, name = path[len(ITEM) :].partition("].")
             if name in Settings._fields and int(place) < len(columns[0]):
                 item = settings(self.object).constraints[int(place)]
-                for _, number in self._curves.at(path, self._frame):
+                for _, number in cast(Played, self._played).at(path):
                     value = _as_property(item.bl_rna.properties[name], number)
                     columns[Settings._fields.index(name)][int(place)] = value
         return columns
@@ -81,36 +77,44 @@ def _as_property(prop: Any, number: float) -> Any:
     return int(number) if prop.type == "INT" else number
 
 
-def object_frame(ob: bpy.types.Object, curves: Curves, frame: float | None) -> Frame:
+def object_place(ob: bpy.types.Object, played: Played | None) -> Vec:
     """Return where an object stands in the space of its parent's inverse, from its channels.
 
     Args:
         ob: The object.
-        curves: Its F-curves.
-        frame: The frame that they are asked for; None if the channels hold what they give.
+        played: Its F-curves at the frame; None if the channels hold what they give.
     """
+    place = _vec(_channel(ob, played, "location"))
+    delta = _vec(_channel(ob, played, "delta_location"))
+    # Blender adds them in single precision.
+    return place if delta == ORIGIN else _vec(array("f", add(place, delta)))
 
-    def of(name: str) -> list[float]:
-        numbers = list(getattr(ob, name))
-        for i, number in curves.at(name, frame) if frame is not None else ():
-            numbers[i] = number
-        return numbers
 
+def object_frame(ob: bpy.types.Object, played: Played | None) -> Frame:
+    """Return where an object stands, and how it is turned and scaled; see `object_place`."""
     mode = mode_of(ob)
     name, _ = channel_of(mode)
-    turn = _matrix(mode, of(name))
+    turn = _matrix(mode, _channel(ob, played, name))
     if name != "rotation_axis_angle":  # To its delta Blender gives no access.
-        turn = mat_product(_matrix(mode, of(f"delta_{name}")), turn)
-    place = add(_vec(of("location")), _vec(of("delta_location")))
-    size = times(_vec(of("scale")), _vec(of("delta_scale")))
-    return mat_stretched(turn, size), place
+        turn = mat_product(_matrix(mode, _channel(ob, played, f"delta_{name}")), turn)
+    scale = _vec(_channel(ob, played, "scale"))
+    size = times(scale, _vec(_channel(ob, played, "delta_scale")))
+    return mat_stretched(turn, size), object_place(ob, played)
+
+
+def _channel(ob: bpy.types.Object, played: Played | None, name: str) -> list[float]:
+    numbers = list(getattr(ob, name))
+    if played is not None:
+        for i, number in played.at(name):
+            numbers[i] = number
+    return numbers
 
 
 def _matrix(mode: int, numbers: list[float]) -> Mat3:
     return quat_matrix(quaternion(mode, numbers))
 
 
-def _vec(numbers: list[float]) -> Vec:
+def _vec(numbers: Sequence[float]) -> Vec:
     x, y, z = numbers
     return (x, y, z)
 
