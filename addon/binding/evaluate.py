@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
-from typing import NamedTuple, cast
+from collections.abc import Iterable, Iterator, Set
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple, cast
 
 import bpy
 
@@ -60,6 +61,8 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     may_be_rebuilt = any(graph.id_type_updated("SCENE") for graph in graphs)
     frame = scene.frame_current_final if is_frame_change else None
     copied = {uid for name in tagged if name in plan.copied for uid in plan.copied[name]}
+    if may_be_rebuilt:
+        copied = {uid for uid in copied if plan.rigs[uid].has_same_bones()}
     rigs = set[int]()
     if not may_be_rebuilt:
         rigs = plan.foresight.concerned(tagged, is_frame_change)
@@ -67,7 +70,8 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         rigs = set()
     elif not may_be_rebuilt:
         _foreseen = Foreseen(plan, scene, rigs, copied, frame)
-        _solve(_foreseen, frame)
+        if rigs:
+            _solve(_foreseen, frame)
     changed = _composed(plan, rigs, frame)
     is_being_animated = is_frame_change or has_new_curves or may_be_rebuilt
     for uid in changed | copied | (rigs if is_frame_change else set[int]()):
@@ -122,6 +126,7 @@ def evaluate(
     is_frame_change: bool,
     is_undo: bool,
     changed: Set[int] = frozenset(),
+    has_company: bool = False,
 ) -> bool:
     """Pose all chains that an update of a depsgraph concerns; return whether there are any.
 
@@ -131,12 +136,14 @@ def evaluate(
         is_undo: Whether it is the update of an undo or redo.
         changed: Armatures that Blender evaluates once more in any case, as it has been told of
             more that they depend on.
+        has_company: Whether other handlers were called before, which may have changed something.
     """
     global _foreseen
     ahead, _foreseen = _foreseen, None
     look = _look(depsgraph, is_frame_change)
     plan, held = look.plan, look.held
-    if not held and not look.freed:
+    freed, plan.freed = plan.freed, {}
+    if not held and not freed:
         return False
     if is_undo or (ahead is not None and ahead.plan is not plan):
         ahead = None
@@ -144,9 +151,13 @@ def evaluate(
     redone = {uid for uid in held if uid not in right for uid in plan.groups[uid]} & held.keys()
     _redo(look, redone, depsgraph, is_frame_change)
     again = {uid for uid in redone if not _is_shown(plan.poses[uid], held[uid])}
-    again |= held.keys() & (changed | look.stale)
-    if again or look.freed:
-        _evaluate_again(depsgraph, [plan.poses[uid] for uid in again], look, bool(changed))
+    again |= held.keys() & (changed | freed.keys())
+    for armature in [ob for uid, ob in freed.items() if uid not in held]:
+        with suppress(ReferenceError):  # It was removed.
+            armature.update_tag(refresh={"OBJECT"})
+    beside = held.keys() - again if has_company else set[int]()
+    if again or beside or freed:
+        _evaluate_again(depsgraph, look, again, beside)
     for uid in held:
         write_reports(plan.poses[uid])
     return True
@@ -211,31 +222,66 @@ plays the animation once more in the first of them, and what it keys is as befor
 
 
 def _evaluate_again(
-    depsgraph: bpy.types.Depsgraph, poses: list[Pose], look: _Look, has_new_relations: bool
+    depsgraph: bpy.types.Depsgraph, look: _Look, again: set[int], beside: set[int]
 ) -> None:
     """Have solutions evaluated that Blender did not evaluate yet.
 
     In a render Blender does so by itself after the handlers. To do it here would hide from the
     renderer what has changed; and what is written is taken back by the next handler.
+
+    Args:
+        depsgraph: What was updated.
+        look: What the update concerns.
+        again: The armatures that have to be evaluated.
+        beside: Those that may be, as something else than we has changed them since.
     """
-    for armature in look.freed:
-        armature.update_tag(refresh={"OBJECT"})
+    poses = look.plan.poses
+    if depsgraph.mode == "RENDER":
+        _write_again(look, again)
+        return
+    has_new_relations = depsgraph.id_type_updated("SCENE")
+    if has_new_relations:
+        # Up to 4.5 Blender crashes later without, for want of the bases of the view layer.
+        cast(Any, depsgraph.scene).original.update_tag()
+    for uid in beside:
+        write_pose(poses[uid], is_quiet=True)
     for _ in range(TRIES):
-        for pose in poses:
-            if look.is_foreign:
-                bring_over(look.held[pose.rig.uid], pose.rig.object)
-            write_pose(pose)
-            # The object's own data is not tagged: it would be copied and evaluated once more.
-            pose.rig.object.update_tag(refresh={"OBJECT"})
-        if depsgraph.mode == "RENDER":
-            return
+        _write_again(look, again)
         try:
-            depsgraph.update()
+            with _alone():
+                depsgraph.update()
         finally:
             take_back(has_new_bones=has_new_relations)
-        poses = [pose for pose in poses if not _is_shown(pose, look.held[pose.rig.uid])]
-        if not poses:
+        # Nothing but animation could have set anything else meanwhile.
+        again = {uid for uid in again if (fk := poses[uid].fk_pose) and fk.animated}
+        again = {uid for uid in again if not _is_shown(poses[uid], look.held[uid])}
+        if not again:
             return
+
+
+def _write_again(look: _Look, again: Iterable[int]) -> None:
+    for uid in again:
+        pose = look.plan.poses[uid]
+        if look.is_foreign:
+            bring_over(look.held[uid], pose.rig.object)
+        write_pose(pose)
+        # The object's own data is not tagged: it would be copied and evaluated once more.
+        pose.rig.object.update_tag(refresh={"OBJECT"})
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Have no handler called meanwhile, as where Blender evaluates what a handler has changed."""
+    handlers = bpy.app.handlers
+    lists: list[list[Any]] = [handlers.depsgraph_update_pre, handlers.depsgraph_update_post]
+    kept = [one[:] for one in lists]
+    for one in lists:
+        one.clear()
+    try:
+        yield
+    finally:
+        for one, before in zip(lists, kept, strict=True):
+            one[:] = before
 
 
 def _pose(moment: Snapshot, unit: Unit, frame: float | None) -> None:
@@ -375,8 +421,6 @@ class _Look(NamedTuple):
         touched: Those that may differ in themselves from when they were looked at last.
         is_foreign: Whether Blender does not flush the depsgraph's animation to the file's data.
         has_new_curves: Whether F-curves may have been edited.
-        stale: The armatures whose list a script has changed, which Blender tells nobody.
-        freed: Those of them that have no constraint any more.
     """
 
     plan: Plan
@@ -384,8 +428,6 @@ class _Look(NamedTuple):
     touched: set[int]
     is_foreign: bool
     has_new_curves: bool
-    stale: set[int]
-    freed: list[bpy.types.Object]
 
 
 def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> _Look:
@@ -407,11 +449,10 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> _Look:
     if any(changed):
         pairs = zip(updates, changed, strict=True)
         touched = {session_uid(update.id) for update, is_changed in pairs if is_changed}
-    freed: list[bpy.types.Object] = []
     stale = plan.stale(plan.rigs if is_frame_change else plan.rigs.keys() & updated)
     if stale:
-        before, plan = plan, _made_anew()
-        freed = [before.rigs[uid].object for uid in stale - plan.rigs.keys()]
+        discard()
+        plan = current()
         updated = {session_uid(update.id) for update in updates}  # It may know other armatures.
     touched |= stale
     if not is_frame_change:
@@ -425,12 +466,7 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> _Look:
     is_foreign = _is_foreign(depsgraph)
     touched |= {uid for uid in held if is_foreign or plan.poses[uid].is_animated}
     has_new_curves = not is_frame_change and depsgraph.id_type_updated("ACTION")
-    return _Look(plan, held, touched, is_foreign, has_new_curves, stale, freed)
-
-
-def _made_anew() -> Plan:
-    discard()
-    return current()
+    return _Look(plan, held, touched, is_foreign, has_new_curves)
 
 
 def _woken(plan: Plan, updated: set[int], is_timed: bool) -> set[int]:

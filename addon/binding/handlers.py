@@ -65,6 +65,14 @@ def _come_last() -> None:
             handlers.append(ours)
 
 
+def _has_company(is_frame_change: bool) -> bool:
+    """Return whether other extensions look at what is evaluated, and may change something."""
+    handlers = bpy.app.handlers
+    called = handlers.frame_change_post if is_frame_change else handlers.depsgraph_update_post
+    ours = (on_frame_change, on_depsgraph_update)
+    return len(called) > 1 and any(handler not in ours for handler in called)
+
+
 def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     global _is_inside, _is_undone
     if _is_inside:
@@ -81,17 +89,19 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         has_new_armatures = depsgraph.id_type_updated("ARMATURE") and (
             has_new_relations or plan.is_outdated()
         )
-        changed: set[int] = set()
         if has_new_relations or has_new_armatures:
             plan.discard(skeletons=has_new_armatures)
-        if has_new_relations and depsgraph.mode == "VIEWPORT":
-            changed = _declare_dependencies()
+        plan.current()
+        changed = plan.take_followed()
+        if (changed or has_new_relations) and depsgraph.mode == "VIEWPORT":
+            changed |= _declare_dependencies()
         if not is_frame_change:
             if depsgraph.id_type_updated("ACTION"):
                 plan.current().look_at_animation()
             history.note_updates(depsgraph)
         started = perf_counter() if timing.is_asked else 0.0
-        if evaluate(depsgraph, is_frame_change, _is_undone, changed) and started:
+        company = _has_company(is_frame_change)
+        if evaluate(depsgraph, is_frame_change, _is_undone, changed, company) and started:
             timing.note(started)
     except Exception:
         say_once("could not pose the armatures")
@@ -166,6 +176,7 @@ def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
 def _forget() -> None:
     forget_written()
     plan.discard(skeletons=True)
+    plan.forget_shown()
     forget_seen()
     history.forget_all()
     timing.forget()

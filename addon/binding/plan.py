@@ -47,6 +47,7 @@ class Plan:
         watched: For each object that solutions depend on besides targets and poles their armatures.
         foresight: What is known of them ahead of an evaluation.
         copied: For the name of each armature object and its data the armatures copied with it.
+        freed: The armatures that show more of the plan before than this one poses.
         left: Armatures without constraints that Blender is told of dependencies of.
         active: The bones with constraints of Blender's, and the names of those that do something.
         remembered: How many bones' solutions the chains remember.
@@ -65,6 +66,7 @@ class Plan:
     watched: dict[int, set[int]] = field(default_factory=dict)
     foresight: Foresight = field(default_factory=Foresight)
     copied: dict[str, list[int]] = field(default_factory=dict)
+    freed: dict[int, bpy.types.Object] = field(default_factory=dict)
     left: list[bpy.types.Object] = field(default_factory=list)
     active: list[tuple[Skeleton, str, list[str]]] = field(default_factory=list)
     remembered: int = 0
@@ -88,17 +90,35 @@ class Plan:
         """Return the armatures whose list a script changed, which Blender tells nobody."""
         return {uid for uid in among if _keys(self.rigs[uid].object) != self.keys[uid]}
 
+    def posed_names(self, uid: int) -> set[tuple[str, int]]:
+        """Return what chains pose of an armature: names of bones, each with a place in `KINDS`."""
+        fk_pose, names = self.poses[uid].fk_pose, self.rigs[uid].names
+        slots = fk_pose.posed if fk_pose else ()
+        return {(names[slot % len(names)], slot // len(names)) for slot in slots}
+
 
 _plan: Plan | None = None
 _is_being_made = False
+_followed: set[int] = set()
+
+_shown: dict[int, tuple[bpy.types.Object, set[tuple[str, int]]]] = {}
+"""What the plans before posed of each armature."""
 
 
 def discard(skeletons: bool = False) -> None:
     """Throw the plan away, and the armatures' rest poses if these may have changed or died."""
     global _plan
+    for uid, rig in _plan.rigs.items() if _plan else ():
+        before = _shown.get(uid, (rig.object, set[tuple[str, int]]()))[1]
+        _shown[uid] = rig.object, before | cast(Plan, _plan).posed_names(uid)
     _plan = None
     if skeletons:
         forget_skeletons()
+
+
+def forget_shown() -> None:
+    """Forget what was posed: all armatures show what their channels hold."""
+    _shown.clear()
 
 
 def is_outdated() -> bool:
@@ -144,6 +164,10 @@ def current() -> Plan:
             plan = _make()
         finally:
             _is_being_made = False
+        for uid, (ob, names) in _shown.items():
+            if uid not in plan.rigs or not names <= plan.posed_names(uid):
+                plan.freed[uid] = ob
+        _shown.clear()
         _plan = plan
     return _plan
 
@@ -151,6 +175,18 @@ def current() -> Plan:
 def is_being_made() -> bool:
     """Return whether settings that change now are changed by ourselves, to follow new names."""
     return _is_being_made
+
+
+def note_followed(armature: bpy.types.Object) -> None:
+    """Remember that a setting of an armature has followed a new name, which Blender has noticed."""
+    _followed.add(armature.session_uid)
+
+
+def take_followed() -> set[int]:
+    """Return the armatures of which that is so since this was asked last."""
+    was = set(_followed)
+    _followed.clear()
+    return was
 
 
 def _make() -> Plan:

@@ -59,6 +59,10 @@ class Skeleton:
         """Let go of bones: Blender may have made others."""
         self._setters.clear()
 
+    def has_same_bones(self) -> bool:
+        """Return whether the armature has the bones that it had, in their order."""
+        return pose_bones(self.object).keys() == self.names
+
     def slot(self, kind: int, bone: int) -> int:
         """Return the place of a bone's channel of a kind among all that can be solved."""
         return KINDS.index(kind) * len(self.names) + bone

@@ -62,13 +62,14 @@ def compose(pose: Pose) -> bool:
     return has_changed
 
 
-def write_pose(pose: Pose, is_being_animated: bool = False) -> None:
+def write_pose(pose: Pose, is_being_animated: bool = False, is_quiet: bool = False) -> None:
     """Write over the FK pose of an armature what was put together last, if anything was.
 
     Args:
         pose: The armature.
         is_being_animated: Whether Blender is going to set animated channels, which are left to it:
             what it sets them to might be the solution, and that would be taken back.
+        is_quiet: Whether Blender is not to notice.
     """
     fk_pose = pose.fk_pose
     if fk_pose is None or (is_being_animated and fk_pose.has_animated_modes):
@@ -90,7 +91,12 @@ def write_pose(pose: Pose, is_being_animated: bool = False) -> None:
             written[bone * size : (bone + 1) * size] = kept[bone * size : (bone + 1) * size]
         if written != kept:
             _overlaid.append(Overlaid(pose.rig, group, kept, written, animated))
-            set_of_all(pose.rig.object, group.channel, written)
+            if is_quiet:
+                setters = pose.rig.setters(group.channel)
+                for bone in group.bones:
+                    setters[bone].foreach_set(written[bone * size : (bone + 1) * size])
+            else:
+                set_of_all(pose.rig.object, group.channel, written)
 
 
 def _patched(present: array[float], group: Group, results: array[float]) -> array[float]:
@@ -128,7 +134,7 @@ def take_back(has_new_bones: bool) -> None:
 def _give_back(over: Overlaid, has_new_bones: bool) -> None:
     rig, channel, size = over.rig, over.group.channel, over.group.size
     bones = pose_bones(rig.object)
-    if has_new_bones and bones.keys() != rig.names:
+    if has_new_bones and not rig.has_same_bones():
         _give_back_by_name(over, bones)
         return
     present = floats(bones, channel, size)

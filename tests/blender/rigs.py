@@ -139,8 +139,26 @@ def world_bits(*objects: bpy.types.Object) -> bytes:
     )
 
 
+def shown_bones(armature: bpy.types.Object) -> bpy.types.bpy_prop_collection[bpy.types.PoseBone]:
+    """Return the bones as evaluated: what chains pose is in their channels, and nowhere else."""
+    return evaluated(armature).pose.bones
+
+
 def channels_bits(armature: bpy.types.Object) -> bytes:
-    """Return all rotation, location and scale channels of the file's bones, to the last bit."""
+    """Return all rotation, location and scale channels of the file's bones, to the last bit.
+
+    They hold the FK pose, whether it is solved or not.
+    """
+    return _bits(armature.pose.bones)
+
+
+def shown_bits(armature: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None = None) -> bytes:
+    """Return the same channels as evaluated, for the viewport or as given: with what is solved."""
+    copy = armature.evaluated_get(depsgraph) if depsgraph else evaluated(armature)
+    return _bits(copy.pose.bones)
+
+
+def _bits(bones: bpy.types.bpy_prop_collection[bpy.types.PoseBone]) -> bytes:
     bits = b""
     for name, size in (
         ("rotation_quaternion", 4),
@@ -149,8 +167,8 @@ def channels_bits(armature: bpy.types.Object) -> bytes:
         ("location", 3),
         ("scale", 3),
     ):
-        buffer = array("f", [0.0]) * (size * len(armature.pose.bones))
-        armature.pose.bones.foreach_get(name, buffer)
+        buffer = array("f", [0.0]) * (size * len(bones))
+        bones.foreach_get(name, buffer)
         bits += buffer.tobytes()
     return bits
 

@@ -18,6 +18,7 @@ from rigs import (
     make_chain,
     make_empty,
     pose_bits,
+    shown_bits,
     update,
 )
 from test_gait import key_body, terrain, walk
@@ -148,16 +149,17 @@ def played() -> dict[int, bytes]:
 
 
 def fk_of(rig: bpy.types.Object) -> bytes:
-    """Return what the channels hold while nothing is on; all is on again afterwards."""
+    """Return what the channels hold, on and off, and is shown off; all is on again afterwards."""
+    given = channels_bits(rig)
     switches = [*rig.fabrik.constraints, *rig.fabrik.gaits]
     for item in switches:
         item.enabled = False
     update()
-    fk = channels_bits(rig)
+    assert channels_bits(rig) == given == shown_bits(rig)
     for item in switches:
         item.enabled = True
     update()
-    return fk
+    return given
 
 
 @every_kind

@@ -254,7 +254,6 @@ def test_setting_a_property_without_an_update_function_updates_nothing() -> None
     update()
     with calling("depsgraph_update_post") as calls:
         item.error, item.message, item.iterations_used = 5.0, "said", 7
-        rig.fabrik.record = rig.fabrik.record
         update()
         assert calls == []
         item.influence = 0.5  # This one has one.

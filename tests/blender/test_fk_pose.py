@@ -1,4 +1,4 @@
-"""The FK input is never lost: what the animator gave comes back, to the last bit."""
+"""The FK pose is the animator's: channels hold it to the last bit, whatever is solved over it."""
 
 from math import radians
 
@@ -16,6 +16,7 @@ from rigs import (
     make_chain,
     make_empty,
     pose_bits,
+    shown_bits,
     tip_error,
     update,
 )
@@ -43,6 +44,13 @@ def values(rig, bone):
     return tuple(getattr(rig.pose.bones[bone], channel(rig.pose.bones[bone].rotation_mode)))
 
 
+def fk_values(rig, bone):
+    """The numbers of a bone that no chain poses now: they are shown as they are given."""
+    given = values(rig, bone)
+    assert values(evaluated(rig), bone) == given
+    return given
+
+
 def turn(rig, bone, numbers):
     setattr(rig.pose.bones[bone], channel(rig.pose.bones[bone].rotation_mode), numbers)
 
@@ -58,14 +66,16 @@ def posed_rig(mode="QUATERNION"):
 
 def solved_rig(mode="QUATERNION", **settings):
     rig = posed_rig(mode)
-    fk = pose_bits(rig), channels_bits(rig)
+    fk = look(rig)
     add_constraint(rig, "B2", make_empty(), **settings)
     update()
+    assert channels_bits(rig) == fk[1]
     return rig, fk
 
 
 def look(rig):
-    return pose_bits(rig), channels_bits(rig)
+    """The bones as evaluated, and their channels in the file and as evaluated."""
+    return pose_bits(rig), channels_bits(rig), shown_bits(rig)
 
 
 def influence_0(rig):
@@ -108,6 +118,8 @@ def test_off_gives_the_fk_pose_back(empty_file, mode, off):
     assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
     for frame in (2, 9, 1):
         go(frame)
+        assert channels_bits(rig) == fk[1]
+        assert shown_bits(rig) != fk[2]
 
     off(rig)
     update()
@@ -164,10 +176,11 @@ def test_on_again_is_the_same_as_before(empty_file, off):
 
 def test_shorter_chain_gives_the_freed_bone_its_fk_pose_back(empty_file):
     rig, _ = solved_rig()
+    assert values(evaluated(rig), "B0") != pytest.approx(by_hand("QUATERNION"), abs=0.01)
     rig.fabrik.constraints[0].chain_count = 2
     update()
 
-    assert values(rig, "B0") == pytest.approx(by_hand("QUATERNION"))
+    assert fk_values(rig, "B0") == pytest.approx(by_hand("QUATERNION"))
     assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
     rig.update_tag()
     update()
@@ -235,9 +248,9 @@ def test_turn_by_hand_becomes_the_input(empty_file, mode, tmp_path):
 
     influence_0(rig)
     update()
-    assert values(rig, "B0") == pytest.approx(by_hand(mode))
-    assert values(rig, "B1") == pytest.approx(nearby(mode))
-    assert values(rig, "B2") == pytest.approx(nearby(mode))
+    assert fk_values(rig, "B0") == pytest.approx(by_hand(mode))
+    assert fk_values(rig, "B1") == pytest.approx(nearby(mode))
+    assert fk_values(rig, "B2") == pytest.approx(nearby(mode))
 
 
 def reopened(folder, name="Rig"):
@@ -256,12 +269,12 @@ def test_several_turns_by_hand_leave_the_last(empty_file):
     influence_0(rig)
     update()
 
-    assert values(rig, "B1") == pytest.approx(tuple(expected))
+    assert fk_values(rig, "B1") == pytest.approx(tuple(expected))
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_turn_that_is_cancelled_leaves_the_input(empty_file, mode):
-    """Escape gives back the numbers from before, which are a solution and no input."""
+    """Escape gives back the numbers from before, which are the input and no solution."""
     rig, fk = solved_rig(mode, influence=0.5)
     pose, seen = pose_bits(rig), values(rig, "B1")
     for step in range(4):
@@ -287,7 +300,7 @@ def test_resetting_a_bone_by_hand_is_an_input_too(empty_file):
     influence_0(rig)
     update()
 
-    assert values(rig, "B0") == (1, 0, 0, 0)
+    assert fk_values(rig, "B0") == (1, 0, 0, 0)
 
 
 def test_setting_the_matrix_of_a_bone_is_an_input_too(empty_file):
@@ -300,7 +313,7 @@ def test_setting_the_matrix_of_a_bone_is_an_input_too(empty_file):
     disabled(rig)
     update()
 
-    assert values(rig, "B0") == pytest.approx(tuple(wanted), abs=1e-6)
+    assert fk_values(rig, "B0") == pytest.approx(tuple(wanted), abs=1e-6)
 
 
 def test_bulk_write_as_of_a_pose_library_is_the_new_input(empty_file):
@@ -315,7 +328,7 @@ def test_bulk_write_as_of_a_pose_library_is_the_new_input(empty_file):
     influence_0(rig)
     update()
 
-    assert [x for bone in ("B0", "B1", "B2") for x in values(rig, bone)] == pytest.approx(pose)
+    assert [x for bone in ("B0", "B1", "B2") for x in fk_values(rig, bone)] == pytest.approx(pose)
 
 
 def test_edit_while_the_influence_is_0_is_the_new_input(empty_file):
@@ -343,8 +356,9 @@ def test_location_and_scale_of_a_solved_bone_stay_the_animators(empty_file):
 
     go(9)
 
-    assert tuple(rig.pose.bones["B0"].location) == pytest.approx((0.1, 0.2, 0.3))
-    assert tuple(rig.pose.bones["B1"].scale) == pytest.approx((1, 1.5, 1))
+    for ob in (rig, evaluated(rig)):
+        assert tuple(ob.pose.bones["B0"].location) == pytest.approx((0.1, 0.2, 0.3))
+        assert tuple(ob.pose.bones["B1"].scale) == pytest.approx((1, 1.5, 1))
 
 
 @pytest.mark.parametrize("before", MODES)
@@ -381,7 +395,7 @@ def test_saving_and_loading_keeps_pose_and_input(empty_file, tmp_path):
     assert look(rig) == fk
 
 
-def test_file_opens_without_the_add_on_and_comes_back_from_there(empty_file, tmp_path):
+def test_file_shows_its_fk_pose_without_the_add_on_and_comes_back_from_there(empty_file, tmp_path):
     rig, fk = solved_rig()
     solved = pose_bits(rig)
     blend = tmp_path / "rig.blend"
@@ -398,7 +412,7 @@ def test_file_opens_without_the_add_on_and_comes_back_from_there(empty_file, tmp
         "hasattr(bpy.types.Object, 'fabrik'), first, pose_bits(bpy.data.objects['Rig'])",
         with_addon=False,
     )
-    assert without == (False, solved, solved)
+    assert without == (False, fk[0], fk[0])
     assert "fabrik" not in printed.lower()  # Nor does Blender miss anything of ours.
 
     bpy.ops.wm.open_mainfile(filepath=str(blend))
@@ -433,8 +447,8 @@ def test_bone_turned_without_the_add_on_is_the_new_input(empty_file, tmp_path):
     disabled(rig)
     update()
 
-    assert values(rig, "B0") == pytest.approx(by_hand("QUATERNION"))
-    assert values(rig, "B1") == pytest.approx((0.8, 0.6, 0, 0))
+    assert fk_values(rig, "B0") == pytest.approx(by_hand("QUATERNION"))
+    assert fk_values(rig, "B1") == pytest.approx((0.8, 0.6, 0, 0))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -505,24 +519,25 @@ def test_input_changes_by_keys_while_the_target_moves(empty_file):
         assert pose_bits(rig) != poses[frame]
 
 
-def test_keying_a_solved_bone_keys_what_is_seen(empty_file):
-    """As with any constraint that Blender applies visually: the pose on screen is the key."""
-    rig, _ = solved_rig()
-    solved = pose_bits(rig)
-    seen = values(rig, "B1")
+@pytest.mark.parametrize("mode", MODES)
+def test_keying_a_solved_bone_keys_its_fk_pose(empty_file, mode):
+    """As with Blender's own constraints, which show another pose than the one that is keyed."""
+    rig, fk = solved_rig(mode)
+    solved, given = pose_bits(rig), values(rig, "B0")
+    assert given == pytest.approx(by_hand(mode))
 
-    rig.keyframe_insert('pose.bones["B1"].rotation_quaternion', frame=1)
+    rig.keyframe_insert(f'pose.bones["B0"].{channel(mode)}', frame=1)
     update()
     for frame in (5, 1):
         go(frame)
+    assert tuple(curve.keyframe_points[0].co[1] for curve in curves(rig)) == given
+    assert pose_bits(rig) == solved
     assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
     assert rig.fabrik.constraints[0].state == "REACHED"
     influence_0(rig)
     go(1)
 
-    assert values(rig, "B1") == pytest.approx(seen, abs=1e-6)
-    assert values(rig, "B0") == pytest.approx(by_hand("QUATERNION"))
-    assert solved != pose_bits(rig)
+    assert look(rig) == fk
 
 
 def test_deleting_the_keys_of_a_solved_bone_leaves_it_solved(empty_file):
@@ -552,7 +567,7 @@ def test_muting_and_unmuting_a_curve_switches_between_hand_and_keys(empty_file):
     go(3)
     influence_0(rig)
     go(4)
-    assert values(rig, "B1") == pytest.approx((0.6, 0, 0.8, 0))
+    assert fk_values(rig, "B1") == pytest.approx((0.6, 0, 0.8, 0))
     rig.fabrik.constraints[0].influence = 1.0
     go(5)
 
@@ -562,7 +577,7 @@ def test_muting_and_unmuting_a_curve_switches_between_hand_and_keys(empty_file):
     influence_0(rig)
     go(7)
 
-    assert values(rig, "B1") == pytest.approx((0.8, 0.6, 0, 0))
+    assert fk_values(rig, "B1") == pytest.approx((0.8, 0.6, 0, 0))
 
 
 def test_action_is_the_input_while_it_is_assigned(empty_file):
@@ -697,7 +712,7 @@ def test_edited_rest_pose_is_solved_anew(empty_file):
     assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
     disabled(rig)
     update()
-    assert values(rig, "B0") == pytest.approx(by_hand("QUATERNION"))
+    assert fk_values(rig, "B0") == pytest.approx(by_hand("QUATERNION"))
 
 
 @pytest.mark.parametrize("what", ["locked", "hidden", "collection", "bendy"])
@@ -743,7 +758,7 @@ def test_clearing_the_pose_of_the_user_interface_is_an_input(empty_file):
     update()
 
     for bone in ("B0", "B1", "B2"):
-        assert values(rig, bone) == (1, 0, 0, 0)
+        assert fk_values(rig, bone) == (1, 0, 0, 0)
 
 
 def test_two_chains_on_the_same_bones_give_the_input_back(empty_file):
@@ -759,7 +774,7 @@ def test_two_chains_on_the_same_bones_give_the_input_back(empty_file):
     rig.fabrik.constraints.remove(0)
     rig.update_tag()
     update()
-    assert values(rig, "B2") == pytest.approx(nearby("QUATERNION"))
+    assert fk_values(rig, "B2") == pytest.approx(nearby("QUATERNION"))
     rig.fabrik.constraints.remove(0)
     rig.update_tag()
     update()
@@ -887,7 +902,7 @@ def test_keys_that_do_not_act_are_no_input(empty_file, silence):
 
     influence_0(rig)
     go(6)
-    assert values(rig, "B1") == pytest.approx((0.6, 0, 0.8, 0))
+    assert fk_values(rig, "B1") == pytest.approx((0.6, 0, 0.8, 0))
 
 
 def mute_strip(rig):
@@ -914,7 +929,7 @@ def test_silent_strip_leaves_no_trace_of_the_solution(empty_file, silence):
     influence_0(rig)
     go(21)
 
-    assert values(rig, "B1") == (1, 0, 0, 0)
+    assert fk_values(rig, "B1") == (1, 0, 0, 0)
 
 
 def test_curves_exchanged_for_those_of_another_bone_are_noticed(empty_file):
@@ -944,7 +959,7 @@ def test_turn_by_hand_of_a_keyed_bone_holds_until_the_frame_changes(empty_file):
         update()
     influence_0(rig)
     update()
-    assert values(rig, "B1") == pytest.approx((0.6, 0, 0.8, 0))
+    assert fk_values(rig, "B1") == pytest.approx((0.6, 0, 0.8, 0))
 
     target.location.x = 1
     rig.fabrik.constraints[0].influence = 0.5
@@ -969,12 +984,16 @@ def test_numbers_that_are_not_keyed_stay_the_animators_beside_keyed_ones(empty_f
     assert rig.pose.bones["B1"].rotation_euler.z == pytest.approx(0.7)
 
 
-def test_keyed_solution_is_the_same_before_and_after_the_next_frame(empty_file):
-    rig, _ = solved_rig()
+def test_keyed_fk_pose_is_solved_as_before_at_once_and_after_the_next_frame(empty_file):
+    rig, fk = solved_rig()
+    pose = look(rig)
     for bone in rig.pose.bones:
         bone.keyframe_insert("rotation_quaternion", frame=1)
     update()
-    pose = pose_bits(rig)
+    assert look(rig) == pose
     for frame in (1, 5, 1):
         go(frame)
-    assert pose_bits(rig) == pose
+        assert look(rig) == pose
+    disabled(rig)
+    update()
+    assert look(rig) == fk

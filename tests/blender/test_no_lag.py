@@ -19,6 +19,7 @@ from rigs import (
     make_chain,
     make_empty,
     pose_bits,
+    shown_bits,
     tip_error,
     tip_world,
     update,
@@ -100,11 +101,16 @@ def assert_there(goals: Sequence[Goal]) -> None:
 
 def _assert_settled(rigs: Sequence[Rig]) -> None:
     """Blender's evaluation agrees with what was assumed, to the last bit."""
-    before = (pose_bits(*rigs), [channels_bits(rig) for rig in rigs], world_bits(*rigs))
+    before = _all_bits(rigs)
     for rig in rigs:
         rig.update_tag()
     update()
-    assert (pose_bits(*rigs), [channels_bits(rig) for rig in rigs], world_bits(*rigs)) == before
+    assert _all_bits(rigs) == before
+
+
+def _all_bits(rigs: Sequence[Rig]) -> object:
+    channels = [(channels_bits(rig), shown_bits(rig)) for rig in rigs]
+    return pose_bits(*rigs), channels, world_bits(*rigs)
 
 
 def test_a_weapon_in_the_right_hand_leads_the_left_hand() -> None:

@@ -1,4 +1,4 @@
-"""A frame that was solved before is written ahead of its evaluation, and is never wrong for it."""
+"""Solutions are written ahead of the evaluation, which is the only one, and are never wrong."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rigs import (
     make_chain,
     make_empty,
     pose_bits,
+    shown_bones,
     tip_error,
     update,
 )
@@ -65,13 +66,31 @@ def played(rig: bpy.types.Object) -> dict[int, bytes]:
     return poses
 
 
-def test_the_second_time_a_frame_is_evaluated_once(
-    rig: bpy.types.Object, evaluations: list[float]
-) -> None:
+def test_a_frame_is_evaluated_once(rig: bpy.types.Object, evaluations: list[float]) -> None:
     watch(rig, "B3")
     update()
     evaluations.clear()
     first = played(rig)
+    assert len(evaluations) == len(FRAMES)
+    evaluations.clear()
+    assert played(rig) == first
+    assert len(evaluations) == len(FRAMES)
+
+
+def test_what_only_blender_can_evaluate_is_evaluated_once_the_second_time(
+    rig: bpy.types.Object, evaluations: list[float]
+) -> None:
+    """Here a target that one of its constraints moves."""
+    target, leader = target_of(rig), make_empty("Leader")
+    for frame, x in ((1, 0.0), (10, -0.5)):
+        leader.location.x = x
+        leader.keyframe_insert("location", frame=frame)
+    target.constraints.new("COPY_LOCATION").target = leader
+    watch(rig, "B3")
+    update()
+    evaluations.clear()
+    first = played(rig)
+    assert len(set(first.values())) == len(FRAMES)
     assert len(evaluations) == 2 * len(FRAMES)
     evaluations.clear()
     assert played(rig) == first
@@ -86,11 +105,12 @@ def test_stretched_frames_are_evaluated_once_too(
     target_of(rig).delta_location = (2.0, 0.0, 2.0)  # It comes into reach and leaves it.
     watch(rig, "B3")
     update()
-    first = played(rig)
-    assert rig.pose.bones["B0"].scale.y > 1.0
-    evaluations.clear()
-    assert played(rig) == first
-    assert len(evaluations) == len(FRAMES)
+    for _ in range(2):
+        evaluations.clear()
+        first = played(rig)
+        assert len(evaluations) == len(FRAMES)
+        assert shown_bones(rig)["B0"].scale.y > 1.0
+        assert played(rig) == first
     rig.pose.bones["B0"].scale = (1.0, 1.1, 1.0)
     other = played(rig)
     assert all(other[frame] != first[frame] for frame in FRAMES)
@@ -143,7 +163,8 @@ def test_a_bone_turned_between_two_passes_is_the_new_input(rig: bpy.types.Object
     assert tip_error(rig, "B3", target_of(rig)) < 1e-5
     rig.fabrik.constraints[0].enabled = False
     update()
-    assert list(bone.rotation_quaternion) == pytest.approx([0.8, 0.6, 0.0, 0.0])
+    for bones in (rig.pose.bones, shown_bones(rig)):
+        assert list(bones["B1"].rotation_quaternion) == pytest.approx([0.8, 0.6, 0.0, 0.0])
 
 
 def test_bones_that_were_keyed_between_two_passes_are_seen(rig: bpy.types.Object) -> None:
@@ -162,7 +183,8 @@ def test_bones_that_were_keyed_between_two_passes_are_seen(rig: bpy.types.Object
     assert keyed == fresh
     rig.fabrik.constraints[0].enabled = False
     go(5)
-    assert list(bone.rotation_quaternion) == pytest.approx([0.8, 0.0, 0.6, 0.0])
+    for bones in (rig.pose.bones, shown_bones(rig)):
+        assert list(bones["B1"].rotation_quaternion) == pytest.approx([0.8, 0.0, 0.6, 0.0])
 
 
 def test_a_frame_that_was_seen_before_is_the_same_after_undo(rig: bpy.types.Object) -> None:
@@ -181,7 +203,6 @@ def test_telling_how_it_went_does_not_evaluate_again(rig: bpy.types.Object) -> N
     go(2)
     item = rig.fabrik.constraints[0]
     item.error, item.iterations_used, item.message = 1.0, 3, "said"
-    rig.fabrik.record = rig.fabrik.record
 
     def note(_scene: object, depsgraph: bpy.types.Depsgraph) -> None:
         updates.append([update.id.name for update in depsgraph.updates])
@@ -225,7 +246,8 @@ def test_clearing_the_list_just_before_a_frame_gives_the_fk_pose_back(
     rig.fabrik.constraints[0].chain_count = 3
     rig.fabrik.constraints.clear()
     go(5)
-    assert [tuple(bone.rotation_quaternion) for bone in rig.pose.bones] == fk
+    for bones in (rig.pose.bones, shown_bones(rig)):
+        assert [tuple(bone.rotation_quaternion) for bone in bones] == fk
 
 
 def test_a_constraint_that_is_off_is_not_written_ahead(

@@ -22,6 +22,7 @@ from rigs import (
     make_chain,
     make_empty,
     pose_bits,
+    shown_bits,
     tip_error,
     update,
 )
@@ -348,14 +349,15 @@ def test_it_gives_the_fk_pose_back_to_the_last_bit() -> None:
     rig.pose.bones["B7"].rotation_mode = "XYZ"
     rig.pose.bones["B7"].rotation_euler = (0.3, 0.2, 3.5)
     update()
-    before = channels_bits(rig)
+    before, pose = channels_bits(rig), pose_bits(rig)
     item = hang(rig, target)
-    assert channels_bits(rig) != before
+    assert channels_bits(rig) == before != shown_bits(rig)
     item.influence = 0.5
     update()
     item.enabled = False
     update()
-    assert channels_bits(rig) == before
+    assert channels_bits(rig) == before == shown_bits(rig)
+    assert pose_bits(rig) == pose
 
 
 def test_a_rope_on_a_bone_that_another_chain_poses_is_right_at_once() -> None:
@@ -425,11 +427,11 @@ def test_a_rope_on_a_bone_that_another_chain_poses_is_right_at_once() -> None:
 def test_bad_input_is_said_in_place(breaking: Callable[..., object], sentence: str) -> None:
     rig = make_rope()
     item = hang(rig, make_empty("Target", (1, 0, 0)))
-    before = channels_bits(rig)
+    before = shown_bits(rig)
     breaking(item)
     update()
     assert (item.state, item.message) == ("INVALID", sentence)
-    assert channels_bits(rig) != before  # Its FK pose is back.
+    assert shown_bits(rig) != before  # Its FK pose is back.
     item.rope.collision = "NONE"
     item.target = item.target or bpy.data.objects["Target"]
     update()

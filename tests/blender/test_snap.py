@@ -21,6 +21,7 @@ from rigs import (
     make_chain,
     make_empty,
     pose_bits,
+    shown_bits,
     update,
     world_bits,
 )
@@ -134,8 +135,8 @@ def state(*objects: bpy.types.Object) -> object:
         (item.influence, item.enabled) for ob in objects for item in ob.fabrik.constraints
     ]
     rigs = [ob for ob in objects if ob.type == "ARMATURE"]
-    influences += [rig.fabrik.record for rig in rigs]
-    bits = [channels_bits(rig) for rig in rigs], pose_bits(*rigs), world_bits(*objects)
+    bones = [(channels_bits(rig), shown_bits(rig)) for rig in rigs]
+    bits = bones, pose_bits(*rigs), world_bits(*objects)
     frame = bpy.context.scene.frame_current_final
     return keys, channels, influences, bits, frame, len(bpy.data.actions)
 

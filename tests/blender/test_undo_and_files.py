@@ -15,6 +15,8 @@ from rigs import (
     make_chain,
     make_empty,
     pose_bits,
+    shown_bits,
+    shown_bones,
     tip_error,
     update,
 )
@@ -47,6 +49,15 @@ def make():
     add_constraint(rig, "B2", make_empty())
     update()
     return fk
+
+
+def fk_turn(rig, bone):
+    """The numbers of a bone that no chain poses now: they are shown as they are given."""
+    given, shown = (
+        bones[bone].rotation_quaternion[:] for bones in (rig.pose.bones, shown_bones(rig))
+    )
+    assert given == shown
+    return given
 
 
 def step(message):
@@ -165,8 +176,8 @@ class TestUndo:
         assert pose_bits(rig) == after
         rig.fabrik.constraints[0].enabled = False
         update()
-        assert tuple(rig.pose.bones["B0"].rotation_quaternion) == pytest.approx((0.6, 0, 0.8, 0))
-        assert tuple(rig.pose.bones["B1"].rotation_quaternion) == pytest.approx((0.8, 0.6, 0, 0))
+        assert fk_turn(rig, "B0") == pytest.approx((0.6, 0, 0.8, 0))
+        assert fk_turn(rig, "B1") == pytest.approx((0.8, 0.6, 0, 0))
 
     def test_turning_a_bone_in_pose_mode(self):
         """In Pose Mode Blender takes other undo steps than in Object Mode."""
@@ -368,8 +379,8 @@ class TestFiles:
         rig.fabrik.constraints[0].enabled = False
         update()
 
-        assert tuple(rig.pose.bones["B0"].rotation_quaternion) == pytest.approx((0.6, 0.8, 0, 0))
-        assert tuple(rig.pose.bones["B1"].rotation_quaternion) == pytest.approx((0.8, 0.6, 0, 0))
+        assert fk_turn(rig, "B0") == pytest.approx((0.6, 0.8, 0, 0))
+        assert fk_turn(rig, "B1") == pytest.approx((0.8, 0.6, 0, 0))
 
 
 class TestBones:
@@ -461,7 +472,7 @@ class TestBones:
         item = rig.fabrik.constraints[0]
         assert item.state == "INVALID"
         assert "B2" in item.message
-        assert tuple(rig.pose.bones["B1"].rotation_quaternion) == pytest.approx((0.8, 0.6, 0, 0))
+        assert fk_turn(rig, "B1") == pytest.approx((0.8, 0.6, 0, 0))
 
     def test_deleted_bone_above_the_tip_shortens_the_chain(self):
         make()
@@ -472,7 +483,7 @@ class TestBones:
         assert solved()
         rig.fabrik.constraints[0].enabled = False
         update()
-        assert tuple(rig.pose.bones["B1"].rotation_quaternion) == pytest.approx((0.8, 0.6, 0, 0))
+        assert fk_turn(rig, "B1") == pytest.approx((0.8, 0.6, 0, 0))
 
     def test_new_bone_in_between_lengthens_the_chain(self):
         make()
@@ -489,7 +500,7 @@ class TestBones:
         assert solved()
         rig.fabrik.constraints[0].enabled = False
         update()
-        assert tuple(rig.pose.bones["B1"].rotation_quaternion) == pytest.approx((0.8, 0.6, 0, 0))
+        assert fk_turn(rig, "B1") == pytest.approx((0.8, 0.6, 0, 0))
 
     def test_duplicated_bones_are_bones_of_their_own(self):
         fk = make()
@@ -512,7 +523,7 @@ class TestBones:
         rig.update_tag()
         update()
         # Blender gives duplicated bones no pose, so that it is this that comes back.
-        turned = {b.name: tuple(b.rotation_quaternion) for b in rig.pose.bones if b.name[1] == "1"}
+        turned = {b.name: fk_turn(rig, b.name) for b in rig.pose.bones if b.name[1] == "1"}
         assert sorted(turned.values()) == [pytest.approx((0.8, 0.6, 0, 0)), (1, 0, 0, 0)]
         assert pose_bits(rig)[: len(fk[0])] == fk[0]
 
@@ -619,8 +630,8 @@ class TestObjects:
         assert fk_of(rig) == fk
         twin.fabrik.constraints[0].enabled = False
         update()
-        assert tuple(twin.pose.bones["B0"].rotation_quaternion) == pytest.approx((0.6, 0, 0.8, 0))
-        assert tuple(twin.pose.bones["B1"].rotation_quaternion) == pytest.approx((0.8, 0.6, 0, 0))
+        assert fk_turn(twin, "B0") == pytest.approx((0.6, 0, 0.8, 0))
+        assert fk_turn(twin, "B1") == pytest.approx((0.8, 0.6, 0, 0))
 
     @pytest.mark.parametrize("way", WAYS_TO_COPY)
     def test_deleting_one_of_two_leaves_the_other(self, way):
@@ -754,6 +765,7 @@ class TestObjects:
         make()
         rig, target = rig_and_target()
         bits = channels_bits(rig)
+        assert bits != shown_bits(rig)
         bpy.context.scene.collection.objects.unlink(rig)
         target.location = (0, 1, 1)
         update()
@@ -835,7 +847,7 @@ class TestLibraries:
         assert tip_error(rig, "B2", bpy.data.objects["Shot target"]) < 1e-3
         item.enabled = False
         update()
-        turned = [tuple(bone.rotation_quaternion) for bone in rig.pose.bones]
+        turned = [fk_turn(rig, bone.name) for bone in rig.pose.bones]
         assert turned[0] == pytest.approx((0.6, 0, 0.8, 0))
         assert turned[1] == pytest.approx((0.8, 0.6, 0, 0))
         assert len(pose_bits(rig)) == len(fk[0])
