@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -18,8 +18,9 @@ from .motion.carrier import Carrier
 from .plan import Plan, current, discard, known
 from .pose import Evaluated, Pose
 from .read import Foreseen, Snapshot
+from .skeleton import skeleton_of
 from .task import Task, input_of, read, solve
-from .write import compose, take_back, write_pose, write_reports
+from .write import Held, compose, take_back, write_ahead, write_pose, write_reports
 
 OFF_REPORTS = (Report("DISABLED"),)
 
@@ -54,11 +55,10 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         return
     graphs = [graph for graph in (layer.depsgraph for layer in scene.view_layers) if graph]
     tagged = _tagged(graphs)
-    has_new_curves = any(graph.id_type_updated("ACTION") for graph in graphs)
-    if has_new_curves:
-        plan.look_at_animation()
     # Then Blender may go to another frame, or make new relations and the plan be outdated.
     may_be_rebuilt = any(graph.id_type_updated("SCENE") for graph in graphs)
+    if may_be_rebuilt or any(graph.id_type_updated("ACTION") for graph in graphs):
+        plan.look_at_animation()
     frame = scene.frame_current_final if is_frame_change else None
     copied = {uid for name in tagged if name in plan.copied for uid in plan.copied[name]}
     if may_be_rebuilt:
@@ -73,9 +73,8 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         if rigs:
             _solve(_foreseen, frame)
     changed = _composed(plan, rigs, frame)
-    is_being_animated = is_frame_change or has_new_curves or may_be_rebuilt
     for uid in changed | copied | (rigs if is_frame_change else set[int]()):
-        write_pose(plan.poses[uid], is_being_animated)
+        write_ahead(plan.poses[uid])
     for uid in changed:
         plan.rigs[uid].object.update_tag(refresh={"OBJECT"})
 
@@ -152,12 +151,10 @@ def evaluate(
     _redo(look, redone, depsgraph, is_frame_change)
     again = {uid for uid in redone if not _is_shown(plan.poses[uid], held[uid])}
     again |= held.keys() & (changed | freed.keys())
-    for armature in [ob for uid, ob in freed.items() if uid not in held]:
-        with suppress(ReferenceError):  # It was removed.
-            armature.update_tag(refresh={"OBJECT"})
     beside = held.keys() - again if has_company else set[int]()
     if again or beside or freed:
-        _evaluate_again(depsgraph, look, again, beside)
+        freed = [ob for uid, ob in freed.items() if uid not in held]
+        _evaluate_again(depsgraph, look, again, beside, freed)
     for uid in held:
         write_reports(plan.poses[uid])
     return True
@@ -222,7 +219,11 @@ plays the animation once more in the first of them, and what it keys is as befor
 
 
 def _evaluate_again(
-    depsgraph: bpy.types.Depsgraph, look: _Look, again: set[int], beside: set[int]
+    depsgraph: bpy.types.Depsgraph,
+    look: _Look,
+    again: set[int],
+    beside: set[int],
+    freed: Iterable[bpy.types.Object],
 ) -> None:
     """Have solutions evaluated that Blender did not evaluate yet.
 
@@ -234,7 +235,11 @@ def _evaluate_again(
         look: What the update concerns.
         again: The armatures that have to be evaluated.
         beside: Those that may be, as something else than we has changed them since.
+        freed: Those that no chain poses any more.
     """
+    freed = [armature for armature in freed if _is_there(armature)]
+    for armature in freed:
+        armature.update_tag(refresh={"OBJECT"})
     poses = look.plan.poses
     if depsgraph.mode == "RENDER":
         _write_again(look, again)
@@ -245,18 +250,33 @@ def _evaluate_again(
         cast(Any, depsgraph.scene).original.update_tag()
     for uid in beside:
         write_pose(poses[uid], is_quiet=True)
-    for _ in range(TRIES):
-        _write_again(look, again)
-        try:
-            with _alone():
-                depsgraph.update()
-        finally:
-            take_back(has_new_bones=has_new_relations)
-        # Nothing but animation could have set anything else meanwhile.
-        again = {uid for uid in again if (fk := poses[uid].fk_pose) and fk.animated}
-        again = {uid for uid in again if not _is_shown(poses[uid], look.held[uid])}
-        if not again:
-            return
+    # Other animation than what the file's channels hold may be brought there, or played.
+    is_other = look.is_foreign or has_new_relations
+    rigs = [*(look.plan.rigs[uid] for uid in again), *map(skeleton_of, freed)]
+    held = [Held(rig) for rig in rigs] if is_other else []
+    try:
+        for _ in range(TRIES):
+            _write_again(look, again)
+            try:
+                with _alone():
+                    depsgraph.update()
+            finally:
+                take_back(has_new_bones=has_new_relations)
+            # Nothing but animation could have set anything else meanwhile.
+            again = {uid for uid in again if (fk := poses[uid].fk_pose) and fk.animated}
+            again = {uid for uid in again if not _is_shown(poses[uid], look.held[uid])}
+            if not again:
+                break
+    finally:
+        for one in held:
+            one.give_back()
+
+
+def _is_there(armature: bpy.types.Object) -> bool:
+    try:
+        return armature.pose is not None
+    except ReferenceError:  # It was removed.
+        return False
 
 
 def _write_again(look: _Look, again: Iterable[int]) -> None:

@@ -53,7 +53,7 @@ class FkPose:
         modes: The modes that count, by slot.
         held: The channels as they were looked at last.
         groups: The slots, by channel.
-        animated: Which of their numbers F-curves or drivers set, if any.
+        animated: Those of which F-curves or drivers set a number.
         has_animated_modes: Whether those set a rotation mode.
         has_only_quaternions: Whether all the bones are in quaternion mode.
     """
@@ -75,7 +75,7 @@ class FkPose:
         self.inputs = array("f", bytes(16 * len(kinds) * self.count))
         self.modes = array("i")
         self.groups: list[Group] = []
-        self.animated: dict[int, set[int]] = {}
+        self.animated: set[int] = set()
         self.has_animated_modes = False
         self.has_only_quaternions = False
 

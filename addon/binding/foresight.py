@@ -109,7 +109,7 @@ def foresight_of(plan: Plan) -> Foresight:
 
 
 def _look_at_animation(fk_pose: FkPose) -> None:
-    """Find out which numbers of a pose F-curves or drivers set."""
+    """Find out what F-curves or drivers set of a pose."""
     rig = fk_pose.rig
     found = animation.animated(rig.object)
     fk_pose.animated.clear()
@@ -118,14 +118,12 @@ def _look_at_animation(fk_pose: FkPose) -> None:
     if not animated:
         return
     names = {bpy.utils.escape_identifier(name): i for i, name in enumerate(rig.names)}
-    posed = set(fk_pose.posed)
-    for path, index in animated:
+    for path, _ in animated:
         of_bone = BONE_CHANNEL.fullmatch(path)
         kind = KIND_OF.get(of_bone[2]) if of_bone else None
         if of_bone and kind is not None and of_bone[1] in names:
-            slot = fk_pose.first_slot(kind) + names[of_bone[1]]
-            if slot in posed:
-                fk_pose.animated.setdefault(slot, set()).add(index)
+            fk_pose.animated.add(fk_pose.first_slot(kind) + names[of_bone[1]])
+    fk_pose.animated.intersection_update(fk_pose.posed)
 
 
 class _Walk:

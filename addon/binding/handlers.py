@@ -206,8 +206,11 @@ def take_up() -> None:
 def _declare_dependencies() -> set[int]:
     """Tell Blender what armatures depend on; return those that it did not know it of."""
     present = plan.current()
-    armatures = [*(rig.object for rig in present.rigs.values()), *present.left]
-    return {ob.session_uid for ob in armatures if ob.library is None and dependencies.declare(ob)}
+    for ob in present.left:
+        if ob.library is None and dependencies.declare(ob):
+            present.freed[ob.session_uid] = ob
+    rigs = [rig for rig in present.rigs.values() if rig.object.library is None]
+    return {rig.uid for rig in rigs if dependencies.declare(rig.object)}
 
 
 HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (

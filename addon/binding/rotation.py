@@ -28,6 +28,9 @@ CHANNELS = {
     SCALE: ("scale", 3),
 }
 
+ALL_CHANNELS = tuple({*CHANNELS.values(), ("rotation_euler", 3)})
+"""All channels of a bone, and how many numbers each has."""
+
 KINDS = (QUATERNION, LOCATION, SCALE)
 """The channels that a bone can have solved, the first standing for all ways to rotate.
 

@@ -7,6 +7,7 @@ channels are the animator's.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from .access import pose_bones, set_of_all, settings
 from .chain_plan import Report
 from .fk_pose import Group
 from .pose import Pose
-from .rotation import floats, taken, transfer
+from .rotation import ALL_CHANNELS, floats, taken, transfer
 from .skeleton import Skeleton, forget_bones
 
 if TYPE_CHECKING:
@@ -28,16 +29,16 @@ class Overlaid:
     Attributes:
         rig: The armature.
         group: The bones and the channel.
+        bones: Those of them that something stands over.
         kept: What the channel held of all bones.
         written: What was written over it.
-        animated: Which numbers of the bones F-curves or drivers set, if any.
     """
 
     rig: Skeleton
     group: Group
+    bones: list[int]
     kept: array[float]
     written: array[float]
-    animated: dict[int, set[int]]
 
 
 _overlaid: list[Overlaid] = []
@@ -62,41 +63,61 @@ def compose(pose: Pose) -> bool:
     return has_changed
 
 
-def write_pose(pose: Pose, is_being_animated: bool = False, is_quiet: bool = False) -> None:
+def write_ahead(pose: Pose) -> None:
+    """Write over the FK pose of an armature what was put together last, ahead of an evaluation.
+
+    Bones that F-curves or drivers set are left to them: whatever stands there might be what these
+    have just set, and nothing would tell it from what we have written.
+    """
+    fk_pose = pose.fk_pose
+    if fk_pose is None or fk_pose.has_animated_modes:
+        return  # Blender converts what stands in the channels as a mode changes.
+    for group in fk_pose.groups:
+        animated = {slot - group.first for slot in fk_pose.animated}
+        bones = [bone for bone in group.bones if bone not in animated] if animated else group.bones
+        _write(pose.rig, group, bones)
+
+
+def write_pose(pose: Pose, is_quiet: bool = False) -> None:
     """Write over the FK pose of an armature what was put together last, if anything was.
 
     Args:
         pose: The armature.
-        is_being_animated: Whether Blender is going to set animated channels, which are left to it:
-            what it sets them to might be the solution, and that would be taken back.
         is_quiet: Whether Blender is not to notice.
     """
-    fk_pose = pose.fk_pose
-    if fk_pose is None or (is_being_animated and fk_pose.has_animated_modes):
-        return  # Blender converts what stands in the channels as a mode changes.
-    for group in fk_pose.groups:
-        if group.written is None:
-            continue
-        kept = floats(pose_bones(pose.rig.object), group.channel, group.size)
-        size, last = group.size, array("f", group.written)
-        written = kept[:]
+    for group in pose.fk_pose.groups if pose.fk_pose else ():
+        _write(pose.rig, group, group.bones, is_quiet)
+
+
+def _write(rig: Skeleton, group: Group, bones: list[int], is_quiet: bool = False) -> None:
+    if group.written is None or not bones:
+        return
+    kept = floats(pose_bones(rig.object), group.channel, group.size)
+    size, last = group.size, array("f", group.written)
+    written = kept[:]
+    if len(bones) == len(group.bones):
         for first, end, place in group.runs:
             written[first * size : end * size] = last[place * size : (place + end - first) * size]
-        animated = {
-            slot - group.first: numbers
-            for slot, numbers in fk_pose.animated.items()
-            if slot - group.first in group.bones
-        }
-        for bone in animated if is_being_animated else ():
-            written[bone * size : (bone + 1) * size] = kept[bone * size : (bone + 1) * size]
-        if written != kept:
-            _overlaid.append(Overlaid(pose.rig, group, kept, written, animated))
-            if is_quiet:
-                setters = pose.rig.setters(group.channel)
-                for bone in group.bones:
-                    setters[bone].foreach_set(written[bone * size : (bone + 1) * size])
-            else:
-                set_of_all(pose.rig.object, group.channel, written)
+    else:
+        for place, bone in enumerate(group.bones):
+            if bone in bones:
+                part = last[place * size : (place + 1) * size]
+                written[bone * size : (bone + 1) * size] = part
+    if written == kept:
+        return
+    _overlaid.append(Overlaid(rig, group, bones, kept, written))
+    if is_quiet:
+        _set_quietly(rig, group.channel, size, bones, written)
+    else:
+        set_of_all(rig.object, group.channel, written)
+
+
+def _set_quietly(
+    rig: Skeleton, channel: str, size: int, bones: Iterable[int], numbers: array[float]
+) -> None:
+    setters, view = rig.setters(channel), memoryview(numbers)
+    for bone in bones:
+        setters[bone].foreach_set(view[bone * size : (bone + 1) * size])
 
 
 def _patched(present: array[float], group: Group, results: array[float]) -> array[float]:
@@ -114,8 +135,7 @@ def _patched(present: array[float], group: Group, results: array[float]) -> arra
 def take_back(has_new_bones: bool) -> None:
     """Give all channels what they held before anything was written over it.
 
-    Where anything else stands there by now, an F-curve, a driver or another extension has set it
-    meanwhile, and it stays.
+    Where anything else stands there by now, another extension has set it, and it stays.
 
     Args:
         has_new_bones: Whether Blender may have made other bones of an armature since it was looked
@@ -138,28 +158,19 @@ def _give_back(over: Overlaid, has_new_bones: bool) -> None:
         _give_back_by_name(over, bones)
         return
     present = floats(bones, channel, size)
-    setters = rig.setters(channel)
-    kept, written = memoryview(over.kept), over.written
-    is_untouched = present == written
-    for bone in over.group.bones:
-        start, end = bone * size, (bone + 1) * size
-        if is_untouched or present[start:end] == written[start:end]:
-            setters[bone].foreach_set(kept[start:end])
-        else:
-            setters[bone].foreach_set(_merged(over, present[start:end], bone))
+    if present != over.written:
+        over.kept = over.kept[:]
+        for bone in over.bones:
+            at = slice(bone * size, (bone + 1) * size)
+            over.kept[at] = _merged(over, present[at], bone)
+    _set_quietly(rig, channel, size, over.bones, over.kept)
 
 
 def _merged(over: Overlaid, present: array[float], bone: int) -> array[float]:
-    """Return the numbers of a bone, each as it was, or as somebody has set it meanwhile.
-
-    Animation sets all that it sets, whether it finds the same there or not.
-    """
+    """Return the numbers of a bone, each as it was, or as somebody has set it meanwhile."""
     start = bone * over.group.size
-    animated = over.animated.get(bone, ())
-    written = over.written[start : start + over.group.size]
-    has_played = any(present[i] != written[i] for i in animated)
     for i, number in enumerate(present):
-        if number == written[i] and not (has_played and i in animated):
+        if number == over.written[start + i]:
             present[i] = over.kept[start + i]
     return present
 
@@ -167,13 +178,39 @@ def _merged(over: Overlaid, present: array[float], bone: int) -> array[float]:
 def _give_back_by_name(over: Overlaid, bones: Any) -> None:
     """Give bones their pose back after an armature has got other bones, or in another order."""
     channel = over.group.channel
-    for i in over.group.bones:
+    for i in over.bones:
         bone = bones.get(over.rig.names[i])
         if bone is None:
             continue
         setter = bone.path_resolve(channel, False)
         present = array("f", getattr(bone, channel))
         setter.foreach_set(_merged(over, present, i))
+
+
+class Held:
+    """All channels of an armature's bones, to be given back unnoticed."""
+
+    def __init__(self, rig: Skeleton) -> None:
+        """Read them."""
+        self._rig = rig
+        bones = pose_bones(rig.object)
+        self._columns = [(name, size, floats(bones, name, size)) for name, size in ALL_CHANNELS]
+
+    def give_back(self) -> None:
+        """Set what is not as it was."""
+        bones = pose_bones(self._rig.object)
+        if not self._rig.has_same_bones():
+            return
+        for name, size, kept in self._columns:
+            present = floats(bones, name, size)
+            if present != kept:
+                changed = [
+                    bone
+                    for bone in range(len(bones))
+                    if present[bone * size : (bone + 1) * size]
+                    != kept[bone * size : (bone + 1) * size]
+                ]
+                _set_quietly(self._rig, name, size, changed, kept)
 
 
 def forget_written() -> None:
