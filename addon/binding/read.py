@@ -312,7 +312,11 @@ class Foreseen(Snapshot):
         return uid in self.plan.foresight.placed
 
     def _world(self, ob: bpy.types.Object, uid: int) -> Frame:
-        if self._is_animated(uid):
+        is_animated = self._is_animated(uid)
+        if self._seen_in is not None and ob.parent is None and not is_animated:
+            return matrix_frame(ob.evaluated_get(self._seen_in).matrix_world)
+        self._objects[uid] = ob
+        if is_animated:
             basis = object_frame(ob, self._curves(uid))
         else:
             basis = matrix_frame(ob.matrix_basis)
@@ -321,18 +325,17 @@ class Foreseen(Snapshot):
         link = frame_in(self._parent_world(ob), matrix_frame(ob.matrix_parent_inverse))
         return frame_in(link, basis)
 
-    def world(self, ob: bpy.types.Object, uid: int) -> Frame:
-        """Return where an object, whose number is ``uid``, stands in world space."""
-        self._objects[uid] = ob
-        return super().world(ob, uid)
-
     def agrees(self, depsgraph: bpy.types.Depsgraph) -> bool:
         """Return whether a depsgraph has evaluated what was foreseen, to single precision."""
+        if not self._objects:
+            return True
         places = {uid: world[1] for uid, world in self._worlds.items()} | self._places
-        size = max((max(map(abs, place)) for place in places.values()), default=0.0)
-        near = SAME_PLACE * size
-        for uid, place in places.items():
-            copy = self._objects[uid].evaluated_get(depsgraph)
+        near = SAME_PLACE * max([max(map(abs, place)) for place in places.values()])
+        for uid, ob in self._objects.items():
+            place = places.get(uid)
+            if place is None:
+                continue  # It hangs on a solved bone.
+            copy = ob.evaluated_get(depsgraph)
             there = copy.matrix_world.translation.to_tuple()
             if not dist(there, place) <= near and copy.is_evaluated:
                 return False
@@ -341,7 +344,7 @@ class Foreseen(Snapshot):
     def _has_place(self, uid: int, depsgraph: bpy.types.Depsgraph) -> bool:
         """Return whether an armature is turned and sized as foreseen, and its bones are."""
         copy = self.rigs[uid].evaluated_get(depsgraph)
-        if not copy.is_evaluated or uid not in self._worlds:
+        if not copy.is_evaluated or uid not in self._objects or uid not in self._worlds:
             return True
         there, here = matrix3(copy.matrix_world), self._worlds[uid][0]
         near = SAME_PLACE * max(map(abs, here))
