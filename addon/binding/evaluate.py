@@ -185,17 +185,18 @@ def _redo(
     global misses
     plan, scene = look.plan, cast(bpy.types.Scene, depsgraph.scene)
     frame = scene.frame_current_final if is_frame_change else None
+    touched = _touched(look, depsgraph) if redone else set[int]()
     known = redone & plan.foresight.known
     if known:
         ahead = frame if look.is_foreign else None
-        moment = Foreseen(plan, scene, known, look.touched, ahead, depsgraph)
+        moment = Foreseen(plan, scene, known, touched, ahead, depsgraph)
         _solve(moment, frame)
         if not moment.agrees(depsgraph):
             misses += 1
             known = set[int]()
     others = {uid: look.held[uid] for uid in redone - known}
     if others:
-        touched = look.touched | plan.foresight.known
+        touched |= plan.foresight.known
         has_foreign_animation = look.is_foreign and is_frame_change
         _solve(Snapshot(plan, depsgraph, others, touched, has_foreign_animation), frame)
     for uid in redone:
@@ -438,14 +439,14 @@ class _Look(NamedTuple):
     Attributes:
         plan: What hangs on what.
         held: The armatures to look at, as evaluated.
-        touched: Those that may differ in themselves from when they were looked at last.
+        new: Those that this view layer has not shown yet, or whose list a script has changed.
         is_foreign: Whether Blender does not flush the depsgraph's animation to the file's data.
         has_new_curves: Whether F-curves may have been edited.
     """
 
     plan: Plan
     held: dict[int, bpy.types.Object]
-    touched: set[int]
+    new: set[int]
     is_foreign: bool
     has_new_curves: bool
 
@@ -458,35 +459,40 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> _Look:
     """
     plan = current()
     updates = depsgraph.updates
-    changed = [False] * len(updates)
-    updates.foreach_get("is_updated_geometry", changed)
-    if is_frame_change and len(changed) > len(plan.units) and depsgraph.mode != "RENDER":
+    if is_frame_change and len(updates) > len(plan.units) and depsgraph.mode != "RENDER":
         # It is cheaper to look at all armatures than to ask which of them Blender evaluated.
         updated = set(plan.rigs)
     else:
         updated = {session_uid(update.id) for update in updates}
-    touched: set[int] = set()
-    if any(changed):
-        pairs = zip(updates, changed, strict=True)
-        touched = {session_uid(update.id) for update, is_changed in pairs if is_changed}
-    stale = plan.stale(plan.rigs if is_frame_change else plan.rigs.keys() & updated)
-    if stale:
+    new = plan.stale(plan.rigs if is_frame_change else plan.rigs.keys() & updated)
+    if new:
         discard()
         plan = current()
         updated = {session_uid(update.id) for update in updates}  # It may know other armatures.
-    touched |= stale
     if not is_frame_change:
-        touched |= _unseen(plan, depsgraph)
+        new |= _unseen(plan, depsgraph)
     rigs: set[int] = set()
     # The scene has the gravity and the frame rate.
     is_timed = is_frame_change or session_uid(depsgraph.scene) in updated
-    for uid in plan.rigs.keys() & (updated | touched | _woken(plan, updated, is_timed)):
+    for uid in plan.rigs.keys() & (updated | new | _woken(plan, updated, is_timed)):
         rigs |= plan.groups[uid]
     held = _held(plan, depsgraph, rigs)
     is_foreign = _is_foreign(depsgraph)
-    touched |= {uid for uid in held if is_foreign or plan.poses[uid].is_animated}
     has_new_curves = not is_frame_change and depsgraph.id_type_updated("ACTION")
-    return _Look(plan, held, touched, is_foreign, has_new_curves)
+    return _Look(plan, held, new, is_foreign, has_new_curves)
+
+
+def _touched(look: _Look, depsgraph: bpy.types.Depsgraph) -> set[int]:
+    """Return the armatures that may differ in themselves from when they were looked at last."""
+    updates = depsgraph.updates
+    changed = [False] * len(updates)
+    updates.foreach_get("is_updated_geometry", changed)
+    found = set(look.new)
+    if any(changed):
+        pairs = zip(updates, changed, strict=True)
+        found |= {session_uid(update.id) for update, is_changed in pairs if is_changed}
+    poses = look.plan.poses
+    return found | {uid for uid in look.held if look.is_foreign or poses[uid].is_animated}
 
 
 def _woken(plan: Plan, updated: set[int], is_timed: bool) -> set[int]:

@@ -37,6 +37,8 @@ BONE_CHANNELS = {"location", "scale", *TURNS}
 OBJECT_CHANNELS = BONE_CHANNELS | {f"delta_{name}" for name in ("location", "scale")}
 OBJECT_CHANNELS |= {"delta_rotation_euler", "delta_rotation_quaternion"}
 
+PLACES = {"location", "delta_location"}
+
 PLACING = ("location", "rotation", "scale", "delta_", "parent", "constraints")
 """How the paths of properties begin that place an object."""
 
@@ -57,6 +59,7 @@ class Foresight:
         sources: For the name of each data-block the armatures that depend on it, or are it.
         curves: The F-curves of animated objects among what the known ones depend on.
         placed: Those objects of them whose place, turn or size F-curves set.
+        turned: Those of them that F-curves turn or size.
         signatures: All objects that were looked at, with what tells how they are animated.
     """
 
@@ -66,6 +69,7 @@ class Foresight:
     sources: dict[str, set[int]] = field(default_factory=dict)
     curves: dict[int, Curves] = field(default_factory=dict)
     placed: set[int] = field(default_factory=set)
+    turned: set[int] = field(default_factory=set)
     signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
 
     def concerned(self, tagged: Iterable[str], is_frame_change: bool) -> set[int]:
@@ -96,9 +100,10 @@ def foresight_of(plan: Plan) -> Foresight:
         if is_known:
             foresight.known |= group
             foresight.curves |= walk.curves
-            foresight.placed |= {
-                uid for uid, found in walk.curves.items() if OBJECT_CHANNELS & found.places.keys()
-            }
+            for uid, curves in walk.curves.items():
+                channels = OBJECT_CHANNELS & curves.places.keys()
+                foresight.placed |= {uid} if channels else set()
+                foresight.turned |= {uid} if channels - PLACES else set()
             if walk.curves:
                 foresight.timed |= group
             if any(uid in walk.curves for uid in group):

@@ -180,7 +180,13 @@ class Pose:
         self._columns: list[list[Any]] = []
         self._bits = b""
 
-    def look(self, now: Evaluated, held: PoseChannels | None, is_touched: bool) -> None:
+    def look(
+        self,
+        now: Evaluated,
+        held: PoseChannels | None,
+        is_touched: bool,
+        has_settings: bool | None = None,
+    ) -> None:
         """Look at the armature.
 
         Args:
@@ -188,12 +194,16 @@ class Pose:
             held: The channels with the FK pose of the bones that chains pose; None if none does.
             is_touched: Whether anything that `settings` and `stamp` tell of may have changed. A
                 changed FK pose is found in any case.
+            has_settings: The same of settings alone, if they are another matter.
         """
         self.now = now
         fk_pose = self.fk_pose
+        if (is_touched if has_settings is None else has_settings) or not self.settings:
+            self._read_settings()
+            is_touched = True
         if fk_pose is None or held is None:
             self._look()
-        elif is_touched or not self.settings or not fk_pose.is_as_seen(held):
+        elif is_touched or not fk_pose.is_as_seen(held):
             fk_pose.look(held)
             self._look()
         else:
@@ -201,7 +211,6 @@ class Pose:
         self.start()
 
     def _look(self) -> None:
-        self._read_settings()
         self.locations = self.now.channels.buffer("location", 3)[:]
         self.scales = self.now.channels.buffer("scale", 3)[:]
         if self.fk_pose is None:

@@ -266,7 +266,13 @@ class Foreseen(Snapshot):
         self.poses = {uid: plan.poses[uid] for uid in self.rigs}
         for uid in self.rigs:
             now = self._now(plan.rigs[uid])
-            self.poses[uid].look(now, now.channels, uid in touched or now.is_animated)
+            is_touched = uid in touched
+            self.poses[uid].look(
+                now,
+                now.channels,
+                is_touched or now.has_animated_bones,
+                is_touched or now.has_animated_settings,
+            )
 
     def _now(self, rig: Skeleton) -> Unevaluated:
         return Unevaluated(rig, self._curves(rig.uid))
@@ -317,7 +323,8 @@ class Foreseen(Snapshot):
             return matrix_frame(ob.evaluated_get(self._seen_in).matrix_world)
         self._objects[uid] = ob
         if is_animated:
-            basis = object_frame(ob, self._curves(uid))
+            turns = uid in self.plan.foresight.turned
+            basis = object_frame(ob, self._curves(uid), turns)
         else:
             basis = matrix_frame(ob.matrix_basis)
         if ob.parent is None:
@@ -350,28 +357,9 @@ class Foreseen(Snapshot):
         near = SAME_PLACE * max(map(abs, here))
         if not all([abs(a - b) <= near for a, b in zip(there, here, strict=True)]):
             return False
+        now = cast(Unevaluated, self.poses[uid].now)
         # What no curve sets was copied as it was read.
-        return not cast(Unevaluated, self.poses[uid].now).is_animated or self._has_channels(
-            uid, copy
-        )
-
-    def _has_channels(self, uid: int, copy: bpy.types.Object) -> bool:
-        """Return whether bones that no chain poses hold what was foreseen."""
-        pose = self.poses[uid]
-        if pose.fk_pose is None:
-            return True
-        evaluated = PoseChannels(pose_bones(copy))
-        for name, size in pose.now.channels.names():
-            there = evaluated.buffer(name, size)
-            here = pose.now.channels.buffer(name, size)
-            if there == here:
-                continue
-            posed = {bone for g in pose.fk_pose.groups if g.channel == name for bone in g.bones}
-            for bone in range(len(pose.rig.names)):
-                part = slice(bone * size, (bone + 1) * size)
-                if bone not in posed and there[part] != here[part]:
-                    return False
-        return True
+        return not now.has_animated_bones or now.has_played(PoseChannels(pose_bones(copy)))
 
 
 def _rotation(axes: Mat3) -> Mat3 | None:

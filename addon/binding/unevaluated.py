@@ -16,7 +16,7 @@ from .access import pose_bones, rest_bone, settings
 from .curves import BONE_CHANNEL, ITEM, Played
 from .pose import Evaluated, Settings
 from .rotation import PatchedChannels, PoseChannels, channel_of, mode_of, quaternion
-from .skeleton import Skeleton, matrix_frame
+from .skeleton import Skeleton, matrix3, matrix_frame
 
 
 class Unevaluated(Evaluated):
@@ -34,10 +34,23 @@ class Unevaluated(Evaluated):
         self._played = played
 
     @property
-    def is_animated(self) -> bool:
-        """Whether F-curves set channels of its bones, or settings of its constraints."""
-        played = self._played
-        return played is not None and (played.animates_bones() or played.animates_settings())
+    def has_animated_bones(self) -> bool:
+        """Whether F-curves set channels of its bones."""
+        return self._played is not None and self._played.animates_bones()
+
+    @property
+    def has_animated_settings(self) -> bool:
+        """Whether F-curves set settings of its constraints."""
+        return self._played is not None and self._played.animates_settings()
+
+    def has_played(self, evaluated: PoseChannels) -> bool:
+        """Return whether evaluated channels hold what F-curves set."""
+        played = cast(Played, self._played)
+        for name, size in self.channels.names():
+            there = evaluated.buffer(name, size)
+            if any(there[place] != number for place, number in played.of_bones(name, size)):
+                return False
+        return True
 
     @cached_property
     def channels(self) -> PoseChannels:
@@ -90,8 +103,16 @@ def object_place(ob: bpy.types.Object, played: Played | None) -> Vec:
     return place if delta == ORIGIN else _vec(array("f", add(place, delta)))
 
 
-def object_frame(ob: bpy.types.Object, played: Played | None) -> Frame:
-    """Return where an object stands, and how it is turned and scaled; see `object_place`."""
+def object_frame(ob: bpy.types.Object, played: Played | None, turns: bool) -> Frame:
+    """Return where an object stands, and how it is turned and scaled; see `object_place`.
+
+    Args:
+        ob: The object.
+        played: Its F-curves at the frame.
+        turns: Whether it has F-curves that turn or scale it.
+    """
+    if not turns:
+        return matrix3(ob.matrix_basis), object_place(ob, played)
     mode = mode_of(ob)
     name, _ = channel_of(mode)
     turn = _matrix(mode, _channel(ob, played, name))
