@@ -54,6 +54,7 @@ class Order:
         self.chains = chains
         self.posed = posed
         self.moved = moved
+        self.looked: set[tuple[int, int]] = set()
         while True:
             try:
                 self._walk()
@@ -258,6 +259,7 @@ class Order:
         ob, bone = node
         owner = _owner(node)
         follows = False
+        self.looked.add((ob.session_uid, bone))
         # What a bone does in world space changes its pose when its armature is carried along.
         constraints = active_constraints(owner)
         carried = bool(constraints) and bone >= 0 and self._visit((ob, -1), seen, needs, chain)

@@ -49,7 +49,7 @@ class Plan:
         copied: For the name of each armature object and its data the armatures copied with it.
         freed: The armatures that show more of the plan before than this one poses.
         left: Armatures without constraints that Blender is told of dependencies of.
-        active: The bones with constraints of Blender's, and the names of those that do something.
+        active: The bones with constraints of Blender's that count, and the names of those that act.
         remembered: How many bones' solutions the chains remember.
     """
 
@@ -217,12 +217,12 @@ def _make() -> Plan:
             plan.copied.setdefault(block.name, []).append(rig.uid)
         asked = {bone for chain in own for _, bone in chain.joints.asked}
         plan.poses[rig.uid] = Pose(rig, posed, asked)
-        plan.active += [(rig, b.name, _active(b)) for b in pose_bones(ob) if b.constraints]
     order = Order(carrying, chains, plan.posed, plan.moved)
     plan.chains = chains
     plan.units = order.ordered()
     plan.carried = order.carried
     plan.groups = order.groups()
+    plan.active = _all_active(plan, order)
     for member in (*carrying, *chains):
         uid = member.rig.uid
         if member.is_timed:
@@ -231,6 +231,18 @@ def _make() -> Plan:
             plan.watched.setdefault(watched.session_uid, set()).add(uid)
     plan.foresight = foresight_of(plan)
     return plan
+
+
+def _all_active(plan: Plan, order: Order) -> list[tuple[Skeleton, str, list[str]]]:
+    """Return the bones with constraints of Blender's that count for the plan."""
+    found: list[tuple[Skeleton, str, list[str]]] = []
+    for rig in plan.rigs.values():
+        bones = pose_bones(rig.object)
+        asked = {bone for uid, bone in order.looked if uid == rig.uid and bone >= 0}
+        for name in [rig.names[bone] for bone in asked | plan.posed[rig.uid]]:
+            if bones[name].constraints:
+                found.append((rig, name, _active(bones[name])))
+    return found
 
 
 def _active(bone: bpy.types.PoseBone) -> list[str]:

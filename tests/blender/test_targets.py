@@ -447,19 +447,23 @@ def calls(monkeypatch):
     import addon.binding.evaluate as evaluation
 
     counts = {"solved": 0, "written": 0}
-    solve_task, write_pose = evaluation.solve, evaluation.write_pose
+    solve_task = evaluation.solve
 
     def solve(*task):
         counts["solved"] += 1
         return solve_task(*task)
 
-    def write(pose, *rest):
-        before = channels_bits(pose.rig.object)
-        write_pose(pose, *rest)
-        counts["written"] += before != channels_bits(pose.rig.object)
+    def counting(write):
+        def counted(pose, *rest):
+            before = channels_bits(pose.rig.object)
+            write(pose, *rest)
+            counts["written"] += before != channels_bits(pose.rig.object)
+
+        return counted
 
     monkeypatch.setattr(evaluation, "solve", solve)
-    monkeypatch.setattr(evaluation, "write_pose", write)
+    for name in ("write_ahead", "write_pose"):
+        monkeypatch.setattr(evaluation, name, counting(getattr(evaluation, name)))
     return counts
 
 
