@@ -65,7 +65,14 @@ def clear_handlers() -> None:
             handlers[:] = [one for one in handlers if not one.__module__.startswith("addon")]
 
 
+@pytest.fixture(scope="session")
+def own_folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder for Blender's own files, as copied poses: other runs have theirs."""
+    return str(tmp_path_factory.mktemp("blender"))
+
+
 @pytest.fixture(autouse=True)
-def empty_file(addon: ModuleType) -> None:
+def empty_file(addon: ModuleType, own_folder: str) -> None:
     """Each test starts in a new, empty file with factory settings."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    bpy.context.preferences.filepaths.temporary_directory = own_folder
