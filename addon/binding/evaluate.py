@@ -57,10 +57,11 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     tagged = _tagged(graphs)
     # Then Blender may go to another frame, or make new relations and the plan be outdated.
     may_be_rebuilt = any(graph.id_type_updated("SCENE") for graph in graphs)
-    if may_be_rebuilt or any(graph.id_type_updated("ACTION") for graph in graphs):
+    copied = {uid for name in tagged if name in plan.copied for uid in plan.copied[name]}
+    has_new_curves = any(graph.id_type_updated("ACTION") for graph in graphs)
+    if may_be_rebuilt or has_new_curves or plan.has_new_drivers():
         plan.look_at_animation()
     frame = scene.frame_current_final if is_frame_change else None
-    copied = {uid for name in tagged if name in plan.copied for uid in plan.copied[name]}
     if may_be_rebuilt:
         copied = {uid for uid in copied if plan.rigs[uid].has_same_bones()}
     rigs = set[int]()

@@ -60,6 +60,7 @@ class Foresight:
         curves: The F-curves of animated objects among what the known ones depend on.
         placed: Those objects of them whose place, turn or size F-curves set.
         turned: Those of them that F-curves turn or size.
+        drivers: For each armature how many drivers it has.
         signatures: All objects that were looked at, with what tells how they are animated.
     """
 
@@ -70,6 +71,7 @@ class Foresight:
     curves: dict[int, Curves] = field(default_factory=dict)
     placed: set[int] = field(default_factory=set)
     turned: set[int] = field(default_factory=set)
+    drivers: dict[int, int] = field(default_factory=dict)
     signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
 
     def concerned(self, tagged: Iterable[str], is_frame_change: bool) -> set[int]:
@@ -82,9 +84,16 @@ class Foresight:
         return any(animation.signature(ob) != known for ob, known in self.signatures)
 
 
+def driver_count(ob: bpy.types.Object) -> int:
+    """Return how many drivers an object has."""
+    data = ob.animation_data
+    return len(data.drivers) if data else 0
+
+
 def foresight_of(plan: Plan) -> Foresight:
     """Find out what is known of the armatures of a plan, and what is animated of their poses."""
     foresight = Foresight()
+    foresight.drivers = {uid: driver_count(rig.object) for uid, rig in plan.rigs.items()}
     for pose in plan.poses.values():
         if pose.fk_pose is not None:
             _look_at_animation(pose.fk_pose)

@@ -19,7 +19,7 @@ from . import dependencies
 from .access import free_name, pose_bones, settings
 from .body_plan import Unit, chains_of
 from .chain_plan import ChainPlan
-from .foresight import Foresight, foresight_of
+from .foresight import Foresight, driver_count, foresight_of
 from .motion.carrier import Carrier
 from .motion.carriers import carriers_of
 from .native import active_constraints
@@ -85,6 +85,11 @@ class Plan:
         """Find out anew what is known ahead of an evaluation, if other channels are animated."""
         if self.foresight.is_outdated():
             self.foresight = foresight_of(self)
+
+    def has_new_drivers(self) -> bool:
+        """Return whether an armature has more drivers or fewer, which Blender tells nobody."""
+        count = self.foresight.drivers
+        return any(count[uid] != driver_count(rig.object) for uid, rig in self.rigs.items())
 
     def stale(self, among: Iterable[int]) -> set[int]:
         """Return the armatures whose list a script changed, which Blender tells nobody."""

@@ -1,0 +1,645 @@
+"""What Blender's own tools do to a posed rig they do to its FK pose, as without a constraint.
+
+Each is used on a rig and on a twin without constraints: both have the same channels and F-curves
+after it, to the last bit. What cannot run without a window is left out: tools that drag.
+"""
+
+from contextlib import contextmanager
+from functools import partial
+
+import bpy
+import pytest
+from rendering import rendered
+from rigs import (
+    activate,
+    add_constraint,
+    channels_bits,
+    curves,
+    elsewhere,
+    evaluated,
+    go,
+    make_armature,
+    make_chain,
+    make_empty,
+    pose_bits,
+    update,
+)
+
+KEYS = (1, 20, 40)
+
+JOINT = {"limit_type": "CONE", "swing_x": 0.3, "stiffness": 0.25}
+
+ARMS = {
+    "Hips": ((0, 0, 1), (0, 0, 1.2), ""),
+    "Spine": ((0, 0, 1.2), (0, 0.1, 1.7), "Hips"),
+    "Upper.L": ((0.3, 0, 1.6), (0.6, 0.1, 1.5), "Spine"),
+    "Lower.L": ((0.6, 0.1, 1.5), (0.9, 0, 1.4), "Upper.L"),
+    "Upper.R": ((-0.3, 0, 1.6), (-0.6, 0.1, 1.5), "Spine"),
+    "Lower.R": ((-0.6, 0.1, 1.5), (-0.9, 0, 1.4), "Upper.R"),
+}
+
+
+def posed(armature, shift=0.0):
+    """Turn, move and size all bones, each in another way."""
+    for i, bone in enumerate(armature.pose.bones):
+        a = 0.1 + 0.13 * i + shift
+        bone.rotation_quaternion = (1 - a * a, a, -0.2 * a, 0.1)
+        bone.rotation_euler = (a, 0.1 - a, 0.3 * a)
+        bone.rotation_axis_angle = (a, 1, 0.2, -a)
+        bone.location = (0.02 * a, -0.03, 0.01 * i)
+        bone.scale = (1, 1 + 0.01 * i, 1)
+
+
+def chain(name, count, mode):
+    armature = make_chain(count, name, mode=mode)
+    posed(armature)
+    return armature
+
+
+def arms(name):
+    armature = make_armature(ARMS, name)
+    posed(armature)
+    return armature
+
+
+def one(rig, **settings):
+    add_constraint(rig, rig.pose.bones[-1].name, make_empty("Left", (0.7, 0.2, 1.4)), **settings)
+
+
+def both(rig, **settings):
+    add_constraint(rig, "Lower.L", make_empty("Left", (0.7, 0.2, 1.4)), **settings)
+    add_constraint(rig, "Lower.R", make_empty("Right", (-0.5, 0.4, 1.6)), **settings)
+
+
+KINDS = {
+    "two bones": (partial(chain, count=2, mode="QUATERNION"), partial(one, solver="TWO_BONE")),
+    "four bones, Euler": (partial(chain, count=4, mode="XYZ"), one),
+    "three bones, axis angle": (partial(chain, count=3, mode="AXIS_ANGLE"), one),
+    "left and right": (arms, partial(both, chain_count=2)),
+    "body": (arms, both),
+    "free and stretched": (arms, partial(both, use_free_root=True, use_stretch=True)),
+}
+
+
+@pytest.fixture(params=KINDS)
+def kind(request, empty_file):
+    return request.param
+
+
+@pytest.fixture(params=(1.0, 0.5), ids=("whole", "half"))
+def influence(request):
+    return request.param
+
+
+@pytest.fixture(params=(False, True), ids=("not keyed", "keyed"))
+def is_keyed(request):
+    return request.param
+
+
+def make(kind, influence=1.0, is_keyed=False):
+    """Make a rig with limits and constraints, and its twin without any constraint."""
+    make_one, constrain = KINDS[kind]
+    rig, twin = (make_one(name=name) for name in ("Rig", "Twin"))
+    for bone in rig.pose.bones:
+        for name, value in JOINT.items():
+            setattr(bone.fabrik_joint, name, value)
+        bone.fabrik_joint.swing_z = 0.5 + 0.1 * rig.pose.bones.find(bone.name)
+    for ob in (rig, twin) if is_keyed else ():
+        for frame, shift in zip(KEYS, (0.0, 0.3, -0.2), strict=True):
+            posed(ob, shift)
+            key_all(ob, frame)
+    constrain(rig)
+    for item in rig.fabrik.constraints:
+        item.influence = influence
+    go(7 if is_keyed else 1)
+    update()
+    assert {item.state for item in rig.fabrik.constraints} <= {"REACHED", "OUT_OF_REACH", "LIMITED"}
+    assert pose_bits(rig) != pose_bits(twin)
+    return rig, twin
+
+
+def pair():
+    return bpy.data.objects["Rig"], bpy.data.objects["Twin"]
+
+
+def key_all(armature, frame):
+    for bone in armature.pose.bones:
+        for channel in (rotation(bone), "location", "scale"):
+            bone.keyframe_insert(channel, frame=frame)
+
+
+def rotation(bone):
+    channels = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
+    return channels.get(bone.rotation_mode, "rotation_euler")
+
+
+@contextmanager
+def at_work(armature):
+    """In Pose Mode with all bones selected, the pointer over a 3D view."""
+    activate(armature)
+    bpy.ops.object.mode_set(mode="POSE")
+    try:
+        window = bpy.context.window_manager.windows[0]
+        area = max(window.screen.areas, key=lambda area: area.width * area.height)
+        area.type = "VIEW_3D"
+        region = next(region for region in area.regions if region.type == "WINDOW")
+        with bpy.context.temp_override(window=window, area=area, region=region):
+            bpy.ops.pose.select_all(action="SELECT")
+            yield
+    finally:
+        bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def use(tool, *armatures):
+    for armature in armatures:
+        with at_work(armature):
+            tool()
+    update()
+
+
+def limits(armature):
+    return [
+        {name: getattr(bone.fabrik_joint, name) for name in (*JOINT, "swing_z")}
+        for bone in armature.pose.bones
+    ]
+
+
+def animation(armature):
+    return {
+        (curve.data_path, curve.array_index): [tuple(point.co) for point in curve.keyframe_points]
+        for curve in curves(armature)
+        if curve.data_path.startswith("pose.")
+    }
+
+
+def assert_same(rig, twin):
+    """Both have the same FK pose and the same keys, to the last bit."""
+    modes = [[bone.rotation_mode for bone in ob.pose.bones] for ob in (rig, twin)]
+    assert modes[0] == modes[1]
+    assert channels(rig) == channels(twin)
+    assert animation(rig) == animation(twin)
+
+
+def channels(armature):
+    names = ("rotation_quaternion", "rotation_euler", "rotation_axis_angle", "location", "scale")
+    return {
+        (bone.name, name): tuple(getattr(bone, name))
+        for bone in armature.pose.bones
+        for name in names
+    }
+
+
+def shown(armature):
+    return [x for bone in evaluated(armature).pose.bones for row in bone.matrix for x in row]
+
+
+def distance(first, second):
+    return max(abs(a - b) for a, b in zip(first, second, strict=True))
+
+
+KEYING_SETS = ("Location", "Rotation", "LocRotScale", "WholeCharacter")
+
+
+@pytest.mark.parametrize("keying_set", KEYING_SETS)
+def test_keying_all_bones_four_times_keeps_fk_and_moves_nothing(
+    kind, influence, is_keyed, keying_set
+):
+    rig, twin = make(kind, influence, is_keyed)
+    key = partial(bpy.ops.anim.keyframe_insert_by_name, type=keying_set)
+
+    for frame in (3, 8, 13, 30):
+        go(frame)
+        fk, before = channels_bits(rig), shown(rig)
+        use(key, rig, twin)
+        assert channels_bits(rig) == fk
+        assert distance(shown(rig), before) <= 1e-6
+        assert_same(rig, twin)
+        go(frame)
+        assert distance(shown(rig), before) <= 1e-6
+        assert_same(rig, twin)
+
+
+def test_keying_what_is_keyed_keeps_fk_and_moves_nothing(kind, influence):
+    rig, twin = make(kind, influence, is_keyed=True)
+    key = partial(bpy.ops.anim.keyframe_insert_by_name, type="Available")
+
+    for frame in (3, 8, 13, 30):
+        go(frame)
+        fk, before = channels_bits(rig), shown(rig)
+        use(key, rig, twin)
+        assert channels_bits(rig) == fk
+        assert distance(shown(rig), before) <= 1e-6
+        assert_same(rig, twin)
+
+
+def test_keying_from_python_keeps_fk_and_moves_nothing(kind, influence, is_keyed):
+    rig, twin = make(kind, influence, is_keyed)
+    for frame in (3, 8, 13, 30):
+        go(frame)
+        fk, before = channels_bits(rig), shown(rig)
+        for ob in (rig, twin):
+            key_all(ob, frame)
+        update()
+        assert channels_bits(rig) == fk
+        assert distance(shown(rig), before) <= 1e-6
+        assert_same(rig, twin)
+
+
+def slid(name):
+    """Return one of the tools that slide a pose between the keys on either side."""
+    tool = getattr(bpy.ops.pose, name)
+    return partial(tool, factor=0.3, prev_frame=1, next_frame=20)
+
+
+def pasted(**settings):
+    """Copy a pose and paste it over another one."""
+    bpy.ops.pose.copy()
+    posed(bpy.context.object, 0.4)
+    update()
+    bpy.ops.pose.paste(**settings)
+
+
+def key_first(tool):
+    """Have something that can be deleted."""
+    bpy.ops.anim.keyframe_insert_by_name(type="LocRotScale")
+    tool()
+
+
+def pose_first(tool):
+    """Have something that is not keyed."""
+    posed(bpy.context.object, 0.4)
+    update()
+    tool()
+
+
+def applied_pose():
+    """What the pose library does with an action."""
+    action = bpy.context.object.animation_data.action
+    bpy.context.object.pose.apply_pose_from_action(action, evaluation_time=33)
+
+
+def blended_pose():
+    action = bpy.context.object.animation_data.action
+    bpy.context.object.pose.blend_pose_from_action(action, blend_factor=0.4, evaluation_time=33)
+
+
+PASTES = {
+    "paste": pasted,
+    "paste flipped": partial(pasted, flipped=True),
+    "paste on selected": partial(pasted, selected_mask=True),
+}
+
+NEED_KEYS = {
+    "breakdown": slid("breakdown"),
+    "push": slid("push"),
+    "relax": slid("relax"),
+    "blend to neighbor": slid("blend_to_neighbor"),
+    "propagate to the next key": partial(bpy.ops.pose.propagate, mode="NEXT_KEY"),
+    "propagate to the last key": partial(bpy.ops.pose.propagate, mode="LAST_KEY"),
+    "clear keys": bpy.ops.anim.keyframe_clear_v3d,
+    "pose library": applied_pose,
+    "pose library, blended": blended_pose,
+}
+
+TOOLS = {
+    "flip quaternions": bpy.ops.pose.quaternions_flip,
+    "blend with rest": partial(
+        bpy.ops.pose.blend_with_rest, factor=0.3, prev_frame=1, next_frame=20
+    ),
+    "clear all": bpy.ops.pose.transforms_clear,
+    "clear rotation": bpy.ops.pose.rot_clear,
+    "clear location": bpy.ops.pose.loc_clear,
+    "clear scale": bpy.ops.pose.scale_clear,
+    "clear to the keys": partial(pose_first, bpy.ops.pose.user_transforms_clear),
+    "delete keys": partial(key_first, bpy.ops.anim.keyframe_delete_v3d),
+    "to Euler": partial(bpy.ops.pose.rotation_mode_set, type="ZYX"),
+    "to quaternions": partial(bpy.ops.pose.rotation_mode_set, type="QUATERNION"),
+    **NEED_KEYS,
+    **PASTES,
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_tool_does_to_fk_what_it_does_to_a_twin(kind, is_keyed, tool):
+    if tool in NEED_KEYS and not is_keyed:
+        pytest.skip("it works on keys")
+    rig, twin = make(kind, 0.7, is_keyed)
+
+    use(TOOLS[tool], rig, twin)
+    assert_same(rig, twin)
+
+    for frame in (11, 20, 1):
+        go(frame)
+        assert_same(rig, twin)
+
+
+UNCHANGED = ("to quaternions", "clear to the keys", "paste", "paste on selected", "delete keys")
+"""They leave all as it was, since that is what the rig had already."""
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_tool_changes_something(empty_file, tool):
+    """Else the test above would show nothing."""
+    rig, _ = make("left and right", is_keyed=True)
+    before = channels_bits(rig), animation(rig), [bone.rotation_mode for bone in rig.pose.bones]
+    use(TOOLS[tool], rig)
+    after = channels_bits(rig), animation(rig), [bone.rotation_mode for bone in rig.pose.bones]
+    assert after != before or tool in UNCHANGED
+
+
+@pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool not in PASTES])
+def test_tool_leaves_the_limits_alone(empty_file, tool):
+    rig, _ = make("left and right", is_keyed=True)
+    before = limits(rig)
+    use(TOOLS[tool], rig)
+    assert limits(rig) == before
+
+
+PASTES_LIMITS = pytest.mark.xfail(
+    strict=True, reason="Blender pastes all registered properties of a bone along with its pose"
+)
+
+
+@PASTES_LIMITS
+@pytest.mark.parametrize("is_flipped", (False, True), ids=("plain", "flipped"))
+def test_paste_leaves_the_limits_alone(empty_file, is_flipped):
+    rig, _ = make("left and right")
+
+    def tool():
+        bpy.ops.pose.copy()
+        rig.pose.bones["Upper.L"].fabrik_joint.swing_x = 0.7
+        bpy.ops.pose.paste(flipped=is_flipped)
+
+    before = limits(rig)
+    before[list(ARMS).index("Upper.L")]["swing_x"] = pytest.approx(0.7)
+    use(tool, rig)
+    assert limits(rig) == before
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [pytest.param(tool, marks=PASTES_LIMITS if tool == "paste flipped" else ()) for tool in TOOLS],
+)
+def test_tool_is_undone_and_redone(empty_file, is_keyed, tool):
+    if tool in NEED_KEYS and not is_keyed:
+        pytest.skip("it works on keys")
+    rig, twin = make("left and right", is_keyed=is_keyed)
+    bpy.ops.ed.undo_push(message="start")
+    before = channels_bits(rig), animation(rig)
+    seen = shown(rig)
+    use(TOOLS[tool], rig, twin)
+    bpy.ops.ed.undo_push(message="tool")
+    after, seen_after = (channels_bits(rig), animation(rig)), shown(rig)
+
+    bpy.ops.ed.undo()
+    update()
+    rig, twin = pair()
+    assert (channels_bits(rig), animation(rig)) == before
+    assert_same(rig, twin)
+    assert distance(shown(rig), seen) <= 1e-6
+    bpy.ops.ed.redo()
+    update()
+    rig, twin = pair()
+    assert (channels_bits(rig), animation(rig)) == after
+    assert_same(rig, twin)
+    assert distance(shown(rig), seen_after) <= 1e-6
+
+
+def test_visual_transform_makes_the_shown_pose_fk(kind, influence, is_keyed):
+    rig, _ = make(kind, influence, is_keyed)
+    before = shown(rig)
+
+    use(bpy.ops.pose.visual_transform_apply, rig)
+    for item in rig.fabrik.constraints:
+        item.enabled = False
+    update()
+
+    assert distance(shown(rig), before) <= 2e-5
+
+
+def test_applied_pose_makes_the_shown_pose_the_rest_pose(kind, influence):
+    rig, _ = make(kind, influence)
+    before = shown(rig)
+
+    use(bpy.ops.pose.armature_apply, rig)
+
+    rest = [x for bone in rig.data.bones for row in bone.matrix_local for x in row]
+    # Rest poses keep no sizes.
+    if kind not in ("free and stretched",):
+        places = [i for i in range(len(before)) if i % 16 in (3, 7, 11)]
+        assert distance([rest[i] for i in places], [before[i] for i in places]) <= 1e-4
+    for item in rig.fabrik.constraints:
+        item.enabled = False
+    update()
+    assert distance(shown(rig), rest) <= 1e-5
+
+
+@pytest.mark.parametrize("is_auto_keyed", (False, True), ids=("by hand", "auto-keyed"))
+def test_transforming_bones_is_the_new_fk_pose(kind, is_keyed, is_auto_keyed):
+    if bpy.app.version < (4, 5):
+        pytest.skip("it crashes without a window before 4.5")
+    if is_auto_keyed and not is_keyed:
+        pytest.skip("here it only keys what is keyed")
+    rig, _ = make(kind, 0.7, is_keyed)
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = is_auto_keyed
+    fk = channels(rig)
+
+    use(partial(bpy.ops.transform.rotate, value=0.3, orient_type="LOCAL"), rig)
+    turned = channels(rig)
+    assert turned != fk
+    assert not is_auto_keyed or animation(rig)
+    go(bpy.context.scene.frame_current)
+    assert channels(rig) == (turned if is_auto_keyed or not is_keyed else fk)
+
+
+def test_file_shows_fk_without_the_extension(empty_file, tmp_path):
+    for i, (name, is_keyed) in enumerate((n, k) for n in KINDS for k in (False, True)):
+        for ob in make(name, is_keyed=is_keyed):
+            ob.name = f"{ob.name} {i}"
+    go(7)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+    question = """[
+        channels_bits(bpy.data.objects[f"Rig {i}"]) == channels_bits(bpy.data.objects[f"Twin {i}"])
+        and pose_bits(bpy.data.objects[f"Rig {i}"]) == pose_bits(bpy.data.objects[f"Twin {i}"])
+        for i in range(12)
+    ]"""
+
+    for frame in ("", "go(11)"):
+        answer, _ = elsewhere(tmp_path / "shot.blend", frame, question, with_addon=False)
+        assert answer == [True] * 12
+
+
+def test_extension_switched_off_shows_fk_and_comes_back(addon, kind, influence, is_keyed):
+    rig, twin = make(kind, influence, is_keyed)
+    fk, solved = channels_bits(rig), pose_bits(rig)
+
+    addon.unregister()
+    try:
+        assert channels_bits(rig) == fk
+        for ob in (rig, twin):
+            ob.update_tag()
+        update()
+        assert pose_bits(rig) == pose_bits(twin)
+        for frame in (13, bpy.context.scene.frame_current):
+            go(frame)
+            assert_same(rig, twin)
+            assert pose_bits(rig) == pose_bits(twin)
+    finally:
+        addon.register()
+    addon.binding.handlers.take_up()
+
+    assert pose_bits(rig) == solved
+    assert_same(rig, twin)
+    go(19)
+    assert_same(rig, twin)
+
+
+class BreakdownError(Exception):
+    pass
+
+
+def breaks(*_, **__):
+    raise BreakdownError
+
+
+@pytest.mark.parametrize(
+    "place",
+    ("_pose", "solve", "compose", "write_pose", "write_reports", "_is_shown", "_evaluate_again"),
+)
+def test_error_in_a_handler_leaves_fk(addon, kind, is_keyed, place, monkeypatch, capfd):
+    rig, twin = make(kind, is_keyed=is_keyed)
+    solved = pose_bits(rig)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"addon.binding.evaluate.{place}", breaks)
+        for frame in (9, 13, 25):
+            go(frame)
+            assert_same(rig, twin)
+            for item in rig.fabrik.constraints:
+                item.target.location.x += 0.01
+            for ob in (rig, twin):
+                ob.update_tag()
+            update()
+            assert_same(rig, twin)
+    capfd.readouterr()
+    for item in rig.fabrik.constraints:
+        item.target.location.x -= 0.03
+    go(7 if is_keyed else 1)
+    update()
+
+    assert distance_of(solved, pose_bits(rig)) <= 1e-5
+    assert_same(rig, twin)
+    assert "could not pose" not in "".join(capfd.readouterr())
+
+
+def distance_of(first, second):
+    return distance(memoryview(first).cast("f"), memoryview(second).cast("f"))
+
+
+def test_error_half_way_through_writing_leaves_fk(kind, is_keyed, monkeypatch, capfd):
+    """The second armature, or the second channel, cannot be written."""
+    rig, twin = make(kind, is_keyed=is_keyed)
+    import addon.binding.write as write
+
+    real, calls = write.set_of_all, []
+
+    def every_second(*given):
+        calls.append(given)
+        if len(calls) % 2 == 0:
+            raise BreakdownError
+        real(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(write, "set_of_all", every_second)
+        for frame in (9, 13, 25):
+            go(frame)
+            assert_same(rig, twin)
+            rig.fabrik.constraints[0].target.location.x += 0.1
+            update()
+            assert_same(rig, twin)
+    capfd.readouterr()
+    go(26)
+    assert_same(rig, twin)
+
+
+@contextmanager
+def handling(name, handler):
+    handlers = getattr(bpy.app.handlers, name)
+    handlers.append(handler)
+    try:
+        yield
+    finally:
+        handlers.remove(handler)
+
+
+HANDLERS = ("frame_change_pre", "frame_change_post", "depsgraph_update_post")
+
+
+@pytest.mark.parametrize("name", HANDLERS)
+def test_handler_of_others_that_raises_leaves_fk(kind, is_keyed, name, capfd):
+    rig, twin = make(kind, is_keyed=is_keyed)
+    with handling(name, breaks):
+        for frame in (9, 13, 25):
+            go(frame)
+            assert_same(rig, twin)
+            rig.fabrik.constraints[0].target.location.x += 0.1
+            update()
+            assert_same(rig, twin)
+    assert "could not pose" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("name", HANDLERS[:2])
+def test_handler_of_others_that_poses_a_bone_poses_fk(kind, is_keyed, name):
+    rig, twin = make(kind, is_keyed=is_keyed)
+    bone = rig.pose.bones[1].name
+
+    def pose(scene, *_):
+        for ob in pair():
+            posed_bone = ob.pose.bones[bone]
+            getattr(posed_bone, rotation(posed_bone))[1] = scene.frame_current / 100
+            posed_bone.location.x = scene.frame_current / 1000
+
+    with handling(name, pose):
+        for frame in (9, 13, 25, 9):
+            go(frame)
+            assert_same(rig, twin)
+            update()
+            assert_same(rig, twin)
+
+
+@pytest.mark.parametrize("name", HANDLERS[:2])
+def test_handler_of_others_that_turns_a_bone_further_turns_fk(kind, name):
+    """It reads the channel as well: what it finds there is the FK pose."""
+    rig, twin = make(kind)
+    bone = rig.pose.bones[1].name
+
+    def pose(scene, *_):
+        for ob in pair():
+            posed_bone = ob.pose.bones[bone]
+            getattr(posed_bone, rotation(posed_bone))[1] += 0.01
+
+    with handling(name, pose):
+        for frame in (9, 13, 25, 9):
+            go(frame)
+            assert_same(rig, twin)
+
+
+def test_render_leaves_fk_and_is_right(kind, influence, is_keyed):
+    rig, twin = make(kind, influence, is_keyed)
+    expected = {}
+    for frame in (3, 4, 5):
+        go(frame)
+        expected[frame] = pose_bits(rig, twin)
+    go(9)
+    fk = channels_bits(rig)
+    seen = rendered(3, 5)
+
+    assert sorted(seen) == [3, 4, 5]
+    for frame in (3, 4, 5):
+        assert seen[frame] == expected[frame], f"frame {frame}"
+    assert bpy.context.scene.frame_current == 9
+    assert channels_bits(rig) == fk
+    assert_same(rig, twin)
+    for frame in (4, 9):
+        go(frame)
+        assert_same(rig, twin)
