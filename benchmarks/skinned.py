@@ -35,12 +35,12 @@ RADIUS = 0.05
 MEANING = """\
 Milliseconds of one `Scene.frame_set` of 4 chains of 3 bones with default settings that move a \
 mesh of {vertices} vertices. “still” moves only the targets; “animated” has keys on another bone \
-of the armature and on the armature object as well, so that Blender evaluates the mesh once for \
-them and once more for what a handler writes afterwards. “first” are frames seen for the first \
-time after the file was opened, “later” the same frames in two more passes."""
+of the armature and on the armature object as well, so that Blender evaluates the mesh whatever a \
+handler does, and twice where that writes afterwards, as the floor does. “first” are frames seen \
+for the first time after the file was opened, “later” the same frames in two more passes."""
 
 
-TWICE = "Blender evaluated the mesh a second time"
+OWN_TIME = "our own time, with code and data that the mesh has driven out of the caches"
 
 
 def run(effort: Effort) -> Section:
@@ -76,13 +76,17 @@ def run(effort: Effort) -> Section:
         ],
         [
             Goal(
-                f"Mesh of {vertices:,} vertices, armature {name}, later passes: frame / frame with "
+                f"Mesh of {vertices:,} vertices, armature {name}, {passes}: frame / frame with "
                 "Blender's IK",
-                1.3,
-                score[OURS].ratio_again(score[BLENDERS]),
-                TWICE,
+                1.2,
+                ratio,
+                OWN_TIME,
             )
             for name, score in scores.items()
+            for passes, ratio in (
+                ("first pass", score[OURS].ratio(score[BLENDERS])),
+                ("later passes", score[OURS].ratio_again(score[BLENDERS])),
+            )
         ],
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import bpy
 import pytest
+from rendering import bones_of, witnessed
 from rigs import (
     add_constraint,
     evaluated,
@@ -75,6 +76,35 @@ def test_a_frame_is_evaluated_once(rig: bpy.types.Object, evaluations: list[floa
     evaluations.clear()
     assert played(rig) == first
     assert len(evaluations) == len(FRAMES)
+
+
+def test_a_frame_of_a_render_is_evaluated_once(
+    rig: bpy.types.Object, evaluations: list[float]
+) -> None:
+    """Then a skinned mesh is evaluated once as well."""
+    wanted = played(rig)
+    watch(rig, "B3")
+    go(1)
+    update()
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = FRAMES[1], FRAMES[-1]
+    counts: dict[int, int] = {}
+
+    def look(depsgraph: bpy.types.Depsgraph) -> bytes:
+        counts[depsgraph.scene.frame_current] = len(evaluations)
+        return bones_of(depsgraph)
+
+    def before(scene: bpy.types.Scene, _unused: object = None) -> None:
+        evaluations.clear()
+
+    bpy.app.handlers.frame_change_pre.append(before)
+    try:
+        with witnessed(look) as seen:
+            bpy.ops.render.render(animation=True)
+    finally:
+        bpy.app.handlers.frame_change_pre.remove(before)
+    assert seen == {frame: wanted[frame] for frame in FRAMES[1:]}
+    assert counts == dict.fromkeys(FRAMES[1:], 1)
 
 
 def test_what_only_blender_can_evaluate_is_evaluated_once_the_second_time(
