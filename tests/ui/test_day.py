@@ -49,6 +49,33 @@ def grab(window: Window, across: float, down: float) -> None:
     window.slide(across, down)
 
 
+FK = f"[list(bone.rotation_quaternion) for bone in {RIG}.pose.bones]"
+"""What the channels hold."""
+
+
+class TestKeying:
+    def test_keying_all_bones_with_i_keys_fk_and_moves_nothing(self, window):
+        have(window, "constraint")
+        window.until(f"{ITEM}.state == 'REACHED'")
+        window.move(window.ask("seen((0.2, 0, 1))"))
+        window.key("a")
+        window.until(f"all(b.select for b in {RIG}.pose.bones)")
+        for influence in (1.0, 0.5):
+            window.ask(f"setattr({ITEM}, 'influence', {influence})")
+            window.settled()
+            given, shown = window.ask(FK), window.ask("pose('Figure')")
+            for _ in range(4):
+                window.key("i")
+                window.until("len(keyed_bones('Figure')) > 0")
+                window.settled()
+            assert window.ask(FK) == given
+            moved = zip(window.ask("pose('Figure')"), shown, strict=True)
+            assert max(abs(a - b) for a, b in moved) <= 1e-6
+        window.ask("bpy.context.scene.frame_set(20)")
+        window.settled()
+        assert window.ask(FK) == given
+
+
 class TestAdding:
     def test_plus_in_the_sidebar_adds_a_constraint_that_reaches(self, window):
         have(window, "target")
