@@ -30,7 +30,6 @@ FARTHEST = 1e30
 MOST_REMEMBERED = 250_000
 """Bones whose solutions are remembered at most, over all chains and frames: 50 to 80 MB."""
 
-
 _foreseen: Foreseen | None = None
 """What was solved ahead of the evaluation that is going on."""
 
@@ -81,7 +80,7 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool) -> None:
 
 
 def _tagged(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
-    """Return the names of the data-blocks that an evaluation to come starts from.
+    """Return the names of the data-blocks that are tagged for an evaluation.
 
     Nothing but names: what was removed is still among them, and to ask for the original of its copy
     would crash Blender.
@@ -152,7 +151,10 @@ def evaluate(
     _redo(look, redone, depsgraph, is_frame_change)
     again = {uid for uid in redone if not _is_shown(plan.poses[uid], held[uid])}
     again |= held.keys() & (changed | freed.keys())
-    beside = held.keys() - again if has_company else set[int]()
+    beside = set[int]()
+    if has_company:
+        tagged = _tagged([depsgraph])
+        beside = {uid for uid in held.keys() - again if plan.rigs[uid].object.name in tagged}
     if again or beside or freed:
         freed = [ob for uid, ob in freed.items() if uid not in held]
         _evaluate_again(depsgraph, look, again, beside, freed)
