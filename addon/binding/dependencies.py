@@ -37,7 +37,8 @@ def declare(armature: bpy.types.Object) -> bool:
     curve: Any = animation.drivers.find(PATH) if animation else None
     if not wanted:
         if curve:
-            armature.driver_remove(PATH)
+            # To remove it by its path has the animation played, over a pose that is not keyed yet.
+            cast(Any, animation).drivers.remove(curve)
         if NAME in armature:
             del armature[NAME]
         return bool(curve)
