@@ -109,13 +109,13 @@ def foresight_of(plan: Plan) -> Foresight:
         if is_known:
             foresight.known |= group
             foresight.curves |= walk.curves
-            for uid, curves in walk.curves.items():
+            for animated, curves in walk.curves.items():
                 channels = OBJECT_CHANNELS & curves.places.keys()
-                foresight.placed |= {uid} if channels else set()
-                foresight.turned |= {uid} if channels - PLACES else set()
+                foresight.placed |= {animated} if channels else set()
+                foresight.turned |= {animated} if channels - PLACES else set()
             if walk.curves:
                 foresight.timed |= group
-            if any(uid in walk.curves for uid in group):
+            if not group.isdisjoint(walk.curves):
                 foresight.moving |= group
             for source in walk.sources:
                 foresight.sources.setdefault(source, set()).update(group)

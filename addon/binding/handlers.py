@@ -31,9 +31,8 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     if _is_inside or plan.is_empty():
         return
     try:
-        take_back(
-            has_new_bones=True
-        )  # A render leaves what it has evaluated, and so does what failed.
+        # A render leaves what it has evaluated, and so does what failed.
+        take_back(has_new_bones=True)
         _come_last()
         foresee(scene, is_frame_change)
     except ReferenceError:

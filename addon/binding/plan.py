@@ -85,6 +85,8 @@ class Plan:
         """Find out anew what is known ahead of an evaluation, if other channels are animated."""
         if self.foresight.is_outdated():
             self.foresight = foresight_of(self)
+        for curves in self.foresight.curves.values():
+            curves.forget()
 
     def has_new_drivers(self) -> bool:
         """Return whether an armature has more drivers or fewer, which Blender tells nobody."""
