@@ -1,7 +1,8 @@
-"""The settings that a pose bone carries as a joint of a chain, under the public names.
+"""The settings that a bone carries as a joint of a chain, under the public names.
 
-Blender cannot key a group of settings on a bone from the interface, so none of them can be
-animated: what is made of them is made once, with the plan.
+As its rest pose they belong to the armature, so that they are copied with the bone and nothing
+that is done to a pose changes them. None can be animated: what is made of them is made once, with
+the plan.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ AXIS_ITEMS = (
 
 
 def _changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-    """Throw the plan away, and have the armature solved again."""
+    """Throw the plan away, and have all objects with the armature solved again."""
     plan.discard()
-    cast(bpy.types.Object, item.id_data).update_tag()
+    cast(bpy.types.Armature, item.id_data).update_tag()
 
 
 SETTING: dict[str, Any] = {

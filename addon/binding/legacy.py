@@ -1,4 +1,4 @@
-"""Files saved by 0.1, whose channels hold the solution and a record beside them the FK pose."""
+"""Files saved by 0.1: the FK pose lay in a record beside the solution, joints on pose bones."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import sys
 from array import array
 from binascii import Error, a2b_base64
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bpy
 
 from .access import pose_bones, settings
 from .rotation import KINDS, channel_of, mode_of
+
+if TYPE_CHECKING:
+    from .joint_properties import FabrikJoint
 
 NO_PLACE = -1
 """`PoseBone.fabrik_place` of a bone that is not in the record."""
@@ -22,6 +25,9 @@ NO_INPUT = -100
 SIZE = 4 + 16 + 16
 """The bytes of a slot: its mode, four numbers of the FK pose, four numbers of the solution."""
 
+JOINT = "fabrik_joint"
+"""The group of settings that pose bones had."""
+
 COUNT = 4
 """The bytes at the end that say how many bones there were, if more than rotations are kept."""
 
@@ -29,8 +35,11 @@ COUNT = 4
 def bring_over() -> None:
     """Give the armatures of a file their FK pose where their channels hold what 0.1 wrote."""
     for ob in bpy.data.objects:
-        if ob.type == "ARMATURE" and ob.pose is not None and settings(ob).record:
-            _bring_over(ob)
+        if ob.type == "ARMATURE" and ob.pose is not None:
+            if settings(ob).record:
+                _bring_over(ob)
+            for bone in ob.pose.bones:
+                _bring_joint(bone)
 
 
 def _bring_over(armature: bpy.types.Object) -> None:
@@ -64,3 +73,22 @@ def _give(bone: Any, mode: int, recorded: int, kept: array[float], written: arra
     name, size = channel_of(mode)
     if array("f", getattr(bone, name)) == written[:size] and all(map(isfinite, kept[:size])):
         setattr(bone, name, kept[:size])
+
+
+def _bring_joint(bone: Any) -> None:
+    """Give a bone the joint that its pose had."""
+    # From 5.0 on Blender keeps what extensions register beside what users do, from files of
+    # earlier versions in both places.
+    registered = getattr(bone, "bl_system_properties_get", lambda: None)()
+    for stored in (bone, registered):
+        if stored and JOINT in stored:
+            _give_joint(bone.bone.fabrik_joint, stored[JOINT])
+            del stored[JOINT]
+
+
+def _give_joint(joint: FabrikJoint, stored: Any) -> None:
+    for name, value in stored.items():
+        prop = joint.bl_rna.properties.get(name)
+        if prop is not None:
+            is_enum = prop.type == "ENUM"
+            setattr(joint, name, prop.enum_items[value].identifier if is_enum else value)

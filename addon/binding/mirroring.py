@@ -23,6 +23,7 @@ from .joints import AXES
 from .motion.axes import AXES as LOOK_AXES
 from .named_chain import named_chain
 from .placing import new_empty
+from .refusals import joints_problem
 from .skeleton import vector
 
 if TYPE_CHECKING:
@@ -90,9 +91,11 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
         What could not be mirrored.
 
     Raises:
-        ProblemError: If there is no such bone.
+        ProblemError: If there is no such bone, or joints may not be changed.
     """
     other = other_side(armature, bone)
+    if problem := joints_problem(armature):
+        raise ProblemError(problem)
     own = pose_bones(armature)
     axes = mirrored_axes(armature, bone, other)
     joint: FabrikJoint = own[bone].fabrik_joint

@@ -517,17 +517,18 @@ def _bone_properties() -> dict[str, object]:
             description="Name by which constraints know the bone, to follow a new one",
             **hidden,
         ),
-        "fabrik_joint": PointerProperty(
-            name="FABRIK IK Joint",
-            description="How far the bone may turn when a chain of FABRIK IK is solved",
-            type=FabrikJoint,
-            override={"LIBRARY_OVERRIDABLE"},
-        ),
     }
 
 
+def _joint(bone: Any) -> FabrikJoint:
+    """Return what the bone at rest keeps: pasting a pose replaces what the pose bone has."""
+    # Up to the next update a pose does not know the bones of armature data that it has just got.
+    rest = bone.bone or bone.id_data.data.bones[bone.name]
+    return rest.fabrik_joint
+
+
 def register() -> None:
-    """Give objects and pose bones their properties."""
+    """Give objects, bones and pose bones their properties."""
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     cast(Any, bpy.types.Object).fabrik = PointerProperty(
@@ -541,14 +542,22 @@ def register() -> None:
         description="What is shown of inverse kinematics constraints in a scene",
         type=FabrikSceneSettings,
     )
+    cast(Any, bpy.types.Bone).fabrik_joint = PointerProperty(
+        name="FABRIK IK Joint",
+        description="How far the bone may turn when a chain of FABRIK IK is solved",
+        type=FabrikJoint,
+        override={"LIBRARY_OVERRIDABLE"},
+    )
     for name, bone_property in _bone_properties().items():
         setattr(bpy.types.PoseBone, name, bone_property)
+    cast(Any, bpy.types.PoseBone).fabrik_joint = property(_joint)
 
 
 def unregister() -> None:
     """Take the properties away; what they hold stays in the file."""
-    for name in _bone_properties():
+    for name in (*_bone_properties(), "fabrik_joint"):
         delattr(bpy.types.PoseBone, name)
+    del cast(Any, bpy.types.Bone).fabrik_joint
     del cast(Any, bpy.types.Scene).fabrik
     del cast(Any, bpy.types.Object).fabrik
     for cls in reversed(CLASSES):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import bpy
 
 from .chain_plan import ProblemError
@@ -12,6 +14,17 @@ def linked_problem(ob: bpy.types.Object) -> str:
     if ob.is_editable:
         return ""
     return f"“{ob.name}” is linked from another file: make a library override of it"
+
+
+def joints_problem(ob: bpy.types.Object) -> str:
+    """Return why the joints of an armature object may not be changed, empty if they may."""
+    data = cast(bpy.types.Armature, ob.data)
+    if data.is_editable:
+        return ""
+    return (
+        f"“{data.name}”, the armature data of “{ob.name}” that keeps its joints, is linked from "
+        "another file: make a library override of it"
+    )
 
 
 def tweak_problem(ob: bpy.types.Object) -> str:

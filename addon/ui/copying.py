@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import bpy
 
 from ..binding import copying, mirroring
 from ..binding.access import settings
 from ..binding.chain_plan import ProblemError
-from .refusing import Working, active_armature, active_refusal, armature_refusal
+from ..binding.refusals import joints_problem
+from .refusing import Working, active_armature, active_refusal
 from .wording import named
 
 
@@ -34,16 +35,11 @@ class FABRIK_OT_constraint_copy(Working, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Copy it."""
         armature = active_armature(context)
-        bones: list[Any] = [
-            bone for bone in context.selected_pose_bones or () if _is_editable(bone.id_data)
-        ]
+        selected: list[Any] = list(context.selected_pose_bones or ())
+        bones = [bone for bone in selected if bone.id_data.is_editable]
         made, notes = copying.copy_constraint(armature, settings(armature).active_index, bones)
         self.warn(notes)
         return f"Added {named(made)}"
-
-
-def _is_editable(armature: Any) -> bool:
-    return armature.is_editable
 
 
 class FABRIK_OT_constraint_mirror(Working, bpy.types.Operator):
@@ -72,10 +68,9 @@ class FABRIK_OT_constraint_mirror(Working, bpy.types.Operator):
 
 
 def _joints_refusal(context: bpy.types.Context) -> str:
-    reason = armature_refusal(context)
-    if not reason and context.active_pose_bone is None:
+    if context.active_pose_bone is None:
         return "Enter Pose Mode and click the bone whose joint is copied"
-    return reason
+    return ""
 
 
 class FABRIK_OT_joint_copy(Working, bpy.types.Operator):
@@ -96,10 +91,13 @@ class FABRIK_OT_joint_copy(Working, bpy.types.Operator):
 
     def work(self, context: bpy.types.Context) -> str:
         """Copy it."""
-        bones = [bone for bone in context.selected_pose_bones or () if _is_editable(bone.id_data)]
-        names = copying.copy_joint(context.active_pose_bone, bones)
-        if not names:
-            raise ProblemError("The selected bones are linked: make library overrides of them")
+        bones: list[Any] = list(context.selected_pose_bones or ())
+        active = context.active_pose_bone
+        problems = [joints_problem(bone.id_data) for bone in bones if bone != active]
+        if all(problems):
+            raise ProblemError(problems[0])
+        able = [bone for bone in bones if not joints_problem(bone.id_data)]
+        names = copying.copy_joint(active, able)
         return f"Copied the joint to {named(names)}"
 
 
@@ -116,8 +114,9 @@ class FABRIK_OT_joint_mirror(Working, bpy.types.Operator):
 
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for an active bone."""
-        return _joints_refusal(context)
+        """Ask for an active bone of an armature that may be changed."""
+        bone = context.active_pose_bone
+        return _joints_refusal(context) or joints_problem(cast(Any, bone).id_data)
 
     def work(self, context: bpy.types.Context) -> str:
         """Mirror them."""

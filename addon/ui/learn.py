@@ -10,7 +10,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ..binding.chain_plan import ProblemError
 from ..binding.learning import learn
-from ..binding.refusals import linked_problem
+from ..binding.refusals import joints_problem
 from .refusing import Working
 from .wording import counted, named
 
@@ -64,7 +64,7 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
         bones = _bones(context)
         if not bones:
             return "Enter Pose Mode and select the bones that are to get limits"
-        return next(filter(None, (linked_problem(bone.id_data) for bone in bones)), "")
+        return next(filter(None, (joints_problem(bone.id_data) for bone in bones)), "")
 
     def work(self, context: bpy.types.Context) -> str:
         """Set the limits, and return which bones got which."""

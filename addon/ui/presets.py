@@ -17,7 +17,7 @@ from bpy.props import BoolProperty, StringProperty
 from ..binding.chain_plan import ProblemError
 from ..binding.copying import copy_joint, values_of
 from ..binding.editing import active_constraint
-from ..binding.refusals import linked_problem
+from ..binding.refusals import joints_problem
 from .joints import shown_bone
 from .refusing import Refusing, Working, active_armature, active_refusal
 
@@ -142,7 +142,7 @@ class FABRIK_OT_joint_preset_apply(Applying, bpy.types.Operator):
         self.apply()
         bone = shown_bone(context)
         bones: list[Any] = list(context.selected_pose_bones or ())
-        others = copy_joint(bone, [one for one in bones if one.id_data.is_editable])
+        others = copy_joint(bone, [one for one in bones if not joints_problem(one.id_data)])
         more = f" and {len(others)} more" if others else ""
         return f"“{bone.name}”{more} bends as “{self.title}”"
 
@@ -151,7 +151,7 @@ def _joint_refusal(context: bpy.types.Context) -> str:
     bone = shown_bone(context)
     if bone is None:
         return "Enter Pose Mode and click a bone"
-    return linked_problem(bone.id_data)
+    return joints_problem(bone.id_data)
 
 
 Base: Any = AddPresetBase

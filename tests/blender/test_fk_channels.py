@@ -319,10 +319,12 @@ TOOLS = {
 }
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+USES = [(tool, is_keyed) for tool in TOOLS for is_keyed in (False, True)]
+USES = [(tool, is_keyed) for tool, is_keyed in USES if is_keyed or tool not in NEED_KEYS]
+
+
+@pytest.mark.parametrize(("tool", "is_keyed"), USES)
 def test_tool_does_to_fk_what_it_does_to_a_twin(kind, is_keyed, tool):
-    if tool in NEED_KEYS and not is_keyed:
-        pytest.skip("it works on keys")
     rig, twin = make(kind, 0.7, is_keyed)
 
     use(TOOLS[tool], rig, twin)
@@ -347,7 +349,7 @@ def test_tool_changes_something(empty_file, tool):
     assert after != before or tool in UNCHANGED
 
 
-@pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool not in PASTES])
+@pytest.mark.parametrize("tool", TOOLS)
 def test_tool_leaves_the_limits_alone(empty_file, tool):
     rig, _ = make("left and right", is_keyed=True)
     before = limits(rig)
@@ -355,12 +357,6 @@ def test_tool_leaves_the_limits_alone(empty_file, tool):
     assert limits(rig) == before
 
 
-PASTES_LIMITS = pytest.mark.xfail(
-    strict=True, reason="Blender pastes all registered properties of a bone along with its pose"
-)
-
-
-@PASTES_LIMITS
 @pytest.mark.parametrize("is_flipped", (False, True), ids=("plain", "flipped"))
 def test_paste_leaves_the_limits_alone(empty_file, is_flipped):
     rig, _ = make("left and right")
@@ -376,13 +372,8 @@ def test_paste_leaves_the_limits_alone(empty_file, is_flipped):
     assert limits(rig) == before
 
 
-@pytest.mark.parametrize(
-    "tool",
-    [pytest.param(tool, marks=PASTES_LIMITS if tool == "paste flipped" else ()) for tool in TOOLS],
-)
+@pytest.mark.parametrize(("tool", "is_keyed"), USES)
 def test_tool_is_undone_and_redone(empty_file, is_keyed, tool):
-    if tool in NEED_KEYS and not is_keyed:
-        pytest.skip("it works on keys")
     rig, twin = make("left and right", is_keyed=is_keyed)
     bpy.ops.ed.undo_push(message="start")
     before = channels_bits(rig), animation(rig)
@@ -434,12 +425,11 @@ def test_applied_pose_makes_the_shown_pose_the_rest_pose(kind, influence):
     assert distance(shown(rig), rest) <= 1e-5
 
 
-@pytest.mark.parametrize("is_auto_keyed", (False, True), ids=("by hand", "auto-keyed"))
+@pytest.mark.skipif(bpy.app.version < (4, 5), reason="it crashes without a window before 4.5")
+@pytest.mark.parametrize(
+    ("is_keyed", "is_auto_keyed"), [(False, False), (True, False), (True, True)]
+)
 def test_transforming_bones_is_the_new_fk_pose(kind, is_keyed, is_auto_keyed):
-    if bpy.app.version < (4, 5):
-        pytest.skip("it crashes without a window before 4.5")
-    if is_auto_keyed and not is_keyed:
-        pytest.skip("here it only keys what is keyed")
     rig, _ = make(kind, 0.7, is_keyed)
     bpy.context.scene.tool_settings.use_keyframe_insert_auto = is_auto_keyed
     fk = channels(rig)

@@ -607,6 +607,7 @@ def test_settings_survive_in_a_library_override(tmp_path: Path) -> None:
     own = linked.override_create(remap_local_usages=True)
     bpy.context.scene.collection.objects.link(own)
     own.name = "Rig"
+    assert own.data.override_create(remap_local_usages=True) == own.data
     for name, value in SETTINGS.items():
         setattr(own.pose.bones["B1"].fabrik_joint, name, value)
     update()
@@ -624,6 +625,56 @@ def test_settings_survive_in_a_library_override(tmp_path: Path) -> None:
     """
     found, _ = elsewhere(path, preparation, " ".join(expression.split()))
     assert dict(found) == SETTINGS
+
+
+def test_joints_of_linked_armature_data_are_not_changed(tmp_path: Path) -> None:
+    """An override of the object alone would lose them: whoever asks is told what to do."""
+    rig = make_armature({"a.L": ((0, 0, 0), (1, 0, 1), ""), "a.R": ((0, 0, 0), (-1, 0, 1), "")})
+    limit(rig, "a.L", "HINGE", hinge_max=0.5)
+    library = tmp_path / "library.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(library))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(str(library), link=True) as (_, wanted):
+        wanted.objects = ["Rig"]
+    own = wanted.objects[0].override_create(remap_local_usages=True)
+    bpy.context.scene.collection.objects.link(own)
+    activate(own)
+    bpy.ops.object.mode_set(mode="POSE")
+    own.data.bones.active = own.data.bones["a.L"]
+    bpy.ops.pose.select_all(action="SELECT")
+    for operator in (
+        bpy.ops.fabrik.joint_copy,
+        bpy.ops.fabrik.joint_mirror,
+        bpy.ops.fabrik.joint_learn,
+        bpy.ops.fabrik.joint_preset_apply,
+    ):
+        with pytest.raises(RuntimeError, match="that keeps its joints, is linked"):
+            operator()
+    assert own.pose.bones["a.R"].fabrik_joint.limit_type == "NONE"
+    assert own.data.override_create(remap_local_usages=True) == own.data
+    bpy.ops.fabrik.joint_mirror()
+    assert own.pose.bones["a.R"].fabrik_joint.limit_type == "HINGE"
+
+
+@pytest.mark.parametrize("tool", ["symmetrize", "duplicate", "join"])
+def test_joints_are_copied_with_their_bones(tool: str) -> None:
+    rig = make_armature({"a.L": ((0, 0, 0), (1, 0, 1), "")})
+    limit(rig, "a.L", "HINGE", hinge_max=0.5)
+    copy = "a.R" if tool == "symmetrize" else "a.L.001"
+    if tool == "join":
+        other = make_armature({"a.L": ((0, 0, 0), (1, 0, 1), "")}, "Other")
+        activate(other)
+        rig.select_set(True)
+        bpy.ops.object.join()
+        rig = other
+    else:
+        activate(rig)
+        bpy.ops.object.mode_set(mode="EDIT")
+        bpy.ops.armature.select_all(action="SELECT")
+        getattr(bpy.ops.armature, tool)()
+        bpy.ops.object.mode_set(mode="OBJECT")
+    joint = rig.pose.bones[copy].fabrik_joint
+    assert (joint.limit_type, joint.hinge_max) == ("HINGE", 0.5)
 
 
 # The panels

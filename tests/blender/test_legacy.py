@@ -7,6 +7,7 @@ from array import array
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import bpy
 import pytest
@@ -304,6 +305,32 @@ def test_what_is_no_record_at_all_loses_nothing(tmp_path: Path) -> None:
     assert_brought_over(rig)
     switch_off(rig)
     assert look(rig) == fk
+
+
+def test_joints_are_brought_over_from_pose_bones(tmp_path: Path) -> None:
+    rig, _ = solved_rig()
+    solved = look(rig)
+    bone = rig.pose.bones["B1"]
+    stored = stored_by_extensions(bone)
+    # A choice is stored as its number; what was never set is not.
+    stored["fabrik_joint"] = {"limit_type": 2, "hinge_max": 0.25, "center": (0.5, 0.0, -0.5)}
+    rig = reopened(tmp_path)
+    for _ in range(2):
+        joint = rig.pose.bones["B1"].fabrik_joint
+        assert (joint.limit_type, joint.hinge_max) == ("HINGE", 0.25)
+        assert tuple(joint.center) == (0.5, 0.0, -0.5)
+        assert joint.hinge_axis == "X"
+        assert rig.pose.bones["B2"].fabrik_joint.limit_type == "NONE"
+        assert "fabrik_joint" not in stored_by_extensions(rig.pose.bones["B1"])
+        assert look(rig) != solved
+        rig = reopened(tmp_path)
+
+
+def stored_by_extensions(bone: Any) -> Any:
+    """Return what holds the properties that extensions have registered."""
+    if bpy.app.version >= (5, 0):
+        return bone.bl_system_properties_get(do_create=True)
+    return bone
 
 
 def channels_by_bone(rig: bpy.types.Object) -> dict[tuple[str, str], tuple[float, ...]]:

@@ -16,6 +16,7 @@ from ..joints import AXES, FREE, ik_settings, joint_problem
 from ..motion.kinds import MOTION_SOLVERS
 from ..named_chain import named_chain
 from ..native import active_constraints
+from ..refusals import joints_problem
 
 if TYPE_CHECKING:
     from ..joint_properties import FabrikJoint
@@ -185,6 +186,8 @@ def keep_native_joint(bone: Any) -> list[str]:
     joint: FabrikJoint = bone.fabrik_joint
     if found.ranges == NOT_LIMITED and found.stiffness == 0.0:
         return []
+    if problem := joints_problem(bone.id_data):
+        return [problem]
     if joint.limit_type == "NONE":
         joint.limit_type = "BLENDER"
     elif joint.limit_type != "BLENDER":
