@@ -108,7 +108,7 @@ class ChainPlan:
         goal_source: What changes its goal before it is solved, if anything.
         joints: What its bones allow.
         checked: The settings that were found to be fit for the chain.
-        given: What its FK input was last.
+        given: What its FK pose was last.
         stamp: What ``given`` was taken at.
         input: The chain under that input, as soon as it was needed.
         last: What was solved in the last update.

@@ -10,11 +10,17 @@ import bpy
 
 from . import animation
 
-BONE_CHANNEL = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]\.(\w+)', re.DOTALL)
-"""Splits the path of a bone's channel into the bone's name, escaped, and the channel."""
+BONE_PATH = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]\.(.+)', re.DOTALL)
+"""Splits the path of a property of a bone into the bone's name, escaped, and the rest."""
 
 ITEM = "fabrik.constraints["
 """How the paths of the settings of constraints begin."""
+
+
+def of_bone(path: str) -> tuple[str, str]:
+    """Return the name of the bone that a path leads to, and the rest of it; empty if to none."""
+    found = BONE_PATH.fullmatch(path)
+    return (bpy.utils.unescape_identifier(found[1]), found[2]) if found else ("", "")
 
 
 class Curves:
@@ -59,7 +65,7 @@ class Curves:
         self.places, self.bone_places = {}, {}
         self.has_settings = False
         names = self.object.pose.bones.keys() if self.object.pose else []
-        bones = {bpy.utils.escape_identifier(name): i for i, name in enumerate(names)}
+        bones = {name: i for i, name in enumerate(names)}
         for nr, curves in enumerate(lists):
             for place, curve in enumerate(curves):
                 if not animation.acts(curve):
@@ -67,10 +73,10 @@ class Curves:
                 path, index = curve.data_path, curve.array_index
                 self.places.setdefault(path, []).append((index, nr, place))
                 self.has_settings |= path.startswith(ITEM)
-                of_bone = BONE_CHANNEL.fullmatch(path)
-                if of_bone and of_bone[1] in bones:
-                    channel = self.bone_places.setdefault(of_bone[2], [])
-                    channel.append((bones[of_bone[1]], index, nr, place))
+                name, channel = of_bone(path)
+                if name in bones:
+                    places = self.bone_places.setdefault(channel, [])
+                    places.append((bones[name], index, nr, place))
 
 
 class Played:

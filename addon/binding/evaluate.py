@@ -20,7 +20,7 @@ from .pose import Evaluated, Pose
 from .read import Foreseen, Snapshot
 from .skeleton import skeleton_of
 from .task import Task, input_of, read, solve
-from .write import Held, compose, take_back, write_ahead, write_pose, write_reports
+from .write import Kept, compose, take_back, write_ahead, write_pose, write_reports
 
 OFF_REPORTS = (Report("DISABLED"),)
 
@@ -257,7 +257,7 @@ def _evaluate_again(
     # Other animation than what the file's channels hold may be brought there, or played.
     is_other = look.is_foreign or has_new_relations
     rigs = [*(look.plan.rigs[uid] for uid in again), *map(skeleton_of, freed)]
-    held = [Held(rig) for rig in rigs] if is_other else []
+    kept = [Kept(rig) for rig in rigs] if is_other else []
     try:
         for _ in range(TRIES):
             _write_again(look, again)
@@ -272,7 +272,7 @@ def _evaluate_again(
             if not again:
                 break
     finally:
-        for one in held:
+        for one in kept:
             one.give_back()
 
 
@@ -404,7 +404,7 @@ def present(
     """Solve a constraint as the last update of a depsgraph did, and write nothing.
 
     Returns:
-        The chain under its FK input, the solved one, and the armature's frame in world space.
+        The chain under its FK pose, the solved one, and the armature's frame in world space.
 
     Raises:
         ProblemError: If the constraint is off or cannot work.

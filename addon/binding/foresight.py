@@ -19,7 +19,7 @@ from . import animation
 from .access import pose_bones
 from .body_plan import BodyPlan, Unit, chains_of
 from .chain_plan import ChainPlan
-from .curves import BONE_CHANNEL, Curves
+from .curves import Curves, of_bone
 from .fk_pose import FkPose
 from .rotation import LOCATION, QUATERNION, SCALE
 from .skeleton import Point, skeleton_of
@@ -128,15 +128,10 @@ def _look_at_animation(fk_pose: FkPose) -> None:
     found = animation.animated(rig.object)
     fk_pose.animated.clear()
     fk_pose.has_animated_modes = found.has_modes
-    animated = found.keyed | found.driven
-    if not animated:
-        return
-    names = {bpy.utils.escape_identifier(name): i for i, name in enumerate(rig.names)}
-    for path, _ in animated:
-        of_bone = BONE_CHANNEL.fullmatch(path)
-        kind = KIND_OF.get(of_bone[2]) if of_bone else None
-        if of_bone and kind is not None and of_bone[1] in names:
-            fk_pose.animated.add(fk_pose.first_slot(kind) + names[of_bone[1]])
+    for path in {path for path, _ in found.keyed | found.driven}:
+        name, channel = of_bone(path)
+        if channel in KIND_OF and name in rig.index:
+            fk_pose.animated.add(fk_pose.first_slot(KIND_OF[channel]) + rig.index[name])
     fk_pose.animated.intersection_update(fk_pose.posed)
 
 
@@ -254,11 +249,10 @@ class _Walk:
             return set(bones)
         data = ob.animation_data
         curves = self.curves.get(ob.session_uid)
-        driven = [BONE_CHANNEL.match(curve.data_path) for curve in (data.drivers if data else ())]
-        keyed = [BONE_CHANNEL.match(path) for path in (curves.places if curves else ())]
-        other = [m for m in keyed if m and (m[0] != m.string or m[2] not in BONE_CHANNELS)]
-        named = {m[1] for m in (*driven, *other) if m}
-        return {name for name in bones if bpy.utils.escape_identifier(name) in named}
+        driven = [of_bone(curve.data_path) for curve in (data.drivers if data else ())]
+        keyed = [of_bone(path) for path in (curves.places if curves else ())]
+        other = [(name, rest) for name, rest in keyed if rest not in BONE_CHANNELS]
+        return {name for name, _ in (*driven, *other)} & set(bones)
 
 
 HIDES = re.compile(r"\.hide(_\w+)?$")

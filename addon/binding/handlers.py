@@ -21,7 +21,7 @@ from .motion.simulating import history
 from .write import forget_written, take_back
 
 _is_inside = False
-"""Whether Blender evaluates again what a handler has written, which calls the handlers again."""
+"""Whether a handler is at work: what Blender updates meanwhile is part of that."""
 
 _is_undone = False
 """Whether the next update is that of an undo or redo."""

@@ -46,7 +46,7 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
     the whole stand off the line from root to target: what would turn to a pole there, stays.
 
     Args:
-        given: The chain under its FK input.
+        given: The chain under its FK pose.
         posture: The chain as solved, wholly.
         world: Where the armature stands in world space.
 
@@ -73,7 +73,7 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
 
 
 def _coming_bend(given: ChainInput, axis: Vec) -> Vec:
-    """Return the side to which a chain that is solved straight will bend: that of its FK input.
+    """Return the side to which a chain that is solved straight will bend: that of its FK pose.
 
     That of a straight one is the bend of its rest pose, as in `pose_chain`.
     """

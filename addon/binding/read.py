@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 SAME_PLACE = 1e-5
 """How far apart two places may be that single precision takes for one, as a share of how far from
-the world's origin anything is that they hang on."""
+the world's origin anything is that they hang on; and two axes, as a share of how long they are."""
 
 
 class Snapshot:
@@ -334,32 +334,43 @@ class Foreseen(Snapshot):
 
     def agrees(self, depsgraph: bpy.types.Depsgraph) -> bool:
         """Return whether a depsgraph has evaluated what was foreseen, to single precision."""
-        if not self._objects:
-            return True
-        places = {uid: world[1] for uid, world in self._worlds.items()} | self._places
-        near = SAME_PLACE * max([max(map(abs, place)) for place in places.values()])
         for uid, ob in self._objects.items():
-            place = places.get(uid)
-            if place is None:
-                continue  # It hangs on a solved bone.
             copy = ob.evaluated_get(depsgraph)
-            there = copy.matrix_world.translation.to_tuple()
-            if not dist(there, place) <= near and copy.is_evaluated:
+            if copy.is_evaluated and not self._is_at(uid, ob, copy):
                 return False
-        return all(self._has_place(uid, depsgraph) for uid in self.rigs)
+        return all(self._has_played(uid, depsgraph) for uid in self.rigs)
 
-    def _has_place(self, uid: int, depsgraph: bpy.types.Depsgraph) -> bool:
-        """Return whether an armature is turned and sized as foreseen, and its bones are."""
-        copy = self.rigs[uid].evaluated_get(depsgraph)
-        if not copy.is_evaluated or uid not in self._objects or uid not in self._worlds:
-            return True
-        there, here = matrix3(copy.matrix_world), self._worlds[uid][0]
-        near = SAME_PLACE * max(map(abs, here))
-        if not all([abs(a - b) <= near for a, b in zip(there, here, strict=True)]):
+    def _is_at(self, uid: int, ob: bpy.types.Object, copy: bpy.types.Object) -> bool:
+        """Return whether an object was evaluated where it was foreseen, turned and sized so."""
+        world = self._worlds.get(uid)
+        place = world[1] if world is not None else self._places.get(uid)
+        if place is None:
+            return True  # It hangs on a solved bone.
+        there = copy.matrix_world.translation.to_tuple()
+        if not dist(there, place) <= SAME_PLACE * self._farthest(ob, place):
             return False
+        if world is None:
+            return True
+        near = SAME_PLACE * max(map(abs, world[0]))
+        axes = zip(matrix3(copy.matrix_world), world[0], strict=True)
+        return all([abs(a - b) <= near for a, b in axes])
+
+    def _farthest(self, ob: bpy.types.Object, place: Vec) -> float:
+        """Return the largest coordinate of an object and all that it hangs on."""
+        largest = max(map(abs, place))
+        while ob.parent is not None:
+            ob = ob.parent
+            world = self._worlds.get(ob.session_uid)
+            largest = max(largest, *map(abs, world[1])) if world else largest
+        return largest
+
+    def _has_played(self, uid: int, depsgraph: bpy.types.Depsgraph) -> bool:
+        """Return whether the bones of an armature were animated as foreseen."""
         now = cast(Unevaluated, self.poses[uid].now)
-        # What no curve sets was copied as it was read.
-        return not now.has_animated_bones or now.has_played(PoseChannels(pose_bones(copy)))
+        if not now.has_animated_bones:  # What no curve sets was copied as it was read.
+            return True
+        copy = self.rigs[uid].evaluated_get(depsgraph)
+        return not copy.is_evaluated or now.has_played(PoseChannels(pose_bones(copy)))
 
 
 def _rotation(axes: Mat3) -> Mat3 | None:

@@ -32,7 +32,7 @@ SOLVER_NAMES = (*SOLVERS, *MOTION_SOLVERS)
 
 
 class Given(NamedTuple):
-    """All that a chain under its FK input depends on, to the last bit.
+    """All that a chain under its FK pose depends on, to the last bit.
 
     Attributes:
         channels: What `Pose.bits_of` and, of a layer, `Pose.beneath` tell of its bones.
@@ -51,7 +51,7 @@ class Task(NamedTuple):
     """All that the solution of a chain depends on, to the last bit.
 
     Attributes:
-        given: Its FK input.
+        given: Its FK pose.
         settings: The constraint's settings.
         world: Where the armature stands in world space.
         target: The target in world space.
@@ -222,7 +222,7 @@ def orientation_of(task: Task, axes: Mat3) -> Tip:
 
 
 def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
-    """Return a chain under its FK input.
+    """Return a chain under its FK pose.
 
     Args:
         chain: The constraint.

@@ -13,7 +13,7 @@ from ..core import Frame
 from ..core.vectors import ORIGIN, Mat3, Vec, add, mat_product, mat_stretched, quat_matrix, times
 from . import animation
 from .access import pose_bones, rest_bone, settings
-from .curves import BONE_CHANNEL, ITEM, Played
+from .curves import ITEM, Played, of_bone
 from .pose import Evaluated, Settings
 from .rotation import PatchedChannels, PoseChannels, channel_of, mode_of, quaternion
 from .skeleton import Skeleton, matrix3, matrix_frame
@@ -149,12 +149,12 @@ def animated_from(
     if not animated:
         return original
     bones = original.bones
-    names = {bpy.utils.escape_identifier(name): i for i, name in enumerate(bones.keys())}
+    bone_index = {name: i for i, name in enumerate(bones.keys())}
     places: dict[str, list[tuple[int, int]]] = {}
     for path, index in animated:
-        of_bone = BONE_CHANNEL.fullmatch(path)
-        if of_bone and of_bone[1] in names:
-            places.setdefault(of_bone[2], []).append((names[of_bone[1]], index))
+        bone, channel = of_bone(path)
+        if bone in bone_index:
+            places.setdefault(channel, []).append((bone_index[bone], index))
 
     def patches(name: str, size: int) -> Iterator[tuple[int, float]]:
         numbers = evaluated.buffer(name, size) if name in places else None

@@ -187,7 +187,7 @@ def _give_back_by_name(over: Overlaid, bones: Any) -> None:
         setter.foreach_set(_merged(over, present, i))
 
 
-class Held:
+class Kept:
     """All channels of an armature's bones, to be given back unnoticed."""
 
     def __init__(self, rig: Skeleton) -> None:

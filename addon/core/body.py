@@ -159,7 +159,7 @@ class Outcome:
         state: See `Posture`.
         sweeps: Sweeps and steps for the body, and for the chain's own bones.
         tip: Position of the tip in armature space, in the end.
-        given: The chain's own bones under their FK input, on the solved body; None if it has none.
+        given: The chain's own bones under their FK pose, on the solved body; None if it has none.
         posture: How they were solved; None if there are none.
     """
 
@@ -212,16 +212,16 @@ class BodyPosture:
 
 @final
 class BodyInput:
-    """Bones that hang together, under their FK input, and the chains that pose them.
+    """Bones that hang together, under their FK pose, and the chains that pose them.
 
     Attributes:
         bones: Each after its parent.
-        locals: The FK input of each.
+        locals: The FK pose of each.
         parents: The place of each bone's parent among them, -1 of the first.
         frame: The frame of the first bone's parent.
         members: The chains.
         limits: What each bone allows.
-        stiffness: How much each bone resists leaving its FK input, from 0 to 1.
+        stiffness: How much each bone resists leaving its FK pose, from 0 to 1.
     """
 
     __slots__ = ("bones", "frame", "limits", "locals", "members", "parents", "stiffness")
@@ -243,7 +243,7 @@ class BodyInput:
         limits: Sequence[Limit | None] = (),
         stiffness: Sequence[float] = (),
     ) -> None:
-        """Take the FK input; limits and stiffness as in `ChainInput`."""
+        """Take the FK pose; limits and stiffness as in `ChainInput`."""
         self.bones = bones
         self.locals = locals_
         self.parents = parents
@@ -253,7 +253,7 @@ class BodyInput:
         self.stiffness = stiffness or [0.0] * len(bones)
 
     def fk(self) -> BodyPosture:
-        """Return the body under its FK input."""
+        """Return the body under its FK pose."""
         return BodyPosture(
             [local.rotation for local in self.locals],
             [local.scale for local in self.locals],
@@ -311,7 +311,7 @@ class BodyInput:
         )
 
     def channels(self, location: Vec, rotations: Sequence[Quat]) -> list[Local]:
-        """Return the FK input with other rotations, and another location of the first bone."""
+        """Return the FK pose with other rotations, and another location of the first bone."""
         channels: list[Local] = []
         for i, local in enumerate(self.locals):
             channels.append(Local(local.location if i else location, rotations[i], local.scale))
@@ -328,7 +328,7 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
     mixture, and then turns as far as its own influence goes.
 
     Args:
-        body: The bones and their FK input.
+        body: The bones and their FK pose.
         pulls: What each of the chains is to do, None for those that do nothing.
 
     Raises:
@@ -338,7 +338,7 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
     own: list[BodyPosture] = [mixed for _ in pulls]
     above = [0.0 for _ in pulls]
     layers = _layers([pull.influence for pull in pulls if pull is not None])
-    # From the FK input, which counts for what no influence reaches, to the layer of all chains.
+    # From the FK pose, which counts for what no influence reaches, to the layer of all chains.
     done = 1.0 - layers[0][0] if layers else 1.0
     for level, thickness in layers:
         active = [i for i, pull in enumerate(pulls) if pull is not None and pull.influence >= level]

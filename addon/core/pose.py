@@ -34,12 +34,12 @@ def pose_chain(
     that swing to and fro are caught by taking an ever smaller share of their change.
 
     Args:
-        chain: The bones and their FK input.
+        chain: The bones and their FK pose.
         goal: Target and pole in armature space.
         solver: See `solve`.
         iterations: See `solve`.
         tolerance: See `solve`.
-        influence: 0 gives the FK input, 1 the solution, between them each bone turns part of the
+        influence: 0 gives the FK pose, 1 the solution, between them each bone turns part of the
             way.
         tip: The orientation of the chain's hand in armature space, if it is to take one. The
             bones before it then reach with its head, to where its tip is on the target.
@@ -69,7 +69,7 @@ def pose_in_world(
     """Do as `pose_chain`, with a goal in world space.
 
     Args:
-        chain: The bones and their FK input.
+        chain: The bones and their FK pose.
         place: The armature's frame in world space, and its inverse.
         goal: Target and pole in world space.
         solver: See `solve`.
@@ -102,11 +102,11 @@ def seen_from(to_there: Frame, goal: Goal) -> Goal:
 
 
 def weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:
-    """Return the pose that is part of the way from the FK input to the solved one.
+    """Return the pose that is part of the way from the FK pose to the solved one.
 
     Args:
         posture: The solved chain.
-        chain: The bones and their FK input.
+        chain: The bones and their FK pose.
         influence: How much of the way.
     """
     inputs = [*chain.rotations]

@@ -33,7 +33,7 @@ class Posture:
 
     Attributes:
         numbers: The local rotations of the bones, root first, four numbers a bone.
-        scales: Their local scales; none if they keep those of their FK input.
+        scales: Their local scales; none if they keep those of their FK pose.
         tip: The position of the tip under these rotations, in armature space.
         state: Whether the tip is on the target; with a partial influence, whether it would be.
         goal: Target and pole in armature space.
@@ -83,16 +83,16 @@ class Posture:
 
 @final
 class Link:
-    """A bone of a chain, and what follows from its FK input alone.
+    """A bone of a chain, and what follows from its FK pose alone.
 
     Attributes:
         bone: What Edit Mode fixes of it.
-        rotation: The FK input's rotation.
-        scale: The FK input's scale.
+        rotation: The FK pose's rotation.
+        scale: The FK pose's scale.
         arm: The next bone's head, or the tip, in the space of the posed bone.
         aim: The same before the rotation, but with the scale.
         is_plain: Whether it inherits its parent's axes as they are, like nearly every bone.
-        turn: What takes the inherited axes to the unscaled ones under the FK input: the rotation,
+        turn: What takes the inherited axes to the unscaled ones under the FK pose: the rotation,
             and before it the rest axes if the bone is plain (else `inherited_axes` knows them).
     """
 
@@ -116,7 +116,7 @@ class Link:
         self.turn = mat_product(bone.rest, turn) if self.is_plain else turn
 
     def unscaled(self, parent: Mat3) -> tuple[Mat3, Vec]:
-        """Return the axes under the FK input without scale, and the scale that goes on them."""
+        """Return the axes under the FK pose without scale, and the scale that goes on them."""
         if self.is_plain:
             return mat_product(parent, self.turn), self.scale
         axes, post_scale = inherited_axes(self.bone, parent)
@@ -131,13 +131,13 @@ class ChainInput:
         links: The bones, root first.
         parent: Frame of the root bone's parent.
         root: Where the root bone's head stands, in armature space.
-        rotations: The FK input's rotation of each bone.
-        joints: The heads and the tip under the FK input, in armature space.
+        rotations: The FK pose's rotation of each bone.
+        joints: The heads and the tip under the FK pose, in armature space.
         chain: The same as the solver takes it.
         held: The bones as their limits are kept; none if no bone has a limit, is stiff or biased.
         bias: Which bones turn more, from -1 for those near the root to 1 for those near the tip.
         is_only_biased: Whether bones are held by their bias alone.
-        channels: The FK input of each bone.
+        channels: The FK pose of each bone.
         rest_bend: Side to which a straight chain bends, in the root bone's own axes.
         hand: The tip bone, if it can be oriented. It is the last one of the chain, or hangs on
             that with its head where the tip of the chain is.
@@ -191,17 +191,17 @@ class ChainInput:
         limb_bend: Vec | None = None,
         bias: float = 0.0,
     ) -> None:
-        """Reckon the FK input.
+        """Reckon the FK pose.
 
         Args:
             bones: The chain, root first, each the parent of the next.
-            locals_: The FK input of each bone.
+            locals_: The FK pose of each bone.
             tip_in_bone: Position of the tip in the space of the last bone's posed axes.
             parent: Frame of the root bone's parent, `WHOLE` if it has none.
             rest_bend: Side to which a straight chain bends, in the root bone's own axes; its Z
                 axis if None, which is a turn about its X axis.
             limits: What each bone allows; none is limited if empty.
-            stiffness: How much each bone resists leaving its FK input, from 0 to 1; not at all if
+            stiffness: How much each bone resists leaving its FK pose, from 0 to 1; not at all if
                 empty.
             has_hand: Whether the last bone can be oriented. If the tip is its head, (0, 0, 0), it
                 is none of the bones that reach.
@@ -261,7 +261,7 @@ class ChainInput:
                 self.held.append(_held(bones, locals_, at, link.arm, limits, stiffness, i))
 
     def under(self, channels: Sequence[Local]) -> "ChainInput":
-        """Return the same bones, without a hand, under another FK input."""
+        """Return the same bones, without a hand, under another FK pose."""
         return ChainInput(
             [link.bone for link in self.links],
             channels,

@@ -179,7 +179,7 @@ def swing_along(
     """Point each bone, from the root on, in the direction from its joint to the next one.
 
     Args:
-        chain: The bones and their FK input.
+        chain: The bones and their FK pose.
         joints: One more than there are bones, in armature space.
 
     Returns:

@@ -58,13 +58,13 @@ class Held:
 
     Attributes:
         bone: What Edit Mode fixes of it.
-        given: The FK input's rotation.
-        scale: The FK input's scale.
+        given: The FK pose's rotation.
+        scale: The FK pose's scale.
         parent: The place of its parent among the bones, before its own; -1 of the first one.
         at: Its head in the space of the posed parent.
         arm: What a bone with one joint to carry points at it with, in the space of the posed bone.
         limit: What it allows, if it is limited.
-        stiffness: How much it resists leaving the FK input, from 0 to 1.
+        stiffness: How much it resists leaving the FK pose, from 0 to 1.
         ease: How readily it leaves it in this solve: 1 if nothing resists, 0 if it never does.
         moves: The effectors that it carries, directly or not.
         rotation: Its local rotation.
@@ -229,7 +229,7 @@ class Figure:
         root: Vec,
         root_weight: float = 0.0,
     ) -> None:
-        """Find out which bones carry which effector, and stand in the FK input."""
+        """Find out which bones carry which effector, and stand in the FK pose."""
         self.bones = bones
         self.effectors = effectors
         self.parent = parent
@@ -381,7 +381,7 @@ def pointed(
 
     A bone that carries a hinge is twisted first, so that the hinge can bend to the side to which
     the solved joints do. A hinge that nothing can twist has no use for the solved positions, which
-    know nothing of its axis: it keeps the FK input.
+    know nothing of its axis: it keeps the FK pose.
 
     Args:
         bones: All bones.
@@ -403,7 +403,7 @@ def pointed(
 
 
 def swung(bone: Held, inherited: Mat3, way: Vec) -> Quat:
-    """Return the FK input's rotation, swung by the least turn so that the arm points the way."""
+    """Return the FK pose's rotation, swung by the least turn so that the arm points the way."""
     start = quat_turn(bone.given, times(bone.arm, bone.scale))
     aim = mat_direction_before(inherited, way)
     return quat_product(quat_between(start, aim, (1.0, 0.0, 0.0)), bone.given)

@@ -112,7 +112,7 @@ def _stretched(
 
     Args:
         plain: The pose without growing. It is the answer if nothing has to grow.
-        chain: The bones and their FK input.
+        chain: The bones and their FK pose.
         goal: See `pose_chain`.
         solver: See `pose_chain`.
         iterations: See `pose_chain`.
@@ -223,7 +223,7 @@ def _grown(
     """Scale each bone, and point it at its solved next joint.
 
     Args:
-        chain: The bones and their FK input.
+        chain: The bones and their FK pose.
         solution: The joints.
         goal: What the posture is for.
         frames: The frames without growing, of whose columns the lengths are taken.

@@ -153,7 +153,7 @@ def _with_hand(scales: tuple[Vec, ...], hand: Held) -> tuple[Vec, ...]:
 
 
 def _other(hand: Held, rotation: Quat, scale: Vec, stiffness: float) -> Held:
-    """Return the hand under another FK input."""
+    """Return the hand under another FK pose."""
     local = Local(ORIGIN, rotation, scale)
     return Held(hand.bone, local, hand.parent, hand.at, hand.arm, hand.limit, stiffness)
 
@@ -164,7 +164,7 @@ def fitting(solver: str, chain: ChainInput) -> str:
 
 
 def _axes_of(limb: ChainInput, hand: Held) -> Mat3:
-    """Return the axes of the hand, without their sizes, under the FK input of both."""
+    """Return the axes of the hand, without their sizes, under the FK pose of both."""
     carrying = chain_frames(limb, limb.rotations)[-1][0]
     inherited, post_scale = inherited_axes(hand.bone, carrying)
     ahead, up = _own_axes(hand, post_scale)
@@ -192,7 +192,7 @@ def _oriented(
 
     Args:
         limb: The bones before the hand.
-        hand: The hand under its FK input.
+        hand: The hand under its FK pose.
         goal: Of the tip.
         solver: See `solve`.
         iterations: See `solve`.
@@ -338,7 +338,7 @@ def oriented(hand: Held, carrying: Mat3, tip: Tip) -> tuple[Quat, float]:
 def _wanted(hand: Held, carrying: Mat3, tip: Tip) -> Quat:
     """Return the local rotation that the orientation asks of the hand, on the bone before it.
 
-    It is its FK input where that bone is scaled to nothing.
+    It is its FK pose where that bone is scaled to nothing.
     """
     inherited, post_scale = inherited_axes(hand.bone, carrying)
     own = _own_axes(hand, post_scale)

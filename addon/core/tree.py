@@ -59,13 +59,13 @@ class Node:
     Attributes:
         children: The bones that hang on it and carry effectors.
         effectors: Those at the bone itself.
-        arms: The ways from its head to these joints and points, under the FK input.
+        arms: The ways from its head to these joints and points, under the FK pose.
         is_rigid: Whether they do not all end in one point.
         head: Where its head stands.
         ends: Where the arms end.
         wanted: Where it would have its head.
         weight: What pulls at it.
-        turn: How a rigid part is turned from the FK input.
+        turn: How a rigid part is turned from the FK pose.
     """
 
     __slots__ = (
@@ -102,10 +102,10 @@ class Node:
 
 
 def shape(figure: Figure, bends: list[Vec], iterations: int, tolerance: float) -> list[Quat]:
-    """Sweep a figure from its FK input, and return the rotations that follow the joints.
+    """Sweep a figure from its FK pose, and return the rotations that follow the joints.
 
     Args:
-        figure: It stands in its FK input, and is not changed.
+        figure: It stands in its FK pose, and is not changed.
         bends: For each effector the side to which a straight branch that leads to it bends.
         iterations: The most sweeps.
         tolerance: The gap, in lengths of the figure's reach, from which on straight branches bend.
@@ -278,7 +278,7 @@ def _followed(nodes: list[Node], figure: Figure) -> list[Quat]:
 def _fitted_bone(
     node: Node, nodes: list[Node], figure: Figure, bone: Held, inherited: Mat3
 ) -> Quat:
-    """Return the rotation of a rigid part, from the FK input by as much as its ends turn."""
+    """Return the rotation of a rigid part, from the FK pose by as much as its ends turn."""
     points = [figure.bones[i].at for i in node.children]
     points += [figure.effectors[i].point for i in node.effectors]
     arms = [quat_turn(bone.given, times(point, bone.scale)) for point in points]

@@ -79,9 +79,9 @@ def _keeps(limb: ChainInput, rotations: list[Quat]) -> bool:
 def _twist(limb: ChainInput, frames: list[Frame], hand: Held, wanted: Quat) -> float:
     """Return by how much the hand is turned about the bone before it, from −π to π.
 
-    It is measured from the FK input, so that a hand which is carried along unturned has none,
+    It is measured from the FK pose, so that a hand which is carried along unturned has none,
     however it was posed. It jumps where the hand comes to half a turn, which is as far from the
-    FK input the one way as the other.
+    FK pose the one way as the other.
     """
     axes, head = frames[-1]
     inherited, _ = inherited_axes(hand.bone, axes)

@@ -23,7 +23,7 @@ def laid(
     `swing_along` tells the new ones.
 
     Args:
-        chain: The bones and their FK input.
+        chain: The bones and their FK pose.
         joints: One more than there are bones, root first, in armature space.
         target: What the tip should be on, in armature space; the last joint if None.
         influence: See `pose_chain`.

@@ -1,11 +1,11 @@
 """Bones that turn so that the last of them looks at a place.
 
 The bones before the last one take their shares of the turn, as it is seen from where the last one
-stands in the FK input; the last one makes up the rest from where they have brought it, so that it
+stands in the FK pose; the last one makes up the rest from where they have brought it, so that it
 looks exactly at the target whatever the shares are.
 
 All is a continuous function of the target. Two places have no direction to turn in: straight
-behind, and where the bone itself is. What has to be continuous there eases back to the FK input.
+behind, and where the bone itself is. What has to be continuous there eases back to the FK pose.
 """
 
 from collections.abc import Sequence
@@ -68,11 +68,11 @@ class Look(NamedTuple):
     Attributes:
         axis: The axis of the last bone that looks, as a unit vector along one of its axes.
         up_axis: The one that stays up, along another axis; None leaves the roll to the least turn.
-        up: Where it stays, in armature space, as near as it can; None takes where the FK input
+        up: Where it stays, in armature space, as near as it can; None takes where the FK pose
             has it.
         share: How the bones share the turn: 0 leaves it to the last one, 1 gives each an equal
             part, between them the parts grow towards the last one.
-        limit: The largest angle of the gaze from where it is in the FK input, in radians; π for
+        limit: The largest angle of the gaze from where it is in the FK pose, in radians; π for
             any.
         softness: The share of the limit in which the gaze eases into it.
     """
@@ -86,7 +86,7 @@ class Look(NamedTuple):
 
 
 class Gaze(NamedTuple):
-    """Where the last bone looks under the FK input, in armature space.
+    """Where the last bone looks under the FK pose, in armature space.
 
     Attributes:
         ahead: The direction in which it looks.
@@ -109,7 +109,7 @@ class Turn(NamedTuple):
     """A turn of the gaze in armature space: about an axis, and then about the gaze itself.
 
     Attributes:
-        axis: The axis, at right angles to the gaze of the FK input.
+        axis: The axis, at right angles to the gaze of the FK pose.
         angle: The angle about it.
         roll: The angle about the gaze, after it has turned.
         share: How much of both the bones that share them take, so that they never jump.
@@ -137,10 +137,10 @@ def pose_look(
     Every limit of a joint holds; a bone that has come to its limit leaves the rest to later ones.
 
     Args:
-        chain: The bones and their FK input, without a hand.
+        chain: The bones and their FK pose, without a hand.
         target: What is looked at, in armature space.
         look: How.
-        influence: 0 gives the FK input, 1 the answer, between them each bone turns part of the
+        influence: 0 gives the FK pose, 1 the answer, between them each bone turns part of the
             way.
         tolerance: The angle, in radians, up to which a gaze that is off counts as on the target.
 
@@ -224,7 +224,7 @@ def _turned(
         held = chain.held[i] if chain.held else None
         rotation = link.rotation
         if held is not None and held.ease == 0.0:
-            pass  # It never leaves its FK input.
+            pass  # It never leaves its FK pose.
         elif i + 1 == len(chain.links):
             whole = _quat(gaze, _turn(gaze, head, target, look))
             wanted = quat_turn(whole, gaze.ahead), quat_turn(whole, gaze.side)
@@ -272,11 +272,11 @@ def _quat(gaze: Gaze, turn: Turn, angle: float = 1.0, roll: float = 1.0) -> Quat
 
 
 def _gaze(chain: ChainInput, stood: Mat3, look: Look) -> Gaze | None:
-    """Return where the last bone looks under the FK input; None if it is flat.
+    """Return where the last bone looks under the FK pose; None if it is flat.
 
     Args:
         chain: The bones.
-        stood: The axes of the last one under the FK input, without its scale.
+        stood: The axes of the last one under the FK pose, without its scale.
         look: How they look.
     """
     x, y, z = chain.links[-1].scale

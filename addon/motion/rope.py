@@ -53,7 +53,7 @@ def pose_rope(
     If the target is exactly above or below the root, the chain hangs to its `hanging_side`.
 
     Args:
-        chain: The bones and their FK input. What limits them does not count.
+        chain: The bones and their FK pose. What limits them does not count.
         target: Where the tip is hooked, in armature space.
         down: The direction of gravity in armature space, of length 1. Under uneven scale that is
             the one at right angles to all level planes, as they are there.

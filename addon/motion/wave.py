@@ -39,14 +39,14 @@ class Wave(NamedTuple):
 
 
 def pose_wave(chain: ChainInput, wave: Wave, influence: float = 1.0) -> Posture:
-    """Return the posture of a chain that waves on top of its FK input.
+    """Return the posture of a chain that waves on top of its FK pose.
 
     Each bone turns about its own X and Z axes, as it stands. The wave moves from the root to the
-    tip. Along the chain it is measured in the lengths that its bones have under the FK input, so
+    tip. Along the chain it is measured in the lengths that its bones have under the FK pose, so
     that fine chains wave as coarse ones do; how much each bone turns is not.
 
     Args:
-        chain: The bones and their FK input.
+        chain: The bones and their FK pose.
         wave: How it waves. The same numbers give the same posture to the last bit.
         influence: See `pose_chain`.
 

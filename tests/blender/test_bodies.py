@@ -191,7 +191,7 @@ def test_poles_and_two_bone_solvers_on_branches() -> None:
         assert degrees(bend.angle(wanted)) < 1.0
 
 
-# The FK input
+# The FK pose
 
 
 def off_by_enabled(rig: Rig) -> None:
@@ -256,7 +256,7 @@ def test_keyed_fk_is_read_fresh_and_given_back(rig: Rig) -> None:
         go(frame)
         shown[frame] = pose_bits(rig)
         assert worst(rig) < 1e-4
-    assert len(set(shown.values())) == 3, "the FK input has its say"
+    assert len(set(shown.values())) == 3, "the FK pose has its say"
     off_by_enabled(rig)
     for frame in (7, 20, 1):
         go(frame)

@@ -36,7 +36,7 @@ Kind = Callable[[], str]
 
 
 def chain() -> tuple[bpy.types.Object, bpy.types.Object]:
-    """Make a chain with FK input that is neither keyed nor nothing, and a target that moves."""
+    """Make a chain with FK pose that is neither keyed nor nothing, and a target that moves."""
     rig, target = make_chain(6), make_empty()
     for bone in rig.pose.bones:
         bone.rotation_quaternion = (0.98, 0.15, -0.1, 0.05)

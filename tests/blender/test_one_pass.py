@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 
 import bpy
 import pytest
+from mathutils import Matrix
 from rendering import bones_of, witnessed
 from rigs import (
     add_constraint,
@@ -18,6 +20,8 @@ from rigs import (
     tip_error,
     update,
 )
+
+from addon.binding import evaluate, plan
 
 FRAMES = range(1, 11)
 
@@ -291,3 +295,51 @@ def test_a_constraint_that_is_off_is_not_written_ahead(
     evaluations.clear()
     played(rig)
     assert len(evaluations) == len(FRAMES)
+
+
+MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_foreseen_is_what_blender_evaluates(empty_file: None, seed: int) -> None:
+    """Objects on objects in every mode, with deltas, mirrored, sheared, tiny, huge and far away."""
+    draw = random.Random(seed)
+    rig, pole = make_chain(4), make_empty("Pole")
+    above = [make_empty(f"Above {i}") for i in range(3)]
+    hand = make_empty("Hand")
+    for child, parent in ((rig, above[0]), (above[0], above[1]), (hand, above[2])):
+        child.parent = parent
+        child.matrix_parent_inverse = Matrix.Rotation(draw.uniform(-2, 2), 4, "X")
+    size = 10.0 ** draw.choice((-3, 0, 0, 3))
+    for ob in (rig, pole, hand, *above):
+        ob.rotation_mode = draw.choice(MODES)
+        ob.delta_location = [size * draw.uniform(-1, 1) for _ in range(3)]
+        ob.delta_rotation_euler = [draw.uniform(-1, 1) for _ in range(3)]
+        ob.delta_scale = [draw.uniform(0.5, 1.5) for _ in range(3)]
+        turn = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(
+            ob.rotation_mode, "rotation_euler"
+        )
+        for frame in (1, 10) if draw.random() < 0.8 else ():
+            ob.location = [size * draw.choice((1, 1, 1e4)) * draw.uniform(-1, 1) for _ in range(3)]
+            ob.scale = [draw.choice((-1, 1)) * draw.uniform(0.3, 2) for _ in range(3)]
+            setattr(ob, turn, [draw.uniform(-2, 2) for _ in range(len(getattr(ob, turn)))])
+            for channel in draw.sample(("location", "scale", turn), draw.randint(1, 3)):
+                ob.keyframe_insert(channel, frame=frame)
+    if not is_animated(rig):  # Else it is solved after a frame.
+        rig.keyframe_insert("location", frame=1)
+    add_constraint(rig, "B3", hand, pole_target=pole, use_rotation=True)
+    update()
+    assert rig.session_uid in plan.current().foresight.moving
+    before = evaluate.misses
+    for frame in (*FRAMES, 4.5, 2.25):
+        go(frame)
+        assert evaluate.misses == before, frame
+    bpy.context.view_layer.update()
+    for ob in (hand, above[1], rig):
+        ob.location.x += 0.1 * size
+        update()
+        assert evaluate.misses == before, ob.name
+
+
+def is_animated(ob: bpy.types.Object) -> bool:
+    return ob.animation_data is not None and ob.animation_data.action is not None

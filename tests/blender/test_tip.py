@@ -244,7 +244,7 @@ def test_influence_0_is_the_fk_pose_and_half_is_between(rig, target, use_tail):
     assert pose_bits(rig) == fk[0]
 
 
-# The FK input
+# The FK pose
 
 
 @both_ends

@@ -41,7 +41,7 @@ def solved():
 
 
 def make():
-    """A solved chain with an FK input of its own."""
+    """A solved chain with an FK pose of its own."""
     rig = make_chain()
     rig.pose.bones["B1"].rotation_quaternion = (0.8, 0.6, 0, 0)
     update()

@@ -152,7 +152,7 @@ class Tree(NamedTuple):
         stiffness: Sequence[float] = (),
         frame: Frame = WHOLE,
     ) -> BodyInput:
-        """The body under some FK input."""
+        """The body under some FK pose."""
         given = channels or [Local() for _ in self.bones]
         return BodyInput(self.bones, given, self.parents, frame, self.members, limits, stiffness)
 
@@ -220,7 +220,7 @@ def tips_of(body: BodyInput, posture: BodyPosture) -> list[Vec]:
 
 
 def rest_tips(body: BodyInput) -> list[Vec]:
-    """Where the tips are under the FK input."""
+    """Where the tips are under the FK pose."""
     return tips_at(body, [local.rotation for local in body.locals], body.locals[0].location)
 
 
@@ -231,7 +231,7 @@ def joints_of_body(body: BodyInput, posture: BodyPosture) -> list[Vec]:
 
 
 def reach_of(body: BodyInput) -> float:
-    """The length of the longest chain, under the FK input."""
+    """The length of the longest chain, under the FK pose."""
     frames = body.frames(body.fk())
     longest = 0.0
     for member in body.members:
@@ -242,7 +242,7 @@ def reach_of(body: BodyInput) -> float:
 
 
 def random_pose(rng: random.Random, body: BodyInput, most: float) -> list[Quat]:
-    """The FK input with each bone turned by up to so much."""
+    """The FK pose with each bone turned by up to so much."""
     return [quat_product(random_turn(rng, most), local.rotation) for local in body.locals]
 
 

@@ -49,7 +49,7 @@ NAMES = tuple(SHAPES)
 
 
 def posed(rng: random.Random, tree: Tree, most: float = 0.4) -> list[Local]:
-    """An FK input in which every bone is turned."""
+    """An FK pose in which every bone is turned."""
     return [Local(ORIGIN, random_turn(rng, most)) for _ in tree.bones]
 
 

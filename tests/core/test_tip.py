@@ -89,7 +89,7 @@ def frames_of(rig: Rig, rotations: Sequence[Quat], parent: Frame = WHOLE) -> lis
 
 
 def goal_near(rng: random.Random, rig: Rig, use_tail: bool, parent: Frame) -> tuple[Vec, Mat3]:
-    """Target and orientation of a pose of the rig that is turned from its FK input."""
+    """Target and orientation of a pose of the rig that is turned from its FK pose."""
     turned = [quat_product(random_turn(rng, 0.6), local.rotation) for local in rig[1]]
     axes, head = frames_of(rig, turned, parent)[-1]
     return (point_in((axes, head), tip_of(rig)) if use_tail else head), axes

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Carrier(ABC):
-    """One bone, posed on top of its FK input before any chain of its armature that needs it.
+    """One bone, posed on top of its FK pose before any chain of its armature that needs it.
 
     It has no place in the list of constraints: what is wrong with it is said by the chains for
     whose sake it is there. While none of them is on, it has to be off.

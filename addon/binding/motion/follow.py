@@ -73,7 +73,7 @@ class Recorded(NamedTuple):
 
     Attributes:
         world: Where the armature was at the start, in world space.
-        joints: Those of the FK input there, root first, in armature space.
+        joints: Those of the FK pose there, root first, in armature space.
         path: Where the head was led at each frame, in world space.
     """
 

@@ -180,7 +180,7 @@ def _rest(
     """Return what brings the rope out of what it rests on, None if it hangs freely.
 
     Args:
-        chain: The bones and their FK input.
+        chain: The bones and their FK pose.
         scenery: Where they are.
         hanging: What the rope rests on.
         ends: The target, and the direction of gravity, in armature space.

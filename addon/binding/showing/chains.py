@@ -310,7 +310,7 @@ def _shares_hand(together: Unit, chain: ChainPlan) -> bool:
 
 
 def _ungrown(plan: Plan, chain: ChainPlan, rig: ShownRig) -> list[Frame]:
-    """Return the frames of a chain's bones, turned as shown, with the scales of their FK input."""
+    """Return the frames of a chain's bones, turned as shown, with the scales of their FK pose."""
     own = pose_bones(chain.rig.object)
     parent = WHOLE if chain.root_parent < 0 else rig.now.frame(chain.root_parent)
     frames: list[Frame] = []

@@ -219,7 +219,7 @@ class BodyTask(NamedTuple):
     """All that the pose of a walking body depends on, to the last bit.
 
     Attributes:
-        channels: Its FK input, and what was solved of it before.
+        channels: Its FK pose, and what was solved of it before.
         parent: The frame of its parent, in armature space.
         world: Where the armature is.
         lean: How it stands on its feet.
