@@ -76,9 +76,7 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     global _is_inside, _is_undone
     if _is_inside:
         return
-    # Whatever changes what hangs on what makes Blender rebuild its relations, which always
-    # updates the scene.
-    has_new_relations = depsgraph.id_type_updated("SCENE")
+    has_new_relations = _has_new_relations(depsgraph)
     if plan.is_empty() and not has_new_relations:
         return
     _is_inside = True
@@ -107,6 +105,20 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         _give_up()
     finally:
         _is_inside = _is_undone = False
+
+
+def _has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:
+    """Return whether Blender has rebuilt its relations, as for whatever changes what hangs on what.
+
+    Then it updates the scene, which it also does for a click that selects, and the shading of all
+    objects, which it does not.
+    """
+    if not depsgraph.id_type_updated("SCENE"):
+        return False
+    updates = depsgraph.updates
+    has_shading = [False] * len(updates)
+    updates.foreach_get("is_updated_shading", has_shading)
+    return any(has_shading)
 
 
 _said: set[str] = set()

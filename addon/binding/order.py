@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import bpy
@@ -12,15 +11,13 @@ from . import dependencies
 from .access import pose_bones
 from .body_plan import BodyPlan, Unit, chains_of
 from .chain_plan import ChainPlan, listed
+from .curves import of_bone
 from .motion.carrier import Carrier
 from .native import active_constraints, acts_plainly, constraint_point
 from .skeleton import skeleton_of
 
 Node = tuple[bpy.types.Object, int]
 """An object, or with a number from 0 on a bone of it."""
-
-BONE_PATH = re.compile(r'pose\.bones\["([^"]+)"\]')
-
 
 Member = ChainPlan | Carrier
 """What waits for others by itself."""
@@ -55,6 +52,8 @@ class Order:
         self.posed = posed
         self.moved = moved
         self.looked: set[tuple[int, int]] = set()
+        self._drivers: dict[int, dict[str, list[Any]]] = {}
+        self._read: dict[tuple[int, int], list[Node]] = {}
         while True:
             try:
                 self._walk()
@@ -282,16 +281,11 @@ class Order:
     def _note_unseen(self, node: Node, chain: Member) -> None:
         """Say what moves a node with a solved chain without our seeing how: drivers and meshes."""
         ob, bone = node
-        prefix = f'pose.bones["{_owner(node).name}"]' if bone >= 0 else ""
-        for curve in ob.animation_data.drivers if ob.animation_data else ():
-            is_of_bone = curve.data_path.startswith("pose.bones")
-            if curve.data_path == dependencies.PATH or is_of_bone != (bone >= 0):
-                continue
-            if curve.data_path.startswith(prefix) and _is_lagging(curve.driver, self._is_moved):
-                chain.note = (
-                    f"“{_owner(node).name}” is driven by a solved chain and so one update late: "
-                    "use a parent or a plain Child Of instead"
-                )
+        if any(self._is_moved(read) for read in self._driving(node)):
+            chain.note = (
+                f"“{_owner(node).name}” is driven by a solved chain and so one update late: "
+                "use a parent or a plain Child Of instead"
+            )
         if bone < 0 and ob.parent and ob.parent_type in ("VERTEX", "VERTEX_3"):
             for mod in ob.parent.modifiers:
                 rig = getattr(mod, "object", None)
@@ -300,6 +294,18 @@ class Order:
                         f"“{ob.name}” hangs on vertices that a solved chain moves, and so is one "
                         "update late: use the bone as its parent instead"
                     )
+
+    def _driving(self, node: Node) -> list[Node]:
+        """Return what the drivers of a node read."""
+        ob, bone = node
+        uid = ob.session_uid
+        if (uid, bone) not in self._read:
+            if uid not in self._drivers:
+                self._drivers[uid] = _drivers_by_bone(ob)
+            name = skeleton_of(ob).names[bone] if bone >= 0 else ""
+            drivers = self._drivers[uid].get(name, ())
+            self._read[uid, bone] = [read for driver in drivers for read in _read_by(driver)]
+        return self._read[uid, bone]
 
     def _is_moved(self, node: Node) -> bool:
         ob, bone = node
@@ -322,18 +328,25 @@ def _owner(node: Node) -> Any:
     return ob if bone < 0 else pose_bones(ob)[skeleton_of(ob).names[bone]]
 
 
-def _is_lagging(driver: Any, is_moved: Callable[[Node], bool]) -> bool:
-    """Return whether a driver reads anything that chains move."""
+def _drivers_by_bone(ob: bpy.types.Object) -> dict[str, list[Any]]:
+    """Return the drivers of an object by the bone that they set, with no name those of none."""
+    found: dict[str, list[Any]] = {}
+    for curve in ob.animation_data.drivers if ob.animation_data else ():
+        path = curve.data_path
+        name, _ = of_bone(path)
+        # A custom property of a bone does not move it.
+        if name or not (path == dependencies.PATH or path.startswith("pose.bones")):
+            found.setdefault(name, []).append(curve.driver)
+    return found
+
+
+def _read_by(driver: Any) -> Iterator[Node]:
     for variable in driver.variables:
         for target in variable.targets:
             ob = target.id
-            if not isinstance(ob, bpy.types.Object):
-                continue
-            named = BONE_PATH.match(target.data_path)
-            name = target.bone_target or (named[1] if named else "")
-            if is_moved((ob, _bone_index(ob, name))):
-                return True
-    return False
+            if isinstance(ob, bpy.types.Object):
+                name = target.bone_target or of_bone(target.data_path)[0]
+                yield ob, _bone_index(ob, name)
 
 
 def _bone_index(ob: bpy.types.Object, name: str) -> int:

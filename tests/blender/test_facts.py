@@ -376,20 +376,48 @@ def remove(a: bpy.types.Object, b: bpy.types.Object) -> None:
     bpy.data.objects.remove(a)
 
 
-@pytest.mark.parametrize("change", [parent, constrain, constrain_bone, unlink, remove])
-def test_new_relations_update_the_scene(
-    change: Callable[[bpy.types.Object, bpy.types.Object], None],
-) -> None:
+def select(a: bpy.types.Object, b: bpy.types.Object) -> None:
+    a.select_set(not a.select_get())
+
+
+def hide(a: bpy.types.Object, b: bpy.types.Object) -> None:
+    a.hide_set(True)
+
+
+def move_cursor(a: bpy.types.Object, b: bpy.types.Object) -> None:
+    bpy.context.scene.cursor.location.x += 1
+
+
+def updated_by(change: Callable[[bpy.types.Object, bpy.types.Object], None]) -> list[list[bool]]:
+    """Return whether an update updates the scene, and the shading of the armature."""
     rig, empty = make_chain(3), make_empty()
     update()
-    found: list[bool] = []
-    with calling("depsgraph_update_post", then=lambda d: found.append(d.id_type_updated("SCENE"))):
+    found: list[list[bool]] = []
+
+    def note(depsgraph: bpy.types.Depsgraph) -> None:
+        shaded = [u.id.original for u in depsgraph.updates if u.is_updated_shading]
+        found.append([depsgraph.id_type_updated("SCENE"), rig in shaded])
+
+    with calling("depsgraph_update_post", then=note):
         empty.location.x = 3
         update()
-        assert found == [False]
         change(empty, rig)
         update()
-    assert found == [False, True]
+    return found
+
+
+@pytest.mark.parametrize("change", [parent, constrain, constrain_bone, unlink, remove])
+def test_new_relations_update_the_scene_and_the_shading_of_all(
+    change: Callable[[bpy.types.Object, bpy.types.Object], None],
+) -> None:
+    assert updated_by(change) == [[False, False], [True, True]]
+
+
+@pytest.mark.parametrize("change", [select, hide, move_cursor])
+def test_what_changes_no_relations_updates_the_scene_alone(
+    change: Callable[[bpy.types.Object, bpy.types.Object], None],
+) -> None:
+    assert updated_by(change) == [[False, False], [True, False]]
 
 
 def test_setting_a_property_without_an_update_function_updates_nothing() -> None:

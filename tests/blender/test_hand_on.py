@@ -298,10 +298,11 @@ def bring(folder, is_link):
 
 
 def overridden(folder):
-    """Link the armature, make an override of it alone, and return that."""
+    """Link the armature, make an override of it and of its data, and return that."""
     bring(folder, is_link=True)
     linked = next(ob for ob in bpy.data.objects if ob.library and ob.pose)
     made = linked.override_create(remap_local_usages=True)
+    made.data.override_create(remap_local_usages=True)  # It keeps the joints.
     if made.name not in bpy.context.scene.collection.objects:
         link(made)
     update()
@@ -376,7 +377,7 @@ class TestIntoOtherFiles:
         rig.override_library.is_system_override = True  # As Blender makes those of a hierarchy.
         assert poses(rig) == shown
 
-    def test_override_of_the_armature_alone_is_edited_and_kept(self, tmp_path):
+    def test_override_of_the_armature_is_edited_and_kept(self, tmp_path):
         shown = make_library(tmp_path)
         rig = overridden(tmp_path)
         assert poses(rig) == shown
