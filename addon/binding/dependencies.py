@@ -13,16 +13,23 @@ already, and now and then a driven bone is left behind by a frame. A custom prop
 when the file is opened without the extension, where Blender would complain of ours.
 """
 
-from typing import Any, cast
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 
 from .access import settings
 
+if TYPE_CHECKING:
+    from .properties import FabrikConstraint
+
 NAME = "fabrik_dependency"
 PATH = f'["{NAME}"]'
 
-Source = tuple[bpy.types.Object, str]
+Source = tuple["bpy.types.Object", str]
 """An object, and a bone of it or an empty name."""
 
 
@@ -32,7 +39,7 @@ def declare(armature: bpy.types.Object) -> bool:
     Returns:
         Whether they did not.
     """
-    wanted = _sources(armature)
+    wanted = sources(armature)
     animation = armature.animation_data
     curve: Any = animation.drivers.find(PATH) if animation else None
     if not wanted:
@@ -62,34 +69,63 @@ def declare(armature: bpy.types.Object) -> bool:
     return True
 
 
-def _sources(armature: bpy.types.Object) -> list[Source]:
-    sources: list[Source] = []
+_noted: dict[int, bpy.types.Object] = {}
+
+
+def note(armature: bpy.types.Object) -> None:
+    """Have `declare` called for an armature before the next update, however much is set by then."""
+    _noted[armature.session_uid] = armature
+
+
+def declare_noted() -> None:
+    """Do so for all that were noted since."""
+    while _noted:
+        _, armature = _noted.popitem()
+        with suppress(ReferenceError):  # It was removed.
+            declare(armature)
+
+
+def forget_noted() -> None:
+    """Do so for none: they are gone."""
+    _noted.clear()
+
+
+def sources(armature: bpy.types.Object) -> list[Source]:
+    """Return what an armature depends on by its constraints and walks."""
+    found: dict[tuple[bpy.types.Object | None, str], None] = {}
     for item in settings(armature).constraints:
-        named = ((item.target, item.subtarget), (item.pole_target, item.pole_subtarget))
-        for ob, bone in (*named, *((ob, "") for ob in watched(item))):
-            # The armature is evaluated for its own sake, and needs no hint of it.
-            if ob is not None and ob != armature and (ob, bone) not in sources:
-                sources.append((ob, bone))
+        found[item.target, item.subtarget] = None
+        found[item.pole_target, item.pole_subtarget] = None
+        found |= dict.fromkeys((ob, "") for ob in watched(item))
     for gait in settings(armature).gaits:
-        for ob in (gait.ground, *(gait.collection.all_objects if gait.collection else ())):
-            if ob is not None and ob != armature and (ob, "") not in sources:
-                sources.append((ob, ""))
-    return sources
+        more = gait.collection.all_objects if gait.collection else ()
+        found |= dict.fromkeys((ob, "") for ob in (gait.ground, *more))
+    # The armature is evaluated for its own sake, and needs no hint of it.
+    return [(ob, bone) for ob, bone in found if ob is not None and ob != armature]
 
 
-def watched(group: bpy.types.PropertyGroup) -> list[bpy.types.Object]:
-    """Return the objects that groups of settings within one name, with those of collections."""
+def watched(item: FabrikConstraint) -> list[bpy.types.Object]:
+    """Return the objects that a constraint depends on besides target and pole."""
     found: list[bpy.types.Object] = []
-    for prop in group.bl_rna.properties:
-        within = getattr(group, prop.identifier) if prop.is_runtime else None
-        if not isinstance(within, bpy.types.PropertyGroup):
+    for group, name in _pointers(type(item)):
+        value = getattr(getattr(item, group), name)
+        if isinstance(value, bpy.types.Object):
+            found.append(value)
+        elif value is not None:
+            found += value.all_objects
+    return found
+
+
+@cache
+def _pointers(kind: type[bpy.types.PropertyGroup]) -> list[tuple[str, str]]:
+    """Return which of the groups of settings in one name an object or a collection, and where."""
+    found: list[tuple[str, str]] = []
+    for group in cast(Any, kind).bl_rna.properties:
+        if group.type != "POINTER" or group.fixed_type.base != bpy.types.PropertyGroup.bl_rna:
             continue
-        for name in [inner.identifier for inner in within.bl_rna.properties if inner.is_runtime]:
-            value = getattr(within, name)
-            if isinstance(value, bpy.types.Object):
-                found.append(value)
-            elif isinstance(value, bpy.types.Collection):
-                found += value.all_objects
+        for prop in group.fixed_type.properties:
+            if prop.type == "POINTER" and prop.fixed_type.identifier in ("Object", "Collection"):
+                found.append((group.identifier, prop.identifier))
     return found
 
 

@@ -37,7 +37,7 @@ misses = 0
 """How often what was solved ahead was not right, so that Blender had to evaluate once more."""
 
 
-def foresee(scene: bpy.types.Scene, is_frame_change: bool) -> None:
+def foresee(scene: bpy.types.Scene, is_frame_change: bool, tagged: Set[str]) -> None:
     """Write the solutions of the armatures that an evaluation to come concerns.
 
     Where what goes in is not known yet, what was solved last is written, or at this frame before:
@@ -47,13 +47,13 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     Args:
         scene: What is going to be evaluated.
         is_frame_change: Whether its animation will be.
+        tagged: The names of what is tagged for it.
     """
     global _foreseen
     plan = known()
     if plan is None or not plan.rigs:
         return
-    graphs = [graph for graph in (layer.depsgraph for layer in scene.view_layers) if graph]
-    tagged = _tagged(graphs)
+    graphs = graphs_of(scene)
     # Then Blender may go to another frame, or make new relations and the plan be outdated.
     may_be_rebuilt = any(graph.id_type_updated("SCENE") for graph in graphs)
     copied = {uid for name in tagged if name in plan.copied for uid in plan.copied[name]}
@@ -79,7 +79,13 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         plan.rigs[uid].object.update_tag(refresh={"OBJECT"})
 
 
-def _tagged(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
+def graphs_of(*scenes: bpy.types.Scene) -> list[bpy.types.Depsgraph]:
+    """Return the depsgraphs of the view layers of scenes."""
+    layers = [layer for scene in scenes for layer in scene.view_layers]
+    return [graph for graph in (layer.depsgraph for layer in layers) if graph]
+
+
+def tagged_in(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
     """Return the names of the data-blocks that are tagged for an evaluation.
 
     Nothing but names: what was removed is still among them, and to ask for the original of its copy
@@ -153,7 +159,7 @@ def evaluate(
     again |= held.keys() & (changed | freed.keys())
     beside = set[int]()
     if has_company:
-        tagged = _tagged([depsgraph])
+        tagged = tagged_in([depsgraph])
         beside = {uid for uid in held.keys() - again if plan.rigs[uid].object.name in tagged}
     if again or beside or freed:
         freed = [ob for uid, ob in freed.items() if uid not in held]

@@ -9,12 +9,13 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 from time import perf_counter
+from typing import cast
 
 import bpy
 from bpy.app.handlers import persistent
 
 from . import animation, dependencies, legacy, plan, timing
-from .evaluate import evaluate, foresee, forget_seen
+from .evaluate import evaluate, foresee, forget_seen, graphs_of, tagged_in
 from .motion import surface
 from .motion.gait.gait_plan import forget_plans
 from .motion.simulating import history
@@ -27,14 +28,21 @@ _is_undone = False
 """Whether the next update is that of an undo or redo."""
 
 
+_tagged: set[str] = set()
+"""The names of what was tagged for the update that is going on."""
+
+
 def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
+    global _tagged
     if _is_inside or plan.is_empty():
         return
     try:
         # A render leaves what it has evaluated, and so does what failed.
         take_back(has_new_bones=True)
         _come_last()
-        foresee(scene, is_frame_change)
+        dependencies.declare_noted()
+        _tagged = tagged_in(graphs_of(scene))
+        foresee(scene, is_frame_change, _tagged)
     except ReferenceError:
         _give_up()  # Something was removed, of which nobody has told us yet.
     except Exception:
@@ -86,7 +94,7 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         has_new_armatures = depsgraph.id_type_updated("ARMATURE") and (
             has_new_relations or plan.is_outdated()
         )
-        if has_new_relations or has_new_armatures:
+        if has_new_armatures or (has_new_relations and not _is_plan_as_made(depsgraph)):
             plan.discard(skeletons=has_new_armatures)
         plan.current()
         changed = plan.take_followed()
@@ -105,6 +113,17 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         _give_up()
     finally:
         _is_inside = _is_undone = False
+
+
+def _is_plan_as_made(depsgraph: bpy.types.Depsgraph) -> bool:
+    """Return whether the plan holds although Blender has rebuilt its relations."""
+    present = plan.known()
+    if present is None:
+        return False
+    # What was edited may be tagged in other scenes alone, as where this one is rendered first.
+    scene = cast(bpy.types.Scene, depsgraph.scene).original
+    others = [other for other in bpy.data.scenes if other != scene]
+    return present.is_as_made(_tagged | tagged_in(graphs_of(*others)))
 
 
 def _has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:
@@ -186,6 +205,7 @@ def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
 
 def _forget() -> None:
     forget_written()
+    dependencies.forget_noted()
     plan.discard(skeletons=True)
     plan.forget_shown()
     forget_seen()

@@ -52,6 +52,7 @@ class Order:
         self.posed = posed
         self.moved = moved
         self.looked: set[tuple[int, int]] = set()
+        self.visited: set[bpy.types.Object] = set()
         self._drivers: dict[int, dict[str, list[Any]]] = {}
         self._read: dict[tuple[int, int], list[Node]] = {}
         while True:
@@ -89,34 +90,37 @@ class Order:
                 layer.is_layered = bool(self.beneath[unit])
             if isinstance(unit, BodyPlan):
                 self._note_buried(unit)
-        self.sequence: list[Unit] = []
+        self.sequence: dict[Unit, None] = {}
         waiting = self.units[:]
         while waiting:
-            ready = next((u for u in waiting if self.needs[u] <= set(self.sequence)), None)
+            ready = next((u for u in waiting if self.needs[u] <= self.sequence.keys()), None)
             if ready is None:
                 self._say_cycle(waiting)
                 raise CycleError
             waiting.remove(ready)
-            self.sequence.append(ready)
+            self.sequence[ready] = None
 
     def _together(self, chains: list[ChainPlan]) -> list[Unit]:
         """Return the units: chains that reach and share bones are one, others stand alone."""
-        groups: list[list[ChainPlan]] = []
-        for chain in chains:
-            bones = set(chain.bones)
-            mine = [chain]
-            others: list[list[ChainPlan]] = []
-            for group in groups:
-                shares = any(_are_one(chain, o) and bones & set(o.bones) for o in group)
-                if shares:
-                    mine = [*group, *mine]
-                else:
-                    others.append(group)
-            groups = [*others, mine]
-        groups.sort(key=lambda group: chains.index(group[0]))
+        first: dict[tuple[int, int], int] = {}
+        leader = list(range(len(chains)))
+
+        def led_by(i: int) -> int:
+            while leader[i] != i:
+                i = leader[i]
+            return i
+
+        for i, chain in enumerate(chains):
+            for bone in chain.bones if chain.motion is None else ():
+                other = led_by(first.setdefault((chain.rig.uid, bone), i))
+                own = led_by(i)
+                leader[max(own, other)] = min(own, other)
+        groups: dict[int, list[ChainPlan]] = {}
+        for i, chain in enumerate(chains):
+            groups.setdefault(led_by(i), []).append(chain)
         return [
             group[0] if len(group) == 1 and not group[0].is_root_free else BodyPlan(group)
-            for group in groups
+            for group in groups.values()
         ]
 
     def _units_beneath(self, unit: Unit) -> set[Unit]:
@@ -228,6 +232,7 @@ class Order:
             for above in skeleton_of(ob).chain_up(bone)[:-1]:
                 if (ob.session_uid, above) not in seen:
                     self._visit((ob, above), seen, needs, chain)
+        self.visited.add(ob)
         seen[key] = False  # What leads back to itself adds nothing.
         posing = self.posing.get(key) if bone >= 0 else None
         if posing is not None:
@@ -316,11 +321,6 @@ class Order:
 
 def _members(unit: Unit) -> Sequence[Member]:
     return [unit] if isinstance(unit, Carrier) else chains_of(unit)
-
-
-def _are_one(chain: ChainPlan, other: ChainPlan) -> bool:
-    """Return whether chains are solved together if they share bones."""
-    return chain.rig is other.rig and chain.motion is None and other.motion is None
 
 
 def _owner(node: Node) -> Any:

@@ -8,7 +8,7 @@ undo); and made anew when it is next needed.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import cast
@@ -50,6 +50,8 @@ class Plan:
         freed: The armatures that show more of the plan before than this one poses.
         left: Armatures without constraints that Blender is told of dependencies of.
         active: The bones with constraints of Blender's that count, and the names of those that act.
+        objects: All objects that were looked at, each with what tells of it that it is as it was.
+        file: What tells whether the file has other objects.
         remembered: How many bones' solutions the chains remember.
     """
 
@@ -69,7 +71,32 @@ class Plan:
     freed: dict[int, bpy.types.Object] = field(default_factory=dict)
     left: list[bpy.types.Object] = field(default_factory=list)
     active: list[tuple[Skeleton, str, list[str]]] = field(default_factory=list)
+    objects: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
+    file: bytes = b""
     remembered: int = 0
+
+    def is_as_made(self, tagged: Set[str]) -> bool:
+        """Return whether the plan still holds after Blender has rebuilt its relations.
+
+        Blender does so for many an edit that is no concern of the plan. It tags what was edited,
+        but for drivers that were removed, first keys, and what pointed to an object that is gone.
+
+        Args:
+            tagged: The names of the data-blocks that were tagged before.
+        """
+        try:
+            for ob, was in self.objects:
+                now = _told_of(ob)
+                if now != was or not tagged.isdisjoint(now[:2]):
+                    return False
+        except ReferenceError:  # It was removed.
+            return False
+        file = _objects_of_file()
+        if file != self.file:
+            if any(_has_settings(ob) for ob in bpy.data.objects if ob.session_uid not in self.rigs):
+                return False
+            self.file = file
+        return not self.stale(self.rigs)
 
     def has_other_actors(self) -> bool:
         """Return whether one of Blender's constraints on a bone was turned on or off."""
@@ -201,16 +228,13 @@ def _make() -> Plan:
     chains: list[ChainPlan] = []
     carrying: list[Carrier] = []
     for ob in bpy.data.objects:
-        if ob.type != "ARMATURE" or ob.pose is None:
-            continue
-        count = len(settings(ob).constraints)
-        if not count and not len(settings(ob).gaits):
-            if dependencies.NAME in ob:
+        if not _has_settings(ob):
+            if ob.type == "ARMATURE" and dependencies.NAME in ob:
                 plan.left.append(ob)
             continue
         _name_apart(ob)
         rig = skeleton_of(ob)
-        own = [resolved(rig, i) for i in range(count)]
+        own = [resolved(rig, i) for i in range(len(settings(ob).constraints))]
         chains += own
         carriers = carriers_of(rig, own)
         carrying += carriers
@@ -237,7 +261,34 @@ def _make() -> Plan:
         for watched in member.watched:
             plan.watched.setdefault(watched.session_uid, set()).add(uid)
     plan.foresight = foresight_of(plan)
+    objects = [*order.visited, *(ob for ob, _ in plan.foresight.signatures)]
+    for rig in plan.rigs.values():
+        objects += [ob for ob, _ in dependencies.sources(rig.object)]
+    objects += [*plan.left, *(rig.object for rig in plan.rigs.values())]
+    plan.objects = [(ob, _told_of(ob)) for ob in dict.fromkeys(objects)]
+    plan.file = _objects_of_file()
     return plan
+
+
+def _told_of(ob: bpy.types.Object) -> tuple[str, str, object]:
+    """Return the names of an object and its data, and what of it Blender tells nobody."""
+    data = ob.animation_data
+    animation = (len(data.drivers), data.action is None, len(data.nla_tracks)) if data else ()
+    return ob.name, ob.data.name if isinstance(ob.data, bpy.types.ID) else "", animation
+
+
+def _objects_of_file() -> bytes:
+    objects = bpy.data.objects
+    uids = array("i", bytes(4 * len(objects)))
+    objects.foreach_get("session_uid", uids)
+    return uids.tobytes()
+
+
+def _has_settings(ob: bpy.types.Object) -> bool:
+    """Return whether an object has constraints or walks."""
+    if ob.type != "ARMATURE" or ob.pose is None:
+        return False
+    return len(settings(ob).constraints) > 0 or len(settings(ob).gaits) > 0
 
 
 def _all_active(plan: Plan, order: Order) -> list[tuple[Skeleton, str, list[str]]]:

@@ -21,13 +21,13 @@ def value_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) ->
 
 
 def structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-    """Throw the plan away and tell Blender what the armature now depends on."""
+    """Throw the plan away, and have Blender told what the armature now depends on."""
     armature = cast(bpy.types.Object, item.id_data)
     if plan.is_being_made():  # It follows a new name, and whoever makes the plan sees to the rest.
         plan.note_followed(armature)
         return
     plan.discard()
-    dependencies.declare(armature)
+    dependencies.note(armature)
     armature.update_tag()
 
 

@@ -420,6 +420,7 @@ def test_it_stays_when_a_plan_is_made_and_nothing_solved(
     update()
     before, known = shown(), plan.known()
     assert before[0].shell.outer > 2.2
+    plan.discard()
     bpy.context.scene.fabrik.show_overlay = False  # Which updates the scene, and no armature.
     update()
     assert plan.known() not in (None, known)

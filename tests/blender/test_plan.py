@@ -1,0 +1,351 @@
+"""The plan lives until something that it was made of changes, and then says what a new one says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import bpy
+import pytest
+from rigs import (
+    activate,
+    add_constraint,
+    link,
+    make_chain,
+    make_empty,
+    shown_bits,
+    update,
+)
+
+from addon.binding import dependencies, plan
+
+pytestmark = pytest.mark.usefixtures("empty_file")
+
+
+@pytest.fixture
+def rig() -> bpy.types.Object:
+    """An arm whose target hangs on another arm, with a pole, and objects that are no concern."""
+    other, rig = make_chain(3, "Other"), make_chain(4)
+    other.location.x = 1.5
+    hand = make_empty("Hand", (0.3, 0.0, 0.0))
+    hand.parent, hand.parent_type, hand.parent_bone = other, "BONE", "B2"
+    add_constraint(other, "B2", make_empty("Target", (2.0, 1.0, 1.5)))
+    add_constraint(rig, "B3", hand, pole_target=make_empty("Pole", (0.0, -3.0, 1.0)))
+    make_empty("Unconcerned")
+    make_chain(2, "Idle")
+    update()
+    return rig
+
+
+def ob(name: str) -> Any:
+    return bpy.data.objects[name]
+
+
+def select(rig: bpy.types.Object) -> None:
+    rig.select_set(not rig.select_get())
+    bpy.context.view_layer.objects.active = ob("Hand")
+
+
+def select_bone(rig: bpy.types.Object) -> None:
+    bone = rig.pose.bones["B1"]
+    owner: Any = bone if hasattr(bone, "select") else bone.bone
+    owner.select = not owner.select
+
+
+def add_object(rig: bpy.types.Object) -> None:
+    make_empty("New")
+
+
+def remove_object(rig: bpy.types.Object) -> None:
+    bpy.data.objects.remove(ob("Unconcerned"))
+
+
+def parent_others(rig: bpy.types.Object) -> None:
+    ob("Unconcerned").parent = rig
+
+
+def constrain_others(rig: bpy.types.Object) -> None:
+    ob("Unconcerned").constraints.new("COPY_LOCATION").target = ob("Hand")
+
+
+def drive_others(rig: bpy.types.Object) -> None:
+    ob("Unconcerned").driver_add("location", 0)
+
+
+def key_others(rig: bpy.types.Object) -> None:
+    ob("Unconcerned").keyframe_insert("location")
+
+
+def new_collection(rig: bpy.types.Object) -> None:
+    bpy.context.scene.collection.children.link(bpy.data.collections.new("More"))
+
+
+UNCONCERNED = (
+    select,
+    select_bone,
+    add_object,
+    remove_object,
+    parent_others,
+    constrain_others,
+    drive_others,
+    key_others,
+    new_collection,
+)
+
+
+@pytest.mark.parametrize("edit", UNCONCERNED)
+def test_what_is_no_concern_of_the_plan_keeps_it(
+    rig: bpy.types.Object, edit: Callable[[Any], None]
+) -> None:
+    before = plan.known()
+    edit(rig)
+    update()
+    assert plan.known() is before is not None
+    assert_as_new()
+
+
+def hang_on_itself(rig: bpy.types.Object) -> None:
+    ob("Target").parent, ob("Target").parent_type = ob("Other"), "BONE"
+    ob("Target").parent_bone = "B1"
+
+
+def let_go(rig: bpy.types.Object) -> None:
+    ob("Hand").parent = None
+
+
+def hang_elsewhere(rig: bpy.types.Object) -> None:
+    ob("Hand").parent_bone = "B0"
+
+
+def hang_on_a_parent_of_parents(rig: bpy.types.Object) -> None:
+    ob("Other").parent = ob("Unconcerned")
+
+
+def constrain_target(rig: bpy.types.Object) -> None:
+    ob("Hand").constraints.new("COPY_LOCATION").target = ob("Unconcerned")
+
+
+def constrain_bone(rig: bpy.types.Object) -> None:
+    rig.pose.bones["B2"].constraints.new("LIMIT_ROTATION")
+
+
+def mute_constraint(rig: bpy.types.Object) -> None:
+    constrain_bone(rig)
+    update()
+    rig.pose.bones["B2"].constraints[0].mute = True
+
+
+def remove_constraint(rig: bpy.types.Object) -> None:
+    constrain_bone(rig)
+    update()
+    rig.pose.bones["B2"].constraints.remove(rig.pose.bones["B2"].constraints[0])
+
+
+def drive_target(rig: bpy.types.Object) -> None:
+    variable = ob("Pole").driver_add("location", 0).driver.variables.new()
+    variable.type = "TRANSFORMS"
+    variable.targets[0].id, variable.targets[0].bone_target = ob("Other"), "B2"
+
+
+def drive_no_more(rig: bpy.types.Object) -> None:
+    drive_target(rig)
+    update()
+    ob("Pole").driver_remove("location", 0)
+
+
+def take_the_driver_away(rig: bpy.types.Object) -> None:
+    drive_target(rig)
+    update()
+    data = ob("Pole").animation_data
+    data.drivers.remove(data.drivers[0])
+
+
+def drive_bone(rig: bpy.types.Object) -> None:
+    rig.driver_add('pose.bones["B2"].rotation_quaternion', 1)
+
+
+def key_bone(rig: bpy.types.Object) -> None:
+    rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=1)
+
+
+def give_the_action_away(rig: bpy.types.Object) -> None:
+    key_bone(rig)
+    update()
+    rig.animation_data.action = None
+
+
+def push_down(rig: bpy.types.Object) -> None:
+    key_bone(rig)
+    update()
+    action = rig.animation_data.action
+    rig.animation_data.nla_tracks.new().strips.new("Strip", 1, action)
+    rig.animation_data.action = None
+
+
+def remove_target(rig: bpy.types.Object) -> None:
+    bpy.data.objects.remove(ob("Hand"))
+
+
+def remove_pole(rig: bpy.types.Object) -> None:
+    bpy.data.objects.remove(ob("Pole"))
+
+
+def remove_other_rig(rig: bpy.types.Object) -> None:
+    bpy.data.objects.remove(ob("Other"))
+
+
+def rename_target(rig: bpy.types.Object) -> None:
+    ob("Pole").name = "Renamed"
+    update()
+    ob("Renamed").location.x += 1.0
+
+
+def rename_bone(rig: bpy.types.Object) -> None:
+    rig.data.bones["B3"].name = "Renamed"
+
+
+def add_rig(rig: bpy.types.Object) -> None:
+    make_chain(2, "New")
+
+
+def duplicate(rig: bpy.types.Object) -> None:
+    copy = rig.copy()
+    copy.data = rig.data.copy()
+    link(copy)
+
+
+def add_by_script(rig: bpy.types.Object) -> None:
+    item = rig.fabrik.constraints.add()
+    item.name, item.bone, item.target, item.chain_count = "More", "B1", ob("Unconcerned"), 1
+
+
+def remove_by_script(rig: bpy.types.Object) -> None:
+    rig.fabrik.constraints.remove(0)
+    rig.update_tag()
+
+
+def first_constraint_elsewhere(rig: bpy.types.Object) -> None:
+    add_constraint(ob("Idle"), "B1", ob("Pole"))
+
+
+def edit_rest_pose(rig: bpy.types.Object) -> None:
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones["B3"].tail.x += 0.3
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def connect_bone(rig: bpy.types.Object) -> None:
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones["B1"].parent = None
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def swap_data(rig: bpy.types.Object) -> None:
+    rig.data = ob("Idle").data
+
+
+def hide_target(rig: bpy.types.Object) -> None:
+    ob("Pole").hide_viewport = True
+
+
+def watch_a_collection(rig: bpy.types.Object) -> None:
+    bpy.data.collections.new("Floors").objects.link(ob("Unconcerned"))
+    rig.fabrik.constraints[0].ground.collection = bpy.data.collections["Floors"]
+    update()
+    bpy.data.collections["Floors"].objects.link(ob("Idle"))
+
+
+CONCERNED = (
+    hang_on_itself,
+    let_go,
+    hang_elsewhere,
+    hang_on_a_parent_of_parents,
+    constrain_target,
+    constrain_bone,
+    mute_constraint,
+    remove_constraint,
+    drive_target,
+    drive_no_more,
+    take_the_driver_away,
+    drive_bone,
+    key_bone,
+    give_the_action_away,
+    push_down,
+    remove_target,
+    remove_pole,
+    remove_other_rig,
+    rename_target,
+    rename_bone,
+    add_rig,
+    duplicate,
+    add_by_script,
+    remove_by_script,
+    first_constraint_elsewhere,
+    edit_rest_pose,
+    connect_bone,
+    swap_data,
+    hide_target,
+    watch_a_collection,
+)
+
+
+@pytest.mark.parametrize("edit", CONCERNED)
+def test_what_is_kept_says_what_a_new_one_says(
+    rig: bpy.types.Object, edit: Callable[[Any], None]
+) -> None:
+    edit(rig)
+    update()
+    assert_as_new()
+
+
+def assert_as_new() -> None:
+    """What is shown and said is so too after all was planned and solved anew."""
+    seen = told()
+    bpy.context.scene.frame_set(bpy.context.scene.frame_current)
+    assert told() == seen
+    plan.discard(skeletons=True)
+    for armature in armatures():
+        armature.update_tag()
+    update()
+    assert told() == seen
+
+
+def told() -> dict[str, object]:
+    return {
+        armature.name: (
+            shown_bits(armature),
+            [(item.state, item.message) for item in armature.fabrik.constraints],
+            dependencies.sources(armature),
+        )
+        for armature in armatures()
+    }
+
+
+def armatures() -> list[Any]:
+    return [one for one in bpy.context.scene.objects if one.type == "ARMATURE"]
+
+
+def test_a_script_that_adds_many_has_all_planned_once(
+    rig: bpy.types.Object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    make, declare = plan._make, dependencies.declare
+    monkeypatch.setattr(plan, "_make", lambda: made.append("plan") or make())
+    monkeypatch.setattr(
+        dependencies, "declare", lambda armature: made.append("declare") or declare(armature)
+    )
+    for i in range(20):
+        item = rig.fabrik.constraints.add()
+        item.name, item.bone, item.target = f"More {i}", "B3", ob("Hand")
+        item.chain_count, item.pole_target, item.use_rotation = 1, ob("Pole"), False
+    assert made == []
+    update()
+    assert made.count("plan") == 1
+    assert made.count("declare") <= 4
+    assert {item.state for item in rig.fabrik.constraints} <= {
+        "REACHED",
+        "OUT_OF_REACH",
+        "CONFLICT",
+    }
