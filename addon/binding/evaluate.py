@@ -57,12 +57,12 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool, tagged: Set[str]) -> 
     # Then Blender may go to another frame, or make new relations and the plan be outdated.
     may_be_rebuilt = any(graph.id_type_updated("SCENE") for graph in graphs)
     copied = {uid for name in tagged if name in plan.copied for uid in plan.copied[name]}
+    if not all(plan.rigs[uid].has_same_bones() for uid in copied):
+        return  # F-curves name bones by their new names, and the plan by those before.
     has_new_curves = any(graph.id_type_updated("ACTION") for graph in graphs)
     if may_be_rebuilt or has_new_curves or plan.has_new_drivers():
         plan.look_at_animation()
     frame = scene.frame_current_final if is_frame_change else None
-    if may_be_rebuilt:
-        copied = {uid for uid in copied if plan.rigs[uid].has_same_bones()}
     rigs = set[int]()
     if not may_be_rebuilt:
         rigs = plan.foresight.concerned(tagged, is_frame_change)

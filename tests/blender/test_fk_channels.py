@@ -614,6 +614,24 @@ def test_handler_of_others_that_turns_a_bone_further_turns_fk(kind, name):
             assert_same(rig, twin)
 
 
+@pytest.mark.parametrize("is_off", (False, True), ids=("on", "off"))
+def test_pose_goes_with_a_renamed_bone(kind, is_keyed, is_off, capfd):
+    """Its F-curves go by its new name before an update has told of it."""
+    rig, twin = make(kind, is_keyed=is_keyed)
+    for item in rig.fabrik.constraints if is_off else ():
+        item.enabled = False
+    name = rig.pose.bones[0].name
+    for ob in (rig, twin):
+        ob.pose.bones[name].keyframe_insert(rotation(ob.pose.bones[name]), frame=20)
+    update()
+    for ob in (rig, twin):
+        ob.data.bones[name].name = name.swapcase()
+        posed(ob, 0.4)
+    update()
+    assert_same(rig, twin)
+    assert "could not pose" not in "".join(capfd.readouterr())
+
+
 def test_render_leaves_fk_and_is_right(kind, influence, is_keyed):
     rig, twin = make(kind, influence, is_keyed)
     expected = {}
