@@ -12,8 +12,9 @@ from ..core import ChainInput, Frame, Posture
 from .access import session_uid
 from .animated_values import bring_over
 from .body import body_answer, present_member, read_body
-from .body_plan import BodyPlan, Unit
-from .chain_plan import NOTHING, OFF, Answer, ChainPlan, ProblemError, Report
+from .body_plan import BodyPlan, Unit, chains_of
+from .chain_plan import NOTHING, OFF, Answer, ChainPlan, ProblemError, Report, listed
+from .faults import FAULT, say_once
 from .motion.carrier import Carrier
 from .plan import Plan, current, discard, known
 from .pose import Evaluated, Pose
@@ -100,11 +101,25 @@ def _composed(plan: Plan, rigs: set[int], frame: float | None) -> set[int]:
     Returns:
         The armatures of which that is anything else than last time.
     """
-    changed = {uid for uid in rigs if compose(plan.poses[uid])}
+    changed = _compose_all(plan, rigs)
     if frame is None:
         return changed
     others = plan.rigs.keys() - plan.foresight.known
     return changed | {uid for uid in others if _recall(plan, uid, frame)}
+
+
+def _compose_all(plan: Plan, rigs: Iterable[int]) -> set[int]:
+    """Put together what is to be written of armatures; return those of which it is another now."""
+    changed = set[int]()
+    for uid in rigs:
+        try:
+            if compose(plan.poses[uid]):
+                changed.add(uid)
+        except ReferenceError:
+            raise
+        except Exception:
+            say_once(f"could not pose “{plan.rigs[uid].object.name}”")
+    return changed
 
 
 def _recall(plan: Plan, uid: int, frame: float) -> bool:
@@ -208,8 +223,7 @@ def _redo(
         touched |= plan.foresight.known
         has_foreign_animation = look.is_foreign and is_frame_change
         _solve(Snapshot(plan, depsgraph, others, touched, has_foreign_animation), frame)
-    for uid in redone:
-        compose(plan.poses[uid])
+    _compose_all(plan, redone)
 
 
 def _solve(moment: Snapshot, frame: float | None) -> None:
@@ -319,21 +333,17 @@ def _pose(moment: Snapshot, unit: Unit, frame: float | None) -> None:
     pose = moment.poses[unit.rig.uid]
     answer = None
     try:
-        if isinstance(unit, ChainPlan):
-            task = read(moment, unit)
-            if task is not None:
-                answer = _known(unit, task, frame) or _chain_answer(unit, pose, task)
-        elif isinstance(unit, Carrier):
-            carrying = unit.read(moment)
-            if carrying is not None:
-                answer = _known(unit, carrying, frame) or unit.answer(moment, carrying)
-        else:
-            body_task = read_body(moment, unit)
-            answer = _known(unit, body_task, frame) or body_answer(unit, pose, body_task)
+        answer = _answer(moment, unit, pose, frame)
         reports = OFF_REPORTS if answer is None else _reports(answer)
     except ProblemError as problem:
-        answer = None
-        reports = (Report("INVALID", message=str(problem)),) * len(unit.items)
+        answer, reports = None, _invalid(unit, str(problem))
+    except ReferenceError:
+        raise
+    except Exception:
+        say_once(f"could not pose {_named(unit)}")
+        answer, reports = None, _invalid(unit, FAULT)
+        if isinstance(unit, Carrier):
+            moment.failed.update(unit.chains)
     for i, item in enumerate(unit.items):
         pose.reports[item] = reports[i]
     unit.last = answer
@@ -343,6 +353,34 @@ def _pose(moment: Snapshot, unit: Unit, frame: float | None) -> None:
     if frame is not None and moment.plan.changes_with_time(unit.rig.uid):
         _remember(moment.plan, unit, frame, answer)
     moment.turn(pose, answer)
+
+
+def _answer(moment: Snapshot, unit: Unit, pose: Pose, frame: float | None) -> Answer | None:
+    """Return the solution of a unit, None if it is off.
+
+    Raises:
+        ProblemError: If there can be none.
+    """
+    if moment.failed and not moment.failed.isdisjoint((unit.rig.uid, *chains_of(unit))):
+        raise ProblemError(FAULT)
+    if isinstance(unit, ChainPlan):
+        task = read(moment, unit)
+        return task and (_known(unit, task, frame) or _chain_answer(unit, pose, task))
+    if isinstance(unit, Carrier):
+        carrying = unit.read(moment)
+        if carrying is None:
+            return None
+        return _known(unit, carrying, frame) or unit.answer(moment, carrying)
+    body_task = read_body(moment, unit)
+    return _known(unit, body_task, frame) or body_answer(unit, pose, body_task)
+
+
+def _invalid(unit: Unit, message: str) -> tuple[Report, ...]:
+    return (Report("INVALID", message=message),) * len(unit.items)
+
+
+def _named(unit: Unit) -> str:
+    return listed([chain.name for chain in chains_of(unit)] or [unit.rig.names[unit.bones[0]]])
 
 
 def _reports(answer: Answer) -> tuple[Report, ...]:

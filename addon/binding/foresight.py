@@ -20,6 +20,7 @@ from .access import pose_bones
 from .body_plan import BodyPlan, Unit, chains_of
 from .chain_plan import ChainPlan
 from .curves import Curves, of_bone
+from .faults import contained
 from .fk_pose import FkPose
 from .rotation import LOCATION, QUATERNION, SCALE
 from .skeleton import Point, skeleton_of
@@ -104,7 +105,9 @@ def foresight_of(plan: Plan) -> Foresight:
             continue
         looked |= group
         walk = _Walk(plan)
-        is_known = all([walk.knows(unit) for unit in plan.units if unit.rig.uid in group])
+        is_known = False
+        with contained(f"could not look ahead for “{plan.rigs[uid].object.name}”"):
+            is_known = all([walk.knows(unit) for unit in plan.units if unit.rig.uid in group])
         foresight.signatures += [(ob, animation.signature(ob)) for ob in walk.objects]
         if is_known:
             foresight.known |= group

@@ -6,7 +6,6 @@ handler must never raise.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from time import perf_counter
 from typing import cast
@@ -16,6 +15,7 @@ from bpy.app.handlers import persistent
 
 from . import animation, dependencies, legacy, plan, timing
 from .evaluate import evaluate, foresee, forget_seen, graphs_of, tagged_in
+from .faults import forget_said, say_once
 from .motion import surface
 from .motion.gait.gait_plan import forget_plans
 from .motion.simulating import history
@@ -90,29 +90,41 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     _is_inside = True
     try:
         take_back(has_new_relations)
-        # Armatures are updated by Edit Mode, which makes new relations, but also by posing.
-        has_new_armatures = depsgraph.id_type_updated("ARMATURE") and (
-            has_new_relations or plan.is_outdated()
-        )
-        if has_new_armatures or (has_new_relations and not _is_plan_as_made(depsgraph)):
-            plan.discard(skeletons=has_new_armatures)
-        plan.current()
-        changed = plan.take_followed()
-        if (changed or has_new_relations) and depsgraph.mode == "VIEWPORT":
-            changed |= _declare_dependencies()
-        if not is_frame_change:
-            if depsgraph.id_type_updated("ACTION"):
-                plan.current().look_at_animation()
-            history.note_updates(depsgraph)
-        started = perf_counter() if timing.is_asked else 0.0
-        company = _has_company(is_frame_change)
-        if evaluate(depsgraph, is_frame_change, _is_undone, changed, company) and started:
-            timing.note(started)
+        try:
+            _evaluate(depsgraph, is_frame_change, has_new_relations)
+        except ReferenceError:
+            # Something was removed of which Blender tells nobody, as it was evaluated nowhere.
+            _give_up()
+            _evaluate(depsgraph, is_frame_change, has_new_relations)
     except Exception:
         say_once("could not pose the armatures")
         _give_up()
     finally:
         _is_inside = _is_undone = False
+
+
+def _evaluate(
+    depsgraph: bpy.types.Depsgraph, is_frame_change: bool, has_new_relations: bool
+) -> None:
+    """Bring the plan up to date, and solve what an update concerns."""
+    # Armatures are updated by Edit Mode, which makes new relations, but also by posing.
+    has_new_armatures = depsgraph.id_type_updated("ARMATURE") and (
+        has_new_relations or plan.is_outdated()
+    )
+    if has_new_armatures or (has_new_relations and not _is_plan_as_made(depsgraph)):
+        plan.discard(skeletons=has_new_armatures)
+    present = plan.current()
+    changed = plan.take_followed()
+    if (changed or not present.is_declared) and depsgraph.mode == "VIEWPORT":
+        changed |= _declare_dependencies()
+    if not is_frame_change:
+        if depsgraph.id_type_updated("ACTION"):
+            present.look_at_animation()
+        history.note_updates(depsgraph)
+    started = perf_counter() if timing.is_asked else 0.0
+    company = _has_company(is_frame_change)
+    if evaluate(depsgraph, is_frame_change, _is_undone, changed, company) and started:
+        timing.note(started)
 
 
 def _is_plan_as_made(depsgraph: bpy.types.Depsgraph) -> bool:
@@ -138,21 +150,6 @@ def _has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:
     has_shading = [False] * len(updates)
     updates.foreach_get("is_updated_shading", has_shading)
     return any(has_shading)
-
-
-_said: set[str] = set()
-
-
-def say_once(failure: str) -> None:
-    """Print the error that is being handled once, however many frames run into it.
-
-    Args:
-        failure: What could not be done, as in “could not pose the armatures”.
-    """
-    report = traceback.format_exc()
-    if report not in _said:
-        _said.add(report)
-        print(f"FABRIK IK {failure}; please report this:\n{report}")
 
 
 @persistent
@@ -190,7 +187,7 @@ def leave(_unused: object = None, _unused_too: object = None) -> None:
 def on_load(_path: str, _unused: object = None) -> None:
     """Forget the file before, and pose the armatures of this one."""
     _forget()
-    _said.clear()
+    forget_said()
     legacy.bring_over()
     refresh()
 
@@ -240,6 +237,7 @@ def _declare_dependencies() -> set[int]:
     for ob in present.left:
         if ob.library is None and dependencies.declare(ob):
             present.freed[ob.session_uid] = ob
+    present.is_declared = True
     rigs = [rig for rig in present.rigs.values() if rig.object.library is None]
     return {rig.uid for rig in rigs if dependencies.declare(rig.object)}
 

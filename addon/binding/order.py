@@ -12,6 +12,7 @@ from .access import pose_bones
 from .body_plan import BodyPlan, Unit, chains_of
 from .chain_plan import ChainPlan, listed
 from .curves import of_bone
+from .faults import FAULT, say_once
 from .motion.carrier import Carrier
 from .native import active_constraints, acts_plainly, constraint_point
 from .skeleton import skeleton_of
@@ -23,8 +24,8 @@ Member = ChainPlan | Carrier
 """What waits for others by itself."""
 
 
-class CycleError(Exception):
-    """A chain waits for itself."""
+class RefusedError(Exception):
+    """A chain cannot be put in order, and knows why: the walk is made anew without it."""
 
 
 class Order:
@@ -59,14 +60,14 @@ class Order:
             try:
                 self._walk()
                 break
-            except CycleError:
+            except RefusedError:
                 continue
 
     def _walk(self) -> None:
         """Find the units and their order.
 
         Raises:
-            CycleError: If a chain waits for itself, which it knows now.
+            RefusedError: If a chain waits for itself, or fails.
         """
         self.carried: set[int] = set()
         chains = [chain for chain in self.chains if not chain.problem]
@@ -80,7 +81,7 @@ class Order:
             self.beneath[unit] = self._units_beneath(unit)
         self.unit_of = {member: unit for unit in self.units for member in _members(unit)}
         # What each chain itself waits for, and what its unit does.
-        self.own = {member: self._needs(member, unit) for member, unit in self.unit_of.items()}
+        self.own = {member: self._own_needs(member, u) for member, u in self.unit_of.items()}
         self.needs = {
             unit: self.beneath[unit].union(*[self.own[member] for member in _members(unit)])
             for unit in self.units
@@ -96,7 +97,7 @@ class Order:
             ready = next((u for u in waiting if self.needs[u] <= self.sequence.keys()), None)
             if ready is None:
                 self._say_cycle(waiting)
-                raise CycleError
+                raise RefusedError
             waiting.remove(ready)
             self.sequence[ready] = None
 
@@ -195,6 +196,23 @@ class Order:
                     found.add(other)
                     fringe.append(other)
         return found
+
+    def _own_needs(self, member: Member, unit: Unit) -> set[Unit]:
+        """Return `_needs`.
+
+        Raises:
+            RefusedError: If that fails for a chain.
+        """
+        try:
+            return self._needs(member, unit)
+        except ReferenceError:
+            raise
+        except Exception:
+            say_once("could not find out what a chain depends on")
+            if isinstance(member, Carrier):
+                return set()
+            member.problem = FAULT
+            raise RefusedError from None
 
     def _needs(self, chain: Member, unit: Unit) -> set[Unit]:
         """Return the units that must be solved before a chain of one."""

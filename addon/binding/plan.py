@@ -52,6 +52,7 @@ class Plan:
         active: The bones with constraints of Blender's that count, and the names of those that act.
         objects: All objects that were looked at, each with what tells of it that it is as it was.
         file: What tells whether the file has other objects.
+        is_declared: Whether Blender was told what the armatures depend on.
         remembered: How many bones' solutions the chains remember.
     """
 
@@ -73,6 +74,7 @@ class Plan:
     active: list[tuple[Skeleton, str, list[str]]] = field(default_factory=list)
     objects: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
     file: bytes = b""
+    is_declared: bool = False
     remembered: int = 0
 
     def is_as_made(self, tagged: Set[str]) -> bool:
@@ -274,7 +276,10 @@ def _told_of(ob: bpy.types.Object) -> tuple[str, str, object]:
     """Return the names of an object and its data, and what of it Blender tells nobody."""
     data = ob.animation_data
     animation = (len(data.drivers), data.action is None, len(data.nla_tracks)) if data else ()
-    return ob.name, ob.data.name if isinstance(ob.data, bpy.types.ID) else "", animation
+    ours: object = None
+    if ob.type == "ARMATURE":
+        ours = settings(ob).constraints.keys(), dependencies.sources(ob)
+    return ob.name, ob.data.name if isinstance(ob.data, bpy.types.ID) else "", (animation, ours)
 
 
 def _objects_of_file() -> bytes:

@@ -31,6 +31,7 @@ from ..core.vectors import (
 from .access import pose_bones, rest_bone, settings
 from .chain_plan import Answer, ChainPlan
 from .curves import Played
+from .faults import say_once
 from .native import TURNED_ONLY, active_constraints, acts_plainly, constraint_point
 from .plan import Plan
 from .pose import Evaluated, Pose
@@ -47,7 +48,12 @@ the world's origin anything is that they hang on; and two axes, as a share of ho
 
 
 class Snapshot:
-    """Everything the solvers ask for, at one moment of one depsgraph."""
+    """Everything the solvers ask for, at one moment of one depsgraph.
+
+    Attributes:
+        failed: The armatures that could not be read, and chains that cannot be solved for that of
+            something else, for no reason known to them.
+    """
 
     def __init__(
         self,
@@ -72,13 +78,29 @@ class Snapshot:
         self.rigs = rigs
         self.time = cast(bpy.types.Scene, depsgraph.scene).frame_current_final
         self.poses = {uid: plan.poses[uid] for uid in rigs}
-        for uid, evaluated in rigs.items():
-            rig, now = plan.rigs[uid], Evaluated(evaluated)
-            held = PoseChannels(pose_bones(rig.object))
-            if has_foreign_animation:
-                held = animated_from(now.channels, rig.object, held)
-            plan.poses[uid].look(now, held, uid in touched)
+        self.failed: set[object] = set()
+        self._touched = touched
+        self._has_foreign_animation = has_foreign_animation
+        self._look_at_all()
         self._worlds: dict[int, Frame] = {}
+
+    def _look_at_all(self) -> None:
+        for uid, pose in self.poses.items():
+            try:
+                self._look_at(uid, pose)
+            except ReferenceError:
+                raise
+            except Exception:
+                say_once(f"could not read “{pose.rig.object.name}”")
+                self.failed.add(uid)
+                pose.start()
+
+    def _look_at(self, uid: int, pose: Pose) -> None:
+        now = Evaluated(self.rigs[uid])
+        held = PoseChannels(pose_bones(pose.rig.object))
+        if self._has_foreign_animation:
+            held = animated_from(now.channels, pose.rig.object, held)
+        pose.look(now, held, uid in self._touched)
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
         """Return a constraint as the depsgraph has evaluated it."""
@@ -264,15 +286,19 @@ class Foreseen(Snapshot):
         self._places: dict[int, Vec] = {}
         self._played: dict[int, Played | None] = {}
         self.poses = {uid: plan.poses[uid] for uid in self.rigs}
-        for uid in self.rigs:
-            now = self._now(plan.rigs[uid])
-            is_touched = uid in touched
-            self.poses[uid].look(
-                now,
-                now.channels,
-                is_touched or now.has_animated_bones,
-                is_touched or now.has_animated_settings,
-            )
+        self.failed = set()
+        self._touched = touched
+        self._look_at_all()
+
+    def _look_at(self, uid: int, pose: Pose) -> None:
+        now = self._now(pose.rig)
+        is_touched = uid in self._touched
+        pose.look(
+            now,
+            now.channels,
+            is_touched or now.has_animated_bones,
+            is_touched or now.has_animated_settings,
+        )
 
     def _now(self, rig: Skeleton) -> Unevaluated:
         return Unevaluated(rig, self._curves(rig.uid))

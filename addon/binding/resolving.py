@@ -10,6 +10,7 @@ from ..core.vectors import quat_matrix, quat_unit
 from . import animation
 from .access import pose_bones, settings
 from .chain_plan import ChainPlan, ProblemError, rest_bend
+from .faults import FAULT, say_once
 from .joints import joint_problem, joints_of
 from .motion.ground.resolving import resolve_ground
 from .motion.kinds import MOTIONS
@@ -42,6 +43,11 @@ def resolved(rig: Skeleton, index: int) -> ChainPlan:
         chain.note = _disturbance(chain) or chain.note
     except ProblemError as problem:
         chain.problem = str(problem)
+    except ReferenceError:
+        raise
+    except Exception:
+        say_once(f"could not plan “{item.name}”")
+        chain.problem = FAULT
     return chain
 
 

@@ -117,6 +117,11 @@ def _check(chain: ChainPlan, settings: Settings) -> None:
         )
     if settings.weight <= 0.0 and chain.motion is None:
         raise ProblemError("Weight is 0, so nothing pulls: raise it, or turn the constraint off")
+    if not 0 <= settings.solver < len(SOLVER_NAMES):
+        raise ProblemError(
+            f"Solver is animated to number {settings.solver}, which stands for none: "
+            "mend its F-curve or driver"
+        )
     if MOTIONS.get(SOLVER_NAMES[settings.solver]) is not chain.motion:
         raise ProblemError(
             "Solver cannot be animated from or to one that does not just reach: key the "

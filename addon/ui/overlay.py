@@ -18,7 +18,7 @@ from mathutils import Vector
 
 from ..binding import timing
 from ..binding.access import scene_settings
-from ..binding.handlers import say_once
+from ..binding.faults import say_once
 from ..binding.properties import STATE_ITEMS
 from ..binding.showing.chains import ShownChain, shown_chains
 from ..binding.showing.joint import ShownJoint, shown_joint

@@ -13,7 +13,7 @@ from bpy.app.handlers import persistent
 
 from ..binding import plan
 from ..binding.chain_plan import ProblemError
-from ..binding.handlers import say_once
+from ..binding.faults import say_once
 from ..binding.motion.simulating import history
 from .overlay import MARGIN
 from .overlay_paint import Colour, palette, pixel, start_texts, write

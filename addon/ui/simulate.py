@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 
 from ..binding.access import session_uid, settings
-from ..binding.handlers import say_once
+from ..binding.faults import say_once
 from ..binding.motion.simulating import history
 from .draw import Layout, draw_sentence
 from .refusing import Refusing, Working, active_armature, armature_refusal, end_running

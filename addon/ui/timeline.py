@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import bpy
 
-from ..binding.handlers import say_once
+from ..binding.faults import say_once
 from ..binding.motion.simulating import history
 from .overlay_paint import Colour, Strokes, faint, pixel
 

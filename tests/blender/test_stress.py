@@ -30,7 +30,7 @@ from rigs import (
     world_location,
 )
 
-from addon.binding import handlers
+from addon.binding import faults
 
 STEPS = int(os.environ.get("FABRIK_STRESS", "0")) or 600
 """How many steps a walk has."""
@@ -726,7 +726,7 @@ STEPS_BY_NAME = {
 
 def look(is_evaluated):
     """Return what is wrong, or an empty text."""
-    if handlers._said:
+    if faults._said:
         return "a handler has failed"
     rig, twin = pair()
     if [bone.rotation_mode for bone in rig.pose.bones] != [

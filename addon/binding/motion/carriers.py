@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..chain_plan import ChainPlan
+from ..faults import contained
 from ..skeleton import Skeleton
 from .carrier import Carrier
 from .gait.body import bodies_of
@@ -13,4 +14,8 @@ from .ground.hips import hips_of
 
 def carriers_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[Carrier]:
     """Return the carriers of an armature, given its chains, which they may change."""
-    return [*hips_of(rig, chains), *bodies_of(rig, chains)]
+    found: list[Carrier] = []
+    for kind in (hips_of, bodies_of):
+        with contained(f"could not plan what carries the legs of “{rig.object.name}”"):
+            found += kind(rig, chains)
+    return found

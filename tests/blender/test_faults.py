@@ -1,0 +1,268 @@
+"""Whatever fails costs only the constraint, body or walk in which it does, and is printed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import bpy
+import pytest
+from rigs import (
+    activate,
+    add_constraint,
+    channels_bits,
+    evaluated,
+    go,
+    make_armature,
+    make_chain,
+    make_empty,
+    tip_error,
+    update,
+)
+
+from addon.binding import evaluate, faults, foresight, order, plan, read, resolving
+
+pytestmark = pytest.mark.usefixtures("empty_file")
+
+ARMS = {
+    "Root": ((0, 0, 0), (0, 0, 1), ""),
+    "Upper.L": ((0, 0, 1), (1, 0.1, 1), "Root"),
+    "Lower.L": ((1, 0.1, 1), (2, 0, 1), "Upper.L"),
+    "Upper.R": ((0, 0, 1), (-1, 0.1, 1), "Root"),
+    "Lower.R": ((-1, 0.1, 1), (-2, 0, 1), "Upper.R"),
+}
+
+
+@pytest.fixture
+def rigs(addon: ModuleType) -> list[Any]:
+    """Two armatures with two arms each, of which the first one's right arm is to fail."""
+    faults.forget_said()
+    made: list[Any] = []
+    for i, name in enumerate(("Rig", "Other")):
+        rig = make_armature(ARMS, name)
+        rig.location.y = 3.0 * i
+        for side, x in (("L", 1.2), ("R", -1.2)):
+            target = make_empty(f"{name} {side}", (x, 3.0 * i + 0.4, 1.8))
+            add_constraint(rig, f"Lower.{side}", target, chain_count=2, name=f"{name} {side}")
+        rig.pose.bones["Upper.R"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
+        made.append(rig)
+    update()
+    assert states() == {name: "REACHED" for name in ("Rig L", "Rig R", "Other L", "Other R")}
+    return made
+
+
+def states() -> dict[str, str]:
+    return {
+        item.name: item.state
+        for rig in bpy.data.objects
+        if rig.type == "ARMATURE"
+        for item in rig.fabrik.constraints
+    }
+
+
+def failing(original: Callable[..., Any], fails: Callable[..., bool]) -> Callable[..., Any]:
+    def one(*arguments: Any, **more: Any) -> Any:
+        if fails(*arguments):
+            raise RuntimeError("made to fail")
+        return original(*arguments, **more)
+
+    return one
+
+
+def is_right(chain: Any, *_: object) -> bool:
+    return chain.name == "Rig R"
+
+
+WAYS: dict[str, tuple[object, str, Callable[..., bool]]] = {
+    "plan": (resolving, "_resolve_joints", is_right),
+    "order": (order.Order, "_needs", lambda _, chain, *more: is_right(chain)),
+    "read": (evaluate, "read", lambda _, chain: is_right(chain)),
+    "solve": (evaluate, "solve", is_right),
+}
+"""Where a chain can fail."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_chain_that_fails_costs_no_other(
+    rigs: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    way: str,
+) -> None:
+    module, name, fails = WAYS[way]
+    plan.discard()
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, failing(getattr(module, name), fails))
+        move_all()
+        for frame in (2, 3, 4):
+            go(frame)
+        assert states() == {
+            "Rig L": "REACHED",
+            "Rig R": "INVALID",
+            "Other L": "REACHED",
+            "Other R": "REACHED",
+        }
+        item = rigs[0].fabrik.constraints[1]
+        assert item.message == faults.FAULT
+        assert tuple(evaluated(rigs[0]).pose.bones["Upper.R"].rotation_quaternion) == tuple(
+            rigs[0].pose.bones["Upper.R"].rotation_quaternion
+        )
+        for rig in rigs:
+            assert tip_error(rig, "Lower.L", bpy.data.objects[f"{rig.name} L"]) < 1e-3
+    printed = "".join(capfd.readouterr())
+    assert printed.count("RuntimeError: made to fail") == printed.count("Traceback") == 1
+    plan.discard()
+    move_all()
+    assert set(states().values()) == {"REACHED"}
+
+
+def move_all() -> None:
+    for target in bpy.data.objects:
+        if target.type == "EMPTY":
+            target.location.x *= 0.95
+            target.update_tag()
+    update()
+
+
+ARMATURE_WAYS: dict[str, tuple[object, str]] = {
+    "look": (read.Snapshot, "_look_at"),
+    "look ahead": (read.Foreseen, "_look_at"),
+}
+
+
+@pytest.mark.parametrize("way", ARMATURE_WAYS)
+def test_an_armature_that_cannot_be_read_costs_no_other(
+    rigs: list[Any], monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    module, name = ARMATURE_WAYS[way]
+    if way == "look":  # Only what Blender evaluates is read then.
+        rigs[0].pose.bones["Root"].constraints.new("LIMIT_SCALE")
+        rigs[1].pose.bones["Root"].constraints.new("LIMIT_SCALE")
+        update()
+    fk = channels_bits(rigs[0])
+    with monkeypatch.context() as patch:
+        fails = failing(getattr(module, name), lambda _, uid, pose: pose.rig.object == rigs[0])
+        patch.setattr(module, name, fails)
+        move_all()
+        assert states() == {
+            "Rig L": "INVALID",
+            "Rig R": "INVALID",
+            "Other L": "REACHED",
+            "Other R": "REACHED",
+        }
+        assert rigs[0].fabrik.constraints[0].message == faults.FAULT
+        assert channels_bits(rigs[0]) == fk
+    move_all()
+    assert set(states().values()) == {"REACHED"}
+
+
+def test_a_body_that_fails_is_invalid_whole(
+    rigs: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for item in rigs[0].fabrik.constraints:
+        item.chain_count = 3
+    update()
+    with monkeypatch.context() as patch:
+        patch.setattr(evaluate, "body_answer", failing(evaluate.body_answer, lambda *_: True))
+        move_all()
+        assert list(states().values()) == ["REACHED", "REACHED", "INVALID", "INVALID"]
+    move_all()
+    assert "INVALID" not in states().values()
+
+
+@pytest.mark.parametrize("number", (-1, 1000, 2**31 - 1, -(2**31)))
+@pytest.mark.parametrize("is_driven", (False, True))
+def test_a_solver_animated_to_no_solver_is_said(
+    rigs: list[Any], number: int, is_driven: bool
+) -> None:
+    rig = rigs[0]
+    fk = channels_bits(rig)
+    path = "fabrik.constraints[1].solver"
+    if is_driven:
+        rig.driver_add(path).driver.expression = str(number)
+    else:
+        rig.keyframe_insert(path, frame=1)
+        curve = next(iter(all_curves(rig)))
+        curve.keyframe_points[0].co.y = number
+        curve.update()
+    update()
+    go(2)
+    item = rig.fabrik.constraints[1]
+    assert states()["Rig R"] == "INVALID"
+    assert "Solver is animated to number" in item.message
+    assert [states()[name] for name in ("Rig L", "Other L", "Other R")] == ["REACHED"] * 3
+    assert channels_bits(rig) == fk
+
+
+def all_curves(ob: Any) -> Any:
+    from addon.binding import animation
+
+    return animation.all_active_curves(ob)
+
+
+def test_a_rope_whose_parent_is_renamed_in_edit_mode_goes_on() -> None:
+    rig = make_chain(5)
+    add_constraint(rig, "B4", make_empty("End", (0.5, 0.5, 3)), solver="ROPE", chain_count=3)
+    update()
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones["B1"].name = "Renamed"
+    update()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    update()
+    assert rig.fabrik.constraints[0].state != "INVALID", rig.fabrik.constraints[0].message
+
+
+def hide(ob: bpy.types.Object) -> None:
+    ob.hide_viewport = True
+    update()
+
+
+def exclude(ob: bpy.types.Object) -> None:
+    for collection in list(ob.users_collection):
+        collection.objects.unlink(ob)
+    update()
+
+
+def nothing(_ob: bpy.types.Object) -> None:
+    pass
+
+
+@pytest.mark.parametrize("before", (hide, exclude, nothing))
+@pytest.mark.parametrize("what", ("Rig", "Rig R"))
+@pytest.mark.parametrize("is_frame", (False, True), ids=("edit", "frame"))
+def test_what_is_removed_costs_no_other(
+    rigs: list[Any],
+    capfd: pytest.CaptureFixture[str],
+    before: Callable[[Any], None],
+    what: str,
+    is_frame: bool,
+) -> None:
+    other = rigs[1]
+    before(bpy.data.objects[what])
+    bpy.data.objects.remove(bpy.data.objects[what])
+    target = bpy.data.objects["Other L"]
+    target.location.x -= 0.2
+    if is_frame:
+        go(7)
+    else:
+        update()
+    assert tip_error(other, "Lower.L", target) < 1e-3
+    assert [item.state for item in other.fabrik.constraints] == ["REACHED", "REACHED"]
+    target.location.x += 0.1
+    update()
+    assert tip_error(other, "Lower.L", target) < 1e-3
+    assert "Traceback" not in "".join(capfd.readouterr())
+
+
+def test_what_cannot_be_foreseen_for_a_fault_is_solved_after(
+    rigs: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(foresight._Walk, "knows", failing(foresight._Walk.knows, lambda *_: True))
+    plan.discard()
+    for rig in rigs:
+        rig.update_tag()
+    update()
+    assert set(states().values()) == {"REACHED"}
+    assert tip_error(rigs[0], "Lower.L", bpy.data.objects["Rig L"]) < 1e-3
