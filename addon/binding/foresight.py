@@ -98,31 +98,39 @@ def foresight_of(plan: Plan) -> Foresight:
     for pose in plan.poses.values():
         if pose.fk_pose is not None:
             _look_at_animation(pose.fk_pose)
+    units: dict[int, list[Unit]] = {}
+    for unit in plan.units:
+        units.setdefault(unit.rig.uid, []).append(unit)
     looked: set[int] = set()
     for uid in plan.rigs:
         group = plan.groups.get(uid, {uid})
-        if uid in looked:
-            continue
-        looked |= group
-        walk = _Walk(plan)
-        is_known = False
-        with contained(f"could not look ahead for “{plan.rigs[uid].object.name}”"):
-            is_known = all([walk.knows(unit) for unit in plan.units if unit.rig.uid in group])
-        foresight.signatures += [(ob, animation.signature(ob)) for ob in walk.objects]
-        if is_known:
-            foresight.known |= group
-            foresight.curves |= walk.curves
-            for animated, curves in walk.curves.items():
-                channels = OBJECT_CHANNELS & curves.places.keys()
-                foresight.placed |= {animated} if channels else set()
-                foresight.turned |= {animated} if channels - PLACES else set()
-            if walk.curves:
-                foresight.timed |= group
-            if not group.isdisjoint(walk.curves):
-                foresight.moving |= group
-            for source in walk.sources:
-                foresight.sources.setdefault(source, set()).update(group)
+        if uid not in looked:
+            looked |= group
+            _look_at_group(foresight, plan, group, [u for one in group for u in units.get(one, ())])
     return foresight
+
+
+def _look_at_group(foresight: Foresight, plan: Plan, group: set[int], units: list[Unit]) -> None:
+    """Find out what is known of armatures that are evaluated together."""
+    walk = _Walk(plan)
+    is_known = False
+    with contained("could not look ahead"):
+        is_known = all([walk.knows(unit) for unit in units])
+    foresight.signatures += [(ob, animation.signature(ob)) for ob in walk.objects]
+    if not is_known:
+        return
+    foresight.known |= group
+    foresight.curves |= walk.curves
+    for animated, curves in walk.curves.items():
+        channels = OBJECT_CHANNELS & curves.places.keys()
+        foresight.placed |= {animated} if channels else set()
+        foresight.turned |= {animated} if channels - PLACES else set()
+    if walk.curves:
+        foresight.timed |= group
+    if not group.isdisjoint(walk.curves):
+        foresight.moving |= group
+    for source in walk.sources:
+        foresight.sources.setdefault(source, set()).update(group)
 
 
 def _look_at_animation(fk_pose: FkPose) -> None:

@@ -111,8 +111,13 @@ def _evaluate(
     has_new_armatures = depsgraph.id_type_updated("ARMATURE") and (
         has_new_relations or plan.is_outdated()
     )
-    if has_new_armatures or (has_new_relations and not _is_plan_as_made(depsgraph)):
-        plan.discard(skeletons=has_new_armatures)
+    if has_new_armatures:
+        plan.discard(skeletons=True)
+    elif has_new_relations:
+        # What was edited may be tagged in other scenes alone, as where this is rendered first.
+        scene = cast(bpy.types.Scene, depsgraph.scene).original
+        others = [other for other in bpy.data.scenes if other != scene]
+        plan.revise(_tagged | tagged_in(graphs_of(*others)))
     present = plan.current()
     changed = plan.take_followed()
     if (changed or not present.is_declared) and depsgraph.mode == "VIEWPORT":
@@ -125,17 +130,6 @@ def _evaluate(
     company = _has_company(is_frame_change)
     if evaluate(depsgraph, is_frame_change, _is_undone, changed, company) and started:
         timing.note(started)
-
-
-def _is_plan_as_made(depsgraph: bpy.types.Depsgraph) -> bool:
-    """Return whether the plan holds although Blender has rebuilt its relations."""
-    present = plan.known()
-    if present is None:
-        return False
-    # What was edited may be tagged in other scenes alone, as where this one is rendered first.
-    scene = cast(bpy.types.Scene, depsgraph.scene).original
-    others = [other for other in bpy.data.scenes if other != scene]
-    return present.is_as_made(_tagged | tagged_in(graphs_of(*others)))
 
 
 def _has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:

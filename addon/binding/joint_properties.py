@@ -35,9 +35,10 @@ AXIS_ITEMS = (
 
 
 def _changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-    """Throw the plan away, and have all objects with the armature solved again."""
-    plan.discard()
-    cast(bpy.types.Armature, item.id_data).update_tag()
+    """Throw away what is known of it, and have all objects with the armature solved again."""
+    armature = cast(bpy.types.Armature, item.id_data)
+    plan.discard_of(armature)
+    armature.update_tag()
 
 
 SETTING: dict[str, Any] = {

@@ -9,24 +9,20 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Set
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import cast
 
 import bpy
 
 from . import dependencies
-from .access import free_name, pose_bones, settings
+from .access import pose_bones, settings
 from .body_plan import Unit, chains_of
 from .chain_plan import ChainPlan
 from .foresight import Foresight, driver_count, foresight_of
-from .motion.carrier import Carrier
-from .motion.carriers import carriers_of
 from .native import active_constraints
 from .order import Order
+from .part import Part, has_settings, keys_of, part_of
 from .pose import Pose
-from .resolving import resolved
-from .skeleton import Skeleton, forget_skeletons, have_skeletons_changed, skeleton_of
+from .skeleton import Skeleton, forget_skeletons, have_skeletons_changed
 
 
 @dataclass(eq=False, slots=True)
@@ -50,8 +46,6 @@ class Plan:
         freed: The armatures that show more of the plan before than this one poses.
         left: Armatures without constraints that Blender is told of dependencies of.
         active: The bones with constraints of Blender's that count, and the names of those that act.
-        objects: All objects that were looked at, each with what tells of it that it is as it was.
-        file: What tells whether the file has other objects.
         is_declared: Whether Blender was told what the armatures depend on.
         remembered: How many bones' solutions the chains remember.
     """
@@ -72,33 +66,8 @@ class Plan:
     freed: dict[int, bpy.types.Object] = field(default_factory=dict)
     left: list[bpy.types.Object] = field(default_factory=list)
     active: list[tuple[Skeleton, str, list[str]]] = field(default_factory=list)
-    objects: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
-    file: bytes = b""
     is_declared: bool = False
     remembered: int = 0
-
-    def is_as_made(self, tagged: Set[str]) -> bool:
-        """Return whether the plan still holds after Blender has rebuilt its relations.
-
-        Blender does so for many an edit that is no concern of the plan. It tags what was edited,
-        but for drivers that were removed, first keys, and what pointed to an object that is gone.
-
-        Args:
-            tagged: The names of the data-blocks that were tagged before.
-        """
-        try:
-            for ob, was in self.objects:
-                now = _told_of(ob)
-                if now != was or not tagged.isdisjoint(now[:2]):
-                    return False
-        except ReferenceError:  # It was removed.
-            return False
-        file = _objects_of_file()
-        if file != self.file:
-            if any(_has_settings(ob) for ob in bpy.data.objects if ob.session_uid not in self.rigs):
-                return False
-            self.file = file
-        return not self.stale(self.rigs)
 
     def has_other_actors(self) -> bool:
         """Return whether one of Blender's constraints on a bone was turned on or off."""
@@ -124,32 +93,80 @@ class Plan:
 
     def stale(self, among: Iterable[int]) -> set[int]:
         """Return the armatures whose list a script changed, which Blender tells nobody."""
-        return {uid for uid in among if _keys(self.rigs[uid].object) != self.keys[uid]}
-
-    def posed_names(self, uid: int) -> set[tuple[str, int]]:
-        """Return what chains pose of an armature: names of bones, each with a place in `KINDS`."""
-        fk_pose, names = self.poses[uid].fk_pose, self.rigs[uid].names
-        slots = fk_pose.posed if fk_pose else ()
-        return {(names[slot % len(names)], slot // len(names)) for slot in slots}
+        return {uid for uid in among if keys_of(self.rigs[uid].object) != self.keys[uid]}
 
 
 _plan: Plan | None = None
 _is_being_made = False
 _followed: set[int] = set()
 
+_parts: dict[int, Part] = {}
+"""What is known of each armature."""
+
+_looked: list[tuple[bpy.types.Object, object]] = []
+"""All objects that were looked at for the last plan, each with what tells that it is as it was."""
+
+_file = b""
+"""What tells whether the file has other objects than for the last plan."""
+
 _shown: dict[int, tuple[bpy.types.Object, set[tuple[str, int]]]] = {}
 """What the plans before posed of each armature."""
 
 
 def discard(skeletons: bool = False) -> None:
-    """Throw the plan away, and the armatures' rest poses if these may have changed or died."""
-    global _plan
-    for uid, rig in _plan.rigs.items() if _plan else ():
-        before = _shown.get(uid, (rig.object, set[tuple[str, int]]()))[1]
-        _shown[uid] = rig.object, before | cast(Plan, _plan).posed_names(uid)
-    _plan = None
+    """Throw all away, and the armatures' rest poses if these may have changed or died."""
+    _discard(list(_parts))
     if skeletons:
         forget_skeletons()
+
+
+def discard_of(block: bpy.types.ID) -> None:
+    """Throw away what is known of an armature object, or of all those with an armature."""
+    rigs = {uid: part.rig.object for uid, part in _parts.items()}
+    _discard([uid for uid, ob in rigs.items() if block in (ob, ob.data)])
+
+
+def _discard(rigs: Iterable[int]) -> None:
+    global _plan
+    for uid in rigs:
+        part = _parts.pop(uid)
+        before = _shown.get(uid, (part.rig.object, set[tuple[str, int]]()))[1]
+        _shown[uid] = part.rig.object, before | part.names
+    _plan = None
+
+
+def revise(tagged: Set[str]) -> None:
+    """Throw away what does not hold any more after Blender has rebuilt its relations.
+
+    Blender does so for many an edit that is no concern of the plan. It tags what was edited, but
+    for drivers that were removed, first keys, and what pointed to an object that is gone.
+
+    Args:
+        tagged: The names of the data-blocks that were tagged before.
+    """
+    try:
+        changed = {
+            ob.session_uid
+            for ob, was in _looked
+            for now in [_told_of(ob)]
+            if now != was or not tagged.isdisjoint(now[:2])
+        }
+        stale = {uid for uid, part in _parts.items() if keys_of(part.rig.object) != part.keys}
+    except ReferenceError:  # Something was removed.
+        discard(skeletons=True)
+        return
+    outdated = stale | {uid for uid, part in _parts.items() if changed & {uid, *part.sources}}
+    if changed or outdated or _has_new_armatures():
+        _discard(outdated)
+
+
+def _has_new_armatures() -> bool:
+    """Return whether the file has armatures with constraints that are not known."""
+    global _file
+    before, _file = _file, _objects_of_file()
+    if before == _file:
+        return False
+    return any(has_settings(ob) for ob in bpy.data.objects if ob.session_uid not in _parts)
 
 
 def forget_shown() -> None:
@@ -201,7 +218,7 @@ def current() -> Plan:
         finally:
             _is_being_made = False
         for uid, (ob, names) in _shown.items():
-            if uid not in plan.rigs or not names <= plan.posed_names(uid):
+            if uid not in plan.rigs or not names <= _parts[uid].names:
                 plan.freed[uid] = ob
         _shown.clear()
         _plan = plan
@@ -226,50 +243,57 @@ def take_followed() -> set[int]:
 
 
 def _make() -> Plan:
-    plan = Plan()
-    chains: list[ChainPlan] = []
-    carrying: list[Carrier] = []
-    for ob in bpy.data.objects:
-        if not _has_settings(ob):
-            if ob.type == "ARMATURE" and dependencies.NAME in ob:
-                plan.left.append(ob)
-            continue
-        _name_apart(ob)
-        rig = skeleton_of(ob)
-        own = [resolved(rig, i) for i in range(len(settings(ob).constraints))]
-        chains += own
-        carriers = carriers_of(rig, own)
-        carrying += carriers
-        plan.rigs[rig.uid] = rig
-        members = (*carriers, *own)
-        posed = {slot for member in members for slot in (*member.bones, *member.more)}
-        plan.posed[rig.uid] = {slot % len(rig.names) for slot in posed}
-        plan.moved[rig.uid] = rig.below(plan.posed[rig.uid])
-        plan.keys[rig.uid] = _keyed(ob)
-        for block in (ob, cast(bpy.types.ID, ob.data)):
-            plan.copied.setdefault(block.name, []).append(rig.uid)
-        asked = {bone for chain in own for _, bone in chain.joints.asked}
-        plan.poses[rig.uid] = Pose(rig, posed, asked)
-    order = Order(carrying, chains, plan.posed, plan.moved)
-    plan.chains = chains
+    plan = Plan(left=[ob for ob in bpy.data.objects if _is_left(ob)])
+    parts = _all_parts()
+    for uid, part in parts.items():
+        plan.rigs[uid], plan.poses[uid] = part.rig, part.pose
+        plan.posed[uid], plan.moved[uid], plan.keys[uid] = part.posed, part.moved, part.keys
+        for name in part.blocks:
+            plan.copied.setdefault(name, []).append(uid)
+    plan.chains = [chain for part in parts.values() for chain in part.chains]
+    carrying = [carrier for part in parts.values() for carrier in part.carriers]
+    order = Order(carrying, plan.chains, plan.posed, plan.moved)
     plan.units = order.ordered()
     plan.carried = order.carried
     plan.groups = order.groups()
     plan.active = _all_active(plan, order)
-    for member in (*carrying, *chains):
+    plan.remembered = sum([len(unit.bones) * len(unit.answers) for unit in plan.units])
+    for member in (*carrying, *plan.chains):
         uid = member.rig.uid
         if member.is_timed:
             plan.timed.add(uid)
         for watched in member.watched:
             plan.watched.setdefault(watched.session_uid, set()).add(uid)
     plan.foresight = foresight_of(plan)
-    objects = [*order.visited, *(ob for ob, _ in plan.foresight.signatures)]
-    for rig in plan.rigs.values():
-        objects += [ob for ob, _ in dependencies.sources(rig.object)]
-    objects += [*plan.left, *(rig.object for rig in plan.rigs.values())]
-    plan.objects = [(ob, _told_of(ob)) for ob in dict.fromkeys(objects)]
-    plan.file = _objects_of_file()
+    _remember_looked(plan, order)
     return plan
+
+
+def _all_parts() -> dict[int, Part]:
+    """Return what is known of each armature with constraints or walks, as if of it alone."""
+    present: dict[int, Part] = {}
+    for ob in bpy.data.objects:
+        if has_settings(ob):
+            uid = ob.session_uid
+            present[uid] = _parts.get(uid) or part_of(ob)
+            present[uid].start()
+    _parts.clear()
+    _parts.update(present)
+    return present
+
+
+def _remember_looked(plan: Plan, order: Order) -> None:
+    """Remember what the plan was made of."""
+    global _looked, _file
+    looked = [*order.visited, *(ob for ob, _ in plan.foresight.signatures), *plan.left]
+    for rig in plan.rigs.values():
+        looked += [rig.object, *(source for source, _ in dependencies.sources(rig.object))]
+    _looked = [(ob, _told_of(ob)) for ob in dict.fromkeys(looked)]
+    _file = _objects_of_file()
+
+
+def _is_left(ob: bpy.types.Object) -> bool:
+    return ob.type == "ARMATURE" and dependencies.NAME in ob and not has_settings(ob)
 
 
 def _told_of(ob: bpy.types.Object) -> tuple[str, str, object]:
@@ -289,20 +313,16 @@ def _objects_of_file() -> bytes:
     return uids.tobytes()
 
 
-def _has_settings(ob: bpy.types.Object) -> bool:
-    """Return whether an object has constraints or walks."""
-    if ob.type != "ARMATURE" or ob.pose is None:
-        return False
-    return len(settings(ob).constraints) > 0 or len(settings(ob).gaits) > 0
-
-
 def _all_active(plan: Plan, order: Order) -> list[tuple[Skeleton, str, list[str]]]:
     """Return the bones with constraints of Blender's that count for the plan."""
+    counting = {uid: set(bones) for uid, bones in plan.posed.items()}
+    for uid, bone in order.looked:
+        if uid in counting and bone >= 0:
+            counting[uid].add(bone)
     found: list[tuple[Skeleton, str, list[str]]] = []
-    for rig in plan.rigs.values():
+    for uid, rig in plan.rigs.items():
         bones = pose_bones(rig.object)
-        asked = {bone for uid, bone in order.looked if uid == rig.uid and bone >= 0}
-        for name in [rig.names[bone] for bone in asked | plan.posed[rig.uid]]:
+        for name in [rig.names[bone] for bone in counting[uid]]:
             if bones[name].constraints:
                 found.append((rig, name, _active(bones[name])))
     return found
@@ -310,37 +330,3 @@ def _all_active(plan: Plan, order: Order) -> list[tuple[Skeleton, str, list[str]
 
 def _active(bone: bpy.types.PoseBone) -> list[str]:
     return [con.name for con in active_constraints(bone)]
-
-
-def _keys(ob: bpy.types.Object) -> list[int]:
-    items = settings(ob).constraints
-    keys = array("i", bytes(4 * len(items)))
-    items.foreach_get("key", keys)
-    return keys.tolist()
-
-
-def _keyed(ob: bpy.types.Object) -> list[int]:
-    """Return the keys of an armature's constraints, after giving one to those without."""
-    keys = _keys(ob)
-    for i, key in enumerate(keys):
-        if key == 0 or key in keys[:i]:
-            settings(ob).constraints[i].key = keys[i] = max(keys) + 1
-    return keys
-
-
-def _name_apart(ob: bpy.types.Object) -> None:
-    """Let all constraints and walks have names of their own, as whatever is in Blender's lists.
-
-    By nothing else does a library override know later which of them a value is for.
-    """
-    if ob.library is not None or ob.override_library is not None:
-        return
-    for collection in ("constraints", "gaits"):
-        items = getattr(settings(ob), collection)
-        names = items.keys()
-        for i, name in enumerate(names):
-            if name in names[:i]:
-                names[i] = free_name(ob, name, collection)
-                # While a panel is drawn Blender refuses: then they keep theirs until the next plan.
-                with suppress(AttributeError):
-                    items[i].name = names[i]

@@ -26,7 +26,7 @@ def structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context
     if plan.is_being_made():  # It follows a new name, and whoever makes the plan sees to the rest.
         plan.note_followed(armature)
         return
-    plan.discard()
+    plan.discard_of(armature)
     dependencies.note(armature)
     armature.update_tag()
 
