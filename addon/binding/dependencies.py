@@ -46,6 +46,8 @@ def declare(armature: bpy.types.Object) -> bool:
         if curve:
             # To remove it by its path has the animation played, over a pose that is not keyed yet.
             cast(Any, animation).drivers.remove(curve)
+            # Blender evaluates drivers by their places, and looks for these in a copy of the list.
+            armature.update_tag(refresh={"OBJECT"})
         if NAME in armature:
             del armature[NAME]
         return bool(curve)

@@ -1007,3 +1007,29 @@ def test_other_settings_cannot(empty_file, name):
     rig, _ = rig_and_target()
     with pytest.raises((TypeError, RuntimeError)):
         rig.keyframe_insert(f"fabrik.constraints[0].{name}", frame=1)
+
+
+def test_driver_outlives_the_dependency_that_came_before_it(tmp_path):
+    """Blender looks for drivers by their place in the list, in a copy of its own."""
+    rig, target = make_chain(), make_empty()
+    rig.pose.bones["B2"].keyframe_insert("rotation_quaternion", frame=1)
+    add_constraint(rig, "B1", target)
+    update()
+    driver = rig.driver_add('pose.bones["B2"].rotation_quaternion', 2).driver
+    driver.type = "SUM"
+    variable = driver.variables.new()
+    variable.targets[0].id, variable.targets[0].data_path = target, "location.x"
+    update()
+    rig.fabrik.constraints.clear()
+    path = str(tmp_path / "driven.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    rig = bpy.data.objects["Rig"]
+    assert [curve.data_path for curve in rig.animation_data.drivers] == [
+        'pose.bones["B2"].rotation_quaternion'
+    ]
+    go(9)
+    assert rig.pose.bones["B2"].rotation_quaternion[2] == 1.0
+    bpy.data.objects["Target"].location.x = -0.5
+    update()
+    assert rig.pose.bones["B2"].rotation_quaternion[2] == -0.5
