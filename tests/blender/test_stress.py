@@ -606,6 +606,7 @@ def drive(step):
         found = ob.animation_data and ob.animation_data.drivers.find(path, index=index)
         if found:
             ob.driver_remove(path, index)
+            ob.update_tag(refresh={"OBJECT"})  # Else 4.2 confuses those that are left.
             continue
         driver = ob.driver_add(path, index).driver
         driver.type = "SUM"
