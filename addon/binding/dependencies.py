@@ -15,16 +15,14 @@ when the file is opened without the extension, where Blender would complain of o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import bpy
 
 from .access import settings
-
-if TYPE_CHECKING:
-    from .properties import FabrikConstraint
 
 NAME = "fabrik_dependency"
 PATH = f'["{NAME}"]'
@@ -98,24 +96,26 @@ def sources(armature: bpy.types.Object) -> list[Source]:
     for item in settings(armature).constraints:
         found[item.target, item.subtarget] = None
         found[item.pole_target, item.pole_subtarget] = None
-        found |= dict.fromkeys((ob, "") for ob in watched(item))
-    for gait in settings(armature).gaits:
-        more = gait.collection.all_objects if gait.collection else ()
-        found |= dict.fromkeys((ob, "") for ob in (gait.ground, *more))
+    for block in _named(armature):
+        objects = [block] if isinstance(block, bpy.types.Object) else block.all_objects
+        found |= dict.fromkeys((ob, "") for ob in objects)
     # The armature is evaluated for its own sake, and needs no hint of it.
     return [(ob, bone) for ob, bone in found if ob is not None and ob != armature]
 
 
-def watched(item: FabrikConstraint) -> list[bpy.types.Object]:
-    """Return the objects that a constraint depends on besides target and pole."""
-    found: list[bpy.types.Object] = []
-    for group, name in _pointers(type(item)):
-        value = getattr(getattr(item, group), name)
-        if isinstance(value, bpy.types.Object):
-            found.append(value)
-        elif value is not None:
-            found += value.all_objects
-    return found
+def collections(armature: bpy.types.Object) -> list[bpy.types.Collection]:
+    """Return the collections on whose objects an armature depends."""
+    return [block for block in _named(armature) if isinstance(block, bpy.types.Collection)]
+
+
+def _named(armature: bpy.types.Object) -> Iterator[bpy.types.Object | bpy.types.Collection]:
+    """Yield what constraints and walks name besides targets and poles."""
+    for item in settings(armature).constraints:
+        for group, name in _pointers(type(item)):
+            if block := getattr(getattr(item, group), name):
+                yield block
+    for gait in settings(armature).gaits:
+        yield from filter(None, (gait.ground, gait.collection))
 
 
 @cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import cast
+from typing import Any, cast
 
 import bpy
 from bpy.app.handlers import persistent
@@ -19,6 +19,7 @@ from .faults import forget_said, say_once
 from .motion import surface
 from .motion.gait.gait_plan import forget_plans
 from .motion.simulating import history
+from .skeleton import forget_bones
 from .write import forget_written, take_back
 
 _is_inside = False
@@ -107,13 +108,14 @@ def _evaluate(
     depsgraph: bpy.types.Depsgraph, is_frame_change: bool, has_new_relations: bool
 ) -> None:
     """Bring the plan up to date, and solve what an update concerns."""
-    # Armatures are updated by Edit Mode, which makes new relations, but also by posing.
-    has_new_armatures = depsgraph.id_type_updated("ARMATURE") and (
-        has_new_relations or plan.is_outdated()
-    )
-    if has_new_armatures:
-        plan.discard(skeletons=True)
-    elif has_new_relations:
+    if depsgraph.id_type_updated("ARMATURE"):  # By Edit Mode, but also by posing.
+        blocks = [cast(Any, update.id).original for update in depsgraph.updates]
+        armatures = [block for block in blocks if isinstance(block, bpy.types.Armature)]
+        if plan.is_outdated(armatures):
+            plan.discard(skeletons=True)
+        elif has_new_relations:
+            forget_bones()
+    if has_new_relations:
         # What was edited may be tagged in other scenes alone, as where this is rendered first.
         scene = cast(bpy.types.Scene, depsgraph.scene).original
         others = [other for other in bpy.data.scenes if other != scene]

@@ -35,6 +35,7 @@ class Part:
         pose: What it holds, looked at again at each update.
         blocks: The names of the object and of its data.
         sources: The objects that its constraints and walks name.
+        collections: The collections that they name.
     """
 
     rig: Skeleton
@@ -48,6 +49,7 @@ class Part:
     pose: Pose = field(init=False)
     blocks: tuple[str, str] = field(init=False)
     sources: set[int] = field(init=False)
+    collections: list[bpy.types.Collection] = field(init=False)
     _said: list[tuple[str, str]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,6 +67,7 @@ class Part:
         self.pose = Pose(rig, self.slots, asked)
         self.blocks = (ob.name, cast(bpy.types.ID, ob.data).name)
         self.sources = {source.session_uid for source, _ in dependencies.sources(ob)}
+        self.collections = dependencies.collections(ob)
         self._said = [(chain.problem, chain.note) for chain in self.chains]
 
     def start(self) -> None:

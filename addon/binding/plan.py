@@ -8,7 +8,7 @@ undo); and made anew when it is next needed.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Set
+from collections.abc import Collection, Iterable, Set
 from dataclasses import dataclass, field
 
 import bpy
@@ -106,8 +106,8 @@ _parts: dict[int, Part] = {}
 _looked: list[tuple[bpy.types.Object, object]] = []
 """All objects that were looked at for the last plan, each with what tells that it is as it was."""
 
-_file = b""
-"""What tells whether the file has other objects than for the last plan."""
+_file = array("i")
+"""The numbers of all objects that the file had for the last plan."""
 
 _shown: dict[int, tuple[bpy.types.Object, set[tuple[str, int]]]] = {}
 """What the plans before posed of each armature."""
@@ -161,12 +161,14 @@ def revise(tagged: Set[str]) -> None:
 
 
 def _has_new_armatures() -> bool:
-    """Return whether the file has armatures with constraints that are not known."""
+    """Return whether the file has got armatures with constraints."""
     global _file
     before, _file = _file, _objects_of_file()
     if before == _file:
         return False
-    return any(has_settings(ob) for ob in bpy.data.objects if ob.session_uid not in _parts)
+    known = set(before)
+    new = [ob for ob, uid in zip(bpy.data.objects, _file, strict=True) if uid not in known]
+    return any(map(has_settings, new))
 
 
 def forget_shown() -> None:
@@ -174,9 +176,13 @@ def forget_shown() -> None:
     _shown.clear()
 
 
-def is_outdated() -> bool:
-    """Return whether an armature differs from what the plan was made for."""
-    return have_skeletons_changed() or (_plan is not None and _plan.has_other_actors())
+def is_outdated(armatures: Collection[bpy.types.ID] | None = None) -> bool:
+    """Return whether an armature differs from what the plan was made for.
+
+    Args:
+        armatures: Those whose bones are looked at; None for all.
+    """
+    return have_skeletons_changed(armatures) or (_plan is not None and _plan.has_other_actors())
 
 
 def discard_if_outdated() -> None:
@@ -300,17 +306,19 @@ def _told_of(ob: bpy.types.Object) -> tuple[str, str, object]:
     """Return the names of an object and its data, and what of it Blender tells nobody."""
     data = ob.animation_data
     animation = (len(data.drivers), data.action is None, len(data.nla_tracks)) if data else ()
+    part = _parts.get(ob.session_uid)
     ours: object = None
-    if ob.type == "ARMATURE":
-        ours = settings(ob).constraints.keys(), dependencies.sources(ob)
+    if part is not None:
+        within = [[one.session_uid for one in group.all_objects] for group in part.collections]
+        ours = settings(ob).constraints.keys(), within
     return ob.name, ob.data.name if isinstance(ob.data, bpy.types.ID) else "", (animation, ours)
 
 
-def _objects_of_file() -> bytes:
+def _objects_of_file() -> array[int]:
     objects = bpy.data.objects
     uids = array("i", bytes(4 * len(objects)))
     objects.foreach_get("session_uid", uids)
-    return uids.tobytes()
+    return uids
 
 
 def _all_active(plan: Plan, order: Order) -> list[tuple[Skeleton, str, list[str]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
@@ -173,9 +173,17 @@ def forget_bones() -> None:
         skeleton.forget_setters()
 
 
-def have_skeletons_changed() -> bool:
-    """Return whether bones were renamed, or anything else that is known of them has changed."""
-    return any(known.fixed != _fixed(known.object) for known in _skeletons.values())
+def have_skeletons_changed(armatures: Collection[bpy.types.ID] | None = None) -> bool:
+    """Return whether bones were renamed, or anything else that is known of them has changed.
+
+    Args:
+        armatures: The armatures that are looked at; None for all.
+    """
+    return any(
+        known.fixed != _fixed(known.object)
+        for known in _skeletons.values()
+        if armatures is None or known.object.data in armatures
+    )
 
 
 def skeleton_of(armature: bpy.types.Object) -> Skeleton:
