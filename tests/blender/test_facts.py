@@ -19,7 +19,7 @@ from mathutils import Euler, Matrix, Quaternion, Vector
 from rendering import rendered
 from rigs import add_constraint, evaluated, go, link, make_chain, make_empty, update
 
-from addon.binding import dependencies
+from addon.binding import animation, dependencies
 from addon.binding.rotation import AXIS_ANGLE, EULER_ORDERS, QUATERNION
 from addon.binding.skeleton import Skeleton, matrix3, vector
 from addon.core import Local, bone_frame
@@ -442,3 +442,35 @@ def test_a_frame_change_updates_each_view_layer_that_is_evaluated() -> None:
     with calling("frame_change_post", then=lambda d: layers.append(d.view_layer.name)):
         go(5)
     assert sorted(layers) == ["Second", "ViewLayer"]
+
+
+def test_a_script_has_to_tag_an_object_that_it_keys_first_over_strips_of_the_nla(
+    tmp_path: Path,
+) -> None:
+    """Without, Blender plays the strips alone, and only a loaded file plays the new action."""
+    rig = make_chain(1)
+    bone = rig.pose.bones["B0"]
+    rig.keyframe_insert("location", frame=1)
+    data = rig.animation_data
+    action, slot = data.action, getattr(data, "action_slot", None)
+    data.action = None
+    strip = data.nla_tracks.new().strips.new("Strip", 1, action)
+    if slot is not None:
+        strip.action_slot = slot
+    go(1)
+    bone.keyframe_insert("rotation_quaternion", frame=1)
+    for curve in animation.all_active_curves(rig)[:2]:
+        curve.keyframe_points[0].co.y = 0.5
+        curve.update()
+
+    go(2)
+    assert bone.rotation_quaternion[:] == (1.0, 0.0, 0.0, 0.0)
+    path = str(tmp_path / "strips.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path, copy=True)
+    rig.update_tag(refresh={"OBJECT", "DATA", "TIME"})
+    go(3)
+    assert bone.rotation_quaternion[:] == (0.5, 0.5, 0.0, 0.0)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    go(3)
+    rig = bpy.data.objects["Rig"]
+    assert rig.pose.bones["B0"].rotation_quaternion[:] == (0.5, 0.5, 0.0, 0.0)
