@@ -94,13 +94,21 @@ def sources(armature: bpy.types.Object) -> list[Source]:
     """Return what an armature depends on by its constraints and walks."""
     found: dict[tuple[bpy.types.Object | None, str], None] = {}
     for item in settings(armature).constraints:
-        found[item.target, item.subtarget] = None
-        found[item.pole_target, item.pole_subtarget] = None
+        found[item.target, _existing(item.target, item.subtarget)] = None
+        found[item.pole_target, _existing(item.pole_target, item.pole_subtarget)] = None
     for block in _named(armature):
         objects = [block] if isinstance(block, bpy.types.Object) else block.all_objects
         found |= dict.fromkeys((ob, "") for ob in objects)
     # The armature is evaluated for its own sake, and needs no hint of it.
     return [(ob, bone) for ob, bone in found if ob is not None and ob != armature]
+
+
+def _existing(ob: bpy.types.Object | None, bone: str) -> str:
+    """Return the name of a bone, empty if there is none: a driver that names it would be invalid.
+
+    Blender marks it at each evaluation, and to mend it each time would play the animation again.
+    """
+    return bone if bone and ob and ob.pose and bone in ob.pose.bones else ""
 
 
 def collections(armature: bpy.types.Object) -> list[bpy.types.Collection]:

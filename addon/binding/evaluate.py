@@ -58,15 +58,12 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool, tagged: Set[str]) -> 
     # Then Blender may go to another frame, or make new relations and the plan be outdated.
     may_be_rebuilt = any(graph.id_type_updated("SCENE") for graph in graphs)
     copied = {uid for name in tagged if name in plan.copied for uid in plan.copied[name]}
-    if not all(plan.rigs[uid].has_same_bones() for uid in copied):
-        return  # F-curves name bones by their new names, and the plan by those before.
-    has_new_curves = any(graph.id_type_updated("ACTION") for graph in graphs)
-    if may_be_rebuilt or has_new_curves or plan.has_new_drivers():
+    if may_be_rebuilt or _has_new_animation(plan, graphs):
         plan.look_at_animation()
     frame = scene.frame_current_final if is_frame_change else None
-    rigs = set[int]()
-    if not may_be_rebuilt:
-        rigs = plan.foresight.concerned(tagged, is_frame_change)
+    rigs = set() if may_be_rebuilt else plan.foresight.concerned(tagged, is_frame_change)
+    if not plan.has_same_bones(rigs | copied):
+        return  # F-curves name bones by their new names, and the plan by those before.
     if plan.stale(rigs):
         rigs = set()
     elif not may_be_rebuilt:
@@ -78,6 +75,11 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool, tagged: Set[str]) -> 
         write_ahead(plan.poses[uid])
     for uid in changed:
         plan.rigs[uid].object.update_tag(refresh={"OBJECT"})
+
+
+def _has_new_animation(plan: Plan, graphs: Iterable[bpy.types.Depsgraph]) -> bool:
+    """Return whether other channels may be animated than when this was looked at last."""
+    return plan.has_new_drivers() or any(graph.id_type_updated("ACTION") for graph in graphs)
 
 
 def graphs_of(*scenes: bpy.types.Scene) -> list[bpy.types.Depsgraph]:

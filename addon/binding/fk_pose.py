@@ -107,7 +107,7 @@ class FkPose:
 
     def is_shown(self, evaluated: PoseChannels) -> bool:
         """Return whether an evaluated copy holds the solution that was written last."""
-        return all(
+        return bool(self.groups) and all(
             group.written
             == taken(evaluated.buffer(group.channel, group.size), group.runs, group.size)
             for group in self.groups

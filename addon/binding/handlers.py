@@ -19,7 +19,6 @@ from .faults import forget_said, say_once
 from .motion import surface
 from .motion.gait.gait_plan import forget_plans
 from .motion.simulating import history
-from .skeleton import forget_bones
 from .write import forget_written, take_back
 
 _is_inside = False
@@ -108,18 +107,17 @@ def _evaluate(
     depsgraph: bpy.types.Depsgraph, is_frame_change: bool, has_new_relations: bool
 ) -> None:
     """Bring the plan up to date, and solve what an update concerns."""
+    armatures: list[bpy.types.ID] = []
     if depsgraph.id_type_updated("ARMATURE"):  # By Edit Mode, but also by posing.
         blocks = [cast(Any, update.id).original for update in depsgraph.updates]
         armatures = [block for block in blocks if isinstance(block, bpy.types.Armature)]
-        if plan.is_outdated(armatures):
-            plan.discard(skeletons=True)
-        elif has_new_relations:
-            forget_bones()
     if has_new_relations:
         # What was edited may be tagged in other scenes alone, as where this is rendered first.
         scene = cast(bpy.types.Scene, depsgraph.scene).original
         others = [other for other in bpy.data.scenes if other != scene]
-        plan.revise(_tagged | tagged_in(graphs_of(*others)))
+        plan.revise(_tagged | tagged_in(graphs_of(*others)), armatures)
+    elif armatures and plan.is_outdated(armatures):
+        plan.discard(skeletons=True)
     present = plan.current()
     changed = plan.take_followed()
     if (changed or not present.is_declared) and depsgraph.mode == "VIEWPORT":

@@ -22,7 +22,7 @@ from .native import active_constraints
 from .order import Order
 from .part import Part, has_settings, keys_of, part_of
 from .pose import Pose
-from .skeleton import Skeleton, forget_skeletons, have_skeletons_changed
+from .skeleton import Skeleton, forget_skeletons, have_other_bones, have_skeletons_changed
 
 
 @dataclass(eq=False, slots=True)
@@ -81,10 +81,14 @@ class Plan:
 
     def look_at_animation(self) -> None:
         """Find out anew what is known ahead of an evaluation, if other channels are animated."""
-        if self.foresight.is_outdated():
+        if self.foresight.is_outdated() and self.has_same_bones(self.rigs):
             self.foresight = foresight_of(self)
         for curves in self.foresight.curves.values():
             curves.forget()
+
+    def has_same_bones(self, among: Iterable[int]) -> bool:
+        """Return whether armatures have the bones that the plan was made for."""
+        return all(self.rigs[uid].has_same_bones() for uid in among)
 
     def has_new_drivers(self) -> bool:
         """Return whether an armature has more drivers or fewer, which Blender tells nobody."""
@@ -135,7 +139,7 @@ def _discard(rigs: Iterable[int]) -> None:
     _plan = None
 
 
-def revise(tagged: Set[str]) -> None:
+def revise(tagged: Set[str], armatures: Collection[bpy.types.ID]) -> None:
     """Throw away what does not hold any more after Blender has rebuilt its relations.
 
     Blender does so for many an edit that is no concern of the plan. It tags what was edited, but
@@ -143,13 +147,15 @@ def revise(tagged: Set[str]) -> None:
 
     Args:
         tagged: The names of the data-blocks that were tagged before.
+        armatures: The armatures that were updated: they may have been in Edit Mode.
     """
+    forget_skeletons(armatures)
     try:
         changed = {
             ob.session_uid
             for ob, was in _looked
             for now in [_told_of(ob)]
-            if now != was or not tagged.isdisjoint(now[:2])
+            if now != was or not tagged.isdisjoint(now[:2]) or ob.data in armatures
         }
         stale = {uid for uid, part in _parts.items() if keys_of(part.rig.object) != part.keys}
     except ReferenceError:  # Something was removed.
@@ -217,6 +223,8 @@ def current() -> Plan:
     """Return the plan, made anew if it was thrown away."""
     global _plan, _is_being_made
     if _plan is None:
+        if have_other_bones():  # Of an armature that is hidden Blender tells nobody.
+            discard(skeletons=True)
         # Following a renamed bone writes to the constraint, which throws the plan away; not this.
         _is_being_made = True
         try:

@@ -162,15 +162,26 @@ class Point:
 _skeletons: dict[int, Skeleton] = {}
 
 
-def forget_skeletons() -> None:
-    """Read armatures anew: their rest poses may have changed, or references to them died."""
-    _skeletons.clear()
+def forget_skeletons(armatures: Collection[bpy.types.ID] | None = None) -> None:
+    """Read armatures anew: their bones may have changed, or references to them died.
+
+    Args:
+        armatures: The armatures; None for all.
+    """
+    for uid, known in list(_skeletons.items()):
+        if armatures is None or known.object.data in armatures:
+            del _skeletons[uid]
 
 
 def forget_bones() -> None:
     """Let go of the bones of all armatures: Blender may have made others."""
     for skeleton in _skeletons.values():
         skeleton.forget_setters()
+
+
+def have_other_bones() -> bool:
+    """Return whether an armature has other bones than were read, or others in their order."""
+    return not all(known.has_same_bones() for known in _skeletons.values())
 
 
 def have_skeletons_changed(armatures: Collection[bpy.types.ID] | None = None) -> bool:
