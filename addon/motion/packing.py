@@ -1,16 +1,17 @@
 """A walk as bytes, to be kept in the file."""
 
 from collections.abc import Sequence
-from struct import calcsize, error, iter_unpack, pack, unpack_from
+from itertools import accumulate
 
-from .footfall import Footfall
+from . import codec
+from .footfall import STILL, Footfall
 from .gait import Record
 from .stance import Lean, Swaying
 
-HEAD = "<5siiii"
-FALL = "<14d2i"
-SWAY = "<6d"
-VERSION = b"walk2"
+MAGIC, VERSION = b"FABW", 3
+
+FALL, SWAY = 14, 6
+"""How many numbers are kept of a footfall, and of how the body leans at a frame."""
 
 
 def packed(record: Record, names: Sequence[str]) -> bytes:
@@ -20,20 +21,14 @@ def packed(record: Record, names: Sequence[str]) -> bytes:
         record: The walk.
         names: The names of the grounds, by their numbers.
     """
-    text = "\n".join(names).encode()
-    counts = [len(falls) for falls in record.falls]
-    parts = [
-        pack(HEAD, VERSION, record.start, len(counts), len(record.sways), len(text)),
-        pack(f"<{len(counts)}i", *counts),
-        text,
-    ]
-    for falls in record.falls:
-        parts += [
-            pack(FALL, *f[:2], *f.place, *f.normal, *f.ahead, f.height, *f[8:], f.ground, f.is_held)
-            for f in falls
-        ]
-    parts += [pack(SWAY, *sway.lean, *sway.speed) for sway in record.sways]
-    return b"".join(parts)
+    integers = [record.start, len(record.falls), *[len(falls) for falls in record.falls]]
+    numbers: list[float] = []
+    for f in [fall for falls in record.falls for fall in falls]:
+        integers += [f.ground, f.is_held]
+        numbers += [f.lift, f.land, *f.place, *f.normal, *f.ahead, f.height, f.late, f.early]
+    for sway in record.sways:
+        numbers += [*sway.lean, *sway.speed]
+    return codec.packed(MAGIC, VERSION, codec.Content(integers, names, numbers))
 
 
 def unpacked(blob: bytes) -> tuple[Record, list[str]]:
@@ -42,30 +37,37 @@ def unpacked(blob: bytes) -> tuple[Record, list[str]]:
     Raises:
         ValueError: If they are not those of a walk.
     """
-    try:
-        version, start, legs, frames, size = unpack_from(HEAD, blob)
-        at = calcsize(HEAD)
-        counts = unpack_from(f"<{legs}i", blob, at)
-        at += calcsize(f"<{legs}i")
-        text = blob[at : at + size].decode()
-        at += size
-        falls: list[tuple[Footfall, ...]] = []
-        for count in counts:
-            end = at + count * calcsize(FALL)
-            falls.append(tuple([_fall(*row) for row in iter_unpack(FALL, blob[at:end])]))
-            at = end
-        sways = tuple([_sway(*row) for row in iter_unpack(SWAY, blob[at:])])
-    except (error, UnicodeDecodeError):
-        raise ValueError("the bytes are not those of a walk") from None
-    if version != VERSION or len(sways) != frames or not all(falls) or not sways:
-        raise ValueError("the bytes are not those of a walk")
-    return Record(start, tuple(falls), sways), text.split("\n") if text else []
+    integers, names, numbers = codec.unpacked(MAGIC, VERSION, blob)
+    start, legs, *rest = integers
+    counts, grounds, held = rest[:legs], rest[legs::2], rest[legs + 1 :: 2]
+    many = sum(counts)
+    end = FALL * many
+    if (
+        len(counts) != legs
+        or min(counts, default=0) < 1
+        or not len(grounds) == len(held) == many
+        or (len(numbers) - end) % SWAY
+        or len(numbers) <= end
+    ):
+        raise ValueError(codec.DAMAGED)
+    found = [_fall(grounds[i], held[i], *numbers[FALL * i :][:FALL]) for i in range(many)]
+    if not all([_is_sound(fall, len(names)) for fall in found]):
+        raise ValueError(codec.DAMAGED)
+    ends = list(accumulate(counts))
+    falls = [tuple(found[last - count : last]) for last, count in zip(ends, counts, strict=True)]
+    sways = [_sway(*numbers[i : i + SWAY]) for i in range(end, len(numbers), SWAY)]
+    return Record(start, tuple(falls), tuple(sways)), list(names)
 
 
-def _fall(*n: float) -> Footfall:
+def _fall(ground: int, held: int, *n: float) -> Footfall:
     place, normal, ahead = (n[2], n[3], n[4]), (n[5], n[6], n[7]), (n[8], n[9], n[10])
-    ground, is_held = int(n[14]), bool(n[15])
-    return Footfall(n[0], n[1], place, normal, ahead, ground, n[11], is_held, n[12], n[13])
+    return Footfall(n[0], n[1], place, normal, ahead, ground, n[11], bool(held), n[12], n[13])
+
+
+def _is_sound(fall: Footfall, grounds: int) -> bool:
+    """Return whether a footfall takes its time in order, and its ground is among those named."""
+    waits = min(fall.late, fall.early) >= 0.0 and fall.late + fall.early < 1.0
+    return waits and fall.lift <= fall.land and STILL <= fall.ground < grounds
 
 
 def _sway(*n: float) -> Swaying:

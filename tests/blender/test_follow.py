@@ -445,6 +445,83 @@ def test_history_of_other_bones_is_refused(rig):
     assert "does not fit the chain" in other.fabrik.constraints[0].message
 
 
+@pytest.mark.parametrize("tip", ["B2", "B5"], ids=["shorter", "longer"])
+def test_chain_of_other_bones_is_invalid_in_memory_as_after_loading(empty_file, tip, tmp_path):
+    bpy.context.scene.frame_end = END
+    rig = make_chain(6)
+    item = add_constraint(rig, "B4", led(), solver="FOLLOW", chain_count=0)
+    rig.fabrik.simulation.use_auto = False
+    update()
+    activate(rig)
+    simulate()
+    go(20)
+    assert item.state == "REACHED"
+    item.bone = tip
+    update()
+    blend = tmp_path / "other.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+    for is_loaded in (False, True):
+        if is_loaded:
+            bpy.ops.wm.open_mainfile(filepath=str(blend))
+        rig = bpy.data.objects["Rig"]
+        for frame in (21, 20):
+            go(frame)
+            item = rig.fabrik.constraints[0]
+            assert (item.state, "does not fit the chain" in item.message) == ("INVALID", True)
+        assert rig.fabrik.simulation.state == "STALE"
+    activate(rig)
+    simulate()
+    assert rig.fabrik.constraints[0].state == "REACHED"
+
+
+def test_history_of_another_range_than_it_says_is_refused(rig):
+    from addon.binding import plan
+    from addon.binding.motion.simulating import history
+
+    owner = "fabrik.constraints[0].follow"
+    found = history.data(rig, owner)
+    history.write(rig, owner, found._replace(end=END + 1))
+    plan.discard()
+    rig.update_tag()
+    update()
+    assert "does not fit the chain" in rig.fabrik.constraints[0].message
+
+
+NAN = float("nan")
+FORGED = {
+    "no place": lambda kept: kept._replace(path=[]),
+    "a joint more": lambda kept: kept._replace(joints=[*kept.joints, (0.0, 0.0, 9.0)]),
+    "a place that is none": lambda kept: kept._replace(path=[(NAN, 0.0, 0.0), *kept.path[1:]]),
+    "no space": lambda kept: kept._replace(world=((0.0,) * 9, (0.0,) * 3)),
+}
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_forged_way_is_said_and_left_out(rig, case, capsys):
+    from addon.binding import plan
+    from addon.binding.motion.follow import Recorded
+    from addon.binding.motion.simulating import history
+
+    owner, item = "fabrik.constraints[0].follow", rig.fabrik.constraints[0]
+    found = history.data(rig, owner)
+    forged = FORGED[case](Recorded.unpacked(found.blob)).packed()
+    for blob in (forged, b"", b"x" * 200):
+        history.write(rig, owner, found._replace(blob=blob))
+        plan.discard()
+        rig.update_tag()
+        go(20)
+        assert "does not fit the chain" in item.message
+        assert item.state == "INVALID"
+    item.follow.history = item.follow.history[:-8] + b"AAAAAAA="
+    plan.discard()
+    rig.update_tag()
+    go(20)
+    assert item.message == "What was simulated is damaged: press Simulate"
+    assert "report this" not in capsys.readouterr().out
+    simulate()
+    assert item.state == "REACHED"
+
+
 def test_undo_brings_the_chain_before_back(rig):
     go(30)
     bpy.ops.ed.undo_push(message="Before")

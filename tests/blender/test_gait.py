@@ -454,6 +454,78 @@ def test_outdated_steps_are_gone_on_with_and_that_is_said(spider) -> None:
     assert said(spider) == ""
 
 
+def without_a_leg(walk, names):
+    return walk._replace(falls=walk.falls[:-1]), names
+
+
+def endless(walk, names):
+    first = walk.falls[0][0]._replace(place=(float("nan"), 0.0, 0.0))
+    return walk._replace(falls=((first, *walk.falls[0][1:]), *walk.falls[1:])), names
+
+
+def on_unnamed_ground(walk, names):
+    return walk._replace(falls=((walk.falls[0][0]._replace(ground=7),), *walk.falls[1:])), names
+
+
+def on_corners_of(*names):
+    def forge(walk, _):
+        fall = walk.falls[0][0]._replace(ground=len(names) - 1)
+        return walk._replace(falls=((fall,), *walk.falls[1:])), [*names]
+
+    return forge
+
+
+FORGED = {
+    "without a leg": without_a_leg,
+    "endless": endless,
+    "on unnamed ground": on_unnamed_ground,
+    "on corners of nothing": on_corners_of("\t9 1 2 3"),
+    "on corners before the first": on_corners_of("Ground", "\t-1 1 2 3"),
+    "on corners, but two": on_corners_of("Ground", "\t0 1 2"),
+    "on corners without numbers": on_corners_of("Ground", "\tx"),
+}
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_forged_steps_are_said_or_harmless(spider, case: str, capsys) -> None:
+    from addon.binding import plan
+    from addon.binding.motion.gait.body import known
+    from addon.binding.motion.simulating import history
+    from addon.motion.packing import packed
+
+    owner = "fabrik.gaits[0]"
+    found = history.data(spider, owner)
+    history.write(spider, owner, found._replace(blob=packed(*FORGED[case](*known(found.blob)))))
+    plan.discard()
+    spider.update_tag()
+    update()
+    for frame in (20, 30):
+        go(frame)
+        states = {item.state for item in spider.fabrik.constraints}
+        assert states <= {"REACHED", "OUT_OF_REACH", "LIMITED"}
+        if not case.startswith("on corners"):
+            assert "press Simulate" in spider.fabrik.constraints[0].message
+            assert "press Simulate" in spider.fabrik.constraints[1].message
+    if not case.startswith("on corners"):
+        with pytest.raises(RuntimeError, match="press Simulate"):
+            bpy.ops.fabrik.gait_bake()
+    assert "report this" not in capsys.readouterr().out
+
+
+def test_damaged_steps_are_said_and_left_out(spider) -> None:
+    from addon.binding import plan
+
+    stored = spider.fabrik.gaits[0].history
+    spider.fabrik.gaits[0].history = stored[:200] + b"AAAA" + stored[204:]
+    plan.discard()
+    spider.update_tag()
+    go(20)
+    assert said(spider) == "What was simulated is damaged: press Simulate"
+    assert spider.fabrik.constraints[0].message == said(spider)
+    simulate()
+    assert said(spider) == ""
+
+
 def test_frames_beyond_what_was_simulated_are_said(spider) -> None:
     simulation = spider.fabrik.simulation
     message = {

@@ -169,6 +169,47 @@ def offset_moved(rig: bpy.types.Object) -> None:
     rig.fabrik.constraints[0].offset_location = (0.0, 0.1, 0.0)
 
 
+def fewer_frames(track):
+    return track._replace(samples=track.samples[:-1])
+
+
+def endless(track):
+    return track._replace(samples=[track.samples[0]._replace(height=float("inf"))] * 60)
+
+
+def unnamed_ground(track):
+    return track._replace(samples=[sample._replace(under=7) for sample in track.samples])
+
+
+def standing_time(track):
+    return track._replace(rate=0.0)
+
+
+@pytest.mark.parametrize("forge", [fewer_frames, endless, unnamed_ground, standing_time])
+def test_forged_track_is_said_and_left_out(forge, capsys) -> None:
+    from addon.binding import plan
+    from addon.binding.motion.ground.track import packed, unpacked
+    from addon.binding.motion.simulating import history
+
+    rig = walker()
+    item, owner = rig.fabrik.constraints[0], "fabrik.constraints[0].ground"
+    found = history.data(rig, owner)
+    blob = packed(forge(unpacked(found.blob)))
+    history.write(rig, owner, found._replace(blob=blob))
+    plan.discard()
+    rig.update_tag()
+    for frame in (20, 30):
+        go(frame)
+        assert "so it is not locked: press Simulate" in item.message
+    stored = item.ground.history
+    item.ground.history = stored[:100] + b"AAAA" + stored[104:]
+    plan.discard()
+    rig.update_tag()
+    go(20)
+    assert item.message == "What was simulated is damaged: press Simulate"
+    assert "report this" not in capsys.readouterr().out
+
+
 COUNTING = (
     target_moved,
     armature_moved,

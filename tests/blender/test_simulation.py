@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import struct
+import tracemalloc
+import zlib
+from binascii import a2b_base64, b2a_base64
 from types import SimpleNamespace
 
 import bpy
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from rigs import (
     activate,
     add_constraint,
@@ -368,12 +373,108 @@ def test_clear_forgets_it(rig):
     assert not bpy.ops.fabrik.simulation_clear.poll()
 
 
+def put(rig, stored):
+    """Store bytes as a damaged file would hold them."""
+    from addon.binding import plan
+
+    rig.noted.history = stored
+    plan.discard()
+    rig.update_tag()
+    update()
+
+
+DAMAGED = "What was simulated is damaged: press Simulate"
+
+
 def test_what_somebody_else_wrote_is_no_history(rig):
     for stored in (b"nonsense", b"AAAA", b"\xff\xfe"):
-        rig.noted.history = stored
-        update()
+        put(rig, stored)
         assert kept(rig) is None
         assert state(rig) == "NONE"
+        assert rig.fabrik.simulation.message == DAMAGED
+
+
+def test_history_of_version_01_was_not_simulated(rig):
+    simulate()
+    head = struct.pack("<4sBii16s", b"FABH", 1, 1, 40, kept(rig).key)
+    put(rig, b2a_base64(head + zlib.compress(kept(rig).blob, 1), newline=False))
+    assert kept(rig) is None
+    assert state(rig) == "NONE"
+    assert rig.fabrik.simulation.message == "Nothing was simulated yet: press Simulate"
+    simulate()
+    assert state(rig) == "FRESH"
+
+
+@st.composite
+def damages(draw):
+    """A way to damage bytes: flip a bit, cut, lengthen, or overwrite the header."""
+    place = draw(st.one_of(st.integers(0, 40), st.integers(0, 1 << 20)))
+    kind = draw(st.sampled_from(["flip", "cut", "lengthen", "forge"]))
+    more = draw(st.binary(min_size=1, max_size=24))
+    bit = 1 << draw(st.integers(0, 7))
+
+    def damage(whole):
+        at = place % len(whole)
+        if kind == "flip":
+            return whole[:at] + bytes([whole[at] ^ bit]) + whole[at + 1 :]
+        if kind == "cut":
+            return whole[:at]
+        return whole + more if kind == "lengthen" else more + whole[len(more) :]
+
+    return damage
+
+
+# The rig is as it was after each: only what is stored is put in anew.
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(damage=damages(), is_text=st.booleans())
+def test_damaged_history_is_said_and_left_out(rig, damage, is_text):
+    put(rig, b"")
+    simulate()
+    stored, wanted = rig.noted.history, kept(rig)
+    blob = stored if is_text else a2b_base64(stored)
+    damaged = damage(blob)
+    put(rig, damaged if is_text else b2a_base64(damaged, newline=False))
+    found = kept(rig)
+    if found is None:
+        assert state(rig) == "NONE"
+        assert "press Simulate" in rig.fabrik.simulation.message
+    else:  # What does not count in the text was damaged, as the last bits of base64.
+        assert found == wanted
+    for frame in (3, 7):
+        go(frame)
+    simulate()
+    assert state(rig) == "FRESH"
+
+
+def test_history_that_unpacks_to_gigabytes_is_not_unpacked(rig):
+    from addon.motion import codec
+
+    simulate()
+    work = zlib.compressobj(9)
+    bomb = b"".join([*(work.compress(bytes(1 << 20)) for _ in range(1 << 10)), work.flush()])
+    old = struct.pack("<4sBii16s", b"FABH", 1, 1, 40, bytes(16)) + bomb
+    forged = []
+    for size in (1 << 30, 1 << 62, 1000):
+        head = codec.HEAD.pack(b"FABH", 2, size)
+        forged.append(head + bomb + codec.CHECK.pack(zlib.crc32(head + bomb)))
+    for blob in (old, *forged):
+        tracemalloc.start()
+        put(rig, b2a_base64(blob, newline=False))
+        assert kept(rig) is None
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 64 << 20
+
+
+def test_what_is_too_long_to_be_kept_is_said_and_the_history_before_stays(rig, monkeypatch):
+    from addon.motion import codec
+
+    simulate()
+    before = rig.noted.history
+    monkeypatch.setattr(codec, "MOST", 100)
+    with pytest.raises(RuntimeError, match="too long to be kept: set Start and End nearer"):
+        bpy.ops.fabrik.simulate()
+    assert rig.noted.history == before
 
 
 def test_end_before_start_is_said(rig):

@@ -6,7 +6,6 @@ nothing that was shown before.
 
 from __future__ import annotations
 
-import struct
 from math import dist
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -15,6 +14,7 @@ from bpy.props import BoolProperty
 
 from ...core import WHOLE, ChainInput, Frame, Local, frame_in, inverse, point_in
 from ...core.vectors import ORIGIN, Vec, add, mat_product, mat_solved, mix, sub
+from ...motion import codec
 from ...motion.follow import Trail
 from ...motion.laid import laid
 from .. import plan
@@ -45,8 +45,9 @@ ELSEWHERE = (
     "The target is elsewhere at this frame than when it was simulated: key it, or press Simulate"
 )
 
-HEAD = struct.Struct("<12dI")
-"""Where the armature was at the start in world space, and how many joints there are."""
+UNFIT = "What was simulated does not fit the chain: press Simulate"
+
+MAGIC, VERSION = b"FABF", 1
 
 
 class FabrikFollow(bpy.types.PropertyGroup):
@@ -85,21 +86,23 @@ class Recorded(NamedTuple):
         """Return it as bytes."""
         axes, place = self.world
         numbers = [number for point in (*self.joints, *self.path) for number in point]
-        return HEAD.pack(*axes, *place, len(self.joints)) + struct.pack(
-            f"<{len(numbers)}d", *numbers
-        )
+        content = codec.Content([len(self.joints)], (), [*axes, *place, *numbers])
+        return codec.packed(MAGIC, VERSION, content)
 
     @classmethod
     def unpacked(cls, blob: bytes) -> Recorded:
         """Return what was packed.
 
         Raises:
-            struct.error: If it is something else.
+            ValueError: If it is something else.
         """
-        *numbers, count = HEAD.unpack_from(blob)
-        places = list(struct.iter_unpack("<3d", blob[HEAD.size :]))
-        axes, place = tuple(numbers[:9]), tuple(numbers[9:])
-        return cls(cast(Frame, (axes, place)), places[:count], places[count:])  # type: ignore[arg-type]
+        (count,), _, numbers = codec.unpacked(MAGIC, VERSION, blob)
+        # Three by three, to the last one.
+        places: list[Vec] = list(zip(*[iter(numbers[12:])] * 3, strict=True))
+        if len(numbers) < 12 or not 0 < count < len(places):
+            raise ValueError(codec.DAMAGED)
+        world = cast(Frame, (tuple(numbers[:9]), tuple(numbers[9:12])))
+        return cls(world, places[:count], places[count:])
 
 
 class Way(NamedTuple):
@@ -147,7 +150,7 @@ def _read(moment: Snapshot, chain: ChainPlan) -> Following:
     armature = chain.rig.object
     found = history.data(armature, _owner(chain.item))
     if found is None:
-        raise ProblemError(history.note(None, moment.time))
+        raise ProblemError(history.lack(armature, _owner(chain.item)))
     way = _way(chain, found, settings(armature).constraints[chain.item].follow.use_path)
     time = min(max(moment.time - found.start, 0.0), float(found.end - found.start))
     is_held = time != moment.time - found.start
@@ -158,22 +161,22 @@ def _way(chain: ChainPlan, found: History, is_on_path: bool) -> Way:
     """Return what was kept, made anew only where it is another one.
 
     Raises:
-        ProblemError: If it belongs to another chain.
+        ProblemError: If it belongs to another chain, or to other frames.
     """
     key = (session_uid(chain.rig.object), chain.item)
-    known = _ways.get(key)
     made_of = (is_on_path, found.start, found.blob)
-    if known is not None and known.made_of == made_of:
-        return known
-    try:
-        world, joints, path = Recorded.unpacked(found.blob)
-        undone = inverse(world)
-        trail = Trail(joints, [point_in(undone, place) for place in path], is_on_path)
-        if len(joints) != len(chain.bones) + 1:
-            raise ValueError("it has other bones")
-    except (struct.error, ValueError):
-        raise ProblemError("What was simulated does not fit the chain: press Simulate") from None
-    _ways[key] = way = Way(trail, world, undone, made_of)
+    way = _ways.get(key)
+    if way is None or way.made_of != made_of:
+        try:
+            world, joints, path = Recorded.unpacked(found.blob)
+            undone = inverse(world)
+            trail = Trail(joints, [point_in(undone, place) for place in path], is_on_path)
+        except ValueError:
+            raise ProblemError(UNFIT) from None
+        _ways[key] = way = Way(trail, world, undone, made_of)
+    # The chain may have got other bones since.
+    if len(way.trail.start) != len(chain.bones) + 1 or len(way.trail.path) != len(found.frames):
+        raise ProblemError(UNFIT)
     return way
 
 

@@ -75,7 +75,7 @@ def bake_gait(
     """
     walking, found = _checked(armature, index)
     record = _record(found, armature, index)
-    frames = range(found.start, found.end + 1)
+    frames = found.frames
     size = min(leg.reach for leg in _legs(walking, layer))
     feet = [target_channels(leg.chain, tolerance * size, tolerance) for leg in walking.legs]
     body = _body_channels(walking, armature, tolerance * size, tolerance)
@@ -144,7 +144,7 @@ def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, history.
 
 def _record(found: history.History, armature: bpy.types.Object, index: int) -> Record:
     record = known(found.blob)
-    if record is None:
+    if record is None or len(record[0].falls) != len(settings(armature).gaits[index].legs):
         name = settings(armature).gaits[index].name
         raise ProblemError(f"The steps of “{name}” cannot be read: press Simulate first")
     return record[0]

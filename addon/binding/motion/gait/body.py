@@ -119,15 +119,19 @@ class Stepping:
         if not gait.enabled or gait.influence <= 0.0 or history.is_running(rig.object, plan.path):
             return ""
         found = history.data(rig.object, plan.path)
-        record = known(found.blob) if found is not None else None
-        if found is None or record is None or len(record[0].falls) != len(plan.legs):
-            return f"The steps of “{gait.name}” were not simulated yet: press Simulate"
+        if found is None:
+            unknown = f"The steps of “{gait.name}” were not simulated yet: press Simulate"
+            return history.lack(rig.object, plan.path, unknown)
+        record = known(found.blob)
+        outdated = f"The steps of “{gait.name}” were simulated for other input: press Simulate"
+        if record is None or len(record[0].falls) != len(plan.legs):
+            return outdated
         if not isfinite(gait.influence + gait.body_bob):
             return f"Influence or Body Bob of “{gait.name}” is not a number: type it in"
         legs = plan.measured(moment.world(rig.object, rig.uid))
         note = history.note(found, moment.time)
         if not found.is_fresh:
-            note = f"The steps of “{gait.name}” were simulated for other input: press Simulate"
+            note = outdated
         return Walked(
             record[0],
             moment.time,

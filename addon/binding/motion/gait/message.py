@@ -21,11 +21,12 @@ def said_of(armature: bpy.types.Object, index: int) -> str:
         return problem
     if not settings(armature).gaits[index].enabled:
         return ""
-    found = history.data(armature, f"fabrik.gaits[{index}]")
-    walked = known(found.blob) if found is not None else None
-    if found is None or walked is None:
-        return "The steps were not simulated yet: press Simulate"
-    if not found.is_fresh:
+    owner = f"fabrik.gaits[{index}]"
+    found = history.data(armature, owner)
+    if found is None:
+        return history.lack(armature, owner, "The steps were not simulated yet: press Simulate")
+    walked = known(found.blob)
+    if walked is None or not found.is_fresh:
         return "The steps were simulated for other input: press Simulate"
     falls = walked[0].falls
     hanging = [fall for own in falls for fall in own if not fall.is_held]

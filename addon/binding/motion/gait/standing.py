@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 CORNERS = "\t"
 """What begins the entry of corners among the names of grounds."""
+
+CORNERED = re.compile(CORNERS + " ".join(4 * ["([0-9]{1,9})"]))
+"""Such an entry: the place of the object, and three vertices."""
 
 
 class Standing(NamedTuple):
@@ -97,11 +101,17 @@ def written(
 
 def read(names: Sequence[str], grounds: Sequence[bpy.types.Object]) -> list[Standing | None]:
     """Return what was `written`, None where there is no such object any more."""
-    named = [name for name in names if not name.startswith(CORNERS)]
+    entries = [CORNERED.fullmatch(name) for name in names]
+    named = [name for name, entry in zip(names, entries, strict=True) if entry is None]
     found = recalled(named, grounds)
-    standings: list[Standing | None] = [None if ob is None else Standing(ob) for ob in found]
-    for entry in names[len(named) :]:
-        at, *corners = map(int, entry.split())
-        ob = found[at]
+    objects = iter(found)
+    standings: list[Standing | None] = []
+    for entry in entries:
+        ob, corners = None, list[int]()
+        if entry is None:
+            ob = next(objects)
+        else:
+            at, *corners = map(int, entry.groups())
+            ob = found[at] if at < len(found) else None
         standings.append(None if ob is None else Standing(ob, tuple(corners)))
     return standings

@@ -116,15 +116,16 @@ class Footing:
         """
         from ..simulating import history  # Which knows the plan, of which this is a part.
 
-        kept = history.data(chain.rig.object, owner_path(chain.item))
+        owner = owner_path(chain.item)
+        kept = history.data(chain.rig.object, owner)
         blob = kept.blob if kept else b""
         if blob != self._known[0]:
             track = unpacked(blob)
             thresholds = Thresholds(given.speed, given.height, given.shortest)
             self._known = (blob, None if track is None else Walk(track, thresholds, chain.watched))
         walk = self._known[1]
-        if walk is None:
-            return None, UNKNOWN
+        if kept is None or walk is None or len(walk.track.samples) != len(kept.frames):
+            return None, history.lack(chain.rig.object, owner, UNKNOWN)
         if not walk.has_ground:
             return walk, history.note(kept, time) or NOTHING_BELOW
         return walk, history.note(kept, time) or ("" if walk.contacts else NONE_FOUND)

@@ -6,8 +6,6 @@ with ground that moves. When the foot stands is worked out from it afterwards.
 
 from __future__ import annotations
 
-import json
-from array import array
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,12 +13,15 @@ import bpy
 
 from ....core import Frame, inverse, point_in
 from ....core.vectors import Vec, add, mat_apply, sub
+from ....motion import codec
+
+MAGIC, VERSION = b"FABT", 1
 
 IN_WORLD = -1
 """Stands for the world where there was no ground below the foot."""
 
-NUMBERS = 15
-"""How many numbers are kept of a frame."""
+NUMBERS = 14
+"""How many numbers are kept of a frame, besides what was below the foot."""
 
 
 class Sample(NamedTuple):
@@ -78,30 +79,28 @@ class Track(NamedTuple):
 
 def packed(track: Track) -> bytes:
     """Return a track as bytes."""
-    head = json.dumps([NUMBERS, track.start, track.rate, track.leg, track.grounds])
-    numbers = array("d")
+    numbers = [track.rate, track.leg]
     for s in track.samples:
-        numbers.extend((s.under, *s.place, *s.step, s.height, *s.root, *s.end, s.end_height))
-    return head.encode() + b"\n" + numbers.tobytes()
+        numbers += (*s.place, *s.step, s.height, *s.root, *s.end, s.end_height)
+    integers = [track.start, *[sample.under for sample in track.samples]]
+    return codec.packed(MAGIC, VERSION, codec.Content(integers, track.grounds, numbers))
 
 
 def unpacked(blob: bytes) -> Track | None:
     """Return a track from bytes, None if they are none."""
-    head, _, body = blob.partition(b"\n")
     try:
-        size, start, rate, leg, grounds = json.loads(head)
-        numbers = array("d")
-        numbers.frombytes(body)
-        if size != NUMBERS:  # Another version of the extension wrote it.
-            return None
-        rows = [numbers[i : i + NUMBERS].tolist() for i in range(0, len(numbers), NUMBERS)]
-        samples = [
-            Sample(int(r[0]), _vec(r, 1), _vec(r, 4), r[7], _vec(r, 8), _vec(r, 11), r[14])
-            for r in rows
-        ]
-        return Track(start, rate, leg, tuple(grounds), samples)
-    except (ValueError, IndexError, TypeError):
+        (start, *unders), grounds, (rate, leg, *numbers) = codec.unpacked(MAGIC, VERSION, blob)
+    except ValueError:
         return None
+    is_sound = rate > 0.0 <= leg and all(IN_WORLD <= under < len(grounds) for under in unders)
+    if not is_sound or len(numbers) != NUMBERS * len(unders):
+        return None
+    rows = [numbers[i : i + NUMBERS] for i in range(0, len(numbers), NUMBERS)]
+    samples = [
+        Sample(under, _vec(r, 0), _vec(r, 3), r[6], _vec(r, 7), _vec(r, 10), r[13])
+        for under, r in zip(unders, rows, strict=True)
+    ]
+    return Track(start, rate, leg, tuple(grounds), samples)
 
 
 def _vec(row: Sequence[float], first: int) -> Vec:

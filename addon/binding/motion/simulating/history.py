@@ -7,29 +7,36 @@ one now the history is stale: it goes on being used, and that is said.
 
 from __future__ import annotations
 
-import struct
-import zlib
-from binascii import Error, a2b_base64, b2a_base64
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from struct import Struct, error
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import bpy
 
+from ....motion import codec
 from ... import plan
 from ...access import session_uid, settings
+from ...chain_plan import ProblemError
 from . import data_blocks, digest
 from .digest import Source
 
 if TYPE_CHECKING:
     from ...read import Snapshot
 
-HEADER = struct.Struct("<4sBii16s")
-MAGIC, VERSION = b"FABH", 1
+RANGE = Struct("<ii16s")
+"""The first frame, the last one, and the key; what the owner keeps comes after it."""
+
+MAGIC, VERSION = b"FABH", 2
 
 NONE, FRESH, STALE = "NONE", "FRESH", "STALE"
 
 RUNNING = "This is being simulated"
+
+UNKNOWN = "Nothing was simulated yet: press Simulate"
+
+DAMAGED = "What was simulated is damaged: press Simulate"
 
 
 class Simulated(Protocol):
@@ -100,9 +107,14 @@ class History(NamedTuple):
     key: bytes
     is_fresh: bool = True
 
+    @property
+    def frames(self) -> range:
+        """All frames from the first to the last."""
+        return range(self.start, self.end + 1)
 
-_decoded: dict[int, dict[str, History | None]] = {}
-"""What was read of the present plan's armatures."""
+
+_decoded: dict[int, dict[str, History | str]] = {}
+"""What was read of the present plan's armatures, or why there is nothing."""
 
 _decoded_for: plan.Plan | None = None
 
@@ -142,9 +154,22 @@ def data(armature: bpy.types.Object, owner: str) -> History | None:
     if is_running(armature, owner):
         return None
     found = _history(armature, owner)
-    if found is None:
+    if isinstance(found, str):
         return None
     return found._replace(is_fresh=_freshness(armature).get(owner, False))
+
+
+def lack(armature: bpy.types.Object, owner: str, unknown: str = UNKNOWN) -> str:
+    """Return why there is no history of an owner.
+
+    Args:
+        armature: The armature.
+        owner: The path of the owner's settings.
+        unknown: What is to be said if it was not simulated yet.
+    """
+    if _running:
+        return RUNNING
+    return DAMAGED if _history(armature, owner) == DAMAGED else unknown
 
 
 def is_running(armature: bpy.types.Object, owner: str = "") -> bool:
@@ -165,12 +190,8 @@ def running(made: Iterable[tuple[bpy.types.Object, str]]) -> Iterator[None]:
         plan.discard()
 
 
-def note(history: History | None, frame: float) -> str:
+def note(history: History, frame: float) -> str:
     """Return what is to be said of a history at a frame, empty if nothing."""
-    if history is None and _running:
-        return RUNNING
-    if history is None:
-        return "Nothing was simulated yet: press Simulate"
     if not history.is_fresh:
         return "This was simulated for other input: press Simulate"
     if frame < history.start:
@@ -187,20 +208,23 @@ def state(armature: Any) -> str:
     if known is None or _running:
         return NONE
     kept = _kept(armature)
-    if not kept or any(history is None for history in kept.values()):
-        return STALE if any(kept.values()) else NONE
+    if not kept or len(kept) < len(owners(armature)):
+        return STALE if kept else NONE
     return FRESH if all(_freshness(armature).get(owner) for owner in kept) else STALE
 
 
 def sentence(armature: Any) -> str:
     """Return how the histories of an armature are, and what to do about it."""
+    armature = armature.original
     now = state(armature)
     if _running:
         return RUNNING
-    kept = [one for one in _kept(armature.original).values() if one is not None]
-    if now == NONE or not kept:
-        return "Nothing was simulated yet: press Simulate"
-    start, end = min(one.start for one in kept), max(one.end for one in kept)
+    if any(_history(armature, one.owner) == DAMAGED for one in owners(armature)):
+        return DAMAGED
+    frames = shown_range(armature)
+    if now == NONE or frames is None:
+        return UNKNOWN
+    start, end = frames
     if now == FRESH:
         return f"Frames {start} to {end} are simulated"
     return f"Frames {start} to {end} were simulated for other input: press Simulate"
@@ -208,16 +232,24 @@ def sentence(armature: Any) -> str:
 
 def shown_range(armature: bpy.types.Object) -> tuple[int, int] | None:
     """Return the frames that are simulated, None if none are."""
-    kept = [one for one in _kept(armature).values() if one is not None]
+    kept = _kept(armature).values()
     return (min(one.start for one in kept), max(one.end for one in kept)) if kept else None
 
 
 def write(armature: bpy.types.Object, owner: str, history: History) -> None:
-    """Keep a history; the caller throws the plan away."""
-    head = HEADER.pack(MAGIC, VERSION, history.start, history.end, history.key)
+    """Keep a history; the caller throws the plan away.
+
+    Raises:
+        ProblemError: If it is too long to be kept.
+    """
+    payload = RANGE.pack(history.start, history.end, history.key) + history.blob
+    if len(payload) > codec.MOST:
+        raise ProblemError(
+            f"What was simulated of “{armature.name}” is too long to be kept: set Start and End "
+            "nearer to each other"
+        )
     # Without zeros among the bytes: a library override would compare up to the first of them.
-    whole = b2a_base64(head + zlib.compress(history.blob, 1), newline=False)
-    store(armature, owner, whole)
+    store(armature, owner, b2a_base64(codec.sealed(MAGIC, VERSION, payload), newline=False))
 
 
 def stored(armature: bpy.types.Object, owner: str) -> bytes:
@@ -248,34 +280,41 @@ def keys_now(armature: bpy.types.Object) -> list[bytes]:
     return [digest_of(armature, one, frames).key() for one in owners(armature)]
 
 
-def _kept(armature: bpy.types.Object) -> dict[str, History | None]:
-    return {one.owner: _history(armature, one.owner) for one in owners(armature)}
+def _kept(armature: bpy.types.Object) -> dict[str, History]:
+    """Return what is kept of an armature, by owner."""
+    found = {one.owner: _history(armature, one.owner) for one in owners(armature)}
+    return {owner: one for owner, one in found.items() if isinstance(one, History)}
 
 
-def _history(armature: bpy.types.Object, owner: str) -> History | None:
-    """Return what is kept for an owner, decoded once for each plan."""
+def _history(armature: bpy.types.Object, owner: str) -> History | str:
+    """Return what is kept for an owner, or why nothing is, decoded once for each plan."""
     global _decoded_for
     known = plan.known()
     if known is None:
-        return _read(armature, owner)
+        return _read(stored(armature, owner))
     if known is not _decoded_for:
         _decoded.clear()
         _decoded_for = known
     of_armature = _decoded.setdefault(session_uid(armature), {})
     if owner not in of_armature:
-        of_armature[owner] = _read(armature, owner)
+        of_armature[owner] = _read(stored(armature, owner))
     return of_armature[owner]
 
 
-def _read(armature: bpy.types.Object, owner: str) -> History | None:
+def _read(whole: bytes) -> History | str:
+    if not whole:
+        return UNKNOWN
     try:
-        whole = a2b_base64(stored(armature, owner))
-        magic, version, start, end, key = HEADER.unpack_from(whole)
-        if (magic, version) != (MAGIC, VERSION):
-            return None
-        return History(start, end, zlib.decompress(whole[HEADER.size :]), key)
-    except (Error, struct.error, zlib.error):  # There is none, or somebody else wrote there.
-        return None
+        blob = a2b_base64(whole, strict_mode=True)
+        if blob[:4] == MAGIC and blob[4:5] != bytes([VERSION]):  # As 0.1 wrote it.
+            return UNKNOWN
+        payload = codec.opened(MAGIC, VERSION, blob)
+        start, end, key = RANGE.unpack_from(payload)
+        if end < start:
+            return DAMAGED
+        return History(start, end, payload[RANGE.size :], key)
+    except (ValueError, error):
+        return DAMAGED
 
 
 def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
@@ -287,7 +326,7 @@ def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
         _fresh[uid] = {}
         for one in owners(armature):
             history = _history(armature, one.owner)
-            if history is not None:
+            if isinstance(history, History):
                 key = digest_of(armature, one, (history.start, history.end)).key()
                 wanted = range_of(armature, bpy.context.scene)
                 is_whole = wanted == (history.start, history.end)
