@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Sequence
 from math import radians
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import bpy
 
 from ..binding.access import settings
+from ..binding.baking.files import ask_for_regular, ask_for_short, replaced
 from ..binding.chain_plan import ProblemError, listed
 from .bake import armatures_of, summary
 
@@ -33,6 +32,13 @@ class _Parser(argparse.ArgumentParser):
         raise ProblemError(f"{message}; --help lists what there is")
 
 
+def _path(text: str) -> Path:
+    """Return the path that an argument gives."""
+    if not text or "\0" in text:
+        raise argparse.ArgumentTypeError("give the name of a file")
+    return Path(text)
+
+
 def _parser() -> _Parser:
     parser = _Parser(
         prog=f"blender --command {NAME}",
@@ -43,8 +49,8 @@ def _parser() -> _Parser:
         ),
     )
     add = parser.add_argument
-    add("file", type=Path, metavar="FILE.blend", help="the file, which is not changed")
-    add("--output", type=Path, help="where the baked file goes (FILE_baked.blend)")
+    add("file", type=_path, metavar="FILE.blend", help="the file, which is not changed")
+    add("--output", type=_path, help="where the baked file goes (FILE_baked.blend)")
     add("--start", type=int, help="the first frame (that of the scene)")
     add("--end", type=int, help="the last frame (that of the scene)")
     add("--step", type=int, default=1, help="frames from key to key (1)")
@@ -66,12 +72,12 @@ def _parser() -> _Parser:
     whole = parser.add_mutually_exclusive_group()
     whole.add_argument(
         "--part",
-        type=Path,
-        metavar="PART.npz",
+        type=_path,
+        metavar="PART",
         help="only record, to a file; how keys are written is said when parts are merged",
     )
     whole.add_argument(
-        "--merge", type=Path, nargs="+", metavar="PART.npz", help="bake what parts have recorded"
+        "--merge", type=_path, nargs="+", metavar="PART", help="bake what parts have recorded"
     )
     return parser
 
@@ -85,7 +91,11 @@ def run(arguments: Sequence[str]) -> int:
         return _run(wanted)
     except ProblemError as problem:
         _say(f"{problem}.")
-        return WRONG
+    except MemoryError:
+        _say(
+            "There is too little memory for all these frames: choose fewer with --start and --end."
+        )
+    return WRONG
 
 
 def _say(text: str) -> None:
@@ -99,6 +109,8 @@ def _run(wanted: Any) -> int:
 
     digest = _open(wanted.file)
     output = wanted.part or wanted.output
+    if wanted.part is not None and wanted.part.exists() and wanted.part.samefile(wanted.file):
+        raise ProblemError("--part names the file that is baked: choose another name")
     if output is None:
         output = wanted.file.with_name(f"{wanted.file.stem}_baked.blend")
     scene, layer = bpy.context.scene, cast(bpy.types.ViewLayer, bpy.context.view_layer)
@@ -111,7 +123,7 @@ def _run(wanted: Any) -> int:
     baking.check(picks, wishes)
     if left_out:
         _say(f"{listed(left_out)} left out, being off or unable to work")
-    with _replaced(output) as draft:
+    with replaced(output) as draft:
         if wanted.part is not None:
             with recording.staged(layer, [picked.armature for picked in picks]):
                 take = _shown(recording.record(scene, layer, picks, wishes.frames))
@@ -120,8 +132,8 @@ def _run(wanted: Any) -> int:
             return 0
         take = None
         if wanted.merge:
-            found = [parts.load(path) for path in wanted.merge]
-            take = parts.joined(found, digest, picks, wishes.frames)
+            found = [parts.load(path, digest, picks, wishes.frames) for path in wanted.merge]
+            take = parts.joined(found, picks, wishes.frames)
         outcome = _shown(baking.bake(scene, layer, picks, wishes, take))
         text = summary(outcome, wishes, [])
         if not outcome.proof.holds:
@@ -133,10 +145,12 @@ def _run(wanted: Any) -> int:
     return 0
 
 
-def _open(path: Path) -> str:
+def _open(path: Path) -> bytes:
     """Open a file and return what tells it from others."""
     from ..binding.baking.parts import digest_of
 
+    ask_for_regular(path, "read")
+    ask_for_short(path)
     try:
         digest = digest_of(path)
         bpy.ops.wm.open_mainfile(filepath=str(path.absolute()), load_ui=False)
@@ -192,26 +206,6 @@ def _shown(work: Generator[float, None, Any]) -> Any:
         if done > said:
             said = done
             _say(f"{10 * done} %")
-
-
-@contextmanager
-def _replaced(output: Path) -> Iterator[Path]:
-    """Give a name to write to, which replaces a file when all went well and is gone otherwise."""
-    draft = output.with_name(f".{output.stem}-{os.getpid()}{output.suffix or '.blend'}")
-    problem = f"“{output}” cannot be written"
-    try:
-        if output.is_dir():
-            raise ProblemError(f"{problem}: it is a folder")
-        # It is better to know before an hour of work.
-        draft.touch(exist_ok=False)
-        draft.unlink()
-        yield draft
-        if draft.exists():
-            draft.replace(output)
-    except OSError as error:
-        raise ProblemError(f"{problem}: {error.strerror}") from None
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _save(path: Path, is_compressed: bool) -> None:

@@ -66,7 +66,7 @@ function compileJob(job) {
 
 // Where a range is kept until all are there: beside the output.
 function partPath(output, start, end) {
-    return path.join(path.dirname(output), `${path.stem(output)}-part-${start}-${end}.npz`);
+    return path.join(path.dirname(output), `${path.stem(output)}-part-${start}-${end}.part`);
 }
 
 function bake(settings, start, end, more) {

@@ -1,14 +1,21 @@
 """Baking from the command line, in one process and in several."""
 
+import os
+import signal
+import struct
 import subprocess
 import sys
 import textwrap
+import zlib
 from itertools import pairwise
 from math import cos, pi, sin
 from pathlib import Path
 
 import bpy
+import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from rigs import add_constraint, curves, go, make_chain, make_empty, update
 
 from addon.ui import command
@@ -115,10 +122,34 @@ WRONG = {
     "unknown": (["{blend}", "--constraint", "X"], "no constraint “X”: choose among “Rig/Rig IK”"),
     "step": (["{blend}", "--step", "0"], "The step has to be 1 or more"),
     "number": (["{blend}", "--start", "x"], "invalid int value"),
+    "no output": (["{blend}", "--output", ""], "give the name of a file"),
+    "no part": (["{blend}", "--part", ""], "give the name of a file"),
+    "no file": ([""], "give the name of a file"),
+    "nothing to merge": (["{blend}", "--merge", ""], "give the name of a file"),
+    "zero in the output": (["{blend}", "--output", "{folder}/a\0b"], "give the name of a file"),
+    "zero in the file": (["{folder}/a\0b"], "give the name of a file"),
+    "zero in a part": (["{blend}", "--merge", "{folder}/a\0b"], "give the name of a file"),
+    "here": (["{blend}", "--output", "."], "it is a folder"),
+    "root": (["{blend}", "--output", "/"], "it is a folder"),
+    "folder for a part": (["{blend}", "--part", "{folder}"], "it is a folder"),
+    "folder as file": (["{folder}"], "cannot be read: it is a folder"),
+    "folder as part": (["{blend}", "--merge", "{folder}"], "cannot be read: it is a folder"),
+    "below a file": (["{blend}", "--output", "{blend}/x"], "cannot be written: Not a directory"),
+    "part on the file": (["{blend}", "--part", "{blend}"], "choose another name"),
+    "long name": (["{blend}", "--output", f"{{folder}}/{'x' * 300}"], "File name too long"),
+    "long path": (["{blend}", "--output", f"{{folder}}/{'x/' * 4000}x"], "File name too long"),
+    "long file": ([f"{{folder}}/{'x' * 300}.blend"], "cannot be read: File name too long"),
+    "long part": (["{blend}", "--merge", f"{{folder}}/{'x' * 300}"], "File name too long"),
+    "late end": (["{blend}", "--end", "1048575"], "Frames go from"),
+    "early start": (["{blend}", "--start", "-1048575"], "Frames go from"),
+    "huge end": (["{blend}", "--end", "9" * 40], "Frames go from"),
+    "huge start": (["{blend}", "--start", "-" + "9" * 40], "Frames go from"),
+    "huge range": (["{blend}", "--start", f"-{10**9}", "--end", f"{10**9}"], "Frames go from"),
+    "error that is none": (["{blend}", "--error", "nan"], "between 0° and 180°"),
     "nothing": ([], "the following arguments are required"),
-    "both": (["{blend}", "--part", "{folder}/a.npz", "--output", "b"], "leave one out"),
+    "both": (["{blend}", "--part", "{folder}/a.part", "--output", "b"], "leave one out"),
     "part": (["{blend}", "--merge", "{folder}/text.blend"], "is no part of a bake"),
-    "no part": (["{blend}", "--merge", "{folder}/none.npz"], "cannot be read"),
+    "missing part": (["{blend}", "--merge", "{folder}/none.part"], "cannot be read: No such file"),
 }
 
 
@@ -133,6 +164,104 @@ def test_what_is_wrong_is_said_in_one_sentence_and_nothing_is_written(blend, cas
     lines = said(capfd)
     assert len(lines) == 1 and sentence in lines[0] and lines[0].endswith(".")
     assert {path.name: path.read_bytes() for path in blend.parent.iterdir()} == before
+
+
+def make_fifo(path):
+    os.mkfifo(path)
+
+
+def make_device(path):
+    try:
+        os.mknod(path, 0o666 | 0o020000, os.makedev(1, 3))  # Another /dev/null.
+    except OSError:
+        pytest.skip("only root may make a device")
+
+
+def make_link_to_fifo(path):
+    os.mkfifo(path.with_name("pipe"))
+    path.symlink_to("pipe")
+
+
+def make_link_to_folder(path):
+    path.symlink_to(path.parent)
+
+
+def make_link_to_itself(path):
+    path.symlink_to(path.name)
+
+
+def listing(folder):
+    """Return what is in a folder, and of which kind."""
+    return sorted(
+        (path.name, path.lstat().st_mode, path.lstat().st_ino) for path in folder.iterdir()
+    )
+
+
+OTHERS = (make_fifo, make_device, make_link_to_fifo, make_link_to_folder, make_link_to_itself)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such files")
+@pytest.mark.parametrize("make", OTHERS, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("option", ["--output", "--part", "--merge", "FILE"])
+def test_what_is_no_regular_file_is_refused(blend, option, make, capfd):
+    other = blend.with_name("other")
+    make(other)
+    before = listing(blend.parent)
+    capfd.readouterr()
+    arguments = [str(other)] if option == "FILE" else [str(blend), option, str(other)]
+    assert command.run(arguments) == command.WRONG
+    (line,) = said(capfd)
+    assert line.endswith(("it is no regular file.", "it is a folder.", "symbolic links."))
+    assert listing(blend.parent) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows lets only some users make links")
+@pytest.mark.parametrize("is_dangling", [False, True])
+def test_a_link_is_followed_and_its_target_replaced(blend, tmp_path, is_dangling):
+    there = tmp_path / "there"
+    there.mkdir()
+    target, link = there / "target.blend", tmp_path / "link.blend"
+    if not is_dangling:
+        target.write_text("before")
+    link.symlink_to(target)
+    assert command.run([str(blend), "--output", str(link), "--end", "4"]) == 0
+    assert link.is_symlink() and not target.is_symlink()
+    assert [path.name for path in there.iterdir()] == ["target.blend"]
+    assert any("rotation" in path for _, path, _ in opened(target))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows counts the whole path")
+def test_the_longest_names_can_be_written(blend):
+    output = blend.with_name("é" * 124 + "x.blend")
+    assert len(os.fsencode(output.name)) == 255
+    assert command.run([str(blend), "--output", str(output), "--end", "4"]) == 0
+    assert any("rotation" in path for _, path, _ in opened(output))
+
+
+def test_a_path_that_blender_would_cut_short_is_refused(blend, capfd):
+    folder = blend.parent.joinpath(*["x" * 200] * 5)
+    folder.mkdir(parents=True)
+    away = folder / f"{'y' * 60}.blend"
+    for arguments in ([str(blend), "--output", str(away)], [str(away)]):
+        if arguments == [str(away)]:
+            away.write_bytes(blend.read_bytes())
+        before = sorted(blend.parent.rglob("*"))
+        capfd.readouterr()
+        assert command.run(arguments) == command.WRONG
+        (line,) = said(capfd)
+        assert "is too long for Blender" in line
+        assert sorted(blend.parent.rglob("*")) == before
+
+
+def test_too_little_memory_is_said(blend, monkeypatch, capfd):
+    from addon.binding.baking import recording
+
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(recording, "_Recorder", fail)
+    assert command.run([str(blend)]) == command.WRONG
+    assert "memory" in said(capfd)[-1]
 
 
 def test_a_bake_that_is_not_as_it_was_live_is_not_written(blend, monkeypatch, capfd):
@@ -150,6 +279,7 @@ sys.path.insert(0, {root!r})
 import addon
 addon.register()
 from addon.ui import command
+{patch}
 try:
     code = command.run({arguments!r})
 finally:
@@ -160,10 +290,10 @@ os._exit(code)
 """
 
 
-def started(folder, number, arguments):
-    """Start the command in a process of its own."""
+def started(folder, number, arguments, patch=""):
+    """Start the command in a process of its own, after a patch."""
     script = folder / f"{number}.py"
-    text = SCRIPT.format(root=str(ROOT), arguments=[str(one) for one in arguments])
+    text = SCRIPT.format(root=str(ROOT), arguments=[str(one) for one in arguments], patch=patch)
     script.write_text(textwrap.dedent(text))
     call = [sys.executable, str(script)]
     if bpy.app.binary_path:
@@ -177,7 +307,7 @@ RANGES = ((1, 10), (11, 20), (21, 30), (31, END))
 def test_ranges_of_four_processes_make_the_keys_of_one_bit_for_bit(blend, tmp_path, capfd):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    parts = [scratch / f"part{n}.npz" for n in range(4)]
+    parts = [scratch / f"part{n}.part" for n in range(4)]
     processes = [
         started(scratch, n, [blend, "--start", a, "--end", b, "--part", parts[n]])
         for n, (a, b) in enumerate(RANGES)
@@ -201,7 +331,7 @@ def test_ranges_of_four_processes_make_the_keys_of_one_bit_for_bit(blend, tmp_pa
 
     for chosen, sentence in (
         (parts[:2] + parts[3:], "Frames 21 to 30 are in no part"),
-        ([*parts, parts[1]], "Frame 11 is in “part1.npz” and in “part1.npz”"),
+        ([*parts, parts[1]], "Frame 11 is in “part1.part” and in “part1.part”"),
     ):
         capfd.readouterr()
         assert command.run([str(one) for one in (blend, "--merge", *chosen)]) == command.WRONG
@@ -221,15 +351,218 @@ def test_ranges_of_four_processes_make_the_keys_of_one_bit_for_bit(blend, tmp_pa
     )
 
 
-def test_the_merge_proves_against_what_the_parts_saw(blend, tmp_path, capfd):
-    import numpy as np
+KILL = """
+def half(path, *_, **__):
+    for name in (path, f"{path}@"):  # Blender writes to the second, and renames it.
+        with open(name, "wb") as file:
+            file.write(b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+import os, signal
+from addon.binding.baking import parts
+command._save = parts.save = half
+"""
 
-    part = tmp_path / "whole.npz"
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no such signal")
+@pytest.mark.parametrize("option", ["--output", "--part"])
+def test_what_a_killed_run_leaves_the_next_one_clears(blend, tmp_path_factory, option):
+    scratch = tmp_path_factory.mktemp("scratch")
+    output = blend.with_name("out")
+    output.write_text("before")
+    arguments = [blend, option, output, "--end", "4"]
+    process = started(scratch, 0, arguments, KILL)
+    answer, _ = process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGKILL, answer
+    assert output.read_text() == "before"
+    assert command.run([str(one) for one in arguments]) == 0
+    assert sorted(path.name for path in blend.parent.iterdir()) == ["out", "shot.blend"]
+    assert output.read_bytes() != b"before"
+
+
+def test_two_runs_with_one_output_are_kept_apart(blend, capfd):
+    from addon.binding.baking.files import replaced
+
+    output = blend.with_name("out.blend")
+    with replaced(output) as draft:
+        draft.write_text("first")
+        capfd.readouterr()
+        assert command.run([str(blend), "--output", str(output)]) == command.WRONG
+        assert "is being written by another run" in said(capfd)[-1]
+    assert output.read_text() == "first"
+    assert sorted(path.name for path in blend.parent.iterdir()) == ["out.blend", "shot.blend"]
+
+
+def test_the_merge_proves_against_what_the_parts_saw(blend, tmp_path, monkeypatch, capfd):
+    from addon.binding.baking import parts
+
+    save = parts.save
+
+    def moved(path, digest, picks, take):
+        take.tracks[0].matrices[6, 1, 0, 3] += 0.01
+        save(path, digest, picks, take)
+
+    monkeypatch.setattr(parts, "save", moved)
+    part = tmp_path / "whole.part"
     assert command.run([str(blend), "--part", str(part)]) == 0
-    with np.load(part) as arrays:
-        found = dict(arrays)
-    found["0/matrices"][6, 1, 0, 3] += 0.01
-    np.savez(part, **found)
     capfd.readouterr()
     assert command.run([str(blend), "--merge", str(part)]) == command.UNPROVEN
     assert "frame 7" in said(capfd)[-1]
+
+
+@pytest.fixture
+def part(blend):
+    """A part that is the whole range."""
+    path = blend.with_name("whole.part")
+    assert command.run([str(blend), "--part", str(path)]) == 0
+    return path
+
+
+def refused(blend, part, capfd):
+    """Merge a part and return the one sentence that refuses it."""
+    capfd.readouterr()
+    before = listing(blend.parent)
+    assert command.run([str(blend), "--merge", str(part)]) == command.WRONG
+    assert listing(blend.parent) == before
+    out, err = capfd.readouterr()
+    assert "Traceback" not in out + err
+    lines = [line for line in err.splitlines() if line.startswith("fabrik_bake")]
+    assert len(lines) == 1 and lines[0].endswith(".")
+    return lines[0]
+
+
+# The part is made once and written anew for each example.
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(
+    kind=st.sampled_from(["flip", "cut", "lengthen", "forge"]),
+    place=st.one_of(st.integers(0, 100), st.integers(0, 1 << 30)),
+    bit=st.integers(0, 7),
+    more=st.binary(min_size=1, max_size=24),
+)
+def test_a_part_that_is_damaged_is_refused(blend, part, capfd, kind, place, bit, more):
+    whole = part.read_bytes()
+    at = place % len(whole)
+    damaged = {
+        "flip": whole[:at] + bytes([whole[at] ^ 1 << bit]) + whole[at + 1 :],
+        "cut": whole[:at],
+        "lengthen": whole + more,
+        "forge": more + whole[len(more) :],
+    }[kind]
+    part.write_bytes(damaged)
+    try:
+        assert "is no part of a bake" in refused(blend, part, capfd)
+    finally:
+        part.write_bytes(whole)
+
+
+def backwards(rows):
+    rows[:] = rows[::-1].copy()
+
+
+def same_time(rows):
+    rows["time"][3] = rows["time"][2]
+
+
+def endless(rows):
+    rows["0/matrices"][3, 0, 0, 0] = np.inf
+
+
+def no_number(rows):
+    rows["0/worlds"][3, 0, 0] = np.nan
+
+
+def no_turn(rows):
+    rows["1/0"][3, 0, 0] = np.nan
+
+
+def no_time(rows):
+    rows["time"][-1] = np.nan
+
+
+CHANGES = (backwards, same_time, endless, no_number, no_turn, no_time)
+
+
+def forge(part, change, head=lambda head: head):
+    """Write a part anew with other rows or another head, and a checksum that is right."""
+    from addon.binding.baking import parts, picking
+    from addon.motion import codec
+
+    payload = codec.opened(parts.MAGIC, parts.VERSION, part.read_bytes())
+    picks, _ = picking.pick(command._places(bpy.context.view_layer, None))
+    rows = np.frombuffer(payload[parts.HEAD.size :], parts.row(picks)).copy()
+    rows = rows if (made := change(rows)) is None else made
+    payload = head(payload[: parts.HEAD.size]) + rows.tobytes()
+    part.write_bytes(codec.sealed(parts.MAGIC, parts.VERSION, payload))
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_forged_numbers_of_a_part_are_refused(blend, part, change, capfd):
+    forge(part, change)
+    assert "is no part of a bake" in refused(blend, part, capfd)
+
+
+def test_forged_shapes_of_a_part_are_refused(blend, part, capfd):
+    whole = part.read_bytes()
+    for change, sentence in (
+        (lambda rows: rows[:-1], "Frame 40 is in no part"),
+        (lambda rows: rows[:0], "is no part of a bake"),
+        (lambda rows: np.concatenate([rows, rows]), "is no part of a bake"),
+        (lambda rows: np.frombuffer(rows.tobytes()[:-4], np.uint8), "is no part of a bake"),
+    ):
+        part.write_bytes(whole)
+        forge(part, change)
+        assert sentence in refused(blend, part, capfd)
+
+
+def test_forged_heads_of_a_part_are_refused(blend, part, capfd):
+    whole = part.read_bytes()
+    for at, sentence in ((0, "from another file"), (32, "other constraints"), (64, "Frame")):
+        part.write_bytes(whole)
+        forge(part, lambda _: None, lambda head, at=at: head[:at] + b"\x7f" * 4 + head[at + 4 :])
+        assert sentence in refused(blend, part, capfd)
+
+
+@pytest.mark.parametrize("size", [1 << 20, 1 << 31, 1 << 62])
+def test_a_part_that_unpacks_to_gigabytes_is_not_unpacked(blend, part, size, capfd):
+    work = zlib.compressobj(9)
+    bomb = b"".join([*(work.compress(bytes(1 << 20)) for _ in range(1 << 10)), work.flush()])
+    head = part.read_bytes()[:5] + struct.pack("<Q", size)
+    part.write_bytes(head + bomb + struct.pack("<I", zlib.crc32(head + bomb)))
+    assert "is no part of a bake" in refused(blend, part, capfd)
+
+
+NPZ = {
+    "reversed": lambda arrays, about: about["frames"].reverse(),
+    "wrong shape": lambda arrays, about: arrays.update({"0/matrices": np.zeros((3, 1), "f4")}),
+    "wrong kind": lambda arrays, about: arrays.update({"0/worlds": np.array(["x"] * END)}),
+    "nothing picked": lambda arrays, about: about.update(picked=7),
+    "frames that are none": lambda arrays, about: about.update(frames=["x"] * END),
+}
+
+
+@pytest.mark.parametrize("case", NPZ)
+def test_parts_of_version_01_are_refused(blend, part, case, capfd):
+    """Whatever these hold: they had neither a checksum nor bounds."""
+    import json
+
+    from addon.binding.baking import parts, picking
+
+    picks, _ = picking.pick(command._places(bpy.context.view_layer, None))
+    digest = parts.digest_of(blend)
+    about = {
+        "format": 1,
+        "digest": digest if isinstance(digest, str) else digest.hex(),
+        "picked": [picked.described() for picked in picks],
+        "frames": list(range(1, END + 1)),
+        "times": [float(frame) for frame in range(1, END + 1)],
+    }
+    arrays = {}
+    for i, picked in enumerate(picks):
+        arrays[f"{i}/matrices"] = np.zeros((END, len(picked.bones), 4, 4), "f4")
+        arrays[f"{i}/worlds"] = np.zeros((END, 4, 4))
+        for j, channel in enumerate(picked.channels):
+            arrays[f"{i}/{j}"] = np.zeros((END, len(channel.bones), 4), "f4")
+    NPZ[case](arrays, about)
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    with part.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+    assert "is no part of a bake" in refused(blend, part, capfd)

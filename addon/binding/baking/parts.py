@@ -7,19 +7,26 @@ the frames before, as the sign of a quaternion, is settled when all frames are t
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
+from struct import Struct, error
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...motion import codec
 from ..chain_plan import ProblemError
+from ..rotation import channel_of
+from .files import ask_for_regular
 from .picking import Picked
 from .recording import Take, Track
 
-FORMAT = 1
+MAGIC, VERSION = b"FABP", 2
+
+HEAD = Struct("<32s32si")
+"""What tells the file apart that was recorded, what tells apart what is baked of it, and the first
+frame; the frames come after it, each as `row` has it."""
 
 
 class Part(NamedTuple):
@@ -27,18 +34,16 @@ class Part(NamedTuple):
 
     Attributes:
         name: Of the file it is in.
-        digest: What tells the file apart that it was recorded from.
-        picked: What was baked, as `Picked.described` has it.
-        take: What was recorded.
+        frames: The range.
+        rows: What was recorded of each frame, as `row` has it.
     """
 
     name: str
-    digest: str
-    picked: list[object]
-    take: Take
+    frames: range
+    rows: Any
 
 
-def digest_of(path: Path) -> str:
+def digest_of(path: Path) -> bytes:
     """Return what tells the contents of a file from those of any other.
 
     Raises:
@@ -48,100 +53,119 @@ def digest_of(path: Path) -> str:
         found = sha256()
         while block := file.read(1 << 20):
             found.update(block)
-    return found.hexdigest()
+    return found.digest()
 
 
-def save(path: Path, digest: str, picks: Sequence[Picked], take: Take) -> None:
+def row(picks: Sequence[Picked]) -> np.dtype[Any]:
+    """Return how a frame is kept: its time, and what is recorded of each armature."""
+    fields: list[Any] = [("time", "<f8")]
+    for i, picked in enumerate(picks):
+        for j, channel in enumerate(picked.channels):
+            fields.append((f"{i}/{j}", "<f4", (len(channel.bones), channel_of(channel.mode)[1])))
+        fields.append((f"{i}/matrices", "<f4", (len(picked.bones), 4, 4)))
+        fields.append((f"{i}/worlds", "<f8", (4, 4)))
+    return np.dtype(fields)
+
+
+def save(path: Path, digest: bytes, picks: Sequence[Picked], take: Take) -> None:
     """Write a range to a file.
 
     Raises:
         OSError: If it cannot be written.
     """
-    about = {
-        "format": FORMAT,
-        "digest": digest,
-        "picked": [picked.described() for picked in picks],
-        "frames": take.frames,
-        "times": take.times,
-    }
-    arrays: dict[str, Any] = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
+    rows = np.empty(len(take.frames), row(picks))
+    rows["time"] = take.times
     for i, track in enumerate(take.tracks):
-        arrays[f"{i}/matrices"], arrays[f"{i}/worlds"] = track.matrices, track.worlds
+        rows[f"{i}/matrices"], rows[f"{i}/worlds"] = track.matrices, track.worlds
         for j, numbers in enumerate(track.numbers):
-            arrays[f"{i}/{j}"] = numbers
-    with path.open("wb") as file:
-        np.savez_compressed(file, **arrays)
+            rows[f"{i}/{j}"] = numbers
+    head = HEAD.pack(digest, _described(picks), take.frames[0])
+    path.write_bytes(codec.sealed(MAGIC, VERSION, head + rows.tobytes()))
 
 
-def load(path: Path) -> Part:
+def load(path: Path, digest: bytes, picks: Sequence[Picked], frames: range) -> Part:
     """Read a range from a file.
 
+    Args:
+        path: The file.
+        digest: What tells the file apart that is baked.
+        picks: What is baked of it.
+        frames: The whole range; there may be no more frames in a part.
+
     Raises:
-        ProblemError: If there is none in it.
+        ProblemError: If there is none in it, or it belongs to something else.
     """
+    ask_for_regular(path, "read")
+    kept = row(picks)
+    most = HEAD.size + len(frames) * kept.itemsize
     try:
-        with np.load(path) as arrays:
-            about = json.loads(arrays["about"].tobytes())
-            if about["format"] != FORMAT:
-                raise ValueError
-            tracks = [
-                Track(
-                    [arrays[f"{i}/{j}"] for j in range(len(picked[4]))],
-                    arrays[f"{i}/matrices"],
-                    arrays[f"{i}/worlds"],
-                )
-                for i, picked in enumerate(about["picked"])
-            ]
-            take = Take(about["frames"], about["times"], tracks)
-            return Part(path.name, about["digest"], about["picked"], take)
-    except OSError as error:
-        raise ProblemError(f"“{path}” cannot be read: {error.strerror or error}") from None
-    except (ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile):
-        raise ProblemError(f"“{path}” is no part of a bake, or of another version's") from None
+        with path.open("rb") as file:
+            # What cannot be compressed becomes a little longer.
+            payload = codec.opened(MAGIC, VERSION, file.read(most + most // 64 + 1024), most)
+        own, picked, start = HEAD.unpack_from(payload)
+        if own != digest:
+            raise ProblemError(
+                f"“{path.name}” was recorded from another file, or before it was saved again: "
+                "record it anew"
+            )
+        if picked != _described(picks):
+            raise ProblemError(
+                f"“{path.name}” holds other constraints: choose the same ones for all parts"
+            )
+        rows = np.frombuffer(payload[HEAD.size :], kept)
+        _ask_for_sound(rows)
+    except OSError as problem:
+        raise ProblemError(f"“{path}” cannot be read: {problem.strerror}") from None
+    except (ValueError, error):
+        raise ProblemError(
+            f"“{path}” is no part of a bake of these constraints and frames, or damaged: choose "
+            "the same ones for all parts, or record it anew"
+        ) from None
+    return Part(path.name, range(start, start + len(rows)), rows)
 
 
-def joined(parts: Sequence[Part], digest: str, picks: Sequence[Picked], frames: range) -> Take:
+def _described(picks: Sequence[Picked]) -> bytes:
+    """Return what tells apart what is baked: constraints, bones and channels."""
+    return sha256(json.dumps([picked.described() for picked in picks]).encode()).digest()
+
+
+def _ask_for_sound(rows: Any) -> None:
+    """Ask for numbers that are finite, and times in order.
+
+    Raises:
+        ValueError: If there are others.
+    """
+    is_finite = all(np.isfinite(rows[name]).all() for name in rows.dtype.names)
+    if not len(rows) or not is_finite or not (np.diff(rows["time"]) > 0.0).all():
+        raise ValueError("numbers are not finite, or times not in order")
+
+
+def joined(parts: Sequence[Part], picks: Sequence[Picked], frames: range) -> Take:
     """Return the whole of a range whose parts were recorded apart.
 
     Args:
         parts: The parts, in any order.
-        digest: What tells the file apart that is baked.
-        picks: What is baked of it.
+        picks: What is baked.
         frames: The range.
 
     Raises:
-        ProblemError: If they do not belong together, or are not the whole.
+        ProblemError: If they are not the whole.
     """
-    wanted = [picked.described() for picked in picks]
-    for part in parts:
-        if part.digest != digest:
-            raise ProblemError(
-                f"“{part.name}” was recorded from another file, or before it was saved again: "
-                "record it anew"
-            )
-        if part.picked != wanted:
-            raise ProblemError(
-                f"“{part.name}” holds other constraints: choose the same ones for all parts"
-            )
     _ask_for_all(parts, frames)
-    takes = [part.take for part in sorted(parts, key=lambda part: part.take.frames[0])]
-    tracks = [
-        Track(
-            [np.concatenate(numbers) for numbers in zip(*[t.numbers for t in own], strict=True)],
-            np.concatenate([t.matrices for t in own]),
-            np.concatenate([t.worlds for t in own]),
-        )
-        for own in zip(*[take.tracks for take in takes], strict=True)
-    ]
-    times = [time for take in takes for time in take.times]
-    return Take(list(frames), times, tracks)
+    rows = np.concatenate([p.rows for p in sorted(parts, key=lambda part: part.frames[0])])
+    tracks: list[Track] = []
+    for i, picked in enumerate(picks):
+        names = [*map(str, range(len(picked.channels))), "matrices", "worlds"]
+        *numbers, matrices, worlds = [np.ascontiguousarray(rows[f"{i}/{name}"]) for name in names]
+        tracks.append(Track(numbers, matrices, worlds))
+    return Take(list(frames), rows["time"].tolist(), tracks)
 
 
 def _ask_for_all(parts: Iterable[Part], frames: range) -> None:
     """Ask that each frame of a range be in one part, and no other frame in any."""
     owner: dict[int, str] = {}
     for part in parts:
-        for frame in part.take.frames:
+        for frame in part.frames:
             if frame in owner:
                 raise ProblemError(
                     f"Frame {frame} is in “{owner[frame]}” and in “{part.name}”: leave one out"

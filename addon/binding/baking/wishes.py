@@ -19,6 +19,9 @@ from .picking import Picked
 LEAVE, DISABLE, REMOVE = "LEAVE", "DISABLE", "REMOVE"
 """What becomes of the constraints."""
 
+FARTHEST = 1_048_574
+"""The last frame that Blender knows, and from 0 the other way the first one."""
+
 
 @dataclass(frozen=True)
 class Wishes:
@@ -61,6 +64,10 @@ def check(picks: Sequence[Picked], wishes: Wishes) -> None:
     if wishes.end < wishes.start:
         raise ProblemError(
             f"The range ends at {wishes.end}, before its start at {wishes.start}: raise its end"
+        )
+    if not -FARTHEST <= wishes.start <= wishes.end <= FARTHEST:
+        raise ProblemError(
+            f"Frames go from {-FARTHEST:,} to {FARTHEST:,}: choose a range among these"
         )
     if wishes.step < 1 or not 0.0 <= wishes.error <= pi:
         raise ProblemError("The step has to be 1 or more, and the error between 0° and 180°")
