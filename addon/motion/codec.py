@@ -70,14 +70,15 @@ def opened(magic: bytes, version: int, blob: bytes, most: int = MOST) -> bytes:
         ValueError: If it is anything else, damaged, or longer.
     """
     end = len(blob) - CHECK.size
-    if end < HEAD.size or CHECK.unpack_from(blob, end)[0] != crc32(blob[:end]):
+    view = memoryview(blob)
+    if end < HEAD.size or CHECK.unpack_from(blob, end)[0] != crc32(view[:end]):
         raise ValueError(DAMAGED)
     found_magic, found_version, size = HEAD.unpack_from(blob)
     if (found_magic, found_version) != (magic, version) or size > most:
         raise ValueError(DAMAGED)
     work = decompressobj()
     try:
-        payload = work.decompress(blob[HEAD.size : end], size + 1)
+        payload = work.decompress(view[HEAD.size : end], size + 1)
     except zlib_error:
         raise ValueError(DAMAGED) from None
     if len(payload) != size or not work.eof or work.unused_data:
