@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Generator, Sequence
 from math import radians
@@ -109,7 +110,7 @@ def _run(wanted: Any) -> int:
 
     digest = _open(wanted.file)
     output = wanted.part or wanted.output
-    if wanted.part is not None and wanted.part.exists() and wanted.part.samefile(wanted.file):
+    if wanted.part and os.path.exists(wanted.part) and wanted.part.samefile(wanted.file):
         raise ProblemError("--part names the file that is baked: choose another name")
     if output is None:
         output = wanted.file.with_name(f"{wanted.file.stem}_baked.blend")

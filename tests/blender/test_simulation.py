@@ -27,6 +27,13 @@ from rigs import (
     world_location,
 )
 
+SAME_EVERY_TIME = settings(
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
 
 class Noted(bpy.types.PropertyGroup):
     """What a test keeps of a pass."""
@@ -425,7 +432,7 @@ def damages(draw):
 
 
 # The rig is as it was after each: only what is stored is put in anew.
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(SAME_EVERY_TIME, max_examples=60)
 @given(damage=damages(), is_text=st.booleans())
 def test_damaged_history_is_said_and_left_out(rig, damage, is_text):
     put(rig, b"")
