@@ -131,6 +131,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             description="Name of the constraint",
             default="FABRIK IK",
             override=OVERRIDABLE,
+            update=structure_changed,
         )
         enabled: animated(
             BoolProperty,

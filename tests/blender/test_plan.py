@@ -224,6 +224,14 @@ def remove_by_script(rig: bpy.types.Object) -> None:
     rig.update_tag()
 
 
+def give_two_one_name(rig: bpy.types.Object) -> None:
+    add_constraint(rig, "B1", ob("Unconcerned"), name="FABRIK IK", chain_count=1)
+    update()
+    rig.fabrik.constraints[1].name = rig.fabrik.constraints[0].name
+    update()
+    assert len(set(rig.fabrik.constraints.keys())) == 2
+
+
 def first_constraint_elsewhere(rig: bpy.types.Object) -> None:
     add_constraint(ob("Idle"), "B1", ob("Pole"))
 
@@ -282,6 +290,7 @@ CONCERNED = (
     duplicate,
     add_by_script,
     remove_by_script,
+    give_two_one_name,
     first_constraint_elsewhere,
     edit_rest_pose,
     connect_bone,

@@ -16,7 +16,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from ...property_kinds import OVERRIDABLE, animated, fixed, stored
+from ...property_kinds import OVERRIDABLE, animated, fixed, stored, structure_changed
 from ..axes import axis_items
 from ..rays import source_items
 
@@ -96,7 +96,11 @@ class FabrikGait(bpy.types.PropertyGroup):
     else:
         _share: Any = {"min": 0.0, "max": 1.0, "subtype": "FACTOR"}
         name: StringProperty(
-            name="Name", description="Name of the walk", default="Walk", override=OVERRIDABLE
+            name="Name",
+            description="Name of the walk",
+            default="Walk",
+            override=OVERRIDABLE,
+            update=structure_changed,
         )
         enabled: animated(
             BoolProperty,
