@@ -110,13 +110,15 @@ def weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:
         influence: How much of the way.
     """
     inputs = [*chain.rotations]
+    sizes = [link.scale for link in chain.links]
     if chain.hand is not None and len(inputs) < len(posture.rotations):
         inputs.append(chain.hand.given)
+        sizes.append(chain.hand.scale)
     pairs = zip(inputs, posture.rotations, strict=True)
     rotations = [quat_mix(given, solved, influence) for given, solved in pairs]
     scales: list[Vec] = []
-    for i, solved_scale in enumerate(posture.scales):
-        scales.append(mix(chain.links[i].scale, solved_scale, influence))
+    for given_scale, solved_scale in zip(sizes, posture.scales, strict=False):  # There may be none.
+        scales.append(mix(given_scale, solved_scale, influence))
     if scales:
         chain = chain.with_scales(scales)
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)

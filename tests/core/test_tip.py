@@ -17,6 +17,7 @@ from addon.core import (
     Hinge,
     Local,
     Posture,
+    Stretch,
     Tip,
     bone_frame,
     frame_in,
@@ -45,6 +46,7 @@ from addon.core.vectors import (
     quat_matrix,
     quat_of,
     quat_product,
+    scaled,
     sub,
     unit,
 )
@@ -332,6 +334,20 @@ def test_influence_leads_from_the_fk_input_to_the_solution() -> None:
 
 def within(limit: Hinge | Cone, rotation: Quat) -> bool:
     return quat_apart(limit.nearest(rotation), rotation) <= 1e-5
+
+
+@both_ends
+def test_influence_blends_the_scale_of_a_limb_that_stretches_with_its_hand(use_tail: bool) -> None:
+    rig = bent(random.Random(1), 3)
+    chain = handed(rig, use_tail)
+    far = Goal((0.0, 3.0 * chain.chain.scale, 0.0))
+    tip, stretch = Tip(IDENTITY), Stretch(5.0, keeps_volume=False)
+    full = pose_chain(chain, far, tip=tip, stretch=stretch)
+    half = pose_chain(chain, far, influence=0.5, tip=tip, stretch=stretch)
+    assert len(half.scales) == len(full.scales) == 3
+    for local, scale, solved in zip(rig[1], half.scales, full.scales, strict=True):
+        assert math.dist(scale, scaled(add(local.scale, solved), 0.5)) <= 1e-12
+    assert full.scales[-1] == rig[1][-1].scale
 
 
 @both_ends
