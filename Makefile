@@ -6,6 +6,8 @@ PYTEST :=
 # The versions of the bpy wheel that test-all covers, and the suites that it may leave out.
 WHEELS := 4.2 4.5 5.2
 SKIP :=
+# How long make fuzz takes.
+SECONDS := 600
 
 # The shell keeps the empty answer and the exit code of a failed set-up apart.
 env = python=$$($(PYTHON) tools/environment.py $(1)) && "$$python"
@@ -49,6 +51,23 @@ test-wheel-%:
 test-real:
 	$(PYTHON) tools/environment.py packages "$(BLENDER)"
 	$(real) tests/run.py -- tests/blender $(PYTEST)
+
+.PHONY: fuzz
+fuzz: fuzz-core fuzz-newest  ## try what nobody thought of, for about SECONDS=…
+
+.PHONY: fuzz-core
+fuzz-core: export FABRIK_FUZZ = $(SECONDS)
+fuzz-core:
+	$(call env,core) -m pytest -m hypothesis tests/core tests/motion $(PYTEST)
+	$(call env,core) -m pytest tests/core/test_any_solve.py $(PYTEST)
+
+.PHONY: fuzz-newest
+fuzz-newest:
+	$(MAKE) --no-print-directory fuzz-wheel-$$($(PYTHON) tools/environment.py newest)
+
+fuzz-wheel-%: export FABRIK_FUZZ = $(SECONDS)
+fuzz-wheel-%:
+	$(call env,bpy-$*) -m pytest -s tests/blender/test_fuzz.py tests/blender/test_fuzz_settings.py $(PYTEST)
 
 .PHONY: test-install
 test-install: package  ## install the built zip in BLENDER=… and use it

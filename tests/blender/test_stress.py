@@ -220,7 +220,7 @@ def pose_bones(step):
         channel = step.channel(name)
         numbers = step.numbers(channel)
         if channel == "rotation_quaternion" and step.random.random() < 0.5:
-            length = sum(x * x for x in numbers) ** 0.5
+            length = sum(x * x for x in numbers) ** 0.5 or 1.0
             numbers = [x / length for x in numbers]
         index = step.random.randrange(len(numbers)) if step.random.random() < 0.3 else None
         for ob in pair():
@@ -589,7 +589,7 @@ def change_action(step):
             data.action.use_fake_user = True
             ob["action"] = data.action.name
             data.action = None
-        elif ob.get("action") in bpy.data.actions:
+        elif ob.get("action", "") in bpy.data.actions:
             data.action = bpy.data.actions[ob["action"]]
             if hasattr(data, "action_slot"):
                 data.action_slot = data.action.slots[0]

@@ -1,5 +1,6 @@
 """Prints what the tests measured, and whether they ran compiled."""
 
+import os
 from collections.abc import Callable
 
 import pytest
@@ -8,7 +9,8 @@ from hypothesis import settings
 from addon.compiled import COMPILED
 
 settings.register_profile("same every time", derandomize=True, deadline=None, database=None)
-settings.load_profile("same every time")
+settings.register_profile("new each time", deadline=None, max_examples=1000, print_blob=True)
+settings.load_profile("new each time" if os.environ.get("FABRIK_FUZZ") else "same every time")
 
 FIGURES = pytest.StashKey[list[tuple[str, str]]]()
 

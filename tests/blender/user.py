@@ -1,0 +1,617 @@
+"""What users do, drawn from a random number generator: to a rig, to its twin, and around them.
+
+The twin has no constraints. What concerns bones, keys or objects in general is done to both, so
+that the twin tells the FK pose, and what of all that happens is Blender's own doing. Edits that
+`test_stress` draws are drawn there; here is what else users do.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import bpy
+from mathutils import Matrix, Vector
+from rigs import activate, make_armature, make_chain, make_empty, update
+from test_stress import PAIR, Step, insert, pair, select, torso
+
+from addon.binding.copying import values_of
+
+SOLVERS = ("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK", "LOOK_AT", "ROPE", "FOLLOW", "WAVE")
+NAMES = ('a"]["b', "\\", 'pose.bones["B0"]', "ünïcödé", "new\nline", "a" * 60, "[0]", "  ", "%s{}")
+SCALES = ((1, 1, 1), (2, 2, 2), (0.5, 2, 1), (-1, 1, 1), (1e-3,) * 3, (0, 0, 0), (1, 0, 1))
+LOOSE = ("T0", "T1", "T2")
+"""Targets that may get any name or vanish; `test_stress` needs those that it knows."""
+
+EXTRA = "Extra"
+"""What the names of armatures without a twin begin with."""
+
+LAST_FRAME = 12
+PRESETS = Path(__file__).resolve().parents[2] / "addon/presets/fabrik_ik"
+
+Chance = random.Random
+
+
+# The scene
+
+
+def build(chance: Chance) -> None:
+    """Make a rig and its twin, targets, ground, and sometimes a second scene or view layer.
+
+    View layers are there from the start or not at all: plain Blender 4.2 and 5.2 crash where they
+    are added or removed together with objects and undo.
+    """
+    shape = chance.choice((limb, limb, bent, torso, forked))
+    for name in PAIR:
+        shape(name)
+    for i, name in enumerate(("Left", "Right", *LOOSE)):
+        make_empty(name, ((1, 0.3, 1.5), (-1, 0.3, 1.5), (0.5, 1, 1), (0, -1, 2), (1, 1, 3))[i])
+    make_empty("Carrier", (0, 0, 0))
+    mesh = bpy.data.meshes.new("Ground")
+    corners = [(-5, -5, 0), (5, -5, 0), (5, 5, 0.3), (-5, 5, 0)]
+    mesh.from_pydata(corners, [], [(0, 1, 2, 3)])
+    bpy.context.scene.collection.objects.link(bpy.data.objects.new("Ground", mesh))
+    scene = bpy.context.scene
+    scene.frame_end = LAST_FRAME
+    if chance.random() < 0.2:
+        scene.view_layers.new("Second")
+    if chance.random() < 0.2:
+        bpy.ops.scene.new(type="LINK_COPY")
+        bpy.context.window.scene = scene
+    update()
+
+
+def limb(name: str) -> bpy.types.Object:
+    return make_chain(3, name)
+
+
+def bent(name: str) -> bpy.types.Object:
+    """Bones of several rotation modes."""
+    rig = make_chain(5, name)
+    for bone, mode in zip(rig.pose.bones, ("XYZ", "QUATERNION", "AXIS_ANGLE", "ZXY"), strict=False):
+        bone.rotation_mode = mode
+    return rig
+
+
+def forked(name: str) -> bpy.types.Object:
+    """Two chains of which one hangs on the middle of the other, a little off."""
+    bones = {f"B{i}": ((0, 0, i), (0.1, 0, i + 1), f"B{i - 1}" if i else "") for i in range(3)}
+    bones["C0"] = ((0.3, 0, 1.5), (1, 0, 2), "B1")
+    bones["C1"] = ((1, 0, 2), (1.5, 0.2, 2.5), "C0")
+    return make_armature(bones, name)
+
+
+def extras() -> list[bpy.types.Object]:
+    objects = bpy.context.view_layer.objects
+    return [ob for ob in objects if ob.name.startswith(EXTRA) and ob.type == "ARMATURE"]
+
+
+def targets() -> list[bpy.types.Object]:
+    """What is no armature, and can be pulled about."""
+    return [ob for ob in bpy.data.objects if ob.type in {"EMPTY", "MESH"} and ob.library is None]
+
+
+def loose() -> list[bpy.types.Object]:
+    """Targets that can be renamed and deleted; there are always some."""
+    found = [ob for ob in targets() if "loose" in ob or ob.name in LOOSE]
+    return found or [make_empty(LOOSE[0])]
+
+
+def any_bone(chance: Chance, rig: bpy.types.Object) -> str:
+    return chance.choice(rig.pose.bones.keys())
+
+
+def any_place(chance: Chance) -> list[float]:
+    if chance.random() < 0.05:
+        return [chance.choice((0.0, 1e-7, 1e9, -1e20)) for _ in range(3)]
+    return [round(chance.uniform(-1.5, 1.5), 2), round(chance.uniform(-1.5, 1.5), 2), 1.5]
+
+
+def in_object_mode() -> None:
+    if bpy.context.object is not None and bpy.context.object.mode != "OBJECT":
+        bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def show(*objects: bpy.types.Object) -> None:
+    """Have objects seen, so that their modes can be entered."""
+    for ob in objects:
+        ob.hide_viewport = False
+        if ob.name in bpy.context.view_layer.objects:
+            ob.hide_set(False)
+
+
+@contextmanager
+def mode(ob: bpy.types.Object, name: str) -> Iterator[None]:
+    activate(ob)
+    bpy.ops.object.mode_set(mode=name)
+    try:
+        yield
+    finally:
+        in_object_mode()
+
+
+def renew_twin() -> None:
+    """Have the twin stand as the rig does, after what only a rig with constraints can do."""
+    rig = pair()[0]
+    old = bpy.data.objects.get("Twin")
+    if old is not None:
+        bpy.data.objects.remove(old)
+    twin = rig.copy()
+    twin.name, twin.data = "Twin", rig.data.copy()
+    twin.fabrik.constraints.clear()
+    twin.fabrik.gaits.clear()
+    data = twin.animation_data
+    if data is not None and data.action is not None:
+        data.action = data.action.copy()
+    if twin.get("action", "") in bpy.data.actions:  # It was taken away for a while.
+        twin["action"] = bpy.data.actions[twin["action"]].copy().name
+    for curve in list(data.drivers) if data is not None else ():
+        if curve.data_path.startswith("fabrik."):
+            data.drivers.remove(curve)
+    for collection in rig.users_collection:
+        collection.objects.link(twin)
+
+
+# Constraints
+
+
+def items() -> list[tuple[bpy.types.Object, int]]:
+    rigs = [pair()[0], *(ob for ob in extras() if ob.library is None)]
+    return [(rig, i) for rig in rigs for i in range(len(rig.fabrik.constraints))]
+
+
+def add(chance: Chance) -> str:
+    """Add a constraint of any kind, from Python."""
+    rig = pair()[0]
+    if len(rig.fabrik.constraints) > 4:
+        return "no more"
+    item = rig.fabrik.constraints.add()
+    item.name = chance.choice(("IK", "IK", *NAMES))
+    item.solver = chance.choice((*SOLVERS, "FABRIK", "FABRIK", "TWO_BONE", "CCD"))
+    item.bone, item.chain_count = any_bone(chance, rig), chance.choice((0, 0, 1, 2, 2, 3))
+    item.target = chance.choice(targets())
+    if chance.random() < 0.2:
+        item.target = rig if chance.random() < 0.5 else chance.choice(list(bpy.data.objects))
+        if item.target.type == "ARMATURE":
+            item.subtarget = any_bone(chance, item.target)
+    if chance.random() < 0.3:
+        item.pole_target = chance.choice(targets())
+    return f"{item.solver} {item.bone} {item.chain_count} → {item.target.name}{item.subtarget}"
+
+
+def arrange(chance: Chance) -> str:
+    """Remove, move, duplicate, rename or mute a constraint."""
+    found = items()
+    if not found:
+        return ""
+    rig, i = chance.choice(found)
+    ours, kind = rig.fabrik.constraints, chance.choice(("remove", "move", "copy", "rename", "mute"))
+    if kind == "remove" and rig.override_library is None:
+        ours.remove(i)
+    elif kind == "move" and rig.override_library is None:
+        ours.move(i, chance.randrange(len(ours)))
+    elif kind == "copy" and len(ours) < 5:
+        values = values_of(ours[i])
+        new = ours.add()
+        new.name = ours[i].name
+        for path, value in values.items():
+            owner, _, name = path.rpartition(".")
+            setattr(new.path_resolve(owner) if owner else new, name, value)
+    elif kind == "rename":
+        ours[i].name = chance.choice(NAMES)
+    else:
+        ours[i].enabled = not ours[i].enabled
+    rig.update_tag()
+    return f"{kind} {i} of {rig.name}"
+
+
+SKIPPED = ("name", "key", "state", "error", "iterations_used", "message", "history", "record")
+
+
+def settings_of(group: bpy.types.PropertyGroup, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Return the settings of a group and of the groups in it, by their paths."""
+    for prop in group.bl_rna.properties:
+        if prop.identifier in (*SKIPPED, "rna_type") or prop.type == "COLLECTION":
+            continue
+        value = getattr(group, prop.identifier)
+        if isinstance(value, bpy.types.PropertyGroup):
+            yield from settings_of(value, f"{path}{prop.identifier}.")
+        elif not prop.is_readonly:
+            yield path + prop.identifier, prop
+
+
+def any_value(chance: Chance, prop: bpy.types.Property) -> Any:
+    """Return a value that a user could set."""
+    if prop.type == "BOOLEAN":
+        return chance.random() < 0.5
+    if prop.type == "ENUM":
+        return chance.choice([item.identifier for item in prop.enum_items])
+    if prop.type == "POINTER":
+        if prop.fixed_type.identifier == "Object":
+            return chance.choice([None, *targets(), *bpy.data.objects])
+        return chance.choice([None, *bpy.data.collections])
+    if prop.type == "STRING":
+        return chance.choice(["", *pair()[0].pose.bones.keys(), *NAMES])
+    if prop.type == "INT":
+        return max(prop.hard_min, min(prop.hard_max, chance.choice((0, 1, 2, 3, 5, 20, 100))))
+    numbers = (0.0, 0.5, 1.0, 0.1, chance.uniform(-1.5, 1.5), chance.uniform(0, 1), -1e-7, 1e5)
+    if prop.is_array:
+        return [chance.choice(numbers) for _ in range(prop.array_length)]
+    return max(prop.hard_min, min(prop.hard_max, chance.choice(numbers)))
+
+
+def set_value(group: bpy.types.PropertyGroup, path: str, value: Any) -> None:
+    owner, _, name = path.rpartition(".")
+    setattr(group.path_resolve(owner) if owner else group, name, value)
+
+
+def change(chance: Chance) -> str:
+    """Change a setting of a constraint."""
+    found = items()
+    if not found:
+        return ""
+    rig, i = chance.choice(found)
+    item = rig.fabrik.constraints[i]
+    path, prop = chance.choice(list(settings_of(item)))
+    value = any_value(chance, prop)
+    set_value(item, path, value)
+    return f"{rig.name}[{i}].{path} = {value!r}"
+
+
+def limit(chance: Chance) -> str:
+    """Change what a joint allows."""
+    rig = pair()[0]
+    bone = any_bone(chance, rig)
+    joint = rig.pose.bones[bone].fabrik_joint
+    path, prop = chance.choice(
+        [("limit_type", joint.bl_rna.properties["limit_type"])] * 4 + [*settings_of(joint)]
+    )
+    value = any_value(chance, prop)
+    set_value(joint, path, value)
+    return f"{bone}.{path} = {value!r}"
+
+
+def animate(chance: Chance) -> str:
+    """Key or drive a setting; or drive it no more."""
+    rig = pair()[0]
+    if not rig.fabrik.constraints:
+        return ""
+    i = chance.randrange(len(rig.fabrik.constraints))
+    name = chance.choice(("influence", "enabled", "weight", "pole_angle", "softness", "chain_bias"))
+    path = f"fabrik.constraints[{i}].{name}"
+    if chance.random() < 0.3:
+        if rig.animation_data and rig.animation_data.drivers.find(path):
+            rig.driver_remove(path)
+            rig.update_tag(refresh={"OBJECT"})  # Else 4.2 confuses those that are left.
+            return f"drive {path} no more"
+        driver = rig.driver_add(path).driver
+        driver.type = "SUM"
+        variable = driver.variables.new()
+        variable.type = "TRANSFORMS"
+        variable.targets[0].id = chance.choice(targets())
+        return f"drive {path}"
+    has_strips = [bool(ob.animation_data and ob.animation_data.nla_tracks) for ob in pair()]
+    if any(has_strips):
+        return ""  # Its strips would be of another length than those of the twin.
+    for frame in (1, 9):
+        value = any_value(chance, rig.fabrik.constraints[i].bl_rna.properties[name])
+        setattr(rig.fabrik.constraints[i], name, value)
+        insert(rig, path, frame)
+        pair()[1]["influence"] = 1.0
+        insert(pair()[1], '["influence"]', frame)
+    return f"key {path}"
+
+
+def walk(chance: Chance) -> str:
+    """Let constraints be legs, or no more."""
+    rig = pair()[0]
+    gaits = rig.fabrik.gaits
+    if len(gaits) and chance.random() < 0.5:
+        gaits.remove(0)
+        rig.update_tag()
+        return "stop"
+    gait = gaits[0] if len(gaits) else gaits.add()
+    gait.body = chance.choice(["", *rig.pose.bones.keys()])
+    for item in rig.fabrik.constraints:
+        gait.legs.add().constraint = item.name
+    path, prop = chance.choice(list(settings_of(gait)))
+    value = any_value(chance, prop)
+    set_value(gait, path, value)
+    return f"gait.{path} = {value!r}"
+
+
+# Targets
+
+
+def can_carry(carrier: bpy.types.Object, ob: bpy.types.Object) -> bool:
+    while carrier is not None and carrier != ob:
+        carrier = carrier.parent
+    return carrier is None
+
+
+def move_target(chance: Chance) -> str:
+    ob = chance.choice(targets())
+    kind = chance.choice(("location", "location", "rotation_euler", "scale"))
+    value = chance.choice(SCALES) if kind == "scale" else any_place(chance)
+    setattr(ob, kind, value)
+    return f"{ob.name}.{kind} = {value}"
+
+
+def key_target(chance: Chance) -> str:
+    ob = chance.choice(targets())
+    for frame in (1, 6, 12):
+        ob.location = any_place(chance)
+        ob.keyframe_insert("location", frame=frame)
+    return ob.name
+
+
+def parent_target(chance: Chance) -> str:
+    ob = chance.choice(targets())
+    carrier = chance.choice([None, *(one for one in bpy.data.objects if can_carry(one, ob))])
+    ob.parent, ob.parent_type = carrier, "OBJECT"
+    if carrier is None:
+        return f"{ob.name} from nothing"
+    if carrier.type == "ARMATURE" and chance.random() < 0.7:
+        ob.parent_type, ob.parent_bone = "BONE", any_bone(chance, carrier)
+    if chance.random() < 0.4:
+        ob.matrix_parent_inverse = Matrix.Translation(any_place(chance))
+    return f"{ob.name} to {carrier.name} {ob.parent_bone}"
+
+
+def hide(chance: Chance) -> str:
+    """Hide, unlink or show an object again, the pair among them."""
+    ob = chance.choice([*targets(), pair()[0]])
+    objects = pair() if ob.type == "ARMATURE" else [ob]
+    kind = chance.choice(("hide_viewport", "hide_render", "eye", "link"))
+    collection = bpy.context.scene.collection.objects
+    for one in objects:
+        if kind == "link" and one.type != "ARMATURE":
+            (collection.unlink if one.name in collection else collection.link)(one)
+        elif kind == "eye" and one.name in bpy.context.view_layer.objects:
+            one.hide_set(not one.hide_get())
+        elif kind.startswith("hide"):
+            setattr(one, kind, not getattr(one, kind))
+    return f"{kind} {ob.name}"
+
+
+def rename_target(chance: Chance) -> str:
+    ob = chance.choice(loose())
+    ob["loose"], ob.name = True, chance.choice((*NAMES, *LOOSE))
+    return ob.name
+
+
+def delete_target(chance: Chance) -> str:
+    """Delete a target by Python or as users do; another one comes."""
+    ob = chance.choice(loose())
+    name = ob.name
+    if chance.random() < 0.5 or ob.name not in bpy.context.view_layer.objects:
+        bpy.data.objects.remove(ob)
+    else:
+        show(ob)
+        activate(ob)
+        bpy.ops.object.delete()
+    make_empty(chance.choice(LOOSE), any_place(chance))["loose"] = True
+    return name
+
+
+# Bones and objects, of both
+
+
+def change_bones(chance: Chance) -> str:
+    """Change how bones inherit, what is locked, and Blender's own constraints."""
+    name = any_bone(chance, pair()[0])
+    kind = chance.choice(
+        (
+            "inherit_scale",
+            "use_inherit_rotation",
+            "use_local_location",
+            "lock",
+            "native",
+            "pose_position",
+        )
+    )
+    scale = chance.choice(("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY"))
+    native = chance.choice(("LIMIT_ROTATION", "COPY_ROTATION", "DAMPED_TRACK", "COPY_LOCATION"))
+    for ob in pair():
+        bone, rest = ob.pose.bones[name], ob.data.bones[name]
+        if kind == "inherit_scale":
+            rest.inherit_scale = scale
+        elif kind == "lock":
+            bone.lock_rotation[0] = not bone.lock_rotation[0]
+            bone.lock_ik_x = not bone.lock_ik_x
+        elif kind == "native" and bone.constraints:
+            bone.constraints.remove(bone.constraints[0])
+        elif kind == "native":
+            constraint = bone.constraints.new(native)
+            if hasattr(constraint, "target"):
+                constraint.target = bpy.data.objects["Carrier"]
+            else:
+                constraint.use_limit_x, constraint.max_x = True, 0.5
+        elif kind == "pose_position":
+            ob.data.pose_position = "REST" if ob.data.pose_position == "POSE" else "POSE"
+        else:
+            setattr(rest, kind, not getattr(rest, kind))
+    return f"{kind} of {name} ({scale}, {native})"
+
+
+def edit_bones(chance: Chance) -> str:
+    """Change the bones in Edit Mode."""
+    show(*pair())
+    names = pair()[0].data.bones.keys()
+    name, other = chance.choice(names), chance.choice(names)
+    kind = chance.choice(("add", "delete", "rename", *CHANGES))
+    if (kind == "delete" and len(names) < 3) or (kind == "add" and len(names) > 8):
+        return ""
+    new, by = chance.choice((*NAMES, "Z1", "Z2")), Vector(any_place(chance)) * 0.1
+    for ob in pair():
+        with mode(ob, "EDIT"):
+            bones = ob.data.edit_bones
+            if kind == "add":
+                bone = bones.new(new)
+                bone.head, bone.parent = bones[other].tail, bones[other]
+                bone.tail = bone.head + by + Vector((0, 0, 1))
+            elif kind == "delete":
+                bones.remove(bones[name])
+            elif kind == "rename":
+                bones[name].name = new
+            else:
+                CHANGES[kind](bones[name], bones[other], by)
+    return f"{kind} {name} {other} {new!r}"
+
+
+def _move_head(bone: bpy.types.EditBone, _other: bpy.types.EditBone, by: Vector) -> None:
+    bone.use_connect = False
+    bone.head += by
+
+
+def _move_tail(bone: bpy.types.EditBone, _other: bpy.types.EditBone, by: Vector) -> None:
+    bone.tail += by
+
+
+def _roll(bone: bpy.types.EditBone, _other: bpy.types.EditBone, by: Vector) -> None:
+    bone.roll += 10 * by.x
+
+
+def _connect(bone: bpy.types.EditBone, _other: bpy.types.EditBone, _by: Vector) -> None:
+    if bone.parent:
+        bone.use_connect = not bone.use_connect
+
+
+def _parent(bone: bpy.types.EditBone, other: bpy.types.EditBone, _by: Vector) -> None:
+    if other != bone and other not in bone.children_recursive:
+        bone.use_connect, bone.parent = False, other
+
+
+CHANGES: dict[str, Callable[[bpy.types.EditBone, bpy.types.EditBone, Vector], None]] = {
+    "head": _move_head,
+    "tail": _move_tail,
+    "roll": _roll,
+    "connect": _connect,
+    "parent": _parent,
+}
+
+
+def place_rig(chance: Chance) -> str:
+    kind = chance.choice(("location", "rotation_euler", "scale", "parent"))
+    value = chance.choice(SCALES) if kind == "scale" else any_place(chance)
+    carriers = [ob for ob in targets() if all(can_carry(ob, one) for one in pair())]
+    carrier = chance.choice([None, *carriers])
+    for ob in pair():
+        setattr(ob, kind, carrier if kind == "parent" else value)
+    return f"{kind} {carrier and carrier.name} {value}"
+
+
+# Armatures, scenes and files
+
+
+def duplicate(chance: Chance) -> str:
+    """Duplicate the rig, with its own or the same armature data; or delete such a copy."""
+    found = extras()
+    if len(found) > 2:
+        bpy.data.objects.remove(chance.choice(found))
+        return "delete one"
+    new = pair()[0].copy()
+    new.name = EXTRA
+    if chance.random() < 0.5:
+        new.data = new.data.copy()
+    bpy.context.scene.collection.objects.link(new)
+    new.location.x += 2
+    return f"{new.name} with data {new.data.name}"
+
+
+def bring(chance: Chance, folder: Path) -> str:
+    """Link, override or append an armature from another file."""
+    if len(extras()) > 2:
+        return ""
+    kind, sent = chance.choice(("link", "override", "append")), pair()[0].copy()
+    sent.name, sent.data = f"{EXTRA} {kind}", sent.data.copy()
+    path = folder / f"sent {len(list(folder.iterdir()))}.blend"
+    bpy.data.libraries.write(str(path), {sent})
+    name, data = sent.name, sent.data
+    bpy.data.objects.remove(sent)
+    bpy.data.armatures.remove(data)
+    with bpy.data.libraries.load(str(path), link=kind != "append") as (_, wanted):
+        wanted.objects = [name]
+    [ob] = wanted.objects
+    bpy.context.scene.collection.objects.link(ob)
+    if kind == "override":
+        own = ob.override_create(remap_local_usages=True)
+        if own is not None and own.name not in bpy.context.scene.collection.objects:
+            bpy.context.scene.collection.objects.link(own)
+    return f"{kind} {ob.name}"
+
+
+def change_scene(chance: Chance) -> str:
+    window = bpy.context.window
+    if chance.random() < 0.5:
+        window.scene = chance.choice(list(bpy.data.scenes))
+    window.view_layer = chance.choice(list(window.scene.view_layers))
+    return f"{window.scene.name}, {window.view_layer.name}"
+
+
+# The extension's own tools
+
+
+OWN_PRESETS = {"constraint_preset_add", "joint_preset_add", "gait_preset_add"}
+"""They would write into the user's folder; `test_presets` has one of its own for them."""
+
+
+def any_options(chance: Chance, operator: Any) -> dict[str, Any]:
+    """Return some of an operator's options."""
+    options: dict[str, Any] = {}
+    for prop in operator.get_rna_type().properties:
+        if prop.identifier == "rna_type" or prop.is_readonly or chance.random() < 0.5:
+            continue
+        if prop.identifier == "filepath":
+            options["filepath"] = str(chance.choice(sorted(PRESETS.glob("*/*.py"))))
+        elif prop.type == "ENUM":
+            found = [item.identifier for item in prop.enum_items]
+            if found:
+                value = chance.choice(found)
+                options[prop.identifier] = {value} if prop.is_enum_flag else value
+        elif prop.type == "INT":
+            number = chance.choice((0, 1, 2, 3, 8))
+            options[prop.identifier] = max(prop.hard_min, min(prop.hard_max, number))
+        elif prop.type in {"BOOLEAN", "FLOAT", "STRING"}:
+            options[prop.identifier] = any_value(chance, prop)
+    return options
+
+
+def operate(chance: Chance) -> str:
+    """Call any operator of the extension, in any mode, with any options; then renew the twin."""
+    names = sorted(set(dir(bpy.ops.fabrik)) - OWN_PRESETS)
+    name = chance.choice(names)
+    operator = getattr(bpy.ops.fabrik, name)
+    rig = pair()[0]
+    show(rig)
+    with mode(rig, chance.choice(("POSE", "POSE", "POSE", "OBJECT", "EDIT"))):
+        if rig.mode != "EDIT":
+            select(rig, [bone.name for bone in rig.pose.bones if chance.random() < 0.4])
+            rig.data.bones.active = chance.choice([None, *rig.data.bones])
+        count = len(rig.fabrik.constraints)
+        rig.fabrik.active_index = chance.randrange(count) if count else 0
+        options = any_options(chance, operator)
+        said = call(operator, **options)
+    renew_twin()
+    return f"{name} {options} {said}"
+
+
+def call(operator: Callable[..., Any], **options: Any) -> str:
+    """Call an operator that may refuse, but must not fail."""
+    try:
+        return str(operator(**options))
+    except RuntimeError as error:
+        if "Traceback" in str(error):
+            raise
+        return str(error).strip()[:100]
+
+
+class Drawn(Step):
+    """A step of `test_stress` that is drawn from a generator of its own."""
+
+    def __init__(self, chance: Chance, folder: Path) -> None:
+        self.random = chance
+        self.folder = folder
