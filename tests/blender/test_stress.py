@@ -767,7 +767,7 @@ def shown_wrong(rig):
         if item.state != "REACHED" or item.message or there.influence < 1.0:
             continue
         place = world_location(item.target)
-        if item.subtarget:
+        if item.subtarget and item.target.pose:
             place = tip_world(item.target, item.subtarget, use_tail=False)
         error = (tip_world(rig, item.bone) - place).length
         size = max(rig.dimensions.length, place.length, 1.0)
