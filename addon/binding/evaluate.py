@@ -175,7 +175,7 @@ def evaluate(
     again = {uid for uid in redone if not _is_shown(plan.poses[uid], held[uid])}
     again |= held.keys() & (changed | freed.keys())
     beside = set[int]()
-    if has_company:
+    if has_company or freed:  # To free one may have Blender evaluate any of them once more.
         tagged = tagged_in([depsgraph])
         beside = {uid for uid in held.keys() - again if plan.rigs[uid].object.name in tagged}
     if again or beside or freed:
@@ -260,7 +260,7 @@ def _evaluate_again(
         depsgraph: What was updated.
         look: What the update concerns.
         again: The armatures that have to be evaluated.
-        beside: Those that may be, as something else than we has changed them since.
+        beside: Those that may be, for what others or a dependency that has ended have tagged.
         freed: Those that no chain poses any more.
     """
     freed = [armature for armature in freed if _is_there(armature)]

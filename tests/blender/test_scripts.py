@@ -162,6 +162,21 @@ def test_a_second_scene_is_solved_whichever_way_it_is_first_evaluated():
     assert (tip - target.matrix_world.translation).length < 1e-3
 
 
+def test_a_copy_without_constraints_leaves_the_rig_solved_beside_another_view_layer():
+    """What the copy no longer depends on is told while a frame is evaluated for the other layer."""
+    rig = make_chain(3)
+    bpy.context.scene.view_layers.new("Second")
+    add_constraint(rig, "B2", make_empty(location=(0.4, 0.9, 1.5)))
+    update()
+    solved = shown_bits(rig)
+    copy = rig.copy()
+    copy.fabrik.constraints.clear()
+    bpy.context.scene.collection.objects.link(copy)
+    for show in (update, update, lambda: go(1), update, lambda: go(2)):
+        show()
+        assert shown_bits(rig) == solved != shown_bits(copy)
+
+
 def test_a_bake_by_blender_gives_the_same_motion():
     rig = make_chain(3)
     add_constraint(rig, "B2", keyed_target())

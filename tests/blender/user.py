@@ -54,6 +54,8 @@ def build(chance: Chance) -> None:
     corners = [(-5, -5, 0), (5, -5, 0), (5, 5, 0.3), (-5, 5, 0)]
     mesh.from_pydata(corners, [], [(0, 1, 2, 3)])
     bpy.context.scene.collection.objects.link(bpy.data.objects.new("Ground", mesh))
+    for ob in bpy.data.objects:
+        ob.use_fake_user = True  # It may be in no collection for a while.
     scene = bpy.context.scene
     scene.frame_end = LAST_FRAME
     if chance.random() < 0.2:
