@@ -358,3 +358,24 @@ def test_a_script_that_adds_many_has_all_planned_once(
         "OUT_OF_REACH",
         "CONFLICT",
     }
+
+
+def test_a_bone_that_is_not_there_is_no_reason_to_tell_of_dependencies_again(
+    rig: bpy.types.Object,
+) -> None:
+    """Each time would have the animation played, over what was written of other armatures."""
+    other = ob("Other")
+    add_constraint(ob("Idle"), "B1", other, subtarget="Nowhere")
+    update()
+    for frame in (1, 2):
+        assert not dependencies.declare(ob("Idle"))
+        bpy.context.scene.frame_set(frame)
+    rig.fabrik.constraints[0].keyframe_insert("influence", frame=1)
+    rig.fabrik.constraints[0].keyframe_insert("influence", frame=5)
+    update()
+    assert_as_new()
+    other.data.bones["B1"].name = "Nowhere"
+    update()
+    assert ob("Idle").fabrik.constraints[0].state != "INVALID"
+    assert (other, "Nowhere") in dependencies.sources(ob("Idle"))
+    assert_as_new()
