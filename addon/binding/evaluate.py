@@ -474,7 +474,7 @@ def present(
 
 
 _seen: dict[tuple[int, str], set[int]] = {}
-"""For each view layer the armatures that were solved for it, or are none of its."""
+"""For each view layer the armatures that were solved for it."""
 
 
 def forget_seen() -> None:
@@ -519,7 +519,7 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> _Look:
         plan = current()
         updated = {session_uid(update.id) for update in updates}  # It may know other armatures.
     if not is_frame_change:
-        new |= _unseen(plan, depsgraph)
+        new |= _take_unseen(depsgraph)
     rigs: set[int] = set()
     # The scene has the gravity and the frame rate.
     is_timed = is_frame_change or session_uid(depsgraph.scene) in updated
@@ -550,20 +550,27 @@ def _woken(plan: Plan, updated: set[int], is_timed: bool) -> set[int]:
     return found.union(*[plan.watched[uid] for uid in plan.watched.keys() & updated])
 
 
-def _unseen(plan: Plan, depsgraph: bpy.types.Depsgraph) -> set[int]:
-    """Return the armatures of a view layer that were not solved for it yet.
+def unseen(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> set[int]:
+    """Return the armatures of a view layer that were not solved for it yet, as far as is known.
 
     Blender calls no handler at the first update of a view layer.
     """
+    plan = known()
+    if plan is None:
+        return set()
+    new = plan.rigs.keys() - _seen.get((session_uid(scene), layer.name), set[int]())
+    return {uid for uid in new if plan.rigs[uid].object.name in layer.objects}
+
+
+def _take_unseen(depsgraph: bpy.types.Depsgraph) -> set[int]:
+    """Return the `unseen` armatures of a depsgraph's view layer, from now on none of them."""
     scene, layer = depsgraph.scene, depsgraph.view_layer
     if depsgraph.mode == "RENDER" or scene is None or layer is None:
         return set()
-    seen = _seen.setdefault((session_uid(scene), layer.name), set())
-    unseen = plan.rigs.keys() - seen
-    if not unseen:
-        return set()
-    seen |= unseen
-    return {uid for uid in unseen if plan.rigs[uid].object.name in layer.objects}
+    found = unseen(scene, layer)
+    if found:
+        _seen.setdefault((session_uid(scene), layer.name), set()).update(found)
+    return found
 
 
 def _held(

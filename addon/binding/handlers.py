@@ -14,7 +14,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from . import animation, dependencies, legacy, plan, timing
-from .evaluate import evaluate, foresee, forget_seen, graphs_of, tagged_in
+from .evaluate import evaluate, foresee, forget_seen, graphs_of, tagged_in, unseen
 from .faults import forget_said, say_once
 from .motion import surface
 from .motion.gait.gait_plan import forget_plans
@@ -218,6 +218,25 @@ def refresh() -> None:
         layer.update()
 
 
+def solve_in(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> None:
+    """Have armatures solved that a view layer shows for the first time, as soon as possible.
+
+    While Blender draws it evaluates nothing.
+    """
+    if unseen(scene, layer) and not bpy.app.timers.is_registered(_solve_in_windows):
+        bpy.app.timers.register(_solve_in_windows, first_interval=0.0)
+
+
+def _solve_in_windows() -> None:
+    manager = bpy.context.window_manager
+    for window in manager.windows if manager else ():
+        new = unseen(window.scene, window.view_layer)
+        for uid in new:
+            plan.current().rigs[uid].object.update_tag()
+        if new:
+            window.view_layer.update()
+
+
 def take_up() -> None:
     """Go on with a file that was opened without the extension."""
     animation.revive_drivers()
@@ -267,8 +286,9 @@ def register() -> None:
 
 def unregister() -> None:
     """Take the handlers away and keep nothing of the file."""
-    if bpy.app.timers.is_registered(take_up):
-        bpy.app.timers.unregister(take_up)
+    for timer in (take_up, _solve_in_windows):
+        if bpy.app.timers.is_registered(timer):
+            bpy.app.timers.unregister(timer)
     for name, handler in reversed(HANDLERS):
         getattr(bpy.app.handlers, name).remove(handler)
     take_back(has_new_bones=True)

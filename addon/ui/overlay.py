@@ -19,6 +19,7 @@ from mathutils import Vector
 from ..binding import timing
 from ..binding.access import scene_settings
 from ..binding.faults import say_once
+from ..binding.handlers import solve_in
 from ..binding.properties import STATE_ITEMS
 from ..binding.showing.chains import ShownChain, shown_chains
 from ..binding.showing.joint import ShownJoint, shown_joint
@@ -225,6 +226,7 @@ def on_world() -> None:
     global _waiting
     _waiting = None
     with _quietly():
+        solve_in(cast(bpy.types.Scene, bpy.context.scene), bpy.context.view_layer)
         shown = picture(bpy.context)
         if shown is not None:
             draw_world(bpy.context, shown)

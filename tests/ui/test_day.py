@@ -5,6 +5,7 @@ agent for the state. Pictures are looked at for pixels that changed, not for how
 in build/ui are for people.
 """
 
+import pytest
 from window import Window
 
 NEAR = 1e-3
@@ -287,3 +288,17 @@ class TestTheOverlay:
         window.click(button)
         window.until("bpy.context.scene.fabrik.show_overlay")
         window.drawn(hidden, window.ask("box()"), 500)
+
+
+class TestAnotherViewLayer:
+    """At its first update Blender calls no handler."""
+
+    @pytest.mark.parametrize(
+        "make", ("bpy.ops.scene.new(type='LINK_COPY')", "bpy.ops.scene.view_layer_add(type='NEW')")
+    )
+    def test_it_shows_solved_chains_without_an_edit(self, window, make):
+        have(window, "constraint")
+        window.settled()
+        shown = window.ask("pose('Figure')")
+        window.ask(make)
+        window.until(f"pose('Figure') == {shown}")
