@@ -18,6 +18,8 @@ from .pose import Pose
 from .resolving import resolved
 from .skeleton import Skeleton, skeleton_of
 
+Walks = list[tuple[str, list[str]]]
+
 
 @dataclass(eq=False, slots=True)
 class Part:
@@ -26,6 +28,7 @@ class Part:
     Attributes:
         rig: The armature.
         keys: The keys of its constraints, in the list's order.
+        walks: The names of its walks, each with those of its legs, in the lists' order.
         chains: Its constraints, in the list's order.
         carriers: The bones that are posed before them.
         slots: The slots (see `KINDS`) that chains pose.
@@ -40,6 +43,7 @@ class Part:
 
     rig: Skeleton
     keys: list[int]
+    walks: Walks = field(init=False)
     chains: list[ChainPlan] = field(init=False)
     carriers: list[Carrier] = field(init=False)
     slots: set[int] = field(init=False)
@@ -68,7 +72,13 @@ class Part:
         self.blocks = (ob.name, cast(bpy.types.ID, ob.data).name)
         self.sources = {source.session_uid for source, _ in dependencies.sources(ob)}
         self.collections = dependencies.collections(ob)
+        self.walks = walks_of(ob)  # Their legs may have followed new names.
         self._said = [(chain.problem, chain.note) for chain in self.chains]
+
+    def is_stale(self) -> bool:
+        """Return whether a script changed a list, which Blender tells nobody."""
+        ob = self.rig.object
+        return keys_of(ob) != self.keys or walks_of(ob) != self.walks
 
     def start(self) -> None:
         """Forget what was said of the constraints for what they have to do with others."""
@@ -95,6 +105,12 @@ def keys_of(armature: bpy.types.Object) -> list[int]:
     keys = array("i", bytes(4 * len(items)))
     items.foreach_get("key", keys)
     return keys.tolist()
+
+
+def walks_of(armature: bpy.types.Object) -> Walks:
+    """Return the names of an armature's walks, each with those of its legs' constraints."""
+    gaits = settings(armature).gaits
+    return [(gait.name, [leg.constraint for leg in gait.legs]) for gait in gaits]
 
 
 def _keyed(armature: bpy.types.Object) -> list[int]:

@@ -20,7 +20,7 @@ from .chain_plan import ChainPlan
 from .foresight import Foresight, driver_count, foresight_of
 from .native import active_constraints
 from .order import Order
-from .part import Part, has_settings, keys_of, part_of
+from .part import Part, has_settings, part_of
 from .pose import Pose
 from .skeleton import Skeleton, forget_skeletons, have_other_bones, have_skeletons_changed
 
@@ -96,8 +96,8 @@ class Plan:
         return any(count[uid] != driver_count(rig.object) for uid, rig in self.rigs.items())
 
     def stale(self, among: Iterable[int]) -> set[int]:
-        """Return the armatures whose list a script changed, which Blender tells nobody."""
-        return {uid for uid in among if keys_of(self.rigs[uid].object) != self.keys[uid]}
+        """Return the armatures of which a script changed a list, which Blender tells nobody."""
+        return {uid for uid in among if _parts[uid].is_stale()}
 
 
 _plan: Plan | None = None
@@ -157,7 +157,7 @@ def revise(tagged: Set[str], armatures: Collection[bpy.types.ID]) -> None:
             for now in [_told_of(ob)]
             if now != was or not tagged.isdisjoint(now[:2]) or ob.data in armatures
         }
-        stale = {uid for uid, part in _parts.items() if keys_of(part.rig.object) != part.keys}
+        stale = {uid for uid, part in _parts.items() if part.is_stale()}
     except ReferenceError:  # Something was removed.
         discard(skeletons=True)
         return

@@ -17,6 +17,8 @@ from rigs import (
     update,
 )
 
+from addon.binding import faults
+
 
 def keyed_target(name: str = "Target") -> bpy.types.Object:
     target = make_empty(name, (0.4, 0.9, 1.5))
@@ -160,6 +162,31 @@ def test_a_second_scene_is_solved_whichever_way_it_is_first_evaluated():
     posed, target = rig.evaluated_get(depsgraph), item.target.evaluated_get(depsgraph)
     tip = posed.matrix_world @ posed.pose.bones["B2"].tail
     assert (tip - target.matrix_world.translation).length < 1e-3
+
+
+@pytest.mark.parametrize("lists", ["gaits", "legs"])
+def test_a_walk_or_leg_that_a_script_removes_is_noticed(lists: str):
+    rig = make_chain(3)
+    for bone in ("B2", "B0"):
+        target = make_empty(location=(0.4, 0.9, 1.5))
+        add_constraint(rig, bone, target, name=bone, chain_count=1)
+    update()
+    before = shown_bits(rig)
+    gait = rig.fabrik.gaits.add()
+    gait.name = "Walk"
+    for item in rig.fabrik.constraints:
+        gait.legs.add().constraint = item.name
+    update()
+    said = [item.message for item in rig.fabrik.constraints]
+    assert all("not simulated yet" in message for message in said), said
+
+    (rig.fabrik.gaits if lists == "gaits" else gait.legs).clear()
+    rig.update_tag()
+    update()
+
+    assert not faults._said
+    assert not any("simulated" in item.message for item in rig.fabrik.constraints)
+    assert shown_bits(rig) == before
 
 
 def test_a_copy_without_constraints_leaves_the_rig_solved_beside_another_view_layer():

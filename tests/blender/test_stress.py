@@ -272,8 +272,12 @@ def key_bones(step):
         channel = step.channel(name)
         index = step.random.choice((-1, -1, step.random.randrange(3)))
         for ob in pair():
-            insert(ob, f'pose.bones["{name}"].{channel}', frame, index)
+            insert(ob, path_to(name, channel), frame, index)
     return step.maybe_update()
+
+
+def path_to(bone, channel):
+    return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{channel}'
 
 
 def insert(ob, path, frame, index=-1):
@@ -600,7 +604,7 @@ def drive(step):
     """Have a channel follow a target, or no more."""
     name = step.bones(1)[0]
     channel = step.channel(name)
-    path, index = f'pose.bones["{name}"].{channel}', step.random.randrange(3)
+    path, index = path_to(name, channel), step.random.randrange(3)
     target = bpy.data.objects[step.random.choice(TARGETS)]
     for ob in pair():
         found = ob.animation_data and ob.animation_data.drivers.find(path, index=index)

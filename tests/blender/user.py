@@ -551,6 +551,9 @@ def change_scene(chance: Chance) -> str:
     if chance.random() < 0.5:
         window.scene = chance.choice(list(bpy.data.scenes))
     window.view_layer = chance.choice(list(window.scene.view_layers))
+    update()  # Blender calls no handler at the first update of a view layer …
+    for ob in bpy.context.view_layer.objects:
+        ob.update_tag()  # … so that chains are solved there as soon as anything is touched.
     return f"{window.scene.name}, {window.view_layer.name}"
 
 
