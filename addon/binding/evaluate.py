@@ -175,7 +175,10 @@ def evaluate(
     again = {uid for uid in redone if not _is_shown(plan.poses[uid], held[uid])}
     again |= held.keys() & (changed | freed.keys())
     beside = set[int]()
-    if has_company or freed:  # To free one may have Blender evaluate any of them once more.
+    if changed or freed:
+        # Blender builds its relations anew, and evaluates what is tagged for any view layer.
+        beside = held.keys() - again
+    elif has_company:
         tagged = tagged_in([depsgraph])
         beside = {uid for uid in held.keys() - again if plan.rigs[uid].object.name in tagged}
     if again or beside or freed:
@@ -260,7 +263,7 @@ def _evaluate_again(
         depsgraph: What was updated.
         look: What the update concerns.
         again: The armatures that have to be evaluated.
-        beside: Those that may be, for what others or a dependency that has ended have tagged.
+        beside: Those that may be, for what others have tagged or what armatures now depend on.
         freed: Those that no chain poses any more.
     """
     freed = [armature for armature in freed if _is_there(armature)]
@@ -274,12 +277,12 @@ def _evaluate_again(
     if has_new_relations:
         # Up to 4.5 Blender crashes later without, for want of the bases of the view layer.
         cast(Any, depsgraph.scene).original.update_tag()
-    for uid in beside:
-        write_pose(poses[uid], is_quiet=True)
     # Other animation than what the file's channels hold may be brought there, or played.
     is_other = look.is_foreign or has_new_relations
-    rigs = [*(look.plan.rigs[uid] for uid in again), *map(skeleton_of, freed)]
+    rigs = [*(look.plan.rigs[uid] for uid in again | beside), *map(skeleton_of, freed)]
     kept = [Kept(rig) for rig in rigs] if is_other else []
+    for uid in beside:
+        write_pose(poses[uid], is_quiet=True)
     try:
         for _ in range(TRIES):
             _write_again(look, again)

@@ -771,7 +771,7 @@ def shown_wrong(rig):
         if item.state != "REACHED" or item.message or there.influence < 1.0:
             continue
         place = world_location(item.target)
-        if item.subtarget and item.target.pose:
+        if item.subtarget and item.target.type == "ARMATURE":
             place = tip_world(item.target, item.subtarget, use_tail=False)
         error = (tip_world(rig, item.bone) - place).length
         size = max(rig.dimensions.length, place.length, 1.0)
