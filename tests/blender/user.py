@@ -15,7 +15,7 @@ from typing import Any
 
 import bpy
 from mathutils import Matrix, Vector
-from rigs import activate, make_armature, make_chain, make_empty, update
+from rigs import activate, go, make_armature, make_chain, make_empty, update
 from test_stress import PAIR, Step, insert, pair, select, torso
 
 from addon.binding.copying import values_of
@@ -601,6 +601,7 @@ def operate(chance: Chance) -> str:
         options = any_options(chance, operator)
         said = call(operator, **options)
     renew_twin()
+    go(bpy.context.scene.frame_current_final)  # What is new is played at once, the rig is not.
     return f"{name} {options} {said}"
 
 
