@@ -16,7 +16,7 @@ from .body_plan import BodyPlan, Unit, chains_of
 from .chain_plan import NOTHING, OFF, Answer, ChainPlan, ProblemError, Report, listed
 from .faults import FAULT, say_once
 from .motion.carrier import Carrier
-from .plan import Plan, current, discard, known
+from .plan import Plan, current, discard, known, take_followed
 from .pose import Evaluated, Pose
 from .read import Foreseen, Snapshot
 from .skeleton import skeleton_of
@@ -162,8 +162,8 @@ def evaluate(
     """
     global _foreseen
     ahead, _foreseen = _foreseen, None
-    look = _look(depsgraph, is_frame_change)
-    plan, held = look.plan, look.held
+    look = _look(depsgraph, is_frame_change, changed)
+    plan, held, changed = look.plan, look.held, look.changed
     freed, plan.freed = plan.freed, {}
     if not held and not freed:
         return False
@@ -492,6 +492,7 @@ class _Look(NamedTuple):
         plan: What hangs on what.
         held: The armatures to look at, as evaluated.
         new: Those that this view layer has not shown yet, or whose list a script has changed.
+        changed: Those that Blender evaluates once more in any case.
         is_foreign: Whether Blender does not flush the depsgraph's animation to the file's data.
         has_new_curves: Whether F-curves may have been edited.
     """
@@ -499,15 +500,16 @@ class _Look(NamedTuple):
     plan: Plan
     held: dict[int, bpy.types.Object]
     new: set[int]
+    changed: Set[int]
     is_foreign: bool
     has_new_curves: bool
 
 
-def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> _Look:
+def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, changed: Set[int]) -> _Look:
     """Look at the armatures to solve: at those that an update concerns.
 
     It concerns those that are in it, that depend on something in it, or on the time if that moves,
-    or that this view layer has not shown yet; and all that are solved with them.
+    that changed, or that this view layer has not shown yet; and all that are solved with them.
     """
     plan = current()
     updates = depsgraph.updates
@@ -521,17 +523,18 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> _Look:
         discard()
         plan = current()
         updated = {session_uid(update.id) for update in updates}  # It may know other armatures.
+        changed = changed | take_followed()
     if not is_frame_change:
         new |= _take_unseen(depsgraph)
     rigs: set[int] = set()
     # The scene has the gravity and the frame rate.
     is_timed = is_frame_change or session_uid(depsgraph.scene) in updated
-    for uid in plan.rigs.keys() & (updated | new | _woken(plan, updated, is_timed)):
+    for uid in plan.rigs.keys() & (updated | new | changed | _woken(plan, updated, is_timed)):
         rigs |= plan.groups[uid]
     held = _held(plan, depsgraph, rigs)
     is_foreign = _is_foreign(depsgraph)
     has_new_curves = not is_frame_change and depsgraph.id_type_updated("ACTION")
-    return _Look(plan, held, new, is_foreign, has_new_curves)
+    return _Look(plan, held, new, changed, is_foreign, has_new_curves)
 
 
 def _touched(look: _Look, depsgraph: bpy.types.Depsgraph) -> set[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import bpy
 
@@ -17,6 +17,9 @@ from .motion.carriers import carriers_of
 from .pose import Pose
 from .resolving import resolved
 from .skeleton import Skeleton, skeleton_of
+
+if TYPE_CHECKING:
+    from .properties import FabrikSettings
 
 Walks = list[tuple[str, list[str]]]
 
@@ -72,13 +75,14 @@ class Part:
         self.blocks = (ob.name, cast(bpy.types.ID, ob.data).name)
         self.sources = {source.session_uid for source, _ in dependencies.sources(ob)}
         self.collections = dependencies.collections(ob)
-        self.walks = walks_of(ob)  # Their legs may have followed new names.
+        self.walks = walks_of(settings(ob))  # Their legs may have followed new names.
         self._said = [(chain.problem, chain.note) for chain in self.chains]
 
     def is_stale(self) -> bool:
         """Return whether a script changed a list, which Blender tells nobody."""
-        ob = self.rig.object
-        return keys_of(ob) != self.keys or walks_of(ob) != self.walks
+        own = settings(self.rig.object)
+        has_walks = len(self.walks) > 0 or len(own.gaits) > 0
+        return keys_of(own) != self.keys or (has_walks and walks_of(own) != self.walks)
 
     def start(self) -> None:
         """Forget what was said of the constraints for what they have to do with others."""
@@ -99,23 +103,21 @@ def has_settings(ob: bpy.types.Object) -> bool:
     return len(settings(ob).constraints) > 0 or len(settings(ob).gaits) > 0
 
 
-def keys_of(armature: bpy.types.Object) -> list[int]:
+def keys_of(own: FabrikSettings) -> list[int]:
     """Return the keys of an armature's constraints, in the list's order."""
-    items = settings(armature).constraints
-    keys = array("i", bytes(4 * len(items)))
-    items.foreach_get("key", keys)
+    keys = array("i", bytes(4 * len(own.constraints)))
+    own.constraints.foreach_get("key", keys)
     return keys.tolist()
 
 
-def walks_of(armature: bpy.types.Object) -> Walks:
+def walks_of(own: FabrikSettings) -> Walks:
     """Return the names of an armature's walks, each with those of its legs' constraints."""
-    gaits = settings(armature).gaits
-    return [(gait.name, [leg.constraint for leg in gait.legs]) for gait in gaits]
+    return [(gait.name, [leg.constraint for leg in gait.legs]) for gait in own.gaits]
 
 
 def _keyed(armature: bpy.types.Object) -> list[int]:
     """Return the keys of an armature's constraints, after giving one to those without."""
-    keys = keys_of(armature)
+    keys = keys_of(settings(armature))
     for i, key in enumerate(keys):
         if key == 0 or key in keys[:i]:
             settings(armature).constraints[i].key = keys[i] = max(keys) + 1
