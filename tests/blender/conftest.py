@@ -31,9 +31,10 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """End at once after all was reported, where Blender cannot be trusted to end well.
 
     The wheel of 4.2 frees Blender's own panels after Python has gone if Python lets go of its
-    modules in an unlucky order, which any file of tests may change, and crashes over it.
+    modules in an unlucky order, which any file of tests may change, and crashes over it; that of
+    4.5 may wait for itself for ever once it has found memory that was not freed.
     """
-    if not bpy.app.binary_path and bpy.app.version < (4, 3):
+    if not bpy.app.binary_path and bpy.app.version < (5, 0):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(config.stash.get(STATUS, 1))
