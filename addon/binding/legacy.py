@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from array import array
 from binascii import Error, a2b_base64
+from contextlib import suppress
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import bpy
 
 from .access import pose_bones, settings
+from .refusals import joints_problem
 from .rotation import KINDS, channel_of, mode_of
 
 if TYPE_CHECKING:
@@ -35,11 +37,14 @@ COUNT = 4
 def bring_over() -> None:
     """Give the armatures of a file their FK pose where their channels hold what 0.1 wrote."""
     for ob in bpy.data.objects:
-        if ob.type == "ARMATURE" and ob.pose is not None:
-            if settings(ob).record:
-                _bring_over(ob)
-            for bone in ob.pose.bones:
-                _bring_joint(bone)
+        if ob.type != "ARMATURE" or ob.pose is None:
+            continue
+        if settings(ob).record:
+            _bring_over(ob)
+        # To linked data they are given for this session alone.
+        is_kept = joints_problem(ob) != ""
+        for bone in ob.pose.bones:
+            _bring_joint(bone, is_kept)
 
 
 def _bring_over(armature: bpy.types.Object) -> None:
@@ -75,20 +80,30 @@ def _give(bone: Any, mode: int, recorded: int, kept: array[float], written: arra
         setattr(bone, name, kept[:size])
 
 
-def _bring_joint(bone: Any) -> None:
-    """Give a bone the joint that its pose had."""
+def _bring_joint(bone: Any, is_kept: bool) -> None:
+    """Give a bone the joint that its pose had.
+
+    Args:
+        bone: The pose bone.
+        is_kept: Whether what the pose had stays there.
+    """
     # From 5.0 on Blender keeps what extensions register beside what users do, from files of
     # earlier versions in both places.
     registered = getattr(bone, "bl_system_properties_get", lambda: None)()
     for stored in (bone, registered):
         if stored and JOINT in stored:
-            _give_joint(bone.bone.fabrik_joint, stored[JOINT])
-            del stored[JOINT]
+            _give_joint(bone.fabrik_joint, stored[JOINT])
+            if not is_kept:
+                del stored[JOINT]
 
 
 def _give_joint(joint: FabrikJoint, stored: Any) -> None:
-    for name, value in stored.items():
+    """Give a joint the settings that are stored, but for what somebody else wrote there."""
+    for name, value in stored.items() if hasattr(stored, "items") else ():
         prop = joint.bl_rna.properties.get(name)
-        if prop is not None:
-            is_enum = prop.type == "ENUM"
-            setattr(joint, name, prop.enum_items[value].identifier if is_enum else value)
+        if prop is None:
+            continue
+        with suppress(TypeError, ValueError):
+            if prop.type == "ENUM":  # A choice is stored by its place.
+                value = dict(enumerate(prop.enum_items.keys())).get(value)
+            setattr(joint, name, value)

@@ -24,6 +24,8 @@ from rigs import (
     update,
 )
 
+from addon.binding import legacy
+
 pytestmark = pytest.mark.usefixtures("empty_file")
 
 MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "ZYX")
@@ -324,6 +326,42 @@ def test_joints_are_brought_over_from_pose_bones(tmp_path: Path) -> None:
         assert "fabrik_joint" not in stored_by_extensions(rig.pose.bones["B1"])
         assert look(rig) != solved
         rig = reopened(tmp_path)
+
+
+@pytest.mark.parametrize("value", [99, -1, "?", 1.5])
+def test_a_joint_that_is_forged_costs_nothing_else(
+    value: object, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rig, _ = solved_rig()
+    solved = look(rig)
+    stored_by_extensions(rig.pose.bones["B1"])["fabrik_joint"] = {"limit_type": value}
+    rig = reopened(tmp_path)
+    assert look(rig) == solved
+    assert rig.fabrik.constraints[0].state == "REACHED"
+    assert rig.pose.bones["B1"].fabrik_joint.limit_type == "NONE"
+    capfd.readouterr()
+
+
+def test_joints_of_an_override_stay_where_they_are_while_armature_data_is_linked(
+    tmp_path: Path,
+) -> None:
+    """Given to linked data they would be gone with the next file."""
+    solved_rig()
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, wanted):
+        wanted.objects = ["Rig"]
+    own = wanted.objects[0].override_create(remap_local_usages=True)
+    bpy.context.scene.collection.objects.link(own)
+    update()
+    for _ in range(2):
+        stored_by_extensions(own.pose.bones["B1"])["fabrik_joint"] = {"hinge_max": 0.25}
+        legacy.bring_over()
+        assert own.pose.bones["B1"].fabrik_joint.hinge_max == 0.25
+        assert "fabrik_joint" in stored_by_extensions(own.pose.bones["B1"])
+    own.data.override_create(remap_local_usages=True)
+    legacy.bring_over()
+    assert "fabrik_joint" not in stored_by_extensions(own.pose.bones["B1"])
 
 
 def stored_by_extensions(bone: Any) -> Any:
