@@ -40,6 +40,7 @@ class Part:
         names: What is posed: names of bones, each with a place in `KINDS`.
         pose: What it holds, looked at again at each update.
         blocks: The names of the object and of its data.
+        uids: The numbers of both, which are known even when they are gone.
         sources: The objects that its constraints and walks name.
         collections: The collections that they name.
     """
@@ -55,6 +56,7 @@ class Part:
     names: set[tuple[str, int]] = field(init=False)
     pose: Pose = field(init=False)
     blocks: tuple[str, str] = field(init=False)
+    uids: tuple[int, int] = field(init=False)
     sources: set[int] = field(init=False)
     collections: list[bpy.types.Collection] = field(init=False)
     _said: list[tuple[str, str]] = field(init=False)
@@ -72,7 +74,9 @@ class Part:
         self.names = {(rig.names[slot % count], slot // count) for slot in self.slots}
         asked = {bone for chain in self.chains for _, bone in chain.joints.asked}
         self.pose = Pose(rig, self.slots, asked)
-        self.blocks = (ob.name, cast(bpy.types.ID, ob.data).name)
+        data = cast(bpy.types.ID, ob.data)
+        self.blocks = (ob.name, data.name)
+        self.uids = (rig.uid, data.session_uid)
         self.sources = {source.session_uid for source, _ in dependencies.sources(ob)}
         self.collections = dependencies.collections(ob)
         self.walks = walks_of(settings(ob))  # Their legs may have followed new names.

@@ -122,12 +122,12 @@ def discard(skeletons: bool = False) -> None:
     _discard(list(_parts))
     if skeletons:
         forget_skeletons()
+        _looked.clear()
 
 
 def discard_of(block: bpy.types.ID) -> None:
     """Throw away what is known of an armature object, or of all those with an armature."""
-    rigs = {uid: part.rig.object for uid, part in _parts.items()}
-    _discard([uid for uid, ob in rigs.items() if block in (ob, ob.data)])
+    _discard([uid for uid, part in _parts.items() if block.session_uid in part.uids])
 
 
 def _discard(rigs: Iterable[int]) -> None:
@@ -149,8 +149,8 @@ def revise(tagged: Set[str], armatures: Collection[bpy.types.ID]) -> None:
         tagged: The names of the data-blocks that were tagged before.
         armatures: The armatures that were updated: they may have been in Edit Mode.
     """
-    forget_skeletons(armatures)
     try:
+        forget_skeletons(armatures)
         changed = {
             ob.session_uid
             for ob, was in _looked

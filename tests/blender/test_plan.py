@@ -379,3 +379,29 @@ def test_a_bone_that_is_not_there_is_no_reason_to_tell_of_dependencies_again(
     assert ob("Idle").fabrik.constraints[0].state != "INVALID"
     assert (other, "Nowhere") in dependencies.sources(ob("Idle"))
     assert_as_new()
+
+
+def test_what_a_script_has_set_is_told_of_before_it_is_saved(rig: bpy.types.Object) -> None:
+    """Whoever links the file cannot declare it."""
+    ob("Idle").fabrik.constraints.add().target = ob("Pole")
+    ob("Idle").fabrik.constraints[0].bone = "B1"
+    assert ob("Idle").animation_data is None
+    bpy.ops.wm.save_as_mainfile(filepath=f"{bpy.app.tempdir}saved.blend")
+    drivers = ob("Idle").animation_data.drivers
+    assert [d.driver.variables[0].targets[0].id for d in drivers] == [ob("Pole")]
+
+
+@pytest.mark.parametrize("setting", ["chain_count", "swing_x"])
+def test_settings_are_changed_after_another_armature_was_removed(
+    rig: bpy.types.Object, setting: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    other = ob("Other")
+    bpy.data.objects.remove(ob("Hand"))
+    item = add_constraint(other, "B2", ob("Pole"), chain_count=2)
+    update()
+    bpy.data.objects.remove(rig)
+    owner = item if setting == "chain_count" else other.pose.bones["B1"].fabrik_joint
+    setattr(owner, setting, 1)
+    update()
+    assert_as_new()
+    assert "Traceback" not in "".join(capfd.readouterr())
