@@ -273,12 +273,12 @@ def _evaluate_again(
     if depsgraph.mode == "RENDER":
         _write_again(look, again)
         return
-    has_new_relations = depsgraph.id_type_updated("SCENE")
-    if has_new_relations:
+    may_be_rebuilt = depsgraph.id_type_updated("SCENE")
+    if may_be_rebuilt:
         # Up to 4.5 Blender crashes later without, for want of the bases of the view layer.
         cast(Any, depsgraph.scene).original.update_tag()
     # Other animation than what the file's channels hold may be brought there, or played.
-    is_other = look.is_foreign or has_new_relations
+    is_other = look.is_foreign or may_be_rebuilt
     rigs = [*(look.plan.rigs[uid] for uid in again | beside), *map(skeleton_of, freed)]
     kept = [Kept(rig) for rig in rigs] if is_other else []
     for uid in beside:
@@ -290,7 +290,7 @@ def _evaluate_again(
                 with _alone():
                     depsgraph.update()
             finally:
-                take_back(has_new_bones=has_new_relations)
+                take_back(has_new_bones=may_be_rebuilt)
             # Nothing but animation could have set anything else meanwhile.
             again = {uid for uid in again if (fk := poses[uid].fk_pose) and fk.animated}
             again = {uid for uid in again if not _is_shown(poses[uid], look.held[uid])}
@@ -477,7 +477,7 @@ def present(
 
 
 _seen: dict[tuple[int, str], set[int]] = {}
-"""For each view layer the armatures that were solved for it."""
+"""For each view layer the armatures that were solved for it, or are none of its."""
 
 
 def forget_seen() -> None:
@@ -564,8 +564,11 @@ def unseen(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> set[int]:
     plan = known()
     if plan is None:
         return set()
-    new = plan.rigs.keys() - _seen.get((session_uid(scene), layer.name), set[int]())
-    return {uid for uid in new if plan.rigs[uid].object.name in layer.objects}
+    seen = _seen.setdefault((session_uid(scene), layer.name), set())
+    new = plan.rigs.keys() - seen
+    found = {uid for uid in new if plan.rigs[uid].object.name in layer.objects}
+    seen |= new - found
+    return found
 
 
 def _take_unseen(depsgraph: bpy.types.Depsgraph) -> set[int]:
@@ -574,8 +577,7 @@ def _take_unseen(depsgraph: bpy.types.Depsgraph) -> set[int]:
     if depsgraph.mode == "RENDER" or scene is None or layer is None:
         return set()
     found = unseen(scene, layer)
-    if found:
-        _seen.setdefault((session_uid(scene), layer.name), set()).update(found)
+    _seen.setdefault((session_uid(scene), layer.name), set()).update(found)
     return found
 
 

@@ -7,6 +7,7 @@ handler must never raise.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from time import perf_counter
 from typing import Any, cast
 
@@ -91,11 +92,11 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     try:
         take_back(has_new_relations)
         try:
-            _evaluate(depsgraph, is_frame_change, has_new_relations)
+            _catch_up(depsgraph, is_frame_change, has_new_relations)
         except ReferenceError:
             # Something was removed of which Blender tells nobody, as it was evaluated nowhere.
             _give_up()
-            _evaluate(depsgraph, is_frame_change, has_new_relations)
+            _catch_up(depsgraph, is_frame_change, has_new_relations)
     except Exception:
         say_once("could not pose the armatures")
         _give_up()
@@ -103,7 +104,7 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         _is_inside = _is_undone = False
 
 
-def _evaluate(
+def _catch_up(
     depsgraph: bpy.types.Depsgraph, is_frame_change: bool, has_new_relations: bool
 ) -> None:
     """Bring the plan up to date, and solve what an update concerns."""
@@ -230,11 +231,12 @@ def solve_in(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> None:
 def _solve_in_windows() -> None:
     manager = bpy.context.window_manager
     for window in manager.windows if manager else ():
-        new = unseen(window.scene, window.view_layer)
-        for uid in new:
-            plan.current().rigs[uid].object.update_tag()
-        if new:
-            window.view_layer.update()
+        with suppress(ReferenceError):  # Something was removed; the update that is due finds out.
+            new = unseen(window.scene, window.view_layer)
+            for uid in new:
+                plan.current().rigs[uid].object.update_tag()
+            if new:
+                window.view_layer.update()
 
 
 def take_up() -> None:
