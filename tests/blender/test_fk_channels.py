@@ -200,49 +200,43 @@ def distance(first, second):
 KEYING_SETS = ("Location", "Rotation", "LocRotScale", "WholeCharacter")
 
 
+def assert_keying_moves_nothing(rig, twin, key):
+    """Keys put four times, by a function of the frame, leave FK and what is shown as they are."""
+    for frame in (3, 8, 13, 30):
+        go(frame)
+        fk, before = channels_bits(rig), shown(rig)
+        key(frame)
+        assert channels_bits(rig) == fk
+        for look in (lambda: None, partial(go, frame)):
+            look()
+            assert distance(shown(rig), before) <= 1e-6
+            assert_same(rig, twin)
+
+
 @pytest.mark.parametrize("keying_set", KEYING_SETS)
 def test_keying_all_bones_four_times_keeps_fk_and_moves_nothing(
     kind, influence, is_keyed, keying_set
 ):
     rig, twin = make(kind, influence, is_keyed)
     key = partial(bpy.ops.anim.keyframe_insert_by_name, type=keying_set)
-
-    for frame in (3, 8, 13, 30):
-        go(frame)
-        fk, before = channels_bits(rig), shown(rig)
-        use(key, rig, twin)
-        assert channels_bits(rig) == fk
-        assert distance(shown(rig), before) <= 1e-6
-        assert_same(rig, twin)
-        go(frame)
-        assert distance(shown(rig), before) <= 1e-6
-        assert_same(rig, twin)
+    assert_keying_moves_nothing(rig, twin, lambda _frame: use(key, rig, twin))
 
 
 def test_keying_what_is_keyed_keeps_fk_and_moves_nothing(kind, influence):
     rig, twin = make(kind, influence, is_keyed=True)
     key = partial(bpy.ops.anim.keyframe_insert_by_name, type="Available")
-
-    for frame in (3, 8, 13, 30):
-        go(frame)
-        fk, before = channels_bits(rig), shown(rig)
-        use(key, rig, twin)
-        assert channels_bits(rig) == fk
-        assert distance(shown(rig), before) <= 1e-6
-        assert_same(rig, twin)
+    assert_keying_moves_nothing(rig, twin, lambda _frame: use(key, rig, twin))
 
 
 def test_keying_from_python_keeps_fk_and_moves_nothing(kind, influence, is_keyed):
     rig, twin = make(kind, influence, is_keyed)
-    for frame in (3, 8, 13, 30):
-        go(frame)
-        fk, before = channels_bits(rig), shown(rig)
+
+    def key(frame):
         for ob in (rig, twin):
             key_all(ob, frame)
         update()
-        assert channels_bits(rig) == fk
-        assert distance(shown(rig), before) <= 1e-6
-        assert_same(rig, twin)
+
+    assert_keying_moves_nothing(rig, twin, key)
 
 
 def slid(name):
