@@ -71,7 +71,7 @@ def _move(rig: Any, goal: bpy.types.Object) -> None:
         ("Spine", lambda a: (0.08 + 0.05 * cos(a + 2.6), -0.08 * sin(a), 0.0)),
         ("Chest", lambda a: (0.05 - 0.06 * cos(a), -0.10 * sin(a), 0.0)),
         ("Head", lambda a: (-0.05, 0.15 * sin(a), 0.0)),
-        ("Hand.R", lambda a: (0.2 - 0.1 * cos(a), 0.45 + 0.2 * cos(a), 0.0)),
+        ("Hand.R", lambda a: (0.3 - 0.1 * cos(a), 0.7 + 0.2 * cos(a), 0.0)),
     ):
         bone = rig.pose.bones[name]
         bone.rotation_mode = "XYZ"

@@ -61,7 +61,7 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
     root, size = solved[0], size_of(solved)
     if size == 0.0:
         raise ProblemError("The chain has no length, and so no bend that could face a pole")
-    joints = measured(solved)
+    joints = in_lengths(solved)
     axis = unit(sub(vector(posture.goal.target), root)) or chain_axis(joints)
     bend = bend_direction(joints, axis) or _coming_bend(given, axis)
     middle = scaled(sum_of(joints[1:-1]), 1.0 / (len(joints) - 2))
@@ -77,7 +77,7 @@ def _coming_bend(given: ChainInput, axis: Vec) -> Vec:
 
     That of a straight one is the bend of its rest pose, as in `pose_chain`.
     """
-    joints = measured(given.joints)
+    joints = in_lengths(given.joints)
     fk_axis = chain_axis(joints)
     bend = bend_direction(joints, fk_axis)
     if bend is None or max(length(across(joint, fk_axis)) for joint in joints) < STRAIGHT:
@@ -86,7 +86,7 @@ def _coming_bend(given: ChainInput, axis: Vec) -> Vec:
     return unit(off_axis(swung, axis) or ORIGIN) or any_across(axis)
 
 
-def measured(joints: Sequence[Vec]) -> list[Vec]:
+def in_lengths(joints: Sequence[Vec]) -> list[Vec]:
     """Return the joints from the root as origin, with the chain's length as unit."""
     size = size_of(joints)
     return [scaled(sub(joint, joints[0]), 1.0 / size) for joint in joints]

@@ -13,6 +13,8 @@ from .joint import Joint, points_of, sizes_of
 from .vectors import (
     NO_TURN,
     ORIGIN,
+    Mat3,
+    Quat,
     Vec,
     across,
     add,
@@ -20,14 +22,21 @@ from .vectors import (
     cross,
     dot,
     length,
+    mat_apply,
     mix,
     quat_between,
     quat_mix,
     quat_turn,
+    scaled,
     sub,
-    turned_about,
     unit,
 )
+
+Z_AXIS: Vec = (0.0, 0.0, 1.0)
+
+ROOT_COUNTS: Final = 1e-3
+"""How much the roll of a straight chain's first bone counts for the side to which it bends: only
+where those of the others cancel out, as it is these that turn where it bends."""
 
 STRAIGHT: Final = 1e-3
 """A chain whose joints all stay this near to its axis has no bend of its own to keep."""
@@ -41,6 +50,9 @@ NEAR_AXIS: Final = 0.1
 UNCLEAR: Final = 0.1
 """The share of the joints' distances from the axis that does not cancel out, below which the side
 to which the chain bends is so unclear that the pole has less weight."""
+
+NEARLY_STRAIGHT: Final = 0.05
+"""What the joints of a chain stand off its axis in all, below which its bend counts for less."""
 
 PAST: Final = 1.0
 """By so many radians at most the chain aims past a pole that has less weight."""
@@ -63,26 +75,49 @@ def axis_of(joints: list[Joint]) -> Vec:
     return unit(joints[-1].at()) or chain_axis(points_of(joints))
 
 
-def swung(
-    joints: list[Joint], axis: Vec, bend: Vec | None, target: Vec, share: float
-) -> tuple[Vec, Vec | None]:
-    """Turn the chain as a whole towards the target, by a share of the least turn.
+def swing_turn(axis: Vec, side: Vec, target: Vec, share: float) -> Quat:
+    """Return the least turn of a chain as a whole towards the target, or a share of it.
 
     A chain that is dragged to a target beside it leaves the plane in which it bends, and one of
     three bones or more may fold another way there. Turned first, it has only its tip's distance
     to change: it folds in its plane, in one way, and its joints move hardly faster than its tip.
 
-    Where the target is behind, no turn is the least: it turns about its bend.
-
-    Returns:
-        The axis of the turned chain, and the bend.
+    Where the target is behind, no turn is the least: it turns in its plane.
     """
-    turn = quat_between(axis, target, bend or any_across(axis))
-    if share < 1.0:
-        turn = quat_mix(NO_TURN, turn, share)
-    for joint in joints:
-        joint.move(quat_turn(turn, joint.at()))
-    return quat_turn(turn, axis), None if bend is None else quat_turn(turn, bend)
+    turn = quat_between(axis, target, cross(axis, side))
+    return quat_mix(NO_TURN, turn, share) if share < 1.0 else turn
+
+
+def bend_of(joints: list[Joint], axis: Vec, aside: float, side: Vec) -> tuple[Vec, float]:
+    """Return the side to which a chain bends, and how far its joints stand off the axis in all.
+
+    The less clearly it bends, the shorter the vector is: its length is the share of the joints'
+    distances that does not cancel out. A chain that is straight, whose joints are ``aside`` of its
+    axis by less than `STRAIGHT`, bends to the given side.
+    """
+    total, spread = ORIGIN, 0.0
+    for i in range(1, len(joints) - 1):
+        way = across(joints[i].at(), axis)
+        total = add(total, way)
+        spread += length(way)
+    bend = scaled(total, 1.0 / spread) if spread > 0.0 else ORIGIN
+    return (mix(side, bend, aside / STRAIGHT) if aside < STRAIGHT else bend), spread
+
+
+def straight_bend(axes: Sequence[Mat3], rest_bend: Vec | None) -> Vec:
+    """Return the side to which bones bend if their joints are in line.
+
+    Args:
+        axes: The axes of the posed bones, root first.
+        rest_bend: The side to which they bend at rest, in the root bone's own axes. If None it is
+            where the Z axes of the bones on it point, so that these turn about their X axes.
+    """
+    if rest_bend is not None:
+        return mat_apply(axes[0], rest_bend)
+    bend = scaled(mat_apply(axes[0], Z_AXIS), ROOT_COUNTS)
+    for i in range(1, len(axes)):
+        bend = add(bend, mat_apply(axes[i], Z_AXIS))
+    return bend
 
 
 def bow(
@@ -90,16 +125,16 @@ def bow(
     axis: Vec,
     aside: float,
     target: Vec,
-    bends: Sequence[Vec | None],
+    side: Vec,
     tolerance: float,
 ) -> None:
     """Bend a straight chain, whose joints are ``aside`` of its axis by less than `STRAIGHT`.
 
     No sweep can bend a straight chain whose target lies on its axis, and one that nearly lies
     there is bent to a side by chance. A straight chain therefore starts as the arc of equal bends
-    whose ends are as far apart as the target is from the root, towards the first of ``bends``
-    that is not on the axis. The less straight the chain is, and the less its target has left its
-    tip, the more it starts as it stands, so that the answer has no jump.
+    whose ends are as far apart as the target is from the root, bent to ``side``. The less straight
+    the chain is, and the less its target has left its tip, the more it starts as it stands, so
+    that the answer has no jump.
     """
     moved = length(sub(target, joints[-1].at()))
     keep = aside / STRAIGHT
@@ -107,7 +142,7 @@ def bow(
         keep = max(keep, 1.0 - moved / tolerance)
     if keep >= 1.0:
         return
-    on_arc = arc(sizes_of(joints), axis, _side(bends, axis), length(target))
+    on_arc = arc(sizes_of(joints), axis, side, length(target))
     for i, joint in enumerate(joints):
         joint.move(mix(on_arc[i], joint.at(), keep))
     set_lengths(joints)
@@ -158,8 +193,8 @@ def off_axis(direction: Vec, axis: Vec) -> Vec | None:
     return side if length(side) > ON_AXIS else None
 
 
-def _side(bends: Sequence[Vec | None], axis: Vec) -> Vec:
-    """Return the unit vector across the axis towards the first bend that defines one."""
+def side_of(bends: Sequence[Vec | None], axis: Vec) -> Vec:
+    """Return the unit vector across the axis towards the first bend that defines one, or any."""
     for bend in bends:
         side = None if bend is None else off_axis(bend, axis)
         if side is not None:
@@ -175,8 +210,12 @@ def bend_direction(joints: Sequence[Vec], axis: Vec) -> Vec | None:
     return unit(total) if length(total) > ON_AXIS else None
 
 
-def face_pole(joints: list[Joint], axis: Vec, pole: Vec, pole_angle: float, weight: float) -> None:
-    """Turn the chain about its axis until its bend faces the pole, and by ``pole_angle`` more.
+Turn = tuple[float, float]
+"""The cosine and the sine of an angle about an axis."""
+
+
+def facing(bend: Vec, axis: Vec, pole: Vec, pole_angle: float, weight: float) -> Turn:
+    """Return by how much a chain has to turn about its axis for its bend to face the pole.
 
     With a weight below 1 it turns part of the way: to the mean of the two directions, so that
     nothing jumps where the pole comes round from behind. Where it cannot be told to which side
@@ -187,17 +226,19 @@ def face_pole(joints: list[Joint], axis: Vec, pole: Vec, pole_angle: float, weig
     weight and fading come to a half and the pole is behind; but while it fades the chain aims
     past the pole, so that a limb which moves in its own plane goes round. Only what is flat to
     the last bit stays flat, and has to turn over.
+
+    Args:
+        bend: The side to which the chain bends (see `bend_of`).
+        axis: The unit vector from the root to the target.
+        pole: The pole.
+        pole_angle: By how much the chain turns on, in radians.
+        weight: How far it turns, from 0 to 1.
     """
     to_pole = across(unit(pole) or ORIGIN, axis)
-    bend, spread = ORIGIN, 0.0
-    for i in range(1, len(joints) - 1):
-        aside = across(joints[i].at(), axis)
-        bend = add(bend, aside)
-        spread += length(aside)
     off_pole, off_bend = length(to_pole), length(bend)
     if off_pole <= ON_AXIS or off_bend <= ON_AXIS:
-        return
-    clear = eased(off_pole / NEAR_AXIS) * eased(off_bend / spread / UNCLEAR)
+        return (1.0, 0.0)
+    clear = eased(off_pole / NEAR_AXIS) * eased(off_bend / UNCLEAR)
     weight *= clear
     cosine, sine = dot(bend, to_pole), dot(axis, cross(bend, to_pole))
     # By rounding they are not quite those of an angle, and the bones would change their lengths.
@@ -209,18 +250,42 @@ def face_pole(joints: list[Joint], axis: Vec, pole: Vec, pole_angle: float, weig
     if aim != 0.0:
         c, s = cos(aim), sin(aim)
         cosine, sine = cosine * c - sine * s, sine * c + cosine * s
-    if weight < 1.0:
-        cosine, sine = 1.0 - weight + weight * cosine, weight * sine
-        size = sqrt(cosine * cosine + sine * sine)
-        if size <= ON_AXIS:  # The pole is just behind.
-            return
-        cosine, sine = cosine / size, sine / size
+    return between((1.0, 0.0), (cosine, sine), weight)
+
+
+def between(a: Turn, b: Turn, share: float) -> Turn:
+    """Return the direction of the mean of two, the first one where they are opposite.
+
+    Unlike a part of the angle it has no jump where that comes to half a turn; and what turns over
+    in two dimensions does not leave them.
+    """
+    if share >= 1.0:
+        return b
+    cosine = (1.0 - share) * a[0] + share * b[0]
+    sine = (1.0 - share) * a[1] + share * b[1]
+    size = sqrt(cosine * cosine + sine * sine)
+    return a if size <= ON_AXIS else (cosine / size, sine / size)
+
+
+def turn_about(axis: Vec, turn: Turn) -> Quat:
+    """Return the turn about a unit vector as a quaternion."""
+    cosine, sine = turn
+    # Of half the angle, from the larger of its two squares.
+    if cosine >= 0.0:
+        half = sqrt(0.5 * (1.0 + cosine))
+        return (half, *scaled(axis, 0.5 * sine / half))
+    half = sqrt(0.5 * (1.0 - cosine))
+    return (0.5 * sine / half, *scaled(axis, half))
+
+
+def turn_joints(joints: list[Joint], turn: Quat) -> None:
+    """Turn a chain as a whole."""
     for joint in joints:
-        joint.move(turned_about(joint.at(), axis, cosine, sine))
+        joint.move(quat_turn(turn, joint.at()))
 
 
 def aimed_past(clear: float) -> float:
-    """Return by how much a chain aims past a pole of which so much counts (see `face_pole`)."""
+    """Return by how much a chain aims past a pole of which so much counts (see `facing`)."""
     return PAST * 4.0 * clear * (1.0 - clear)
 
 

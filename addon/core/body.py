@@ -11,13 +11,14 @@ from itertools import pairwise
 from math import inf, sqrt
 from typing import final
 
+from .bend import straight_bend
 from .bones import Bone, Local, head_in_parent, inherited_axes, turned_axes
 from .chain import Goal, State, in_space
 from .frames import Frame, point_in
 from .landing import EXACT
 from .limits import Limit
 from .pose import pose_chain
-from .posture import Z_AXIS, ChainInput, Posture
+from .posture import ChainInput, Posture
 from .reach import distance_to
 from .settling import Effector, Figure, Held, hold
 from .stretch import Stretch
@@ -590,7 +591,8 @@ def _held(body: BodyInput, members: Sequence[Member]) -> list[Held]:
 def _bend(member: Member, shared: set[int], frames: list[Frame]) -> Vec:
     """Return the side, in armature space, to which the chain's own bones bend if straight."""
     start = min(sum([i in shared for i in member.bones]), len(member.bones) - 1)
-    return mat_apply(frames[member.bones[start]][0], member.rest_bends[start] or Z_AXIS)
+    axes = [frames[i][0] for i in member.bones[start:]]
+    return straight_bend(axes, member.rest_bends[start])
 
 
 def _shared(body: BodyInput, members: Sequence[Member]) -> set[int]:

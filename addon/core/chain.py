@@ -3,9 +3,11 @@
 from math import dist, fsum
 from typing import Literal, final
 
-from .bend import axis_of, farthest_from, set_lengths
+from .bend import axis_of, farthest_from, set_lengths, side_of
 from .joint import Joint
-from .vectors import ORIGIN, Vec, add, scaled
+from .vectors import NO_TURN, ORIGIN, Quat, Vec, add, scaled
+
+X_AXIS: Vec = (1.0, 0.0, 0.0)
 
 Point = tuple[float, ...]
 State = Literal["REACHED", "OUT_OF_REACH", "LIMITED"]
@@ -109,6 +111,15 @@ class Chain:
         self.outer = outer
         self._sizes = sizes
 
+    def side(self, otherwise: Vec | None = None) -> Vec:
+        """Return the unit vector to which the chain bends if it is straight.
+
+        Args:
+            otherwise: Where to, if its bend does not tell.
+        """
+        bend = None if self.bend is None else in_space(self.bend)
+        return side_of((bend, otherwise), self.axis)
+
     def bone_lengths(self) -> tuple[float, ...]:
         """Return the lengths to solve with, from the root on."""
         return self._sizes
@@ -126,7 +137,8 @@ class Goal:
         pole_weight: From 0, which leaves the bend as it is, to 1, which faces the pole.
         softness: The share of the full reach, below 1, in which the chain eases into it.
         swing: How far the chain first turns as a whole towards the target, from 0 to 1, before
-            it bends. At 1 it bends in the plane in which it does in the input pose.
+            it bends. At 1 it bends in the plane in which it does in the input pose. A limb of
+            ``TWO_BONE``, and what has a pole, always turns wholly.
     """
 
     __slots__ = ("pole", "pole_angle", "pole_weight", "softness", "swing", "target")
@@ -182,9 +194,21 @@ class Solution:
         sweeps: Sweeps, and steps of landing, taken by the solver.
         aim: What the tip was brought to, measured as ``moved``: the target, or what softness
             leaves of the way to it.
+        turn: How the chain has turned as a whole, besides bending.
+        normal: What it bends about, at right angles to the plane in which it then lies.
     """
 
-    __slots__ = ("aim", "chain", "in_reach", "moved", "residual", "state", "sweeps")
+    __slots__ = (
+        "aim",
+        "chain",
+        "in_reach",
+        "moved",
+        "normal",
+        "residual",
+        "state",
+        "sweeps",
+        "turn",
+    )
     aim: Vec
     chain: Chain
     moved: list[Joint]
@@ -202,6 +226,8 @@ class Solution:
         residual: float,
         sweeps: int,
         aim: Vec,
+        turn: Quat = NO_TURN,
+        normal: Vec = X_AXIS,
     ) -> None:
         self.chain = chain
         self.moved = moved
@@ -210,6 +236,8 @@ class Solution:
         self.residual = residual
         self.sweeps = sweeps
         self.aim = aim
+        self.turn = turn
+        self.normal = normal
 
     def aimed_at(self) -> Vec:
         """Return what the tip was brought to, in the chain's space in three dimensions."""

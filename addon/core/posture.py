@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import radians
 from typing import Final, final
 
+from .bend import straight_bend
 from .bones import Bone, Local, head_in_parent, inherited_axes, turned_axes
 from .chain import Chain, Goal, Solution, State
 from .frames import Frame, point_in
@@ -14,14 +15,11 @@ from .vectors import (
     Mat3,
     Quat,
     Vec,
-    mat_apply,
     mat_product,
     mat_stretched,
     quat_matrix,
     times,
 )
-
-Z_AXIS: Vec = (0.0, 0.0, 1.0)
 
 NOTICED: Final = radians(0.1)
 """An orientation that is off by more is not reached."""
@@ -198,8 +196,8 @@ class ChainInput:
             locals_: The FK pose of each bone.
             tip_in_bone: Position of the tip in the space of the last bone's posed axes.
             parent: Frame of the root bone's parent, `WHOLE` if it has none.
-            rest_bend: Side to which a straight chain bends, in the root bone's own axes; its Z
-                axis if None, which is a turn about its X axis.
+            rest_bend: Side to which a straight chain bends, in the root bone's own axes. If None
+                the Z axes of the bones on it tell, so that these turn about their X axes.
             limits: What each bone allows; none is limited if empty.
             stiffness: How much each bone resists leaving its FK pose, from 0 to 1; not at all if
                 empty.
@@ -242,17 +240,16 @@ class ChainInput:
         self.channels = locals_
         self.rest_bend = rest_bend
         axes, head = parent[0], self.root
-        bend = Z_AXIS
+        posed: list[Mat3] = []
         joints = [head]
         for link in links:
             axes, scale = link.unscaled(axes)
             axes = mat_stretched(axes, scale)
-            if link is links[0]:
-                bend = mat_apply(axes, rest_bend or Z_AXIS)
+            posed.append(axes)
             head = point_in((axes, head), link.arm)
             joints.append(head)
         self.joints = tuple(joints)
-        self.chain = Chain(self.joints, bend)
+        self.chain = Chain(self.joints, straight_bend(posed, rest_bend))
         self.held = []
         self.is_only_biased = bias != 0.0 and not any(limits) and not any(stiffness)
         if bias != 0.0 or any(limits) or any(stiffness):

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from .bend import eased, face_pole
+from .bend import STRAIGHT, bend_of, eased, facing, turn_about
+from .bones import inherited_axes
 from .chain import Chain, Goal, Point, Solution, State, in_space, measured
 from .frames import point_in
 from .joint import Joint
@@ -19,17 +20,22 @@ from .vectors import (
     add,
     length,
     mat_apply,
+    mat_columns,
     mat_direction_before,
     mat_product,
     mat_stretched,
+    quat_before,
     quat_beside,
     quat_between,
     quat_matrix,
     quat_product,
+    quat_turn,
     sub,
     times,
     unit,
 )
+
+X_AXIS: Vec = (1.0, 0.0, 0.0)
 
 SOLVED = 0.99
 """The share of the tolerance for the positions; the rest is for the bones to follow them."""
@@ -87,7 +93,7 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     near_enough = min(tolerance, EXACT) * size
     effector = Effector(len(held) - 1, chain.links[-1].arm, target)
     figure = Figure(held, [effector], chain.parent[0], joints[0])
-    starts = [follow(held, joints, chain.parent[0]), solved, list(chain.rotations)]
+    starts = [follow(held, joints, chain.parent[0], solution.turn), solved, list(chain.rotations)]
     starts.append([NO_TURN] * len(held))
     missed, steps = hold(figure, starts, near_enough, tolerance * size)
     rotations = [quat_beside(bone.rotation, bone.given) for bone in held]
@@ -109,6 +115,8 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
         missed,
         solution.sweeps + steps,
         solution.aim,
+        solution.turn,
+        solution.normal,
     )
     return Posture(numbers, tip, state, posture.goal, settled)
 
@@ -134,12 +142,11 @@ def _facing_pole(posture: Posture, chain: ChainInput, rotations: list[Quat]) -> 
     axis = unit(solution.aim)
     if axis is None or goal.pole is None:
         return rotations
+    bend, _ = bend_of(joints, axis, STRAIGHT, ORIGIN)
     pole = measured(goal.pole, root, scale)
-    face_pole(joints, axis, pole, goal.pole_angle, goal.pole_weight)
-    moved = Solution(
-        solution.chain, joints, solution.state, solution.in_reach, 0.0, 0, solution.aim
-    )
-    return rotations_of(_swung(chain, moved)[0])
+    turn = turn_about(axis, facing(bend, axis, pole, goal.pole_angle, goal.pole_weight))
+    inherited, _ = inherited_axes(chain.links[0].bone, chain.parent[0])
+    return [quat_product(quat_before(inherited, turn), rotations[0]), *rotations[1:]]
 
 
 def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, Vec, float]:
@@ -156,6 +163,7 @@ def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, V
     numbers: list[float] = []
     size = 0.0
     gap = ORIGIN
+    turn = solution.turn
     for i, link in enumerate(chain.links):
         joint = joints[i + 1]
         x, y, z = head
@@ -164,7 +172,8 @@ def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, V
             ry + joint.y * scale - y,
             rz + joint.z * scale - z,
         )
-        rotation, parent = _pointed(link, parent, to_joint)
+        rotation, parent = _pointed(link, parent, to_joint, solution.normal, turn)
+        turn = NO_TURN  # The others are carried along.
         numbers.extend(rotation)
         along = mat_apply(parent, link.arm)
         size += length(along)
@@ -191,7 +200,8 @@ def swing_along(
     numbers: list[float] = []
     lengths: list[float] = []
     for i, link in enumerate(chain.links):
-        rotation, parent = _pointed(link, parent, sub(joints[i + 1], joints[i]))
+        way = sub(joints[i + 1], joints[i])
+        rotation, parent = _pointed(link, parent, way, mat_columns(parent)[0])
         numbers.extend(rotation)
         along = mat_apply(parent, link.arm)
         lengths.append(length(along))
@@ -199,17 +209,48 @@ def swing_along(
     return numbers, head, tuple(lengths)
 
 
-def _pointed(link: Link, parent: Mat3, towards: Vec) -> tuple[Quat, Mat3]:
-    """Return a bone's local rotation after the least turn to a direction, and its posed axes."""
+def _pointed(
+    link: Link, parent: Mat3, towards: Vec, normal: Vec, turn: Quat = NO_TURN
+) -> tuple[Quat, Mat3]:
+    """Return a bone's local rotation, turned and then pointed in a direction, and its posed axes.
+
+    Args:
+        link: The bone.
+        parent: The axes of its parent.
+        towards: The direction.
+        normal: What it turns about where it comes to point the opposite way.
+        turn: How it is turned from its FK pose, before the least turn to the direction.
+    """
     stretch, aim = link.scale, link.aim
     if link.is_plain:
         axes = mat_product(parent, link.turn)
     else:
         axes, stretch = link.unscaled(parent)
         aim = times(link.arm, stretch)
-    swing = quat_between(aim, mat_direction_before(axes, towards), (1.0, 0.0, 0.0))
+    swing = turned_to(axes, aim, towards, normal, turn)
     rotation = quat_product(link.rotation, swing)
     return rotation, mat_stretched(mat_product(axes, quat_matrix(swing)), stretch)
+
+
+def turned_to(axes: Mat3, aim: Vec, towards: Vec, normal: Vec, turn: Quat) -> Quat:
+    """Return what turns axes as told, and then by the least turn that points an aim ahead.
+
+    Args:
+        axes: In which the aim and the answer are.
+        aim: What is to point in the direction.
+        towards: The direction, in the space of the axes' images.
+        normal: What it turns about there if the direction is opposite.
+        turn: The turn before, in that space.
+    """
+    ahead = mat_direction_before(axes, towards)
+    before = NO_TURN
+    if turn != NO_TURN:
+        before = quat_before(axes, turn)
+        aim = quat_turn(before, aim)
+    swing = quat_between(aim, ahead, X_AXIS)
+    if swing[0] == 0.0:
+        swing = quat_between(aim, ahead, mat_direction_before(axes, normal))
+    return swing if turn == NO_TURN else quat_product(swing, before)
 
 
 def _lengths(chain: ChainInput, numbers: list[float]) -> list[float]:

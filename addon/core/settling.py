@@ -21,6 +21,7 @@ from .vectors import (
     mat_direction_before,
     mat_solved,
     quat_about,
+    quat_before,
     quat_between,
     quat_mix,
     quat_product,
@@ -351,13 +352,14 @@ def _spread(start: int, index: int) -> Vec:
     return (n * 0.8191725134) % 1.0, (n * 0.6710436067) % 1.0, (n * 0.5497004779) % 1.0
 
 
-def follow(bones: list[Held], joints: list[Vec], parent: Mat3) -> list[Quat]:
+def follow(bones: list[Held], joints: list[Vec], parent: Mat3, turn: Quat) -> list[Quat]:
     """Return the rotations that point a chain at solved joints as far as its limits allow.
 
     Args:
         bones: The chain, from the root on.
         joints: The heads of the bones, and the tip.
         parent: The axes of the root bone's parent.
+        turn: How the chain has turned as a whole.
     """
     axes = parent
     rotations: list[Quat] = []
@@ -366,16 +368,23 @@ def follow(bones: list[Held], joints: list[Vec], parent: Mat3) -> list[Quat]:
         way = sub(joints[i + 1], joints[i])
         if i + 1 < len(bones):
             beyond = sub(joints[i + 2], joints[i + 1])
-            rotation = pointed(bones, i, inherited, way, bones[i + 1], beyond)
+            rotation = pointed(bones, i, inherited, way, bones[i + 1], beyond, turn)
         else:
-            rotation = pointed(bones, i, inherited, way, None, ORIGIN)
+            rotation = pointed(bones, i, inherited, way, None, ORIGIN, turn)
+        turn = NO_TURN  # The others are carried along.
         rotations.append(rotation)
         axes = turned_axes(inherited, rotation, bone.scale, post_scale)
     return rotations
 
 
 def pointed(
-    bones: list[Held], index: int, inherited: Mat3, way: Vec, child: Held | None, beyond: Vec
+    bones: list[Held],
+    index: int,
+    inherited: Mat3,
+    way: Vec,
+    child: Held | None,
+    beyond: Vec,
+    turn: Quat = NO_TURN,
 ) -> Quat:
     """Return the rotation that points a bone the way, as far as its limit allows.
 
@@ -390,9 +399,10 @@ def pointed(
         way: From its head to where its arm should end.
         child: The bone that begins there, if there is just one.
         beyond: The way that this one goes on.
+        turn: How it is turned from its FK pose, before the least turn to the way.
     """
     bone = bones[index]
-    rotation = swung(bone, inherited, way)
+    rotation = swung(bone, inherited, way, turn)
     if isinstance(bone.limit, Hinge):
         if bone.parent < 0 or isinstance(bones[bone.parent].limit, Hinge):
             rotation = bone.given
@@ -402,11 +412,14 @@ def pointed(
     return bone.allowed(quat_mix(bone.given, rotation, bone.ease))
 
 
-def swung(bone: Held, inherited: Mat3, way: Vec) -> Quat:
-    """Return the FK pose's rotation, swung by the least turn so that the arm points the way."""
-    start = quat_turn(bone.given, times(bone.arm, bone.scale))
+def swung(bone: Held, inherited: Mat3, way: Vec, turn: Quat) -> Quat:
+    """Return the FK pose's rotation, turned and then swung so that the arm points the way."""
+    given = bone.given
+    if turn != NO_TURN:
+        given = quat_product(quat_before(inherited, turn), given)
+    start = quat_turn(given, times(bone.arm, bone.scale))
     aim = mat_direction_before(inherited, way)
-    return quat_product(quat_between(start, aim, (1.0, 0.0, 0.0)), bone.given)
+    return quat_product(quat_between(start, aim, (1.0, 0.0, 0.0)), given)
 
 
 def _twisted(rotation: Quat, way: Vec, bone: Held, child: Held, hinge: Hinge) -> Quat:

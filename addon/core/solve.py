@@ -4,7 +4,18 @@ from collections.abc import Callable
 from math import exp, inf
 from typing import Final
 
-from .bend import STRAIGHT, bow, face_pole, swung
+from .bend import (
+    NEARLY_STRAIGHT,
+    STRAIGHT,
+    bend_of,
+    between,
+    bow,
+    eased,
+    facing,
+    swing_turn,
+    turn_about,
+    turn_joints,
+)
 from .ccd import ccd
 from .chain import Chain, Goal, Solution, State, in_space, measured
 from .edge import close, complete, longest_of
@@ -12,7 +23,19 @@ from .fabrik import backward, fabrik
 from .joint import Joint, copied
 from .landing import EXACT, land
 from .two_bone import two_bone
-from .vectors import ORIGIN, Vec, length, scaled, sub, unit
+from .vectors import (
+    NO_TURN,
+    ORIGIN,
+    Quat,
+    Vec,
+    cross,
+    length,
+    quat_product,
+    quat_turn,
+    scaled,
+    sub,
+    unit,
+)
 
 Step = Callable[[list[Joint], Vec], None]
 
@@ -82,34 +105,64 @@ def solve(
     in_reach = inner <= distance <= outer
     target = _softened(goal_place, outer, goal.softness)
     distance = length(target)
+    # A single bone has no bend that could face anything.
+    pole = None if goal.pole is None or len(joints) < 3 else measured(goal.pole, root, scale)
+    share = 1.0 if pole is not None or solver == "TWO_BONE" else goal.swing
+    axis, side, bend, turn = _swung(joints, chain, target, pole, share)
+    faced = (1.0, 0.0)
+    if pole is not None:
+        faced = facing(bend, axis, pole, goal.pole_angle, goal.pole_weight)
     sweeps = 0
     if distance >= outer - STRAIGHT_ENOUGH:
-        _stretch(joints, unit(target) or chain.axis)
+        _stretch(joints, unit(target) or axis)
     elif distance <= inner > 0.0:
-        _fold(joints, unit(target) or chain.axis)
+        _fold(joints, unit(target) or axis)
     else:
-        pole = None if goal.pole is None else measured(goal.pole, root, scale)
         # A closed form costs the same wherever the tip is, so it always lands.
         near_enough = 1e-12 if solver == "TWO_BONE" else tolerance
-        axis, bend = chain.axis, None if chain.bend is None else in_space(chain.bend)
-        if goal.swing > 0.0:
-            axis, bend = swung(joints, axis, bend, target, goal.swing)
         if chain.aside < STRAIGHT:
-            bow(joints, axis, chain.aside, target, (bend, pole), near_enough)
+            bow(joints, axis, chain.aside, target, side, near_enough)
         if solver == "FABRIK":
             sweeps = _land(joints, target, inner, iterations, min(tolerance, EXACT))
         else:
             most = 1 if solver == "TWO_BONE" else iterations
             sweeps = _sweep(joints, target, SOLVERS[solver], most, near_enough)
             complete(joints, target, inner, outer, tolerance)
-        if pole is not None:
-            # About root → target, so that the tip keeps its distance to the target.
-            axis = unit(target) or chain.axis
-            face_pole(joints, axis, pole, goal.pole_angle, goal.pole_weight)
+        if pole is not None and len(joints) > 3:
+            # Out of a plane it may face another way than in the input pose, or have turned over.
+            # Nearly straight it turns as that does, as it has no bend once it is straight.
+            now, spread = bend_of(joints, axis, STRAIGHT, side)
+            own = facing(now, axis, pole, goal.pole_angle, goal.pole_weight)
+            faced = between(faced, own, eased(spread / NEARLY_STRAIGHT))
+    normal = cross(axis, bend)
+    if pole is not None:
+        # About root → target, so that the tip keeps its distance to the target.
+        last = turn_about(axis, faced)
+        turn_joints(joints, last)
+        turn, normal = quat_product(last, turn), quat_turn(last, normal)
 
     residual = length(sub(joints[-1].at(), goal_place))
     state: State = "REACHED" if residual <= tolerance else "OUT_OF_REACH"
-    return Solution(chain, joints, state, in_reach, residual * scale, sweeps, target)
+    return Solution(chain, joints, state, in_reach, residual * scale, sweeps, target, turn, normal)
+
+
+def _swung(
+    joints: list[Joint], chain: Chain, target: Vec, pole: Vec | None, share: float
+) -> tuple[Vec, Vec, Vec, Quat]:
+    """Turn the joints as a whole towards the target.
+
+    Returns:
+        The axis of the chain, the side to which it bends if it is straight, that to which it does
+        bend, all after the turn; and the turn.
+    """
+    axis = chain.axis
+    side = chain.side(pole)
+    if share == 0.0:
+        return axis, side, side, NO_TURN
+    bend, _ = bend_of(joints, axis, chain.aside, side)
+    turn = swing_turn(axis, bend, target, share)
+    turn_joints(joints, turn)
+    return quat_turn(turn, axis), quat_turn(turn, side), quat_turn(turn, bend), turn
 
 
 def _softened(target: Vec, outer: float, softness: float) -> Vec:

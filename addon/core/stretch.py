@@ -14,9 +14,10 @@ from .chain import Chain, Goal, Solution, State, measured
 from .frames import Frame
 from .landing import EXACT
 from .posture import ChainInput, Link, Posture, chain_frames, rotations_of
-from .reach import SOLVED, distance_to, limited, reach
+from .reach import SOLVED, distance_to, limited, reach, turned_to
 from .solve import solve
 from .vectors import (
+    NO_TURN,
     ORIGIN,
     Mat3,
     Quat,
@@ -26,10 +27,8 @@ from .vectors import (
     length,
     mat_apply,
     mat_column_lengths,
-    mat_direction_before,
     mat_product,
     mat_stretched,
-    quat_between,
     quat_matrix,
     quat_product,
     scaled,
@@ -240,13 +239,15 @@ def _grown(
     lengths: list[float] = []
     scales: list[Vec] = []
     gap = ORIGIN
+    turn = solution.turn
     for i, link in enumerate(chain.links):
         joint = solution.moved[i + 1]
         place = (joint.x, joint.y, joint.z)
         goal_joint = add(solution.chain.root, scaled(place, solution.chain.scale))
         to_joint = sub(goal_joint, head)
         wanted = times(mat_column_lengths(frames[i][0]), growth)
-        axes, rotation, scale = _fitted(link, axes, to_joint, wanted)
+        axes, rotation, scale = _fitted(link, axes, to_joint, wanted, solution.normal, turn)
+        turn = NO_TURN  # The others are carried along.
         numbers.extend(rotation)
         scales.append(scale)
         along = mat_apply(axes, link.arm)
@@ -257,20 +258,29 @@ def _grown(
     return posture, lengths, length(gap)
 
 
-def _fitted(link: Link, parent: Mat3, to_joint: Vec, wanted: Vec) -> tuple[Mat3, Quat, Vec]:
+def _fitted(
+    link: Link, parent: Mat3, to_joint: Vec, wanted: Vec, normal: Vec, turn: Quat
+) -> tuple[Mat3, Quat, Vec]:
     """Turn a bone to its next joint, and scale it so that its axes get the wanted lengths.
+
+    Args:
+        link: The bone.
+        parent: The axes of its parent.
+        to_joint: The way to the joint.
+        wanted: The lengths.
+        normal: See `turned_to`.
+        turn: See `turned_to`.
 
     Returns:
         The posed axes, the local rotation and the local scale.
     """
     inherited, post_scale = inherited_axes(link.bone, parent)
     given = mat_product(inherited, quat_matrix(link.rotation))
-    towards = mat_direction_before(given, to_joint)
     scale = link.scale
     rotation = link.rotation
     for _ in range(FITTINGS):
         aim = times(link.arm, times(scale, post_scale))
-        swing = quat_between(aim, towards, (1.0, 0.0, 0.0))
+        swing = turned_to(given, aim, to_joint, normal, turn)
         rotation = quat_product(link.rotation, swing)
         axes = mat_stretched(mat_product(given, quat_matrix(swing)), post_scale)
         x, y, z = mat_column_lengths(mat_stretched(axes, link.scale))

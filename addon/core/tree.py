@@ -8,7 +8,7 @@ part and moves as one: it takes the place that fits best to where they want to b
 
 from typing import Final, final
 
-from .bend import STRAIGHT, bow
+from .bend import STRAIGHT, bow, side_of
 from .bones import inherited_axes, turned_axes
 from .chain import Chain, measured
 from .joint import copied
@@ -163,7 +163,8 @@ def _bow_branch(nodes: list[Node], figure: Figure, number: int, bend: Vec, urge:
     target = measured(effector.target, chain.root, chain.scale)
     distance = min(length(target), BENT)
     bent = scaled(unit(target) or chain.axis, max(distance, chain.inner))
-    bow(joints, chain.axis, chain.aside, mix(tip, bent, urge), [bend], STRAIGHT * STRAIGHT)
+    side = side_of([bend], chain.axis)
+    bow(joints, chain.axis, chain.aside, mix(tip, bent, urge), side, STRAIGHT * STRAIGHT)
     places = [add(chain.root, scaled(joint.at(), chain.scale)) for joint in joints]
     for i, place in zip(path, places, strict=False):
         nodes[i].head = place

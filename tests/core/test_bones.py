@@ -140,8 +140,9 @@ def test_the_frames_are_those_of_the_rotations(solver: str) -> None:
         assert all(math.hypot(*q) == pytest.approx(1.0, abs=1e-12) for q in posture.rotations)
 
 
-@solvers
+@pytest.mark.parametrize("solver", [name for name in SOLVERS if name != "TWO_BONE"])
 def test_bones_swing_without_a_turn_about_themselves(solver: str) -> None:
+    """As long as the chain does not turn as a whole."""
     rng = random.Random(3)
     for _ in range(40):
         rig, target = rig_and_target(rng, bones_for(solver, rng), "FULL", True, 1.0)

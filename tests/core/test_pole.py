@@ -89,7 +89,7 @@ def test_the_tip_stays_where_it_is_when_the_pole_turns(solver: str) -> None:
         bones = 2 if solver == "TWO_BONE" else rng.randint(2, 12)
         joints = random_chain(rng, bones)
         target = random_target(rng, joints, low=0.0, high=1.1)
-        residual = answer(joints, target, solver).residual
+        residual = solve(Chain(joints), Goal(target, swing=1.0), solver).residual
         for angle in (0.0, 1.0, 3.0):
             turned = answer(joints, target, solver, random_direction(rng), angle)
             assert turned.residual == pytest.approx(residual, abs=1e-12)
@@ -104,13 +104,13 @@ def test_a_target_on_the_root_stays_reached_when_the_pole_turns(solver: str) -> 
 
 
 @solvers
-def test_a_pole_on_the_axis_keeps_the_plane_of_the_input_pose(solver: str) -> None:
+def test_a_pole_on_the_axis_leaves_the_chain_as_it_turns_towards_the_target(solver: str) -> None:
     rng = random.Random(3)
     for _ in range(50):
         joints = random_chain(rng, 2 if solver == "TWO_BONE" else rng.randint(2, 8))
         target = random_target(rng, joints, low=0.1, high=0.9)
         axis = direction(joints[0], target)
-        kept = answer(joints, target, solver).joints
+        kept = solve(Chain(joints), Goal(target, swing=1.0), solver).joints
         for along in (-1e9, -1.0, 0.0, 0.5, 2.0, 1e9):
             pole = moved(joints[0], axis, along)
             assert farthest(answer(joints, target, solver, pole).joints, kept) <= 1e-12
@@ -239,7 +239,7 @@ def weighed(weight: float, pole: Point, angle: float = 0.0) -> tuple[Point, ...]
 def test_the_weight_turns_the_bend_part_of_the_way() -> None:
     target, pole = (0.6, 0.05, 0.1), (0.5, 0.4, 0.9)
     none, full = weighed(0.0, pole), weighed(1.0, pole)
-    assert none == solve(Chain(arched([0.3, 0.3, 0.3])), Goal(target)).joints
+    assert none == solve(Chain(arched([0.3, 0.3, 0.3])), Goal(target, swing=1.0)).joints
     assert angle_from_pole(full, target, pole) == pytest.approx(0.0, abs=1e-9)
     whole = abs(angle_from_pole(none, target, pole))
     left = [abs(angle_from_pole(weighed(w, pole), target, pole)) for w in (0.1, 0.5, 0.9)]
@@ -266,7 +266,9 @@ def test_a_weight_that_is_none_is_refused() -> None:
             Goal((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), 0.0, weight)
 
 
-def test_the_pole_of_a_chain_out_of_reach_changes_nothing() -> None:
+def test_the_pole_of_a_chain_out_of_reach_moves_no_joint() -> None:
+    """It only rolls the chain, so that it goes on rolled as it is where it comes into reach."""
     joints = arched([1.0, 1.0, 1.0])
     target = (0.0, 2.0 * shell_of(joints)[1], 0.0)
-    assert answer(joints, target, pole=(1.0, 0.0, 5.0)).joints == answer(joints, target).joints
+    faced = answer(joints, target, pole=(1.0, 0.0, 5.0)).joints
+    assert farthest(faced, answer(joints, target).joints) <= 1e-12

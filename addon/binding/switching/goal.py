@@ -8,15 +8,17 @@ from typing import NamedTuple
 
 import bpy
 
-from ...core import Frame, frame_in, inverse, point_in
+from ...core import Chain, Frame, frame_in, inverse, point_in
 from ...core.bend import (
     NEAR_AXIS,
     UNCLEAR,
     aimed_past,
-    bend_direction,
+    bend_of,
     chain_axis,
     eased,
+    straight_bend,
 )
+from ...core.chain import measured
 from ...core.vectors import (
     ORIGIN,
     Mat3,
@@ -32,11 +34,12 @@ from ...core.vectors import (
     scaled,
     sub,
     turned_about,
+    unit,
 )
 from ..access import settings
-from ..chain_plan import ChainPlan, ProblemError
+from ..chain_plan import ChainPlan, ProblemError, rest_bend
 from ..moving import place_of
-from ..placing import measured, size_of, sum_of
+from ..placing import in_lengths, size_of, sum_of
 from ..pose import Evaluated
 from ..skeleton import matrix_frame
 
@@ -95,8 +98,18 @@ def fk_goal(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, start: int) -> FkG
     pole = None
     if chain.pole is not None and len(joints) > 2:
         now = _from_world(chain, world, place_of(depsgraph, chain.pole)[1])
-        pole = faced_from(joints, now, item.pole_angle)
+        bent = Chain(tuple(joints), _coming_bend(chain, start, frames, len(joints) - 1))
+        pole = faced_from(bent, now, item.pole_angle)
     return FkGoal(place, axes, None if pole is None else point_in(world, pole))
+
+
+def _coming_bend(chain: ChainPlan, start: int, frames: list[Frame], count: int) -> Vec:
+    """Return the side to which so many bones of a chain bend if they are shown straight."""
+    bones = chain.bones[start : start + count]
+    is_whole = start + count == len(chain.bones)
+    tip_bone = chain.tip_bone if is_whole else chain.bones[start + count]
+    axes = [axes for axes, _ in frames[start : start + count]]
+    return straight_bend(axes, rest_bend(chain.rig, bones, tip_bone))
 
 
 def _from_world(chain: ChainPlan, world: Frame, place: Vec) -> Vec:
@@ -136,7 +149,7 @@ def _outwards(joints: Sequence[Vec], softness: float) -> Vec:
     distance = length(way) / size if size > 0.0 else 0.0
     if distance == 0.0:
         return ORIGIN
-    is_straight = distance > 0.5 and _aside(joints, chain_axis(measured(joints))) < STRAIGHT
+    is_straight = distance > 0.5 and _aside(joints, chain_axis(in_lengths(joints))) < STRAIGHT
     wanted = 1.0 + BEYOND if is_straight else distance
     begins = 1.0 - softness
     if distance > begins and softness > 0.0:
@@ -146,38 +159,36 @@ def _outwards(joints: Sequence[Vec], softness: float) -> Vec:
     return scaled(way, wanted / distance - 1.0)
 
 
-def faced_from(joints: Sequence[Vec], pole: Vec, pole_angle: float) -> Vec | None:
-    """Return a place for the pole which the chain faces; None if the chain has no bend.
+def faced_from(chain: Chain, pole: Vec, pole_angle: float) -> Vec | None:
+    """Return a place for the pole which the chain faces; None if the chain has no length.
 
     It is turned there about the line from root to tip, and keeps its distance from the chain,
     unless it is so near to that line that it would have little weight.
 
     Args:
-        joints: The joints of the chain, any space.
+        chain: The chain, any space.
         pole: Where the pole is now, in the same space.
         pole_angle: By how much the chain turns on, in radians.
     """
-    size = size_of(joints)
-    if size == 0.0:
+    if chain.scale == 0.0:
         return None
-    points = measured(joints)
-    axis = chain_axis(points)
-    bend = bend_direction(points, axis)
-    if bend is None or _aside(joints, axis) < STRAIGHT:
+    axis = chain.axis
+    bend, _ = bend_of(chain.start, axis, chain.aside, chain.side())
+    side = unit(bend)
+    if side is None:
         return None
-    spread = sum(length(across(point, axis)) for point in points[1:-1])
-    middle = scaled(sum_of(points[1:-1]), 1.0 / (len(points) - 2))
-    clear = eased(dot(middle, bend) * (len(points) - 2) / spread / UNCLEAR)
-    aim = -pole_angle - aimed_past(clear)
-    direction = turned_about(bend, axis, cos(aim), sin(aim))
-    now = scaled(sub(pole, joints[0]), 1.0 / size)
+    aim = -pole_angle - aimed_past(eased(length(bend) / UNCLEAR))
+    direction = turned_about(side, axis, cos(aim), sin(aim))
+    now = measured(pole, chain.root, chain.scale)
     along, out = dot(now, axis), length(across(now, axis))
     if out <= NEAR_AXIS * length(now):
-        along, out = dot(middle, axis), dot(middle, bend) + 1.0
+        inner = [joint.at() for joint in chain.start[1:-1]]
+        middle = scaled(sum_of(inner), 1.0 / len(inner))
+        along, out = dot(middle, axis), dot(middle, side) + 1.0
     place = add(scaled(axis, along), scaled(direction, out))
-    return add(joints[0], scaled(place, size))
+    return add(chain.root, scaled(place, chain.scale))
 
 
 def _aside(joints: Sequence[Vec], axis: Vec) -> float:
     """Return how far joints stand off the axis, as a share of the chain's length."""
-    return max(length(across(point, axis)) for point in measured(joints))
+    return max(length(across(point, axis)) for point in in_lengths(joints))
