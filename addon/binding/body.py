@@ -29,6 +29,7 @@ from .task import (
     SOLVER_NAMES,
     Task,
     goal_of,
+    has_iterations,
     infinite,
     input_of,
     orientation_of,
@@ -191,7 +192,8 @@ def _why(body: BodyPlan, i: int, task: BodyTask, outcome: Outcome) -> str:
         if isinstance(own, Task) and chain is not body.chains[i] and bones & set(chain.bones)
     ]
     if not others and posture is not None:
-        return explanation(posture, body.chains[i].stretches)
+        own = cast(Task, task.tasks[i])
+        return explanation(posture, body.chains[i].stretches, has_iterations(own.settings))
     return (
         f"It shares bones with {listed(others)}, and not all can arrive: raise its Weight, "
         "or move a target"

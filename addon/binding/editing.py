@@ -11,6 +11,7 @@ from . import animation, dependencies, offset, plan
 from .access import free_name, settings
 from .chain_plan import ProblemError
 from .evaluate import present
+from .limbs import MOST, limb_length
 from .motion.kinds import MOTIONS
 from .placing import new_empty, pole_world, tip_world
 from .skeleton import skeleton_of
@@ -32,7 +33,7 @@ def add(
     bone: str,
     target: bpy.types.Object | None = None,
     subtarget: str = "",
-    chain_count: int = 0,
+    chain_count: int | None = 0,
     solver: str = "AUTO",
     use_offset: bool = False,
 ) -> FabrikConstraint:
@@ -44,7 +45,8 @@ def add(
         target: What the tip reaches for; None makes an Empty where the tip is now, if the solver
             needs a target.
         subtarget: Bone of the target.
-        chain_count: Number of bones, of which no more are taken than there are; 0 takes all.
+        chain_count: Number of bones, of which no more are taken than there are; 0 takes all, None
+            those of the limb.
         solver: As the setting, or ``'AUTO'``: closed form for two bones, FABRIK for more.
         use_offset: Whether the tip stays where it is, beside the target.
 
@@ -54,8 +56,9 @@ def add(
     """
     plan.discard_if_outdated()
     rig = skeleton_of(armature)
-    length = len(rig.chain_up(rig.index[bone]))
-    count = min(chain_count, length)
+    tip = rig.index[bone]
+    length = len(rig.chain_up(tip))
+    count = limb_length(rig, tip) if chain_count is None else min(chain_count, length)
     if solver == "AUTO":
         solver = "TWO_BONE" if (count or length) == 2 else "FABRIK"
     broken = problems()
@@ -69,6 +72,8 @@ def add(
     item.name = free_name(armature, bone)
     item.bone, item.chain_count, item.solver = bone, count, solver
     item.target, item.subtarget = target, subtarget
+    # A limb bends about its own hinge; what is longer drags its bones along, and never jumps.
+    item.swing = 1.0 if (count or length) <= MOST else 0.0
     if problem := new_problem(broken):
         fabrik.constraints.remove(len(fabrik.constraints) - 1)
         if made is not None:

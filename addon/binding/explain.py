@@ -9,8 +9,14 @@ from ..core import Posture
 LIMITED = "The limits of the joints keep the tip from the target: widen them, or move the target"
 
 
-def explanation(posture: Posture, stretches: bool) -> str:
-    """Return why the tip is not on the target, and what to do."""
+def explanation(posture: Posture, stretches: bool, has_iterations: bool = True) -> str:
+    """Return why the tip is not on the target, and what to do.
+
+    Args:
+        posture: How the chain stands.
+        stretches: Whether its bones may grow.
+        has_iterations: Whether its solver comes nearer with more iterations.
+    """
     solution = posture.solution
     if posture.state == "LIMITED" and posture.is_askew:
         return (
@@ -29,8 +35,12 @@ def explanation(posture: Posture, stretches: bool) -> str:
         )
     if is_held_back:
         return "Softness keeps the tip back near full reach: lower it to arrive"
+    if solution.in_reach and not has_iterations:
+        return (
+            "Its bones are scaled unevenly and change their length as they turn: scale them evenly"
+        )
     if solution.in_reach:
-        return f"Not there yet after {solution.sweeps} sweeps: raise Iterations or Tolerance"
+        return "Not there yet: raise Iterations or Tolerance"
     if is_beyond:
         return "The target is farther away than the chain is long"
     return "The target is nearer to the root than the chain can fold"

@@ -21,7 +21,8 @@ from ..core.vectors import (
 from . import plan
 from .access import pose_bones, session_uid
 from .chain_plan import ProblemError
-from .skeleton import matrix3, matrix_frame, vector
+from .limbs import next_joint
+from .skeleton import matrix3, matrix_frame, skeleton_of, vector
 
 if TYPE_CHECKING:
     from .properties import FabrikConstraint
@@ -101,11 +102,14 @@ def _tip(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> tuple[Vec, M
     bone = pose_bones(armature).get(item.bone)
     if bone is None:
         raise ProblemError("There is no tip bone: choose the last bone of the chain")
-    axes, head = frame_in(
-        matrix_frame(armature.matrix_world), (matrix3(bone.matrix), vector(bone.head))
-    )
-    tip = point_in((axes, head), (0.0, bone.bone.length, 0.0)) if item.use_tail else head
-    return tip, axes
+    world = matrix_frame(armature.matrix_world)
+    axes, head = frame_in(world, (matrix3(bone.matrix), vector(bone.head)))
+    if not item.use_tail:
+        return head, axes
+    rig = skeleton_of(cast(bpy.types.Object, item.id_data))
+    after = -1 if item.use_rotation else next_joint(rig, rig.index[item.bone])
+    end = bone.tail if after < 0 else pose_bones(armature)[after].head
+    return point_in(world, vector(end)), axes
 
 
 def _target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Frame:

@@ -28,15 +28,17 @@ from ..core.vectors import (
 )
 from .access import pose_bones
 from .chain_plan import ProblemError
-from .skeleton import vector
+from .limbs import next_joint
+from .skeleton import skeleton_of, vector
 
 
 def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
-    """Return the present tail of a bone and the bone's length, in world space."""
+    """Return where a bone ends now, and the bone's length, in world space."""
     rig = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    posed = pose_bones(rig)[bone]
-    tail = rig.matrix_world @ posed.tail
-    return vector(tail), (tail - rig.matrix_world @ posed.head).length
+    skeleton, bones = skeleton_of(armature), pose_bones(rig)
+    after = next_joint(skeleton, skeleton.index[bone])
+    tip = rig.matrix_world @ (bones[bone].tail if after < 0 else bones[after].head)
+    return vector(tip), (tip - rig.matrix_world @ bones[bone].head).length
 
 
 def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, float]:

@@ -12,6 +12,7 @@ from .access import pose_bones, settings
 from .chain_plan import ChainPlan, ProblemError, rest_bend
 from .faults import FAULT, say_once
 from .joints import joint_problem, joints_of
+from .limbs import next_joint
 from .motion.ground.resolving import resolve_ground
 from .motion.kinds import MOTIONS
 from .named_bone import bone_index
@@ -56,18 +57,15 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
     if not item.bone:
         raise ProblemError("There is no tip bone: choose the last bone of the chain")
     up = rig.chain_up(bone_index(rig, item, "bone"))
-    if not item.use_tail:
+    if item.use_tail:
+        chain.tip_bone = -1 if item.use_rotation else next_joint(rig, up[-1])
+    else:
         chain.tip_bone = up.pop()
         if not up:
             raise ProblemError(
                 f"“{item.bone}” has no parent that could move its head: "
                 "turn on Use Tail or choose another tip bone"
             )
-    if item.chain_count > len(up):
-        raise ProblemError(
-            f"Chain Length is {item.chain_count}, but there are {len(up)} bones up to the root: "
-            f"set it to {len(up)} or less, or to 0 for all"
-        )
     chain.bones = up[-item.chain_count :]
     chain.root_parent = rig.parents[chain.bones[0]]
     chain.rest_bend = rest_bend(rig, chain.bones, chain.tip_bone)

@@ -177,10 +177,15 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> Posed:
         raise infinite(chain, task, undone) from None
     message = chain.note or task.note
     if not message and posture.state != "REACHED":
-        message = explanation(posture, chain.stretches)
+        message = explanation(posture, chain.stretches, has_iterations(settings))
     # To a micrometre: what is below that differs from frame to frame, and means nothing.
     report = Report(posture.state, round(error, 6), posture.solution.sweeps, message)
     return Posed(posture, report)
+
+
+def has_iterations(settings: Settings) -> bool:
+    """Return whether a solver comes nearer to the target with more iterations."""
+    return SOLVER_NAMES[settings.solver] != "TWO_BONE"
 
 
 def noted(posed: Posed, note: str) -> Posed:

@@ -9,6 +9,7 @@ from .vectors import (
     add,
     any_across,
     cross,
+    length,
     quat_between,
     quat_product,
     quat_turn,
@@ -29,12 +30,11 @@ def ccd(joints: list[Joint], target: Vec) -> None:
     """
     points = points_of(joints)
     tip = points[-1]
+    normal = _normal(points)
     turns: list[Quat] = []
     for joint in points[-2::-1]:
         arm = sub(tip, joint)
-        # A flat chain turns in its own plane even by 180°: about Z, which `any_across` keeps out.
-        side = any_across(unit(arm) or (1.0, 0.0, 0.0))
-        turn = quat_between(arm, sub(target, joint), cross(arm, side))
+        turn = quat_between(arm, sub(target, joint), normal)
         turns.append(turn)
         tip = add(joint, quat_turn(turn, arm))
     turns.reverse()
@@ -46,3 +46,17 @@ def ccd(joints: list[Joint], target: Vec) -> None:
         direction = unit(quat_turn(total, sub(points[i + 1], points[i])))
         placed = add(placed, scaled(direction or ORIGIN, joints[i].size))
         joints[i + 1].move(placed)
+
+
+def _normal(points: list[Vec]) -> Vec:
+    """Return what a chain turns about where it has to by 180°: the normal of its plane.
+
+    That of a straight one is any, but of one in the XY plane it is Z, so that it stays there.
+    """
+    best, largest = ORIGIN, 0.0
+    for i in range(2, len(points)):
+        found = cross(sub(points[i - 1], points[i - 2]), sub(points[i], points[i - 1]))
+        if length(found) > largest:
+            best, largest = found, length(found)
+    axis = unit(sub(points[-1], points[0])) or (1.0, 0.0, 0.0)
+    return best if largest > 1e-9 else cross(axis, any_across(axis))

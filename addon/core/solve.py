@@ -47,8 +47,8 @@ SOLVERS: Final[dict[str, Step]] = {
 }
 """Moves the joints so that their tip is nearer to the target.
 
-``FABRIK`` is swept a few times and then lands (see `land`); ``TEXTBOOK`` is swept until it
-arrives, as it was published.
+``FABRIK`` is swept a few times and then lands (see `land`); so is ``CCD``, half of its iterations;
+``TEXTBOOK`` is FABRIK swept until it arrives, as it was published.
 """
 
 SHAPING: Final = 2
@@ -125,9 +125,13 @@ def solve(
         if solver == "FABRIK":
             sweeps = _land(joints, target, inner, iterations, min(tolerance, EXACT))
         else:
-            most = 1 if solver == "TWO_BONE" else iterations
+            kept = iterations // 2 if solver == "CCD" else 0
+            most = 1 if solver == "TWO_BONE" else iterations - kept
             sweeps = _sweep(joints, target, SOLVERS[solver], most, near_enough)
             complete(joints, target, inner, outer, tolerance)
+            if kept > 0:
+                sweeps += land(joints, target, min(tolerance, EXACT), kept)
+                close(joints, target, min(tolerance, EXACT))
         if pole is not None and len(joints) > 3:
             # Out of a plane it may face another way than in the input pose, or have turned over.
             # Nearly straight it turns as that does, as it has no bend once it is straight.

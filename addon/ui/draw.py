@@ -15,7 +15,7 @@ from ..binding.motion.simulating import history
 from ..binding.plan import partners
 from ..binding.properties import FabrikConstraint
 from .ground import draw_ground
-from .wording import counted, length_text
+from .wording import length_text
 
 Layout = Any
 """A `bpy.types.UILayout`, whose stubs know neither our operators' settings nor names of icons."""
@@ -89,10 +89,7 @@ def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstra
     state.alert = item.state == "INVALID"
     state.label(text=state_name(item), icon=STATE_ICONS[item.state])
     if item.state not in ("INVALID", "DISABLED") and item.solver != "WAVE":
-        off = f"{length_text(context.scene, item.error)} off"
-        if item.solver in REACHING:
-            off += f" after {counted(item.iterations_used, 'sweep')}"
-        layout.label(text=off)
+        layout.label(text=f"{length_text(context.scene, item.error)} off")
     if item.message:
         draw_sentence(layout, context, item.message)
 
@@ -105,7 +102,10 @@ def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstrai
     if item.solver not in REACHING:
         return
     layout.prop(item, "chain_bias")
-    layout.prop(item, "swing")
+    swing = layout.column()
+    # With these it always turns as a whole.
+    swing.active = item.solver != "TWO_BONE" and item.pole_target is None
+    swing.prop(item, "swing")
     root = layout.column(heading="Free Root")
     root.prop(item, "use_free_root", text="")
     _draw_if(root, item, "use_free_root", "root_weight")

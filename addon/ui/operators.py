@@ -96,11 +96,12 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
             name="Chain Length",
             description=(
                 "How many bones the chain has, counted up from the active one; 0 takes all up to "
-                "the root. For an arm or a leg it is 2"
+                "the root. At first those of the limb are taken, up to where the skeleton branches"
             ),
             default=0,
             min=0,
             soft_max=32,
+            options={"SKIP_SAVE"},
         )
         solver: EnumProperty(
             name="Solver",
@@ -129,15 +130,17 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
         """Add the constraint."""
         target, subtarget = chosen_target(context)
         tip: Any = context.active_pose_bone
+        is_chosen = self.properties.is_property_set("chain_count")
         item = editing.add(
             tip.id_data,
             tip.name,
             target,
             subtarget,
-            self.chain_count,
+            self.chain_count if is_chosen else None,
             self.solver,
             self.use_offset,
         )
+        self.chain_count = item.chain_count
         if item.target is None:
             return f"“{item.bone}” needs no target"
         return f"“{item.bone}” reaches for “{item.subtarget or item.target.name}”"

@@ -26,7 +26,7 @@ from ..binding.showing.joint import ShownJoint, shown_joint
 from ..core.vectors import Vec, mix
 from .draw import WAVING, Layout
 from .overlay_paint import Colour, Strokes, faint, palette, pixel, start_texts, write
-from .wording import counted, length_text
+from .wording import length_text
 
 STATES = {identifier: name for identifier, name, _ in STATE_ITEMS}
 
@@ -179,8 +179,6 @@ def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str
         if chain.missed:
             scene = cast(bpy.types.Scene, context.scene)
             parts.append(f"{length_text(scene, chain.missed)} off")
-        if chain.sweeps:  # What only looks or hangs takes none.
-            parts.append(counted(chain.sweeps, "sweep"))
         lines.append(f"{chain.name}: {', '.join(parts)}")
     if len(chains) > MOST_LINES:
         lines.append(f"and {len(chains) - MOST_LINES} more")

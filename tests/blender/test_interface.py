@@ -404,20 +404,16 @@ def test_every_state_has_an_icon_and_a_name(addon: ModuleType) -> None:
         assert item.bl_rna.properties["state"].enum_items[state].name in drawn(addon)
 
 
-def test_the_panel_shows_error_in_scene_units_and_sweeps(addon: ModuleType) -> None:
+def test_the_panel_shows_error_in_scene_units(addon: ModuleType) -> None:
     rig = make_chain(2, joints=((0, 0, 0), (0, 0, 1), (0, 0, 2)))
     add_constraint(rig, "B1", make_empty(location=(0, 0, 5)))
     update()
-    assert "3 m off after 0 sweeps" in drawn(addon)
+    assert "3 m off" in drawn(addon)
     bpy.context.scene.unit_settings.system = "IMPERIAL"
-    assert "9.843' off after 0 sweeps" in drawn(addon)
+    assert "9.843' off" in drawn(addon)
     bpy.context.scene.unit_settings.system = "METRIC"
     bpy.context.scene.unit_settings.scale_length = 0.01
-    assert "3 cm off after 0 sweeps" in drawn(addon)
-    rig.fabrik.constraints[0].iterations_used = 1
-    assert "3 cm off after 1 sweep" in drawn(addon)
-    rig.fabrik.constraints[0].iterations_used = 12
-    assert "3 cm off after 12 sweeps" in drawn(addon)
+    assert "3 cm off" in drawn(addon)
 
 
 @pytest.mark.parametrize("width", (10, 200, 400, 2000))

@@ -63,10 +63,10 @@ def test_joints_and_target_stand_where_blender_shows_them(only: Any) -> None:
     rig, target = make_chain(3), make_empty(location=(0.7, 0.4, 1.9))
     rig.matrix_world = Matrix.LocRotScale((1, 2, 3), Quaternion((1, 0, 1), 0.7), (2, 1, 0.5))
     target.location = (2.0, 2.4, 4.0)
-    item = add_constraint(rig, "B2", target, name="Arm")
+    add_constraint(rig, "B2", target, name="Arm")
     update()
     chain = only()
-    assert (chain.name, chain.state, chain.sweeps) == ("Arm", "REACHED", item.iterations_used)
+    assert (chain.name, chain.state) == ("Arm", "REACHED")
     assert all(map(close, chain.joints, heads(rig, "B0", "B1", "B2")))
     assert len(chain.joints) == 4
     assert close(chain.joints[-1], tip_world(rig, "B2"))
@@ -721,8 +721,7 @@ def test_the_corner_tells_how_the_chains_do(overlay: Any, shown: Any) -> None:
     context = SimpleNamespace(scene=bpy.context.scene)
     chains = shown()
     lines = overlay.report(context, chains)
-    sweeps = rig.fabrik.constraints[7].iterations_used
-    assert lines[0] == f"IK 7: Out of Reach, 3 m off, {sweeps} sweeps"
+    assert lines[0] == "IK 7: Out of Reach, 3 m off"
     assert lines[-1] == f"and {len(chains) - 6} more"
     rig.update_tag()
     update()

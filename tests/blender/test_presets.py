@@ -123,7 +123,7 @@ def test_a_preset_that_does_not_fit_the_chain_says_so_in_the_state(scripts: Path
     apply("constraint", "Leg")
     update()
     assert item.state == "INVALID"
-    assert "Chain Length is 2, but there are 1 bones" in item.message
+    assert "Two Bone needs a chain of 2 bones, and this one has 1" in item.message
 
 
 @pytest.mark.parametrize("name", JOINTS)

@@ -13,10 +13,12 @@ import bpy
 from ..access import pose_bones
 from ..chain_plan import ProblemError, listed
 from ..joints import AXES, FREE, ik_settings, joint_problem
+from ..limbs import next_joint
 from ..motion.kinds import MOTION_SOLVERS
 from ..named_chain import named_chain
 from ..native import active_constraints
 from ..refusals import joints_problem
+from ..skeleton import skeleton_of
 
 if TYPE_CHECKING:
     from ..joint_properties import FabrikJoint
@@ -100,6 +102,13 @@ def refuse_native(bone: Any, con: Any) -> None:
         raise ProblemError(
             f"“{bone.name}” has no parent that could move its head: turn on Use Tail"
         )
+    rig = skeleton_of(bone.id_data)
+    after = next_joint(rig, rig.index[bone.name])
+    if con.use_tail and not con.use_rotation and after >= 0:
+        raise ProblemError(
+            f"{name} brings the tail of the bone to its target, which is not where "
+            f"“{rig.names[after]}” begins: move the tail there in Edit Mode"
+        )
 
 
 def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
@@ -115,11 +124,6 @@ def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
     item.bone = bone.name
     item.rotation_weight = con.orient_weight
     item.pole_angle = 0.0
-    if con.chain_count > len(chain.bones):
-        item.chain_count = len(chain.bones)
-        notes.append(
-            f"Chain Length of {con.chain_count} is {len(chain.bones)} now: there are no more bones"
-        )
     if not con.use_tail and (con.use_rotation or _is_apart(bone)):
         item.bone, item.use_tail = bone.parent.name, True
         notes.append(f"The tip is the tail of “{item.bone}”, which is what Blender's IK moves")

@@ -65,7 +65,6 @@ class ShownChain:
             itself, or if it is one of the legs that walk or stand, and not the active one.
         missed: How far the tip is from the target, 0 if it has arrived.
         state: How the last update ended.
-        sweeps: What that took.
     """
 
     name: str
@@ -79,7 +78,6 @@ class ShownChain:
     shell: Shell | None
     missed: float
     state: str
-    sweeps: int
 
 
 class ShownRig:
@@ -220,7 +218,6 @@ def _shown(
         _shell(plan, together, chain, rig, local) if has_shell else None,
         missed if item.state != "REACHED" and missed > tolerance else 0.0,
         item.state,
-        item.iterations_used,
     )
 
 

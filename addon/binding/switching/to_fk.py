@@ -222,7 +222,8 @@ class Snap:
                 "It shares bones with constraints that want another pose of them: snap them "
                 "together, with Constraints set to All"
             )
-        return item.message or "It is solved in another pose than its FK pose: raise Iterations"
+        remedy = "scale its bones evenly" if item.solver == "TWO_BONE" else "raise Iterations"
+        return item.message or f"It is solved in another pose than its FK pose: {remedy}"
 
 
 def snap_to_fk(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> Snapped:
