@@ -167,23 +167,26 @@ def evaluate(
     freed, plan.freed = plan.freed, {}
     if not held and not freed:
         return False
+    if freed:
+        # Else chains would be solved from where bones stand that nothing poses any more.
+        _evaluate_again(depsgraph, look, set(), held.keys() - freed.keys(), freed.values())
+        look = look._replace(new=set(held))
     if is_undo or (ahead is not None and ahead.plan is not plan):
         ahead = None
     right = set[int]() if ahead is None else _right(look, ahead, depsgraph, is_frame_change)
     redone = {uid for uid in held if uid not in right for uid in plan.groups[uid]} & held.keys()
     _redo(look, redone, depsgraph, is_frame_change)
     again = {uid for uid in redone if not _is_shown(plan.poses[uid], held[uid])}
-    again |= held.keys() & (changed | freed.keys())
+    again |= held.keys() & changed
     beside = set[int]()
-    if changed or freed:
+    if changed:
         # Blender builds its relations anew, and evaluates what is tagged for any view layer.
         beside = held.keys() - again
     elif has_company:
         tagged = tagged_in([depsgraph])
         beside = {uid for uid in held.keys() - again if plan.rigs[uid].object.name in tagged}
-    if again or beside or freed:
-        freed = [ob for uid, ob in freed.items() if uid not in held]
-        _evaluate_again(depsgraph, look, again, beside, freed)
+    if again or beside:
+        _evaluate_again(depsgraph, look, again, beside)
     for uid in held:
         write_reports(plan.poses[uid])
     return True
@@ -252,7 +255,7 @@ def _evaluate_again(
     look: _Look,
     again: set[int],
     beside: set[int],
-    freed: Iterable[bpy.types.Object],
+    freed: Iterable[bpy.types.Object] = (),
 ) -> None:
     """Have solutions evaluated that Blender did not evaluate yet.
 
@@ -264,7 +267,7 @@ def _evaluate_again(
         look: What the update concerns.
         again: The armatures that have to be evaluated.
         beside: Those that may be, for what others have tagged or what armatures now depend on.
-        freed: Those that no chain poses any more.
+        freed: Those of which no chain poses some bones any more.
     """
     freed = [armature for armature in freed if _is_there(armature)]
     for armature in freed:

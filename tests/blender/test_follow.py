@@ -552,6 +552,18 @@ def test_bake_keeps_the_chain(rig):
             assert (a - b).length < 1e-4
 
 
+def test_what_bends_on_from_it_follows_when_its_head_is_deleted(rig):
+    """Blender has then shown the chain with the solution of before once more."""
+    add_constraint(rig, "B5", make_empty("Seen", (3, 1, 2)), solver="LOOK_AT")
+    update()
+    bpy.data.objects.remove(bpy.data.objects["Target"])
+    update()
+    shown = shown_bits(rig)
+    rig.update_tag()
+    update()
+    assert shown_bits(rig) == shown
+
+
 def test_playing_is_quick_and_a_jump_costs_once(empty_file):
     from time import perf_counter
 
