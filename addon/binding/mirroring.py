@@ -369,9 +369,17 @@ def _distance(armature: bpy.types.Object, ob: bpy.types.Object) -> float:
 
 
 def _mirrored_matrix(armature: bpy.types.Object, ob: bpy.types.Object, axes: Matrix) -> Matrix:
-    """Return the mirror image of an object's place and axes in world space."""
+    """Return the mirror image of an object's place and axes in world space.
+
+    Raises:
+        ProblemError: If the armature is flat, and has no other side.
+    """
     world = _world(armature)
-    return world @ ACROSS.to_4x4() @ world.inverted() @ _world(ob) @ axes.inverted().to_4x4()
+    try:
+        back = world.inverted()
+    except ValueError:
+        raise ProblemError(f"“{armature.name}” is scaled to zero: give it a scale") from None
+    return world @ ACROSS.to_4x4() @ back @ _world(ob) @ axes.inverted().to_4x4()
 
 
 def _mirrored_empty(

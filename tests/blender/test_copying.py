@@ -212,6 +212,10 @@ def test_mirroring_says_why_it_cannot_and_changes_nothing() -> None:
     rig.pose.bones["Lower.R"].name = "Other"
     with pytest.raises(RuntimeError, match=r"There is no bone “Lower\.R”"):
         bpy.ops.fabrik.constraint_mirror()
+    rig.pose.bones["Other"].name = "Lower.R"
+    rig.scale = (1.0, 0.0, 1.0)
+    with pytest.raises(RuntimeError, match="“Rig” is scaled to zero"):
+        bpy.ops.fabrik.constraint_mirror()
     assert len(rig.fabrik.constraints) == 1
     assert len(bpy.data.objects) == 2
 
