@@ -53,10 +53,13 @@ test-real:
 	$(real) tests/run.py -- tests/blender $(PYTEST)
 
 .PHONY: fuzz
-fuzz: fuzz-core fuzz-newest  ## try what nobody thought of, for about SECONDS=…
+fuzz: wheels fuzz-core fuzz-newest  ## try what nobody thought of, for about SECONDS=…
+
+# Compiled, many times as much is tried in the same time.
+fuzz-core fuzz-wheel-%: export FABRIK_FUZZ = $(SECONDS)
+fuzz-core fuzz-wheel-%: export PYTHONPATH = $(CURDIR)/build/compiled
 
 .PHONY: fuzz-core
-fuzz-core: export FABRIK_FUZZ = $(SECONDS)
 fuzz-core:
 	$(call env,core) -m pytest -m hypothesis tests/core tests/motion $(PYTEST)
 	$(call env,core) -m pytest tests/core/test_any_solve.py $(PYTEST)
@@ -65,7 +68,6 @@ fuzz-core:
 fuzz-newest:
 	$(MAKE) --no-print-directory fuzz-wheel-$$($(PYTHON) tools/environment.py newest)
 
-fuzz-wheel-%: export FABRIK_FUZZ = $(SECONDS)
 fuzz-wheel-%:
 	$(call env,bpy-$*) -m pytest -s tests/blender/test_fuzz.py tests/blender/test_fuzz_settings.py $(PYTEST)
 
