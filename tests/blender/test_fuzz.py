@@ -117,6 +117,8 @@ class Users(RuleBasedStateMachine):
                 note(f"# {done}")
                 log(f"    {done}")
                 update()
+            if self.is_evaluated:
+                evaluate_both()
 
     # What is done
 
@@ -190,6 +192,10 @@ class Users(RuleBasedStateMachine):
     @rule(chance=chances)
     def bring(self, chance: random.Random) -> None:
         self.take("bring", user.bring, chance, self.folder)
+
+    @rule(chance=chances)
+    def instance(self, chance: random.Random) -> None:
+        self.take("instance", user.instance, chance)
 
     @rule(chance=chances)
     def change_scene(self, chance: random.Random) -> None:
@@ -267,6 +273,7 @@ class Users(RuleBasedStateMachine):
         settle()
         [seen] = found.values()
         rigs = [ob for ob in (*pair(), *user.extras()) if is_seen(ob) and not ob.library]
+        rigs = [ob for ob in rigs if not has_blenders_ik(ob)]
         shown = {ob.name: pose_bits(ob) for ob in rigs}
         if seen.get("Twin", shown.get("Twin")) == shown.get("Twin"):
             for name, bits in shown.items():
@@ -288,6 +295,17 @@ class Users(RuleBasedStateMachine):
                 if is_seen(rig):
                     assert is_finite(rig) or not places_are_finite(), f"{rig.name} is not finite"
                     assert_said(rig)
+
+
+def evaluate_both() -> None:
+    """Show the pair if one of them alone is evaluated: what is hidden, if anything hangs on it.
+
+    Blender plays its animation then, and not that of the other one.
+    """
+    graph = bpy.context.view_layer.depsgraph
+    if len({ob.evaluated_get(graph).is_evaluated for ob in pair()}) > 1:
+        user.show(*pair())
+        update()
 
 
 def assert_fk_pose() -> None:
@@ -328,6 +346,15 @@ def is_seen(ob: bpy.types.Object) -> bool:
     return ob.name in bpy.context.view_layer.objects and ob.visible_get()
 
 
+def has_blenders_ik(rig: bpy.types.Object) -> bool:
+    """Return whether Blender's own IK poses bones, which is not the same to the last bits again.
+
+    Nor is a chain of ours on some of them, which says so: it is solved from what the IK made of
+    what the chain had written.
+    """
+    return any(one.type == "IK" for bone in rig.pose.bones for one in bone.constraints)
+
+
 def is_finite(rig: bpy.types.Object) -> bool:
     bones = evaluated(rig).pose.bones
     buffer = array("f", [0.0]) * (16 * len(bones))
@@ -364,11 +391,8 @@ class Shown:
         self.others |= self._rigs("Twin")
 
     def _rigs(self, name: str) -> dict[str, bytes]:
-        """Return what is seen of a rig; Blender's own IK is not the same to the last bits again."""
         rig = bpy.data.objects.get(name)
-        if not rig or not is_seen(rig):
-            return {}
-        if any(one.type == "IK" for bone in rig.pose.bones for one in bone.constraints):
+        if not rig or not is_seen(rig) or has_blenders_ik(rig):
             return {}
         return {name: pose_bits(rig) + world_bits(rig)}
 

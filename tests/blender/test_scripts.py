@@ -220,6 +220,30 @@ def test_what_a_copy_depends_on_leaves_the_rig_solved_beside_another_view_layer(
         assert channels_bits(rig) == given
 
 
+def test_an_armature_is_solved_that_only_an_instance_of_its_collection_shows():
+    rig = make_chain(3)
+    target = keyed_target()
+    add_constraint(rig, "B2", target)
+    wanted = {}
+    for frame in (1, 8):
+        go(frame)
+        wanted[frame] = shown_bits(rig)
+    collection = bpy.data.collections.new("Collection")
+    collection.objects.link(rig)
+    bpy.context.scene.collection.objects.unlink(rig)
+    empty = make_empty("Instance", (3.0, 0.0, 0.0))
+    empty.instance_type, empty.instance_collection = "COLLECTION", collection
+    update()
+    assert shown_bits(rig) == wanted[8]
+    for frame in (1, 8):
+        go(frame)
+        assert shown_bits(rig) == wanted[frame]
+    target.animation_data_clear()
+    target.location = (0.5, 0.5, 1.5)
+    update()
+    assert tip_error(rig, "B2", target) < 1e-3
+
+
 def test_a_bake_by_blender_gives_the_same_motion():
     rig = make_chain(3)
     add_constraint(rig, "B2", keyed_target())

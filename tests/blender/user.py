@@ -29,6 +29,9 @@ LOOSE = ("T0", "T1", "T2")
 EXTRA = "Extra"
 """What the names of armatures without a twin begin with."""
 
+INSTANCED = "Instanced"
+"""A collection with the pair, which Empties show once more, and with an armature of its own."""
+
 LAST_FRAME = 12
 PRESETS = Path(__file__).resolve().parents[2] / "addon/presets/fabrik_ik"
 
@@ -544,6 +547,36 @@ def bring(chance: Chance, folder: Path) -> str:
         if own is not None and own.name not in bpy.context.scene.collection.objects:
             bpy.context.scene.collection.objects.link(own)
     return f"{kind} {ob.name}"
+
+
+def instance(chance: Chance) -> str:
+    """Show the rigs once more by an Empty that instances their collection; move or remove it."""
+    collection = bpy.data.collections.get(INSTANCED)
+    if collection is None:
+        collection = bpy.data.collections.new(INSTANCED)
+        collection.use_fake_user = True
+        for ob in pair():
+            collection.objects.link(ob)
+    found = [ob for ob in bpy.data.objects if ob.instance_collection == collection]
+    kind = chance.choice(("add", "inside", "move", "remove")) if found else "add"
+    if kind == "add":
+        if len(found) > 1:
+            return "no more"
+        empty = make_empty("Instance", any_place(chance))
+        empty.instance_type, empty.instance_collection = "COLLECTION", collection
+    elif kind == "inside":
+        others = [ob for ob in collection.objects if ob not in pair()]
+        if others:
+            bpy.data.objects.remove(others[0])
+        else:
+            new = pair()[0].copy()
+            new.name = "Inside"
+            collection.objects.link(new)
+    elif kind == "move":
+        chance.choice(found).location = any_place(chance)
+    else:
+        bpy.data.objects.remove(chance.choice(found))
+    return kind
 
 
 def change_scene(chance: Chance) -> str:
