@@ -20,6 +20,7 @@ from .faults import forget_said, say_once
 from .motion import surface
 from .motion.gait.gait_plan import forget_plans
 from .motion.simulating import history
+from .skeleton import rebuild_poses
 from .write import forget_written, take_back
 
 _is_inside = False
@@ -192,6 +193,7 @@ def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
     """Forget references that undo or redo killed; an update follows by itself."""
     global _is_undone
     _forget()
+    rebuild_poses()
     _is_undone = True
 
 

@@ -206,3 +206,21 @@ def skeleton_of(armature: bpy.types.Object) -> Skeleton:
             if bone.fabrik_name in known.index and bone.fabrik_name != bone.name:
                 bone.fabrik_name = ""  # A copy, which is not the one that constraints mean.
     return known
+
+
+def rebuild_poses() -> None:
+    """Have the poses of all armatures point to their bones again, some of which undo has replaced.
+
+    Blender does so for what it evaluates. Up to 4.5 the others may point to bones that are gone, as
+    in a scene that is not shown, and to read one of these crashes.
+    """
+    for ob in bpy.data.objects:
+        if ob.type == "ARMATURE" and ob.pose is not None and ob.library is None and _is_torn(ob):
+            ob.data = cast(Any, ob.data)
+
+
+def _is_torn(armature: bpy.types.Object) -> bool:
+    rests = cast(bpy.types.Armature, armature.data).bones
+    known = {bone.name: bone.as_pointer() for bone in rests}
+    now = [(bone.name, bone.bone) for bone in pose_bones(armature)]
+    return any(bone is None or bone.as_pointer() != known.get(name) for name, bone in now)

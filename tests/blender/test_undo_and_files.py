@@ -74,6 +74,37 @@ def fk_of(rig):
     return fk
 
 
+def test_armatures_that_are_not_shown_keep_their_bones_through_undo(empty_file):
+    """Else Blender up to 4.5 crashes as soon as anybody reads one of them."""
+    make()
+    copy = bpy.data.objects["Rig"].copy()
+    copy.name = "Copy"
+    scene = bpy.context.scene
+    bpy.ops.scene.new(type="LINK_COPY")
+    bpy.context.window.scene = scene
+    scene.collection.objects.link(copy)
+    update()
+    for _ in range(3):
+        rig = bpy.data.objects["Rig"]
+        step("before")
+        rig.fabrik.constraints[0].influence *= 0.5
+        update()
+        step("after")
+        bpy.ops.ed.undo()
+        armature = bpy.data.objects["Copy"]
+        rests = armature.data.bones
+        assert [bone.bone.as_pointer() for bone in armature.pose.bones] == [
+            rests[bone.name].as_pointer() for bone in armature.pose.bones
+        ]
+        bpy.ops.ed.redo()
+        update()
+        activate(bpy.data.objects["Rig"])
+        bpy.ops.object.mode_set(mode="EDIT")
+        bpy.ops.object.mode_set(mode="OBJECT")
+        bpy.context.window.scene = bpy.data.scenes[1]
+        update()
+
+
 @pytest.fixture(autouse=True)
 def silent(empty_file, capfd):
     """Whatever happens to the data, no handler breaks."""
