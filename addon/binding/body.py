@@ -171,11 +171,11 @@ def _input_of(body: BodyPlan, pose: Pose, task: BodyTask) -> BodyInput:
 
 
 def _report(body: BodyPlan, i: int, task: BodyTask, posture: BodyPosture) -> Report:
-    chain, own, outcome = body.chains[i], task.tasks[i], posture.outcomes[i]
+    own, outcome = task.tasks[i], posture.outcomes[i]
     if isinstance(own, Report) or outcome is None:
         return cast(Report, own)
     error = dist(point_in(own.world, outcome.tip), own.target)
-    message = chain.note or own.note or _why(body, i, task, outcome)
+    message = own.note or _why(body, i, task, outcome)
     return Report(outcome.state, round(error, 6), outcome.sweeps, message)
 
 

@@ -70,6 +70,8 @@ class Order:
             RefusedError: If a chain waits for itself, or fails.
         """
         self.carried: set[int] = set()
+        self._reading: dict[tuple[int, int], bool] = {}
+        """Whether what drivers read moves with a solved chain: nothing waits for it."""
         chains = [chain for chain in self.chains if not chain.problem]
         self.units: list[Unit] = [*self.carriers, *self._together(chains)]
         self.posing: dict[tuple[int, int], list[Unit]] = {}
@@ -304,7 +306,7 @@ class Order:
     def _note_unseen(self, node: Node, chain: Member) -> None:
         """Say what moves a node with a solved chain without our seeing how: drivers and meshes."""
         ob, bone = node
-        if any(self._is_moved(read) for read in self._driving(node)):
+        if any(self._is_moved(read, chain) for read in self._driving(node)):
             chain.note = (
                 f"“{_owner(node).name}” is driven by a solved chain and so one update late: "
                 "use a parent or a plain Child Of instead"
@@ -330,11 +332,12 @@ class Order:
             self._read[uid, bone] = [read for driver in drivers for read in _read_by(driver)]
         return self._read[uid, bone]
 
-    def _is_moved(self, node: Node) -> bool:
+    def _is_moved(self, node: Node, chain: Member) -> bool:
+        """Return whether what a driver of a chain reads moves with any solved chain."""
         ob, bone = node
         if bone >= 0:
             return bone in self.moved.get(ob.session_uid, ())
-        return ob.session_uid in self.carried
+        return self._visit(node, self._reading, set(), chain)
 
 
 def _members(unit: Unit) -> Sequence[Member]:

@@ -57,7 +57,7 @@ class Task(NamedTuple):
         target: The target in world space.
         pole: The pole in world space, if there is one.
         axes: The orientation for the tip bone in world space, if it is to take one.
-        note: What is to be said of the goal besides.
+        note: What is to be said besides, of the chain or else of its goal.
         extra: What a motion depends on besides.
     """
 
@@ -106,7 +106,7 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
     if chain.goal_source is not None:
         aim = chain.goal_source.goal(moment, chain, aim)
     extra = None if chain.motion is None else chain.motion.read(moment, chain)
-    return Task(given, settings, world, aim.place, pole, aim.axes, aim.note, extra)
+    return Task(given, settings, world, aim.place, pole, aim.axes, chain.note or aim.note, extra)
 
 
 def _check(chain: ChainPlan, settings: Settings) -> None:
@@ -175,7 +175,7 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> Posed:
         )
     except (ValueError, ArithmeticError):
         raise infinite(chain, task, undone) from None
-    message = chain.note or task.note
+    message = task.note
     if not message and posture.state != "REACHED":
         message = explanation(posture, chain.stretches, has_iterations(settings))
     # To a micrometre: what is below that differs from frame to frame, and means nothing.

@@ -42,7 +42,7 @@ from rendering import rendered
 from rigs import channels_bits, elsewhere, evaluated, go, pose_bits, update, world_bits
 from test_stress import differences, pair, push
 
-from addon.binding import faults
+from addon.binding import faults, plan
 
 SECONDS = float(os.environ.get("FABRIK_FUZZ", "0")) / 2.0
 """How long to go on; 0 for a few steps that are always the same."""
@@ -273,7 +273,7 @@ class Users(RuleBasedStateMachine):
         settle()
         [seen] = found.values()
         rigs = [ob for ob in (*pair(), *user.extras()) if is_seen(ob) and not ob.library]
-        rigs = [ob for ob in rigs if not has_blenders_ik(ob)]
+        rigs = [ob for ob in rigs if not has_blenders_ik(ob) and not is_late(ob)]
         shown = {ob.name: pose_bits(ob) for ob in rigs}
         if seen.get("Twin", shown.get("Twin")) == shown.get("Twin"):
             for name, bits in shown.items():
@@ -355,6 +355,12 @@ def has_blenders_ik(rig: bpy.types.Object) -> bool:
     return any(one.type == "IK" for bone in rig.pose.bones for one in bone.constraints)
 
 
+def is_late(rig: bpy.types.Object) -> bool:
+    """Return whether it is said of an armature that it follows something one update late."""
+    chains = [chain for chain in plan.current().chains if chain.rig.object == rig]
+    return any("one update late" in chain.note for chain in chains)
+
+
 def is_finite(rig: bpy.types.Object) -> bool:
     bones = evaluated(rig).pose.bones
     buffer = array("f", [0.0]) * (16 * len(bones))
@@ -392,7 +398,7 @@ class Shown:
 
     def _rigs(self, name: str) -> dict[str, bytes]:
         rig = bpy.data.objects.get(name)
-        if not rig or not is_seen(rig) or has_blenders_ik(rig):
+        if not rig or not is_seen(rig) or has_blenders_ik(rig) or is_late(rig):
             return {}
         return {name: pose_bits(rig) + world_bits(rig)}
 

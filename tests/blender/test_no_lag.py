@@ -218,6 +218,24 @@ def test_a_constraint_that_cannot_be_foreseen_is_named() -> None:
     assert "one update late" in left.fabrik.constraints[0].message
 
 
+def test_a_setting_that_is_driven_by_what_hangs_on_a_solved_chain_is_named() -> None:
+    """Nothing else looks at what hangs there: it is no target."""
+    led, leading = make_chain(3, "Led"), make_chain(3, "Leading")
+    for rig in (led, leading):
+        add_constraint(rig, "B2", make_empty(f"{rig.name} Target", (0.5, 1.0, 1.5)))
+    read = make_empty("Read")
+    read.parent, read.parent_type, read.parent_bone = leading, "BONE", "B2"
+    variable = led.driver_add("fabrik.constraints[0].influence").driver.variables.new()
+    variable.type = "TRANSFORMS"
+    variable.targets[0].id = read
+    update()
+    assert "“Led” is driven by a solved chain" in led.fabrik.constraints[0].message
+    assert not leading.fabrik.constraints[0].message
+    read.parent = None
+    update()
+    assert not led.fabrik.constraints[0].message
+
+
 @pytest.mark.parametrize("local_location", [True, False])
 @pytest.mark.parametrize("inherit_rotation", [True, False])
 @pytest.mark.parametrize("inherit_scale", INHERIT_SCALE)
