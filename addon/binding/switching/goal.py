@@ -55,27 +55,37 @@ SOFT_MOST = 2.0
 it would have to be infinitely far for the chain to be straight."""
 
 
+Off = tuple[float, float]
+"""Where a pole is beside the middle of a chain, in the chain's lengths: along the line from root to
+tip, and off it."""
+
+
 class FkGoal(NamedTuple):
     """Where a chain's target and pole are wanted, in world space.
 
     Attributes:
         place: Of the target.
         axes: Upright axes that the target is to have, None if they do not matter.
-        pole: Place of the pole; None if there is none, or the chain has no bend to face it.
+        pole: Place of the pole; None if there is none.
+        off: How that is beside the chain.
     """
 
     place: Vec
     axes: Mat3 | None
     pole: Vec | None
+    off: Off | None
 
 
-def fk_goal(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, start: int) -> FkGoal:
+def fk_goal(
+    depsgraph: bpy.types.Depsgraph, chain: ChainPlan, start: int, off: Off | None
+) -> FkGoal:
     """Return where a chain needs its target and pole so that solving leaves it as it is shown.
 
     Args:
         depsgraph: Which shows the chain in its FK pose.
         chain: The constraint, which has a target.
         start: The place in the chain of the first bone that no other constraint poses as well.
+        off: How the pole is to be beside the chain; None if it stays as far from it as it is.
 
     Raises:
         ProblemError: If the armature is flat.
@@ -96,11 +106,12 @@ def fk_goal(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, start: int) -> FkG
         place = add(tip, _outwards(joints, softness))
     place, axes = _beside(depsgraph, chain, point_in(world, place), frame_in(world, frames[-1])[0])
     pole = None
-    if chain.pole is not None and len(joints) > 2:
+    bent = Chain(tuple(joints), _coming_bend(chain, start, frames, len(joints) - 1))
+    if chain.pole is not None and len(joints) > 2 and bent.scale > 0.0:
         now = _from_world(chain, world, place_of(depsgraph, chain.pole)[1])
-        bent = Chain(tuple(joints), _coming_bend(chain, start, frames, len(joints) - 1))
-        pole = faced_from(bent, now, item.pole_angle)
-    return FkGoal(place, axes, None if pole is None else point_in(world, pole))
+        off = off or beside(bent, now)
+        pole = point_in(world, faced_from(bent, off, item.pole_angle))
+    return FkGoal(place, axes, pole, off)
 
 
 def _coming_bend(chain: ChainPlan, start: int, frames: list[Frame], count: int) -> Vec:
@@ -159,34 +170,46 @@ def _outwards(joints: Sequence[Vec], softness: float) -> Vec:
     return scaled(way, wanted / distance - 1.0)
 
 
-def faced_from(chain: Chain, pole: Vec, pole_angle: float) -> Vec | None:
-    """Return a place for the pole which the chain faces; None if the chain has no length.
+def beside(chain: Chain, pole: Vec) -> Off:
+    """Return where a pole is beside the middle of a chain.
 
-    It is turned there about the line from root to tip, and keeps its distance from the chain,
-    unless it is so near to that line that it would have little weight.
+    Where it is so near to the line from root to tip that it has little weight, a place is taken
+    that is a chain's length off the middle.
 
     Args:
         chain: The chain, any space.
-        pole: Where the pole is now, in the same space.
+        pole: The pole, in the same space.
+    """
+    now = measured(pole, chain.root, chain.scale)
+    along, out = dot(now, chain.axis), length(across(now, chain.axis))
+    middle = _middle(chain)
+    along -= dot(middle, chain.axis)
+    if out <= NEAR_AXIS * length(now) or abs(along) > out:
+        return 0.0, 1.0 + length(across(middle, chain.axis))
+    return along, out
+
+
+def faced_from(chain: Chain, off: Off, pole_angle: float) -> Vec:
+    """Return a place for the pole which the chain faces.
+
+    Args:
+        chain: The chain, any space.
+        off: How it is beside the chain.
         pole_angle: By how much the chain turns on, in radians.
     """
-    if chain.scale == 0.0:
-        return None
     axis = chain.axis
     bend, _ = bend_of(chain.start, axis, chain.aside, chain.side())
-    side = unit(bend)
-    if side is None:
-        return None
     aim = -pole_angle - aimed_past(eased(length(bend) / UNCLEAR))
-    direction = turned_about(side, axis, cos(aim), sin(aim))
-    now = measured(pole, chain.root, chain.scale)
-    along, out = dot(now, axis), length(across(now, axis))
-    if out <= NEAR_AXIS * length(now):
-        inner = [joint.at() for joint in chain.start[1:-1]]
-        middle = scaled(sum_of(inner), 1.0 / len(inner))
-        along, out = dot(middle, axis), dot(middle, side) + 1.0
-    place = add(scaled(axis, along), scaled(direction, out))
+    direction = turned_about(unit(bend) or chain.side(), axis, cos(aim), sin(aim))
+    along = dot(_middle(chain), axis) + off[0]
+    place = add(scaled(axis, along), scaled(direction, off[1]))
     return add(chain.root, scaled(place, chain.scale))
+
+
+def _middle(chain: Chain) -> Vec:
+    """Return the mean of the inner joints, from the root, in lengths of the chain."""
+    inner = [joint.at() for joint in chain.start[1:-1]]
+    return scaled(sum_of(inner), 1.0 / len(inner))
 
 
 def _aside(joints: Sequence[Vec], axis: Vec) -> float:

@@ -21,7 +21,7 @@ from ..refusals import refuse_unkeyable
 from ..rotation import CHANNELS, LOCATION, continuous, mode_of
 from ..skeleton import Point
 from .comparing import bone_points, bones_length
-from .goal import fk_goal
+from .goal import Off, fk_goal
 from .influence import key_influence
 from .snap import Look, Snapped, compared, keeping_unkeyed, look, on_top, planned, present_frame
 from .span import Span, updated
@@ -105,6 +105,8 @@ class Snap:
         self.left: dict[int, str] = {}
         self.targets: list[Handle | None] = []
         self.poles: list[Handle | None] = []
+        # Poles stay beside their chains as they are at first, so that they move with these.
+        self.offs: list[Off | None] = [None] * len(self.chains)
         known: set[tuple[int, int]] = set()
         for chain in self.chains:
             target = chain.target
@@ -183,7 +185,8 @@ class Snap:
     def _moved(self, depsgraph: bpy.types.Depsgraph, i: int, is_first: bool) -> list[Handle]:
         """Move the target and the pole of a chain, and return those that had to be moved."""
         chain, target, pole = self.chains[i], self.targets[i], self.poles[i]
-        goal = fk_goal(depsgraph, chain, self.starts[i])
+        goal = fk_goal(depsgraph, chain, self.starts[i], self.offs[i])
+        self.offs[i] = goal.off
         size = bones_length(bone_points(depsgraph, chain.rig, chain.bones))
         moved: list[Handle] = []
         for handle, place, axes in ((target, goal.place, goal.axes), (pole, goal.pole, None)):
