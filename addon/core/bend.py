@@ -41,6 +41,11 @@ where those of the others cancel out, as it is these that turn where it bends.""
 STRAIGHT: Final = 1e-3
 """A chain whose joints all stay this near to its axis has no bend of its own to keep."""
 
+BACKWARD: Final = 0.04
+"""How far joints stand off the axis in the mean, up to which a chain that bends to the other side
+than at rest is a straight one that was not posed exactly. A knee of two bones that are of one
+length is bent backward by 9° there."""
+
 ON_AXIS: Final = 1e-6
 """A pole, or a bend, this near to the axis does not define a side."""
 
@@ -88,20 +93,18 @@ def swing_turn(axis: Vec, side: Vec, target: Vec, share: float) -> Quat:
     return quat_mix(NO_TURN, turn, share) if share < 1.0 else turn
 
 
-def bend_of(joints: list[Joint], axis: Vec, aside: float, side: Vec) -> tuple[Vec, float]:
+def bend_of(joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
     """Return the side to which a chain bends, and how far its joints stand off the axis in all.
 
     The less clearly it bends, the shorter the vector is: its length is the share of the joints'
-    distances that does not cancel out. A chain that is straight, whose joints are ``aside`` of its
-    axis by less than `STRAIGHT`, bends to the given side.
+    distances that does not cancel out.
     """
     total, spread = ORIGIN, 0.0
     for i in range(1, len(joints) - 1):
         way = across(joints[i].at(), axis)
         total = add(total, way)
         spread += length(way)
-    bend = scaled(total, 1.0 / spread) if spread > 0.0 else ORIGIN
-    return (mix(side, bend, aside / STRAIGHT) if aside < STRAIGHT else bend), spread
+    return (scaled(total, 1.0 / spread) if spread > 0.0 else ORIGIN), spread
 
 
 def straight_bend(axes: Sequence[Mat3], rest_bend: Vec | None) -> Vec:
@@ -123,12 +126,12 @@ def straight_bend(axes: Sequence[Mat3], rest_bend: Vec | None) -> Vec:
 def bow(
     joints: list[Joint],
     axis: Vec,
-    aside: float,
+    keep: float,
     target: Vec,
     side: Vec,
     tolerance: float,
 ) -> None:
-    """Bend a straight chain, whose joints are ``aside`` of its axis by less than `STRAIGHT`.
+    """Bend a straight chain to a side; how far it keeps a bend of its own is from 0 to 1.
 
     No sweep can bend a straight chain whose target lies on its axis, and one that nearly lies
     there is bent to a side by chance. A straight chain therefore starts as the arc of equal bends
@@ -137,9 +140,8 @@ def bow(
     that the answer has no jump.
     """
     moved = length(sub(target, joints[-1].at()))
-    keep = aside / STRAIGHT
     if moved < tolerance:
-        keep = max(keep, 1.0 - moved / tolerance)
+        keep = max(keep, 1.0 - (moved / tolerance) ** 2)
     if keep >= 1.0:
         return
     on_arc = arc(sizes_of(joints), axis, side, length(target))

@@ -3,9 +3,17 @@
 from math import dist, fsum
 from typing import Literal, final
 
-from .bend import axis_of, farthest_from, set_lengths, side_of
+from .bend import (
+    BACKWARD,
+    STRAIGHT,
+    axis_of,
+    bend_of,
+    farthest_from,
+    set_lengths,
+    side_of,
+)
 from .joint import Joint
-from .vectors import NO_TURN, ORIGIN, Quat, Vec, add, scaled
+from .vectors import NO_TURN, ORIGIN, Quat, Vec, add, dot, mix, scaled, unit
 
 X_AXIS: Vec = (1.0, 0.0, 0.0)
 
@@ -20,13 +28,14 @@ State = Literal["REACHED", "OUT_OF_REACH", "LIMITED"]
 class Chain:
     """The joints of a chain in its input pose, from the root to the tip.
 
-    It is made from the first three attributes. What follows from these for any goal is worked out
+    It is made from the first four attributes. What follows from these for any goal is worked out
     once, and kept in the others.
 
     Attributes:
         joints: n + 1 points for n bones, all of 2 or all of 3 coordinates, in any one space.
         bend: The direction in which the chain leaves its axis if it is straight; a pole turns it
             from there. None takes the direction to the pole, or any at right angles to the chain.
+        is_sure: Whether the chain has that bend at rest, so that it tells forward from backward.
         lengths: The n lengths to solve with. None takes the distances between the joints.
         root: The first joint in three dimensions.
         scale: The length of the chain.
@@ -45,6 +54,7 @@ class Chain:
         "axis",
         "bend",
         "inner",
+        "is_sure",
         "joints",
         "lengths",
         "outer",
@@ -54,6 +64,7 @@ class Chain:
     )
     joints: tuple[Point, ...]
     bend: Point | None
+    is_sure: bool
     lengths: tuple[float, ...] | None
     root: Vec
     scale: float
@@ -69,6 +80,7 @@ class Chain:
         joints: tuple[Point, ...],
         bend: Point | None = None,
         lengths: tuple[float, ...] | None = None,
+        is_sure: bool = False,
     ) -> None:
         """Take the input pose, and refuse what has no answer.
 
@@ -101,6 +113,7 @@ class Chain:
             aside = farthest_from(axis, start)
         self.joints = joints
         self.bend = bend
+        self.is_sure = is_sure
         self.lengths = lengths
         self.root = root
         self.scale = scale
@@ -119,6 +132,28 @@ class Chain:
         """
         bend = None if self.bend is None else in_space(self.bend)
         return side_of((bend, otherwise), self.axis)
+
+    def bending(self, otherwise: Vec | None = None) -> tuple[Vec, Vec, float]:
+        """Return to which side the chain bends.
+
+        Where its joints hardly stand off the axis they do not tell: there it is the side to which
+        it bends if it is straight; and one that is slightly bent backward is to bend forward.
+
+        Args:
+            otherwise: See `side`.
+
+        Returns:
+            The side, shorter the less clear it is; the unit vector to which it bends if it has to
+            leave the input pose for that; and how far it does not, from 0 to 1.
+        """
+        side = self.side(otherwise)
+        own, spread = bend_of(self.start, self.axis)
+        share = keep = self.aside / STRAIGHT
+        if self.is_sure and dot(own, side) < 0.0 and spread < BACKWARD * (len(self.start) - 2):
+            own = scaled(own, -1.0)
+            side = unit(own) or side
+            keep = 0.0
+        return mix(side, own, share), side, keep
 
     def bone_lengths(self) -> tuple[float, ...]:
         """Return the lengths to solve with, from the root on."""

@@ -249,7 +249,8 @@ class ChainInput:
             head = point_in((axes, head), link.arm)
             joints.append(head)
         self.joints = tuple(joints)
-        self.chain = Chain(self.joints, straight_bend(posed, rest_bend))
+        bend = straight_bend(posed, rest_bend)
+        self.chain = Chain(self.joints, bend, is_sure=rest_bend is not None)
         self.held = []
         self.is_only_biased = bias != 0.0 and not any(limits) and not any(stiffness)
         if bias != 0.0 or any(limits) or any(stiffness):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .bend import STRAIGHT, bend_of, eased, facing, turn_about
+from .bend import bend_of, eased, facing, turn_about
 from .bones import inherited_axes
 from .chain import Chain, Goal, Point, Solution, State, in_space, measured
 from .frames import point_in
@@ -70,7 +70,7 @@ def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance
         share = min(1.0, WHOLE_ROUNDS / rounds)
         changes = zip(aimed.bone_lengths(), _lengths(chain, numbers), strict=True)
         mixed = tuple([old + share * (new - old) for old, new in changes])
-        aimed = Chain(chain.joints, chain.chain.bend, mixed)
+        aimed = Chain(chain.joints, chain.chain.bend, mixed, chain.chain.is_sure)
     reached = distance_to(tip, goal.target) <= (1.0 + 1e-9) * tolerance * size
     state: State = "REACHED" if reached else "OUT_OF_REACH"
     posture = Posture(numbers, tip, state, goal, solution)
@@ -142,7 +142,7 @@ def _facing_pole(posture: Posture, chain: ChainInput, rotations: list[Quat]) -> 
     axis = unit(solution.aim)
     if axis is None or goal.pole is None:
         return rotations
-    bend, _ = bend_of(joints, axis, STRAIGHT, ORIGIN)
+    bend, _ = bend_of(joints, axis)
     pole = measured(goal.pole, root, scale)
     turn = turn_about(axis, facing(bend, axis, pole, goal.pole_angle, goal.pole_weight))
     inherited, _ = inherited_axes(chain.links[0].bone, chain.parent[0])

@@ -26,7 +26,6 @@ from .two_bone import two_bone
 from .vectors import (
     NO_TURN,
     ORIGIN,
-    Quat,
     Vec,
     cross,
     length,
@@ -60,6 +59,10 @@ The larger they are, the more nearly the landed chain moves as one swept until i
 
 SHORT: Final = 6
 """From this number of bones on, a third sweep costs more than it smooths."""
+
+KEPT: Final = 3e-3
+"""How far the target has to leave the tip for a chain that is slightly bent backward to bend the
+other way: at its tip it is met as it stands."""
 
 STRAIGHT_ENOUGH: Final = 1e-15
 """How near to its full reach a chain of length 1 is taken as straight."""
@@ -108,7 +111,12 @@ def solve(
     # A single bone has no bend that could face anything.
     pole = None if goal.pole is None or len(joints) < 3 else measured(goal.pole, root, scale)
     share = 1.0 if pole is not None or solver == "TWO_BONE" else goal.swing
-    axis, side, bend, turn = _swung(joints, chain, target, pole, share)
+    bend, side, keep = chain.bending(pole)
+    axis, turn = chain.axis, NO_TURN
+    if share > 0.0:
+        turn = swing_turn(axis, bend, target, share)
+        turn_joints(joints, turn)
+        axis, bend, side = quat_turn(turn, axis), quat_turn(turn, bend), quat_turn(turn, side)
     faced = (1.0, 0.0)
     if pole is not None:
         faced = facing(bend, axis, pole, goal.pole_angle, goal.pole_weight)
@@ -118,24 +126,14 @@ def solve(
     elif distance <= inner > 0.0:
         _fold(joints, unit(target) or axis)
     else:
-        # A closed form costs the same wherever the tip is, so it always lands.
-        near_enough = 1e-12 if solver == "TWO_BONE" else tolerance
-        if chain.aside < STRAIGHT:
-            bow(joints, axis, chain.aside, target, side, near_enough)
-        if solver == "FABRIK":
-            sweeps = _land(joints, target, inner, iterations, min(tolerance, EXACT))
-        else:
-            kept = iterations // 2 if solver == "CCD" else 0
-            most = 1 if solver == "TWO_BONE" else iterations - kept
-            sweeps = _sweep(joints, target, SOLVERS[solver], most, near_enough)
-            complete(joints, target, inner, outer, tolerance)
-            if kept > 0:
-                sweeps += land(joints, target, min(tolerance, EXACT), kept)
-                close(joints, target, min(tolerance, EXACT))
+        if keep < 1.0:
+            near = tolerance if chain.aside < STRAIGHT else KEPT
+            bow(joints, axis, keep, target, side, near)
+        sweeps = _reach(joints, target, chain, solver, iterations, tolerance)
         if pole is not None and len(joints) > 3:
             # Out of a plane it may face another way than in the input pose, or have turned over.
             # Nearly straight it turns as that does, as it has no bend once it is straight.
-            now, spread = bend_of(joints, axis, STRAIGHT, side)
+            now, spread = bend_of(joints, axis)
             own = facing(now, axis, pole, goal.pole_angle, goal.pole_weight)
             faced = between(faced, own, eased(spread / NEARLY_STRAIGHT))
     normal = cross(axis, bend)
@@ -150,23 +148,23 @@ def solve(
     return Solution(chain, joints, state, in_reach, residual * scale, sweeps, target, turn, normal)
 
 
-def _swung(
-    joints: list[Joint], chain: Chain, target: Vec, pole: Vec | None, share: float
-) -> tuple[Vec, Vec, Vec, Quat]:
-    """Turn the joints as a whole towards the target.
-
-    Returns:
-        The axis of the chain, the side to which it bends if it is straight, that to which it does
-        bend, all after the turn; and the turn.
-    """
-    axis = chain.axis
-    side = chain.side(pole)
-    if share == 0.0:
-        return axis, side, side, NO_TURN
-    bend, _ = bend_of(joints, axis, chain.aside, side)
-    turn = swing_turn(axis, bend, target, share)
-    turn_joints(joints, turn)
-    return quat_turn(turn, axis), quat_turn(turn, side), quat_turn(turn, bend), turn
+def _reach(
+    joints: list[Joint], target: Vec, chain: Chain, solver: str, iterations: int, tolerance: float
+) -> int:
+    """Bend a chain until its tip is on a target in reach; return the sweeps and steps taken."""
+    exact = min(tolerance, EXACT)
+    if solver == "FABRIK":
+        return _land(joints, target, chain.inner, iterations, exact)
+    # A closed form costs the same wherever the tip is, so it always lands.
+    is_closed = solver == "TWO_BONE"
+    kept = iterations // 2 if solver == "CCD" else 0
+    most = 1 if is_closed else iterations - kept
+    sweeps = _sweep(joints, target, SOLVERS[solver], most, 1e-12 if is_closed else tolerance)
+    complete(joints, target, chain.inner, chain.outer, tolerance)
+    if kept > 0:
+        sweeps += land(joints, target, exact, kept)
+        close(joints, target, exact)
+    return sweeps
 
 
 def _softened(target: Vec, outer: float, softness: float) -> Vec:

@@ -131,7 +131,7 @@ def _stretched(
     posture = plain
     scales: tuple[Vec, ...] = ()
     for _ in range(ROUNDS):
-        aimed = Chain(chain.joints, chain.chain.bend, tuple(lengths))
+        aimed = Chain(chain.joints, chain.chain.bend, tuple(lengths), chain.chain.is_sure)
         share = expected / wanted
         if chain.held:  # Limits may need more than that, and are kept for this very target.
             share = min(1.0, share)

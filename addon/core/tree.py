@@ -164,7 +164,8 @@ def _bow_branch(nodes: list[Node], figure: Figure, number: int, bend: Vec, urge:
     distance = min(length(target), BENT)
     bent = scaled(unit(target) or chain.axis, max(distance, chain.inner))
     side = side_of([bend], chain.axis)
-    bow(joints, chain.axis, chain.aside, mix(tip, bent, urge), side, STRAIGHT * STRAIGHT)
+    keep = chain.aside / STRAIGHT
+    bow(joints, chain.axis, keep, mix(tip, bent, urge), side, STRAIGHT * STRAIGHT)
     places = [add(chain.root, scaled(joint.at(), chain.scale)) for joint in joints]
     for i, place in zip(path, places, strict=False):
         nodes[i].head = place

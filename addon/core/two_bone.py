@@ -30,14 +30,16 @@ def two_bone(joints: list[Joint], target: Vec) -> None:
     bone, to_target = sub(middle, root), sub(target, root)
     distance = length(to_target)
     direction = unit(to_target) or unit(sub(joints[2].at(), root)) or unit(bone) or (1.0, 0.0, 0.0)
-    bend = unit(across(bone, direction)) or any_across(direction)
+    aside = unit(across(bone, direction)) or any_across(direction)
+    # Of a limb that is all but straight the first part has hardly any digits.
+    bend = unit(across(aside, direction)) or any_across(direction)
 
     along = 0.5 * distance
     if distance > 0.0:
         along += 0.5 * (upper - lower) * (upper + lower) / distance
     along = max(-upper, min(upper, along))
-    aside = sqrt(max(0.0, (upper - along) * (upper + along)))
-    middle = add(root, add(scaled(direction, along), scaled(bend, aside)))
+    height = sqrt(max(0.0, (upper - along) * (upper + along)))
+    middle = add(root, add(scaled(direction, along), scaled(bend, height)))
     forearm = unit(sub(target, middle)) or direction
     # The forearm is measured again, so that its length is exact even where rounding is not.
     joints[1].move(middle)

@@ -108,13 +108,25 @@ class Case:
     use_tail: bool
 
     @property
+    def below(self) -> str:
+        return f"b{self.count + 1}"
+
+    def ends_at_tail(self) -> bool:
+        """Whether the tail of the last bone is the tip: not if the next bone is far from there."""
+        from addon.binding.limbs import next_joint
+        from addon.binding.skeleton import skeleton_of
+
+        rig = skeleton_of(self.rig)
+        return self.use_tail and next_joint(rig, rig.index[f"b{self.count}"]) < 0
+
+    @property
     def names(self) -> list[str]:
         return [f"b{i}" for i in range(1, self.count + 1)]
 
     def joints(self) -> np.ndarray:
         """Return the joints in armature space, as Blender evaluated them."""
         bones = evaluated(self.rig).pose.bones
-        last = bones[f"b{self.count}"].tail if self.use_tail else bones[f"b{self.count + 1}"].head
+        last = bones[f"b{self.count}"].tail if self.ends_at_tail() else bones[self.below].head
         return np.array([*[bones[name].head for name in self.names], last], dtype=float)
 
     def length(self) -> float:

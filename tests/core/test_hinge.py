@@ -21,7 +21,7 @@ from addon.core import (
     chain_frames,
     pose_chain,
 )
-from addon.core.bend import STRAIGHT, bend_of
+from addon.core.bend import bend_of
 from addon.core.joint import Joint
 from addon.core.vectors import (
     IDENTITY,
@@ -278,8 +278,46 @@ def test_the_target_on_the_tip_and_the_pole_ahead_leave_the_fk_pose() -> None:
         chain = limb(rng, bones)
         pole = chain.chain.root
         joints = [Joint(*sub(joint, pole), 0.0) for joint in chain.joints]
-        bend, _ = bend_of(joints, chain.chain.axis, STRAIGHT, pole)
+        bend, _ = bend_of(joints, chain.chain.axis)
         pole = add(chain.joints[1], scaled(bend, 4.0))
         posture = pose_chain(chain, Goal(chain.joints[-1], pole))
         for given, solved in zip(chain.rotations, posture.rotations, strict=True):
             assert quat_apart(given, solved) <= 1e-6
+
+
+def backward_leg(degrees: float) -> ChainInput:
+    """A leg whose knee is bent by 20° at rest, and posed to be bent by so many degrees."""
+    rest = math.radians(20.0)
+    bones = [
+        Bone(IDENTITY, (0.0, 0.0, 0.0), 1.0),
+        Bone(quat_matrix(quat_about(NORMAL, -rest)), (0.0, 1.0, 0.0), 1.0),
+    ]
+    knee = quat_about(NORMAL, rest - math.radians(degrees))
+    channels = [Local(), Local((0.0, 0.0, 0.0), knee)]
+    return ChainInput(bones, channels, Y, WHOLE, (0.0, 0.0, 1.0))
+
+
+@pytest.mark.parametrize("backward", [0.01, 1.0, 3.0, 8.0])
+@pytest.mark.parametrize("pole", [None, (0.0, 1.0, 5.0)])
+def test_a_knee_that_is_posed_slightly_backward_bends_forward(
+    backward: float, pole: Point | None
+) -> None:
+    """As a captured one is; but with the target on its tip it stays as it is posed."""
+    chain = backward_leg(-backward)
+    assert chain.joints[1][2] < chain.joints[2][2]
+    posed = pose_chain(chain, Goal(chain.joints[-1], pole), "TWO_BONE")
+    for given, solved in zip(chain.rotations, posed.rotations, strict=True):
+        assert quat_apart(given, solved) <= 1e-6
+    for share in (0.99, 0.9, 0.5):
+        target = scaled(chain.joints[-1], share * 2.0 / math.hypot(*chain.joints[-1]))
+        knee = pose_chain(chain, Goal(target, pole), "TWO_BONE").solution.joints[1]
+        axis = unit(target)
+        assert axis is not None
+        off = sub((knee[0], knee[1], knee[2]), scaled(axis, dot((knee[0], knee[1], knee[2]), axis)))
+        assert off[2] > 0.01
+
+
+def test_one_that_is_posed_clearly_backward_is_meant_so() -> None:
+    chain = backward_leg(-15.0)
+    knee = pose_chain(chain, Goal((0.0, 1.6, 0.0)), "TWO_BONE").solution.joints[1]
+    assert knee[2] < -0.1

@@ -13,7 +13,6 @@ from ...core.bend import (
     NEAR_AXIS,
     UNCLEAR,
     aimed_past,
-    bend_of,
     chain_axis,
     eased,
     straight_bend,
@@ -106,21 +105,21 @@ def fk_goal(
         place = add(tip, _outwards(joints, softness))
     place, axes = _beside(depsgraph, chain, point_in(world, place), frame_in(world, frames[-1])[0])
     pole = None
-    bent = Chain(tuple(joints), _coming_bend(chain, start, frames, len(joints) - 1))
-    if chain.pole is not None and len(joints) > 2 and bent.scale > 0.0:
+    bent = _shown(chain, start, frames, joints) if len(joints) > 2 else None
+    if chain.pole is not None and bent is not None and bent.scale > 0.0:
         now = _from_world(chain, world, place_of(depsgraph, chain.pole)[1])
         off = off or beside(bent, now)
         pole = point_in(world, faced_from(bent, off, item.pole_angle))
     return FkGoal(place, axes, pole, off)
 
 
-def _coming_bend(chain: ChainPlan, start: int, frames: list[Frame], count: int) -> Vec:
-    """Return the side to which so many bones of a chain bend if they are shown straight."""
-    bones = chain.bones[start : start + count]
-    is_whole = start + count == len(chain.bones)
-    tip_bone = chain.tip_bone if is_whole else chain.bones[start + count]
-    axes = [axes for axes, _ in frames[start : start + count]]
-    return straight_bend(axes, rest_bend(chain.rig, bones, tip_bone))
+def _shown(chain: ChainPlan, start: int, frames: list[Frame], joints: list[Vec]) -> Chain:
+    """Return a chain, from one of its bones on, as it is shown."""
+    end = start + len(joints) - 1
+    tip_bone = chain.tip_bone if end == len(chain.bones) else chain.bones[end]
+    rest = rest_bend(chain.rig, chain.bones[start:end], tip_bone)
+    bend = straight_bend([axes for axes, _ in frames[start:end]], rest)
+    return Chain(tuple(joints), bend, is_sure=rest is not None)
 
 
 def _from_world(chain: ChainPlan, world: Frame, place: Vec) -> Vec:
@@ -198,9 +197,9 @@ def faced_from(chain: Chain, off: Off, pole_angle: float) -> Vec:
         pole_angle: By how much the chain turns on, in radians.
     """
     axis = chain.axis
-    bend, _ = bend_of(chain.start, axis, chain.aside, chain.side())
+    bend, side, _ = chain.bending()
     aim = -pole_angle - aimed_past(eased(length(bend) / UNCLEAR))
-    direction = turned_about(unit(bend) or chain.side(), axis, cos(aim), sin(aim))
+    direction = turned_about(unit(bend) or side, axis, cos(aim), sin(aim))
     along = dot(_middle(chain), axis) + off[0]
     place = add(scaled(axis, along), scaled(direction, off[1]))
     return add(chain.root, scaled(place, chain.scale))
