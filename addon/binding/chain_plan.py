@@ -96,6 +96,7 @@ class ChainPlan:
         rest_bend: Side to which the rest pose bends, in the root bone's axes; None if straight.
         problem: Why the constraint cannot work; empty if it can.
         note: What the user should know although it works.
+        is_late: Whether that is that it follows other chains one update late.
         stretches: Whether its bones may grow.
         more: The slots (see `KINDS`) that it needs besides the rotations of its bones.
         runs: The bones as runs of neighbours.
@@ -129,6 +130,7 @@ class ChainPlan:
     rest_bend: Vec | None = None
     problem: str = ""
     note: str = ""
+    is_late: bool = False
     stretches: bool = False
     more: list[int] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)

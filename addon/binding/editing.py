@@ -160,15 +160,23 @@ def set_offset(armature: bpy.types.Object, index: int) -> None:
         item.use_offset = True
 
 
-def problems() -> dict[tuple[int, int], str]:
-    """Return what is wrong with the constraints of the file, by armature and place in its list."""
-    chains = plan.current().chains
-    return {(chain.rig.uid, chain.item): chain.problem for chain in chains if chain.problem}
+def problems(with_lag: bool = False) -> dict[tuple[int, int], str]:
+    """Return what is wrong with the constraints of the file, by armature and place in its list.
+
+    Args:
+        with_lag: Whether it is wrong as well to follow other chains one update late.
+    """
+    found: dict[tuple[int, int], str] = {}
+    for chain in plan.current().chains:
+        problem = chain.problem or (chain.note if with_lag and chain.is_late else "")
+        if problem:
+            found[chain.rig.uid, chain.item] = problem
+    return found
 
 
-def new_problem(known: Collection[tuple[int, int]]) -> str:
+def new_problem(known: Collection[tuple[int, int]], with_lag: bool = False) -> str:
     """Return what is wrong that was not among the `problems` of before, empty if nothing is."""
-    return next((problem for key, problem in problems().items() if key not in known), "")
+    return next((problem for key, problem in problems(with_lag).items() if key not in known), "")
 
 
 def changed(armature: bpy.types.Object) -> None:

@@ -297,6 +297,7 @@ class Order:
             follows |= source_moves
             is_foreseen = is_placed and acts_plainly(con, bone >= 0)
             if (moves or source_moves or carried) and not is_foreseen:
+                chain.is_late = True
                 chain.note = (
                     f"“{owner.name}” moves with a solved chain through its constraint "
                     f"“{con.name}”, which acts one update late: use a parent or a plain Child Of"
@@ -307,6 +308,7 @@ class Order:
         """Say what moves a node with a solved chain without our seeing how: drivers and meshes."""
         ob, bone = node
         if any(self._is_moved(read, chain) for read in self._driving(node)):
+            chain.is_late = True
             chain.note = (
                 f"“{_owner(node).name}” is driven by a solved chain and so one update late: "
                 "use a parent or a plain Child Of instead"
@@ -315,6 +317,7 @@ class Order:
             for mod in ob.parent.modifiers:
                 rig = getattr(mod, "object", None)
                 if mod.type == "ARMATURE" and rig and self.posed.get(rig.session_uid):
+                    chain.is_late = True
                     chain.note = (
                         f"“{ob.name}” hangs on vertices that a solved chain moves, and so is one "
                         "update late: use the bone as its parent instead"

@@ -699,3 +699,26 @@ def test_a_rig_of_rigifys_keeps_its_pose_and_its_switches(rigify: bpy.types.Obje
     show_rigify(rig, True, False)
     on = [not c.mute for b in evaluated(rig).pose.bones for c in b.constraints if c.type == "IK"]
     assert on == [False, True] * 4
+
+
+def test_what_would_follow_other_chains_one_update_late_stays_blenders() -> None:
+    """As the second of the three IK constraints that Rigify gives to a paw's leg does."""
+    rig = make_chain(4, "Leg", ((0, 0, 0), (0, 0.2, 1), (0, 0, 2), (0, 0.2, 3), (0, 0, 4)))
+    goal = make_armature({"Goal": ((0, 0.2, 3), (0, 0.2, 3.5), "")}, "Goals")
+    follower = goal.pose.bones["Goal"].constraints.new("COPY_LOCATION")
+    follower.target, follower.subtarget = rig, "B1"
+    limit = goal.pose.bones["Goal"].constraints.new("LIMIT_DISTANCE")
+    limit.target, limit.subtarget, limit.distance = rig, "B0", 2.5
+    first = rig.pose.bones["B1"].constraints.new("IK")
+    first.target, first.chain_count = make_empty("First", (0.5, 0.3, 1.5)), 2
+    other = make_chain(2, "Other", ((2, 0, 0), (2, 0.2, 1), (2, 0, 2)))
+    second = other.pose.bones["B1"].constraints.new("IK")
+    second.target, second.subtarget, second.chain_count = goal, "Goal", 2
+    update()
+    before = pose(other)
+    assert len(from_blender(rig).names) == 1
+    with pytest.raises(Exception, match="stays Blender's: .* acts one update late"):
+        from_blender(other)
+    assert [con.type for con in other.pose.bones["B1"].constraints] == ["IK"]
+    assert not other.fabrik.constraints
+    assert farthest(other, before, pose(other)) < NEAR

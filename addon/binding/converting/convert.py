@@ -121,7 +121,7 @@ def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
         ProblemError: If it could not work, or would break another one; then nothing has changed.
     """
     refuse_native(bone, con)
-    broken = editing.problems()
+    broken = editing.problems(with_lag=True)
     items = settings(armature).constraints
     name = bone.name if _is_numbered(con.name, NATIVE_NAME) else con.name
     name = free_name(armature, name)
@@ -129,7 +129,7 @@ def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
     item.name = name
     notes = from_native(bone, con, item)
     item.enabled = False
-    if problem := editing.new_problem(broken):
+    if problem := editing.new_problem(broken, with_lag=True):
         items.remove(len(items) - 1)
         editing.changed(armature)
         raise ProblemError(f"“{con.name}” of “{bone.name}” stays Blender's: {problem}")

@@ -132,6 +132,13 @@ def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
     bones = [pose_bones(bone.id_data)[name] for name in chain.bones]
     stretching = {one.ik_stretch for one in bones}
     item.use_stretch = con.use_stretch and stretching != {0.0}
+    if item.use_stretch:
+        most: Any = item.bl_rna.properties["stretch_max"]
+        item.stretch_max = most.hard_max
+        notes.append(
+            "Bones stretch beyond reach only: Blender's IK shortens and lengthens them within "
+            "reach as well, so that elbows and knees stand somewhat off there"
+        )
     if item.use_stretch and len(stretching) > 1:
         notes.append("IK Stretch differs from bone to bone: here all bones of a chain stretch")
     if 0.0 < con.influence < 1.0:

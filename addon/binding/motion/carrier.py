@@ -30,6 +30,7 @@ class Carrier(ABC):
         more: The slots (see `KINDS`) that it needs besides its rotation.
         items: The constraints that it reports for: none.
         note: What cannot be placed ahead of Blender, as of chains; nobody is told of it.
+        is_late: Whether there is anything of the kind.
         bones: The bone, as units have it.
         runs: The same as runs of neighbours.
         root_parent: The bone's parent, -1 if it has none.
@@ -46,6 +47,7 @@ class Carrier(ABC):
     more: list[int] = field(default_factory=list)
     items: tuple[int, ...] = ()
     note: str = ""
+    is_late: bool = False
     bones: list[int] = field(init=False)
     runs: list[Run] = field(init=False)
     root_parent: int = field(init=False)
