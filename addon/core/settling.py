@@ -442,20 +442,22 @@ def _twisted(rotation: Quat, way: Vec, bone: Held, child: Held, hinge: Hinge) ->
         return rotation
     middle = atan2(c, b)
     spread = acos(max(-1.0, min(1.0, (dot(along, wanted) - a) / size)))
-    best = NO_TURN
+    best = 0.0
     nearest = -1.0
     for angle in (middle - spread, middle + spread):
         turn = quat_about(hinge.axis, angle)
         allowed = hinge.nearest(turn)
         cosine = abs(_cosine(turn, allowed))
-        if cosine > nearest + 1e-9:
-            nearest, best = cosine, allowed
-    child_way = mat_apply(rest, quat_turn(best, unit(child.arm) or arm))
-    side, wanted_side = cross(along, child_way), cross(along, wanted)
-    if length(side) < 1e-6 or length(wanted_side) < 1e-6:
-        return rotation
-    twist = atan2(dot(along, cross(side, wanted_side)), dot(side, wanted_side))
-    return quat_product(rotation, quat_about(along, twist))
+        child_way = mat_apply(rest, quat_turn(allowed, unit(child.arm) or arm))
+        side, wanted_side = cross(along, child_way), cross(along, wanted)
+        if length(side) < 1e-6 or length(wanted_side) < 1e-6:
+            continue  # It is straight, and no twist shows.
+        twist = atan2(dot(along, cross(side, wanted_side)), dot(side, wanted_side))
+        # Where the hinge allows both, the bone twists as little as it can.
+        is_as_near = abs(cosine - nearest) <= 1e-9
+        if (is_as_near and abs(twist) < abs(best)) or (not is_as_near and cosine > nearest):
+            nearest, best = max(nearest, cosine), twist
+    return quat_product(rotation, quat_about(along, best))
 
 
 def _settle(figure: Figure, near_enough: float, most: int, least_gain: float) -> tuple[float, int]:
