@@ -11,7 +11,7 @@ from mathutils import Vector
 from ..core import ChainInput, Frame
 from ..core.bend import STRAIGHT, bend_direction, chain_axis
 from ..core.vectors import Vec, across, length
-from .access import rest_bone, settings
+from .access import settings
 from .joints import Joints
 from .rotation import LOCATION, SCALE, Run
 from .skeleton import Point, Skeleton, vector
@@ -209,10 +209,10 @@ def rest_bend(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> Vec | None:
         chain: The bones, root first.
         tip_bone: The bone whose head is the tip; -1 if the last bone's tail is.
     """
-    bones = [rest_bone(rig.object, rig.names[i]) for i in chain]
+    bones = [rig.rest(i) for i in chain]
     tip = bones[-1].tail_local
     if tip_bone >= 0:
-        tip = rest_bone(rig.object, rig.names[tip_bone]).head_local
+        tip = rig.rest(tip_bone).head_local
     root = bones[0].head_local
     heads = [bone.head_local for bone in bones]
     joints = [vector(point - root) for point in (*heads, tip)]

@@ -62,7 +62,7 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool, tagged: Set[str]) -> 
         plan.look_at_animation()
     frame = scene.frame_current_final if is_frame_change else None
     rigs = set() if may_be_rebuilt else plan.foresight.concerned(tagged, is_frame_change)
-    if not plan.has_same_bones(rigs | copied):
+    if not plan.has_same_names(tagged):
         return  # F-curves name bones by their new names, and the plan by those before.
     if plan.stale(rigs):
         rigs = set()
@@ -242,7 +242,9 @@ def _solve(moment: Snapshot, frame: float | None) -> None:
 
 def _is_shown(pose: Pose, evaluated: bpy.types.Object) -> bool:
     """Return whether an evaluated copy holds what was put together of an armature."""
-    return pose.fk_pose is None or pose.fk_pose.is_shown(Evaluated(evaluated).channels)
+    if pose.fk_pose is None:
+        return True
+    return pose.fk_pose.is_shown(Evaluated(evaluated, pose.rows).channels)
 
 
 TRIES = 2

@@ -43,6 +43,18 @@ class Group:
     seen: bytes | None = None
     written: bytes | None = None
 
+    def of_slots(self, numbers: array[float]) -> bytes:
+        """Return what the channel gets of four numbers a slot of the armature."""
+        runs = [(self.first + first, self.first + last, place) for first, last, place in self.runs]
+        found = taken(numbers, runs, 4)
+        if self.size == 4:
+            return found
+        fours = array("f", found)
+        threes = array("f", bytes(4 * self.size * len(self.bones)))
+        for i in range(self.size):
+            threes[i :: self.size] = fours[i::4]
+        return threes.tobytes()
+
 
 class FkPose:
     """The FK pose of the bones of one armature that chains pose.
@@ -51,7 +63,6 @@ class FkPose:
         inputs: Four numbers a slot (see `KINDS`), in the channel of its mode.
         stamp: Another number whenever one of them may have changed.
         modes: The modes that count, by slot.
-        held: The channels as they were looked at last.
         groups: The slots, by channel.
         animated: Those of which F-curves or drivers set a number.
         has_animated_modes: Whether those set a rotation mode.
@@ -81,7 +92,6 @@ class FkPose:
 
     def look(self, held: PoseChannels) -> None:
         """Look at the pose that channels hold."""
-        self.held = held
         self._sort(held.modes)
         for group in self.groups:
             buffer = held.buffer(group.channel, group.size)

@@ -43,6 +43,9 @@ PLACES = {"location", "delta_location"}
 PLACING = ("location", "rotation", "scale", "delta_", "parent", "constraints")
 """How the paths of properties begin that place an object."""
 
+SWITCHES = (".influence", ".mute", ".enabled")
+"""How the paths of properties end that turn one of Blender's constraints on or off."""
+
 PARENTS = ("OBJECT", "ARMATURE", "BONE")
 """The ways to hang on a parent of which it is known where the parent carries the child."""
 
@@ -61,6 +64,8 @@ class Foresight:
         curves: The F-curves of animated objects among what the known ones depend on.
         placed: Those objects of them whose place, turn or size F-curves set.
         turned: Those of them that F-curves turn or size.
+        switched: The bones of armatures, by name, with constraints of Blender's that F-curves or
+            drivers turn on and off.
         drivers: For each armature how many drivers it has.
         signatures: All objects that were looked at, with what tells how they are animated.
     """
@@ -72,6 +77,7 @@ class Foresight:
     curves: dict[int, Curves] = field(default_factory=dict)
     placed: set[int] = field(default_factory=set)
     turned: set[int] = field(default_factory=set)
+    switched: set[tuple[int, str]] = field(default_factory=set)
     drivers: dict[int, int] = field(default_factory=dict)
     signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
 
@@ -97,7 +103,7 @@ def foresight_of(plan: Plan) -> Foresight:
     foresight.drivers = {uid: driver_count(rig.object) for uid, rig in plan.rigs.items()}
     for pose in plan.poses.values():
         if pose.fk_pose is not None:
-            _look_at_animation(pose.fk_pose)
+            foresight.switched |= _look_at_animation(pose.fk_pose)
     units: dict[int, list[Unit]] = {}
     for unit in plan.units:
         units.setdefault(unit.rig.uid, []).append(unit)
@@ -133,17 +139,25 @@ def _look_at_group(foresight: Foresight, plan: Plan, group: set[int], units: lis
         foresight.sources.setdefault(source, set()).update(group)
 
 
-def _look_at_animation(fk_pose: FkPose) -> None:
-    """Find out what F-curves or drivers set of a pose."""
+def _look_at_animation(fk_pose: FkPose) -> set[tuple[int, str]]:
+    """Find out what F-curves or drivers set of a pose.
+
+    Returns:
+        The armature and the name of each bone whose constraints they turn on and off.
+    """
     rig = fk_pose.rig
     found = animation.animated(rig.object)
     fk_pose.animated.clear()
     fk_pose.has_animated_modes = found.has_modes
+    switched: set[tuple[int, str]] = set()
     for path in {path for path, _ in found.keyed | found.driven}:
         name, channel = of_bone(path)
         if channel in KIND_OF and name in rig.index:
             fk_pose.animated.add(fk_pose.first_slot(KIND_OF[channel]) + rig.index[name])
+        elif channel.startswith("constraints[") and channel.endswith(SWITCHES):
+            switched.add((rig.uid, name))
     fk_pose.animated.intersection_update(fk_pose.posed)
+    return switched
 
 
 class _Walk:

@@ -6,7 +6,7 @@ handler must never raise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from time import perf_counter
 from typing import Any, cast
@@ -110,15 +110,15 @@ def _catch_up(
 ) -> None:
     """Bring the plan up to date, and solve what an update concerns."""
     armatures: list[bpy.types.ID] = []
+    edited: set[int] = set()
     if depsgraph.id_type_updated("ARMATURE"):  # By Edit Mode, but also by posing.
-        blocks = [cast(Any, update.id).original for update in depsgraph.updates]
-        armatures = [block for block in blocks if isinstance(block, bpy.types.Armature)]
+        armatures, edited = _armatures_in(depsgraph.updates)
     if has_new_relations:
         # What was edited may be tagged in other scenes alone, as where this is rendered first.
         scene = cast(bpy.types.Scene, depsgraph.scene).original
         others = [other for other in bpy.data.scenes if other != scene]
         plan.revise(_tagged | tagged_in(graphs_of(*others)), armatures)
-    elif armatures and plan.is_outdated(armatures):
+    elif armatures and plan.is_outdated(armatures, edited):
         plan.discard(skeletons=True)
     present = plan.current()
     changed = plan.take_followed()
@@ -132,6 +132,23 @@ def _catch_up(
     company = _has_company(is_frame_change)
     if evaluate(depsgraph, is_frame_change, _is_undone, changed, company) and started:
         timing.note(started)
+
+
+def _armatures_in(updates: Iterable[Any]) -> tuple[list[bpy.types.ID], set[int]]:
+    """Return the armatures in an update, and the objects of which more than the pose may be edited.
+
+    When one of the constraints of a bone is edited Blender takes its armature object for moved,
+    which it does not when a bone is posed.
+    """
+    armatures: list[bpy.types.ID] = []
+    edited: set[int] = set()
+    for update in updates:
+        block = update.id.original
+        if isinstance(block, bpy.types.Armature):
+            armatures.append(block)
+        elif isinstance(block, bpy.types.Object) and update.is_updated_transform:
+            edited.add(block.session_uid)
+    return armatures, edited
 
 
 def _has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:

@@ -25,6 +25,7 @@ def bone_index(rig: Skeleton, owner: bpy.types.PropertyGroup, field_name: str) -
         if heirs:
             rig.renamed[name] = heirs[0]
         elif name not in rig.renamed:
+            rig.miss(name)
             raise ProblemError(
                 f"There is no bone “{name}” in “{rig.object.name}”: choose another one"
             )
@@ -32,4 +33,5 @@ def bone_index(rig: Skeleton, owner: bpy.types.PropertyGroup, field_name: str) -
         setattr(owner, field_name, name)
     if bones[name].fabrik_name != name:
         bones[name].fabrik_name = name
+    rig.rely_on(rig.index[name])
     return rig.index[name]

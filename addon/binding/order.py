@@ -252,6 +252,7 @@ class Order:
             for above in skeleton_of(ob).chain_up(bone)[:-1]:
                 if (ob.session_uid, above) not in seen:
                     self._visit((ob, above), seen, needs, chain)
+            skeleton_of(ob).rely_on(bone)
         self.visited.add(ob)
         seen[key] = False  # What leads back to itself adds nothing.
         posing = self.posing.get(key) if bone >= 0 else None

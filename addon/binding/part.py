@@ -73,7 +73,8 @@ class Part:
         count = len(rig.names)
         self.names = {(rig.names[slot % count], slot // count) for slot in self.slots}
         asked = {bone for chain in self.chains for _, bone in chain.joints.asked}
-        self.pose = Pose(rig, self.slots, asked)
+        tips = {chain.tip_bone for chain in self.chains if chain.tip_bone >= 0}
+        self.pose = Pose(rig, self.slots, asked, tips)
         data = cast(bpy.types.ID, ob.data)
         self.blocks = (ob.name, data.name)
         self.uids = (rig.uid, data.session_uid)

@@ -8,7 +8,7 @@ undo); and made anew when it is next needed.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Set
+from collections.abc import Collection, Container, Iterable, Set
 from dataclasses import dataclass, field
 
 import bpy
@@ -22,7 +22,13 @@ from .native import active_constraints
 from .order import Order
 from .part import Part, has_settings, part_of
 from .pose import Pose
-from .skeleton import Skeleton, forget_skeletons, have_other_bones, have_skeletons_changed
+from .skeleton import (
+    Skeleton,
+    by_blocks,
+    forget_skeletons,
+    have_other_bones,
+    have_skeletons_changed,
+)
 
 
 @dataclass(eq=False, slots=True)
@@ -42,6 +48,7 @@ class Plan:
         timed: The armatures whose solutions depend on the time itself.
         watched: For each object that solutions depend on besides targets and poles their armatures.
         foresight: What is known of them ahead of an evaluation.
+        read: All armatures that were read, by the names of their objects and data.
         copied: For the name of each armature object and its data the armatures copied with it.
         freed: The armatures that show more of the plan before than this one poses.
         left: Armatures without constraints that Blender is told of dependencies of.
@@ -62,6 +69,7 @@ class Plan:
     timed: set[int] = field(default_factory=set)
     watched: dict[int, set[int]] = field(default_factory=dict)
     foresight: Foresight = field(default_factory=Foresight)
+    read: dict[str, list[Skeleton]] = field(default_factory=dict)
     copied: dict[str, list[int]] = field(default_factory=dict)
     freed: dict[int, bpy.types.Object] = field(default_factory=dict)
     left: list[bpy.types.Object] = field(default_factory=list)
@@ -69,10 +77,18 @@ class Plan:
     is_declared: bool = False
     remembered: int = 0
 
-    def has_other_actors(self) -> bool:
-        """Return whether one of Blender's constraints on a bone was turned on or off."""
+    def has_other_actors(self, edited: Container[int]) -> bool:
+        """Return whether one of Blender's constraints on a bone was turned on or off.
+
+        Args:
+            edited: The armatures with bones of which constraints may have been edited: elsewhere
+                only animation turns them on and off.
+        """
+        animated = self.foresight.switched
         return any(
-            _active(pose_bones(rig.object)[bone]) != names for rig, bone, names in self.active
+            _active(pose_bones(rig.object)[bone]) != names
+            for rig, bone, names in self.active
+            if rig.uid in edited or (rig.uid, bone) in animated
         )
 
     def changes_with_time(self, uid: int) -> bool:
@@ -89,6 +105,15 @@ class Plan:
     def has_same_bones(self, among: Iterable[int]) -> bool:
         """Return whether armatures have the bones that the plan was made for."""
         return all(self.rigs[uid].has_same_bones() for uid in among)
+
+    def has_same_names(self, tagged: Set[str]) -> bool:
+        """Return whether bones have the names that they had.
+
+        Args:
+            tagged: The names of the data-blocks that Blender has been told of changes of.
+        """
+        found = [rig for name in tagged if name in self.read for rig in self.read[name]]
+        return all([rig.has_same_names() for rig in dict.fromkeys(found)])
 
     def has_new_drivers(self) -> bool:
         """Return whether an armature has more drivers or fewer, which Blender tells nobody."""
@@ -182,13 +207,18 @@ def forget_shown() -> None:
     _shown.clear()
 
 
-def is_outdated(armatures: Collection[bpy.types.ID] | None = None) -> bool:
+def is_outdated(
+    armatures: Collection[bpy.types.ID] | None = None, edited: Container[int] | None = None
+) -> bool:
     """Return whether an armature differs from what the plan was made for.
 
     Args:
         armatures: Those whose bones are looked at; None for all.
+        edited: The armatures with bones of which constraints may have been edited; None for all.
     """
-    return have_skeletons_changed(armatures) or (_plan is not None and _plan.has_other_actors())
+    if have_skeletons_changed(armatures):
+        return True
+    return _plan is not None and _plan.has_other_actors(_plan.rigs if edited is None else edited)
 
 
 def discard_if_outdated() -> None:
@@ -279,6 +309,7 @@ def _make() -> Plan:
         for watched in member.watched:
             plan.watched.setdefault(watched.session_uid, set()).add(uid)
     plan.foresight = foresight_of(plan)
+    plan.read = by_blocks()
     _remember_looked(plan, order)
     return plan
 

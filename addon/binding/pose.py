@@ -23,6 +23,7 @@ from .rotation import (
     LOCATION,
     SCALE,
     PoseChannels,
+    Rows,
     Run,
     channel_values,
     floats,
@@ -31,7 +32,7 @@ from .rotation import (
     taken,
     transfer,
 )
-from .skeleton import Skeleton
+from .skeleton import Skeleton, matrix_frame
 
 
 class Settings(NamedTuple):
@@ -81,9 +82,15 @@ def within_limits(settings: Settings) -> Settings:
 class Evaluated:
     """An armature as a depsgraph has evaluated it, read as far as it is asked for."""
 
-    def __init__(self, armature: bpy.types.Object) -> None:
-        """Take the evaluated copy."""
+    def __init__(self, armature: bpy.types.Object, rows: Rows | None = None) -> None:
+        """Take the evaluated copy.
+
+        Args:
+            armature: The evaluated copy.
+            rows: The bones that are read of it time and again; None for all.
+        """
         self.object = armature
+        self._rows = rows
 
     @cached_property
     def bones(self) -> bpy.types.bpy_prop_collection[Any]:
@@ -93,7 +100,7 @@ class Evaluated:
     @cached_property
     def channels(self) -> PoseChannels:
         """The evaluated channels."""
-        return PoseChannels(self.bones)
+        return PoseChannels(self.bones, self._rows)
 
     @cached_property
     def is_at_rest(self) -> bool:
@@ -119,6 +126,9 @@ class Evaluated:
 
     def frame(self, bone: int) -> Frame:
         """Return where Blender has a bone, in armature space."""
+        rows = self._rows
+        if rows is not None and rows.are_few:
+            return matrix_frame(self.bones[rows.names[bone]].matrix)
         m = self._matrices[bone * 16 : bone * 16 + 16]  # Column by column.
         return (m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]), (m[12], m[13], m[14])
 
@@ -137,8 +147,9 @@ class Pose:
         reports: How each constraint did.
         shown: What the constraints show of that.
         joints: The settings for Blender's own IK of the bones that keep them in our chains.
-        locations: The FK pose of all bones, or what Blender evaluated; three numbers a bone.
+        locations: The FK pose of the bones, or what Blender evaluated; three numbers a bone.
         scales: The same of their scales.
+        rows: The bones whose channels are read at each look.
         placed: The solved local locations, by bone.
         grown: The solved local scales, by bone.
         stamp: Other numbers whenever an FK pose, a location, a scale or one of these may be
@@ -150,6 +161,7 @@ class Pose:
         rig: Skeleton,
         posed: set[int],
         asked: Iterable[int] = (),
+        tips: Iterable[int] = (),
     ) -> None:
         """Take an armature.
 
@@ -157,8 +169,10 @@ class Pose:
             rig: The armature.
             posed: The slots (see `KINDS`) that chains pose.
             asked: The bones of chains that keep the settings for Blender's own IK.
+            tips: The bones whose heads are the tips of chains.
         """
         self.rig = rig
+        self.rows = Rows(rig.names, {*(slot % len(rig.names) for slot in posed), *tips})
         self.is_animated = is_animated(rig.object)
         self.settings: list[Settings] = []
         self._turns: list[Sequence[float]] = []
@@ -206,8 +220,6 @@ class Pose:
         elif is_touched or not fk_pose.is_as_seen(held):
             fk_pose.look(held)
             self._look()
-        else:
-            fk_pose.held = held
         self.start()
 
     def _look(self) -> None:
@@ -220,7 +232,8 @@ class Pose:
         bits = self.locations.tobytes() + self.scales.tobytes()
         is_new = bits != self._bits
         if self._asked:
-            joints = {bone: ik_settings(self.now.bones[bone]) for bone in self._asked}
+            names, bones = self.rig.names, self.now.bones
+            joints = {bone: ik_settings(bones[names[bone]]) for bone in self._asked}
             is_new = is_new or joints != self.joints
             self.joints = joints
         self.stamp = (self.fk_pose.stamp, self.stamp[1] + is_new)
@@ -276,8 +289,13 @@ class Pose:
 
     def local(self, bone: int) -> Local:
         """Return the local channels of a bone as evaluated."""
-        rotation = quaternion(self.now.channels.modes[bone], self.now.channels.values(bone))
-        return self._local(bone, rotation)
+        channels = self.now.channels
+        rotation = quaternion(channels.mode(bone), channels.values(bone))
+        if bone in self.rows or not self.rows.are_few:
+            return self._local(bone, rotation)
+        x, y, z = channels.numbers(bone, "location", 3)
+        sx, sy, sz = channels.numbers(bone, "scale", 3)
+        return Local(ORIGIN if bone in self.rig.connected else (x, y, z), rotation, (sx, sy, sz))
 
     def posed_local(self, bone: int) -> Local:
         """Return the local channels of a bone that a chain poses: its FK pose, or as solved."""

@@ -96,8 +96,8 @@ class Snapshot:
                 pose.start()
 
     def _look_at(self, uid: int, pose: Pose) -> None:
-        now = Evaluated(self.rigs[uid])
-        held = PoseChannels(pose_bones(pose.rig.object))
+        now = Evaluated(self.rigs[uid], pose.rows)
+        held = PoseChannels(pose_bones(pose.rig.object), pose.rows)
         if self._has_foreign_animation:
             held = animated_from(now.channels, pose.rig.object, held)
         pose.look(now, held, uid in self._touched)
@@ -149,7 +149,7 @@ class Snapshot:
     def _other_pose(self, rig: Skeleton) -> Pose:
         """Return an armature that is not solved."""
         pose = Pose(rig, set())
-        pose.look(Evaluated(rig.object.evaluated_get(self.depsgraph)), None, True)
+        pose.look(Evaluated(rig.object.evaluated_get(self.depsgraph), pose.rows), None, True)
         return pose
 
     def _moved(self, rig: Skeleton) -> Collection[int]:
@@ -165,7 +165,7 @@ class Snapshot:
         is_posed = rig.uid in self.rigs and bone in self.plan.posed[rig.uid]
         local = pose.posed_local(bone) if is_posed else pose.local(bone)
         axes, head = bone_frame(rig.bone(bone), local, parent)
-        for con in () if is_posed else active_constraints(pose.now.bones[bone]):
+        for con in () if is_posed else active_constraints(pose.now.bones[rig.names[bone]]):
             if con.type in TURNED_ONLY:
                 turned = self._copied_rotation(rig, axes, con)
                 axes = pose.now.frame(bone)[0] if turned is None else turned
@@ -291,7 +291,7 @@ class Foreseen(Snapshot):
         self._look_at_all()
 
     def _look_at(self, uid: int, pose: Pose) -> None:
-        now = self._now(pose.rig)
+        now = self._now(pose)
         is_touched = uid in self._touched
         pose.look(
             now,
@@ -300,8 +300,8 @@ class Foreseen(Snapshot):
             is_touched or now.has_animated_settings,
         )
 
-    def _now(self, rig: Skeleton) -> Unevaluated:
-        return Unevaluated(rig, self._curves(rig.uid))
+    def _now(self, pose: Pose) -> Unevaluated:
+        return Unevaluated(pose.rig, pose.rows, self._curves(pose.rig.uid))
 
     def _curves(self, uid: int) -> Played | None:
         """Return the F-curves of an object, if they are going to be evaluated."""
@@ -312,7 +312,7 @@ class Foreseen(Snapshot):
 
     def _other_pose(self, rig: Skeleton) -> Pose:
         pose = Pose(rig, set())
-        pose.look(self._now(rig), None, True)
+        pose.look(self._now(pose), None, True)
         return pose
 
     def _moved(self, rig: Skeleton) -> Collection[int]:

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from math import tau
-from typing import Any
+from typing import Any, cast
 
 import bpy
 from mathutils import Euler, Quaternion
@@ -17,6 +17,9 @@ QUATERNION, AXIS_ANGLE = 0, -1
 """Numbers by which Blender stores rotation modes; 1 to 6 are the orders of Euler angles."""
 
 EULER_ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
+
+MODES = {name: i + 1 for i, name in enumerate(EULER_ORDERS)}
+MODES |= {"QUATERNION": QUATERNION, "AXIS_ANGLE": AXIS_ANGLE}
 
 LOCATION, SCALE = -2, -3
 """What stands in the place of a rotation mode for the channels that are no rotation."""
@@ -46,10 +49,7 @@ def channel_of(mode: int) -> tuple[str, int]:
 
 def mode_of(owner: Any) -> int:
     """Return the number of the rotation mode of an object or a pose bone."""
-    name = owner.rotation_mode
-    if name in EULER_ORDERS:
-        return EULER_ORDERS.index(name) + 1
-    return AXIS_ANGLE if name == "AXIS_ANGLE" else QUATERNION
+    return MODES[owner.rotation_mode]
 
 
 def floats(bones: bpy.types.bpy_prop_collection, name: str, size: int) -> array[float]:
@@ -111,40 +111,109 @@ def transfer(
         ]
 
 
-class PoseChannels:
-    """The channels of all bones of a pose, each read when a bone first needs it."""
+FEW = 8
+"""How many times as many bones an armature has as are read, where these are read one by one."""
 
-    def __init__(self, bones: bpy.types.bpy_prop_collection) -> None:
-        """Take the pose bones of an original or an evaluated armature."""
+
+class Rows:
+    """The bones of an armature that are read and written time and again.
+
+    For a channel of all bones at once Blender walks through them all, so that a few of many are
+    found by their names instead.
+
+    Attributes:
+        names: The names of all bones of the armature.
+        bones: Those that are read.
+        are_few: Whether they are read one by one.
+    """
+
+    def __init__(self, names: Sequence[str], bones: Iterable[int]) -> None:
+        """Choose the way that is cheaper."""
+        self.names = names
+        self.bones = sorted(bones)
+        self.are_few = len(self.bones) * FEW < len(names)
+        self._all = frozenset(self.bones)
+
+    def __contains__(self, bone: int) -> bool:
+        """Return whether a bone is among those that are read."""
+        return bone in self._all
+
+
+class PoseChannels:
+    """The channels of the bones of a pose, each read when a bone first needs it.
+
+    Where but few of the bones are read again and again, columns hold nothing of the others.
+    """
+
+    def __init__(self, bones: bpy.types.bpy_prop_collection, rows: Rows | None = None) -> None:
+        """Take the pose bones of an original or an evaluated armature.
+
+        Args:
+            bones: The pose bones.
+            rows: Those of them that columns are needed of; None for all.
+        """
         self.bones = bones
         self.buffers: dict[str, array[float]] = {}
+        self._rows = rows if rows is not None and rows.are_few else None
+
+    @cached_property
+    def _found(self) -> list[tuple[int, Any]]:
+        """The few bones that columns are needed of."""
+        return [(bone, self._owner(bone)) for bone in cast(Rows, self._rows).bones]
+
+    def _owner(self, bone: int) -> Any:
+        return self.bones[cast(Rows, self._rows).names[bone]]
 
     @cached_property
     def modes(self) -> array[int]:
-        """The rotation modes of all bones."""
-        return integers(self.bones, "rotation_mode")
+        """The rotation modes of the bones."""
+        if self._rows is None:
+            return integers(self.bones, "rotation_mode")
+        modes = array("i", bytes(4 * len(self._rows.names)))
+        for bone, owner in self._found:
+            modes[bone] = mode_of(owner)
+        return modes
 
     def buffer(self, channel: str, size: int) -> array[float]:
-        """Return the numbers of one channel for all bones."""
+        """Return a column: the numbers of one channel of the bones."""
         return self.read(channel, size)
 
     def read(self, channel: str, size: int) -> array[float]:
-        """Return them as they stand there."""
-        if channel not in self.buffers:
-            self.buffers[channel] = floats(self.bones, channel, size)
-        return self.buffers[channel]
+        """Return it as it stands there."""
+        column = self.buffers.get(channel)
+        if column is None:
+            rows = self._rows
+            column = floats(self.bones, channel, size) if rows is None else self._few(channel, size)
+            self.buffers[channel] = column
+        return column
+
+    def _few(self, channel: str, size: int) -> array[float]:
+        column = array("f", bytes(4 * size * len(cast(Rows, self._rows).names)))
+        for bone, owner in self._found:
+            column[bone * size : (bone + 1) * size] = array("f", getattr(owner, channel)[:])
+        return column
 
     def names(self) -> list[tuple[str, int]]:
         """Return the channels that were read, and how many numbers a bone has there."""
         return [(name, len(read) // len(self.bones)) for name, read in self.buffers.items()]
 
+    def has(self, bone: int) -> bool:
+        """Return whether columns hold the numbers of a bone."""
+        return self._rows is None or bone in self._rows
+
+    def mode(self, bone: int) -> int:
+        """Return the rotation mode of any bone."""
+        return self.modes[bone] if self.has(bone) else mode_of(self._owner(bone))
+
     def values(self, bone: int) -> list[float]:
-        """Return the numbers of the channel that counts in the bone's rotation mode."""
-        return self.numbers(bone, *channel_of(self.modes[bone]))
+        """Return the numbers of the channel that counts in any bone's rotation mode."""
+        return self.numbers(bone, *channel_of(self.mode(bone)))
 
     def numbers(self, bone: int, channel: str, size: int) -> list[float]:
-        """Return the numbers of one channel of a bone."""
-        return self.buffer(channel, size)[bone * size : bone * size + size].tolist()
+        """Return the numbers of one channel of any bone."""
+        if self.has(bone):
+            return self.buffer(channel, size)[bone * size : bone * size + size].tolist()
+        return [*getattr(self._owner(bone), channel)]
 
 
 class PatchedChannels(PoseChannels):
@@ -167,7 +236,7 @@ class PatchedChannels(PoseChannels):
         self._patched: dict[str, array[float]] = {}
 
     def buffer(self, channel: str, size: int) -> array[float]:
-        """Return the numbers of one channel for all bones."""
+        """Return a column: the numbers of one channel of all bones."""
         if channel not in self._patched:
             buffer = self._patched[channel] = self.read(channel, size)[:]
             for place, number in self._patches(channel, size):

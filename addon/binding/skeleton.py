@@ -14,7 +14,7 @@ from mathutils import Matrix, Vector
 from ..core import Bone, Frame
 from ..core.vectors import Mat3, Vec
 from .access import pose_bones, rest_bone
-from .rotation import KINDS
+from .rotation import FEW, KINDS
 
 
 class Skeleton:
@@ -32,7 +32,9 @@ class Skeleton:
         self.index = {name: i for i, name in enumerate(self.names)}
         parents = [bone.parent for bone in bones]
         self.parents = [-1 if bone is None else self.index[bone.name] for bone in parents]
-        self.fixed = _fixed(armature)
+        self._fixed = _fixed(armature)
+        self._relied: dict[int, object] = {}
+        self._missing: set[str] = set()
         self.renamed: dict[str, str] = {}
         """The new names of bones that were followed, for all that still name them by the old."""
         self._bones: dict[int, Bone] = {}
@@ -41,8 +43,25 @@ class Skeleton:
     def bone(self, i: int) -> Bone:
         """Return the rest pose of a bone, in the terms of the solver."""
         if i not in self._bones:
-            self._bones[i] = rest_of(rest_bone(self.object, self.names[i]))
+            if self.parents[i] >= 0:
+                self.rest(self.parents[i])
+            self._bones[i] = rest_of(self.rest(i))
         return self._bones[i]
+
+    def rest(self, i: int) -> bpy.types.Bone:
+        """Return what is at rest of a bone; what is taken of it has to stay as it is."""
+        bone = rest_bone(self.object, self.names[i])
+        if self._relied.get(i) is None:
+            self._relied[i] = _fixed_of(bone)
+        return bone
+
+    def rely_on(self, i: int) -> None:
+        """Rely on the name of a bone, whatever its rest is."""
+        self._relied.setdefault(i, None)
+
+    def miss(self, name: str) -> None:
+        """Rely on there being no bone of a name."""
+        self._missing.add(name)
 
     def setters(self, channel: str) -> list[Any]:
         """Return of each bone what sets a channel of it and has Blender notice nothing.
@@ -62,6 +81,33 @@ class Skeleton:
     def has_same_bones(self) -> bool:
         """Return whether the armature has the bones that it had, in their order."""
         return pose_bones(self.object).keys() == self.names
+
+    @property
+    def _is_little(self) -> bool:
+        """Whether but few of the bones are relied on, so that these alone are looked at."""
+        return len(self._relied) * FEW < len(self.names)
+
+    def has_same_names(self) -> bool:
+        """Return whether the bones that are relied on have the names that they had.
+
+        Blender makes others, or another order, only as it makes new relations.
+        """
+        if not self._is_little:
+            return self.has_same_bones()
+        bones = pose_bones(self.object)
+        return all([self.names[i] in bones for i in self._relied]) and not any(
+            [name in bones for name in self._missing]
+        )
+
+    def has_changed(self) -> bool:
+        """Return whether bones were renamed, or anything else that is relied on has changed."""
+        if not self._is_little:
+            return self._fixed != _fixed(self.object)
+        if not self.has_same_names():
+            return True
+        bones = pose_bones(self.object)
+        rests = [(i, known) for i, known in self._relied.items() if known is not None]
+        return any([_fixed_of(bones[self.names[i]].bone) != known for i, known in rests])
 
     def slot(self, kind: int, bone: int) -> int:
         """Return the place of a bone's channel of a kind among all that can be solved."""
@@ -111,6 +157,14 @@ def _fixed(armature: bpy.types.Object) -> tuple[object, ...]:
         rests.foreach_get(name, flags)
         columns.append(flags)
     return tuple(columns)
+
+
+def _fixed_of(bone: bpy.types.Bone) -> object:
+    """Return the same of one bone, but for its name."""
+    matrix = array("f", bytes(64))
+    cast(Any, bone).path_resolve("matrix_local", False).foreach_get(matrix)
+    flags = (bone.inherit_scale, bone.use_inherit_rotation, bone.use_local_location)
+    return matrix, bone.length, flags
 
 
 def rest_of(bone: bpy.types.Bone) -> Bone:
@@ -184,6 +238,15 @@ def have_other_bones() -> bool:
     return not all(known.has_same_bones() for known in _skeletons.values())
 
 
+def by_blocks() -> dict[str, list[Skeleton]]:
+    """Return the armatures that were read, for each by the names of its object and its data."""
+    found: dict[str, list[Skeleton]] = {}
+    for known in _skeletons.values():
+        for block in (known.object, cast(bpy.types.ID, known.object.data)):
+            found.setdefault(block.name, []).append(known)
+    return found
+
+
 def have_skeletons_changed(armatures: Collection[bpy.types.ID] | None = None) -> bool:
     """Return whether bones were renamed, or anything else that is known of them has changed.
 
@@ -191,7 +254,7 @@ def have_skeletons_changed(armatures: Collection[bpy.types.ID] | None = None) ->
         armatures: The armatures that are looked at; None for all.
     """
     return any(
-        known.fixed != _fixed(known.object)
+        known.has_changed()
         for known in _skeletons.values()
         if armatures is None or known.object.data in armatures
     )

@@ -15,21 +15,22 @@ from . import animation
 from .access import pose_bones, rest_bone, settings
 from .curves import ITEM, Played, of_bone
 from .pose import Evaluated, Settings
-from .rotation import PatchedChannels, PoseChannels, channel_of, mode_of, quaternion
+from .rotation import PatchedChannels, PoseChannels, Rows, channel_of, mode_of, quaternion
 from .skeleton import Skeleton, matrix3, matrix_frame
 
 
 class Unevaluated(Evaluated):
     """An armature as Blender is going to evaluate it."""
 
-    def __init__(self, rig: Skeleton, played: Played | None) -> None:
+    def __init__(self, rig: Skeleton, rows: Rows, played: Played | None) -> None:
         """Take the armature.
 
         Args:
             rig: The armature.
+            rows: The bones that are read of it time and again.
             played: Its F-curves at the frame; None if the channels hold what they give.
         """
-        super().__init__(rig.object)
+        super().__init__(rig.object, rows)
         self._rig = rig
         self._played = played
 
@@ -58,7 +59,7 @@ class Unevaluated(Evaluated):
         bones = pose_bones(self.object)
         played = self._played
         if played is None or not played.animates_bones():
-            return PoseChannels(bones)
+            return PoseChannels(bones, self._rows)
         return PatchedChannels(bones, played.of_bones)
 
     def columns(self) -> list[list[Any]]:
@@ -153,7 +154,7 @@ def animated_from(
     places: dict[str, list[tuple[int, int]]] = {}
     for path, index in animated:
         bone, channel = of_bone(path)
-        if bone in bone_index:
+        if bone in bone_index and evaluated.has(bone_index[bone]):
             places.setdefault(channel, []).append((bone_index[bone], index))
 
     def patches(name: str, size: int) -> Iterator[tuple[int, float]]:

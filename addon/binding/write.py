@@ -7,36 +7,94 @@ channels are the animator's.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .access import pose_bones, set_of_all, settings
 from .chain_plan import Report
 from .fk_pose import Group
 from .pose import Pose
-from .rotation import ALL_CHANNELS, floats, taken, transfer
+from .rotation import ALL_CHANNELS, floats, runs_of, taken
 from .skeleton import Skeleton, forget_bones
 
 if TYPE_CHECKING:
     from .properties import FabrikConstraint
 
 
-@dataclass
-class Overlaid:
-    """What stands over one channel of the bones of an armature.
+class Column:
+    """One channel of some bones of an armature, one bone after the other.
+
+    Few bones among many are found once, and such references are dead as soon as Blender makes
+    other bones: where it may have, they have to be found anew.
+    """
+
+    def __init__(self, pose: Pose, group: Group, bones: list[int]) -> None:
+        """Find the bones.
+
+        Args:
+            pose: The armature.
+            group: Bones of it, and the channel.
+            bones: Those of the bones that count.
+        """
+        self.rig, self.channel, self.size, self.bones = pose.rig, group.channel, group.size, bones
+        self.runs = group.runs if bones is group.bones else runs_of(bones)
+        self._are_few = pose.rows.are_few
+        self._setters = self._found() if self._are_few else []
+        self._whole = array("f")
+
+    def _found(self) -> list[Any]:
+        owners, names = pose_bones(self.rig.object), self.rig.names
+        found = [owners[names[bone]] for bone in self.bones]
+        return [bone.path_resolve(self.channel, False) for bone in found]
+
+    def find_anew(self) -> bool:
+        """Find the bones anew; return whether they are all there, where they were."""
+        if not self._are_few:
+            return self.rig.has_same_bones()
+        try:
+            self._setters = self._found()
+        except KeyError:
+            return False
+        return True
+
+    def read(self) -> array[float]:
+        """Return what the channel holds."""
+        if self._are_few:
+            return array("f", [number for setter in self._setters for number in setter])
+        self._whole = floats(pose_bones(self.rig.object), self.channel, self.size)
+        return array("f", taken(self._whole, self.runs, self.size))
+
+    def write(self, numbers: array[float]) -> None:
+        """Set all of it in the cheapest way after it was read; Blender may notice."""
+        if self._are_few:
+            self.write_quietly(numbers)
+            return
+        size = self.size
+        for first, end, place in self.runs:
+            part = numbers[place * size : (place + end - first) * size]
+            self._whole[first * size : end * size] = part
+        set_of_all(self.rig.object, self.channel, self._whole)
+
+    def write_quietly(self, numbers: array[float]) -> None:
+        """Set all of it, and have Blender notice nothing."""
+        setters = self._setters
+        if not self._are_few:
+            every = self.rig.setters(self.channel)
+            setters = [every[bone] for bone in self.bones]
+        size, view = self.size, memoryview(numbers)
+        for place, setter in enumerate(setters):
+            setter.foreach_set(view[place * size : (place + 1) * size])
+
+
+class Overlaid(NamedTuple):
+    """What stands over one channel of some bones of an armature.
 
     Attributes:
-        rig: The armature.
-        group: The bones and the channel.
-        bones: Those of them that something stands over.
-        kept: What the channel held of all bones.
+        column: The bones and the channel.
+        kept: What the channel held.
         written: What was written over it.
     """
 
-    rig: Skeleton
-    group: Group
-    bones: list[int]
+    column: Column
     kept: array[float]
     written: array[float]
 
@@ -56,8 +114,7 @@ def compose(pose: Pose) -> bool:
     results = pose.results(fk_pose)
     has_changed = False
     for group in fk_pose.groups:
-        buffer = _patched(fk_pose.held.read(group.channel, group.size), group, results)
-        now = taken(buffer, group.runs, group.size)
+        now = group.of_slots(results)
         has_changed |= now != group.written
         group.written = now
     return has_changed
@@ -75,7 +132,7 @@ def write_ahead(pose: Pose) -> None:
     for group in fk_pose.groups:
         animated = {slot - group.first for slot in fk_pose.animated}
         bones = [bone for bone in group.bones if bone not in animated] if animated else group.bones
-        _write(pose.rig, group, bones)
+        _write(pose, group, bones)
 
 
 def write_pose(pose: Pose, is_quiet: bool = False) -> None:
@@ -86,50 +143,24 @@ def write_pose(pose: Pose, is_quiet: bool = False) -> None:
         is_quiet: Whether Blender is not to notice.
     """
     for group in pose.fk_pose.groups if pose.fk_pose else ():
-        _write(pose.rig, group, group.bones, is_quiet)
+        _write(pose, group, group.bones, is_quiet)
 
 
-def _write(rig: Skeleton, group: Group, bones: list[int], is_quiet: bool = False) -> None:
+def _write(pose: Pose, group: Group, bones: list[int], is_quiet: bool = False) -> None:
     if group.written is None or not bones:
         return
-    kept = floats(pose_bones(rig.object), group.channel, group.size)
-    size, last = group.size, array("f", group.written)
-    written = kept[:]
-    if len(bones) == len(group.bones):
-        for first, end, place in group.runs:
-            written[first * size : end * size] = last[place * size : (place + end - first) * size]
-    else:
-        for place, bone in enumerate(group.bones):
-            if bone in bones:
-                part = last[place * size : (place + 1) * size]
-                written[bone * size : (bone + 1) * size] = part
+    column = Column(pose, group, bones)
+    kept, written, size = column.read(), array("f", group.written), group.size
+    if len(bones) != len(group.bones):
+        places = [group.bones.index(bone) for bone in bones]
+        written = array("f", [x for at in places for x in written[at * size : (at + 1) * size]])
     if written == kept:
         return
-    _overlaid.append(Overlaid(rig, group, bones, kept, written))
+    _overlaid.append(Overlaid(column, kept, written))
     if is_quiet:
-        _set_quietly(rig, group.channel, size, bones, written)
+        column.write_quietly(written)
     else:
-        set_of_all(rig.object, group.channel, written)
-
-
-def _set_quietly(
-    rig: Skeleton, channel: str, size: int, bones: Iterable[int], numbers: array[float]
-) -> None:
-    setters, view = rig.setters(channel), memoryview(numbers)
-    for bone in bones:
-        setters[bone].foreach_set(view[bone * size : (bone + 1) * size])
-
-
-def _patched(present: array[float], group: Group, results: array[float]) -> array[float]:
-    """Return a channel of all bones with the results of a group's bones in it."""
-    buffer, size = present[:], group.size
-    if size == 4:
-        for first, last, _ in group.runs:
-            buffer[first * 4 : last * 4] = results[first * 4 : last * 4]
-    else:
-        for run in group.runs:
-            transfer(results, 4, group.first + run[0], buffer, size, run)
-    return buffer
+        column.write(written)
 
 
 def take_back(has_new_bones: bool) -> None:
@@ -146,45 +177,48 @@ def take_back(has_new_bones: bool) -> None:
     while _overlaid:
         over = _overlaid.pop()
         try:
-            _give_back(over, has_new_bones)
+            if has_new_bones and not over.column.find_anew():
+                _give_back_by_name(over)
+            else:
+                _give_back(over)
         except ReferenceError:
             continue  # The armature was removed.
 
 
-def _give_back(over: Overlaid, has_new_bones: bool) -> None:
-    rig, channel, size = over.rig, over.group.channel, over.group.size
-    bones = pose_bones(rig.object)
-    if has_new_bones and not rig.has_same_bones():
-        _give_back_by_name(over, bones)
-        return
-    present = floats(bones, channel, size)
-    if present != over.written:
-        over.kept = over.kept[:]
-        for bone in over.bones:
-            at = slice(bone * size, (bone + 1) * size)
-            over.kept[at] = _merged(over, present[at], bone)
-    _set_quietly(rig, channel, size, over.bones, over.kept)
+def _give_back(over: Overlaid) -> None:
+    column, kept, written = over
+    present = column.read()
+    column.write_quietly(kept if present == written else _merged(present, over, 0))
 
 
-def _merged(over: Overlaid, present: array[float], bone: int) -> array[float]:
-    """Return the numbers of a bone, each as it was, or as somebody has set it meanwhile."""
-    start = bone * over.group.size
-    for i, number in enumerate(present):
-        if number == over.written[start + i]:
-            present[i] = over.kept[start + i]
-    return present
+def _merged(present: array[float], over: Overlaid, place: int) -> array[float]:
+    """Return numbers, each as it was, or as somebody has set it meanwhile.
+
+    Args:
+        present: What stands there.
+        over: What stood there, and what was written over it.
+        place: Where in that the numbers begin.
+    """
+    return array(
+        "f",
+        [
+            over.kept[i] if number == over.written[i] else number
+            for i, number in enumerate(present, place)
+        ],
+    )
 
 
-def _give_back_by_name(over: Overlaid, bones: Any) -> None:
-    """Give bones their pose back after an armature has got other bones, or in another order."""
-    channel = over.group.channel
-    for i in over.bones:
-        bone = bones.get(over.rig.names[i])
+def _give_back_by_name(over: Overlaid) -> None:
+    """Give bones their pose back after an armature has got other ones, or another order."""
+    column = over.column
+    bones = pose_bones(column.rig.object)
+    for place, i in enumerate(column.bones):
+        bone = bones.get(column.rig.names[i])
         if bone is None:
             continue
-        setter = bone.path_resolve(channel, False)
-        present = array("f", getattr(bone, channel))
-        setter.foreach_set(_merged(over, present, i))
+        setter = bone.path_resolve(column.channel, False)
+        present = array("f", getattr(bone, column.channel))
+        setter.foreach_set(_merged(present, over, place * column.size))
 
 
 class Kept:
@@ -210,7 +244,9 @@ class Kept:
                     if present[bone * size : (bone + 1) * size]
                     != kept[bone * size : (bone + 1) * size]
                 ]
-                _set_quietly(self._rig, name, size, changed, kept)
+                setters, view = self._rig.setters(name), memoryview(kept)
+                for bone in changed:
+                    setters[bone].foreach_set(view[bone * size : (bone + 1) * size])
 
 
 def forget_written() -> None:

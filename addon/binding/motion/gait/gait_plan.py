@@ -23,7 +23,7 @@ from ....core.vectors import (
 )
 from ....motion.gait import Leg
 from ....motion.pattern import groups_of
-from ...access import rest_bone, settings
+from ...access import settings
 from ...chain_plan import ChainPlan, ProblemError
 from ...named_bone import bone_index
 from ...skeleton import Skeleton, matrix3, vector
@@ -218,7 +218,7 @@ def _resolve_body(plan: GaitPlan, gait: FabrikGait) -> None:
         return
     rig = plan.rig
     plan.body = bone_index(rig, gait, "body")
-    matrix = rest_bone(rig.object, gait.body).matrix_local
+    matrix = rig.rest(plan.body).matrix_local
     plan.rest, plan.head = matrix3(matrix), vector(matrix.translation)
 
 
@@ -301,16 +301,16 @@ def _item_of(plan: GaitPlan, leg: FabrikGaitLeg) -> int:
 
 def _joints(chain: ChainPlan) -> list[Vec]:
     """Return the joints of a leg at rest, in armature space."""
-    names, rig = chain.rig.names, chain.rig.object
-    heads = [vector(rest_bone(rig, names[bone]).head_local) for bone in chain.bones]
+    rig = chain.rig
+    heads = [vector(rig.rest(bone).head_local) for bone in chain.bones]
     if chain.tip_bone < 0:
-        return [*heads, vector(rest_bone(rig, names[chain.bones[-1]]).tail_local)]
+        return [*heads, vector(rig.rest(chain.bones[-1]).tail_local)]
     if chain.tip_bone in chain.bones:
         return heads
-    return [*heads, vector(rest_bone(rig, names[chain.tip_bone]).head_local)]
+    return [*heads, vector(rig.rest(chain.tip_bone).head_local)]
 
 
 def _foot_axes(chain: ChainPlan) -> Mat3 | None:
     if not chain.has_hand:
         return None
-    return matrix3(rest_bone(chain.rig.object, chain.rig.names[chain.bones[-1]]).matrix_local)
+    return matrix3(chain.rig.rest(chain.bones[-1]).matrix_local)
