@@ -31,14 +31,19 @@ FARTHEST = 1e30
 MOST_REMEMBERED = 250_000
 """Bones whose solutions are remembered at most, over all chains and frames: 50 to 80 MB."""
 
-_foreseen: Foreseen | None = None
-"""What was solved ahead of the evaluation that is going on."""
+_foreseen: tuple[Plan, Foreseen | None] | None = None
+"""The plan that was known ahead of the evaluation that is going on, and what was solved then."""
 
 misses = 0
 """How often what was solved ahead was not right, so that Blender had to evaluate once more."""
 
 
-def foresee(scene: bpy.types.Scene, is_frame_change: bool, tagged: Set[str]) -> None:
+def foresee(
+    scene: bpy.types.Scene,
+    graphs: Iterable[bpy.types.Depsgraph],
+    is_frame_change: bool,
+    tagged: Set[str],
+) -> None:
     """Write the solutions of the armatures that an evaluation to come concerns.
 
     Where what goes in is not known yet, what was solved last is written, or at this frame before:
@@ -47,6 +52,7 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool, tagged: Set[str]) -> 
 
     Args:
         scene: What is going to be evaluated.
+        graphs: The depsgraphs of its view layers.
         is_frame_change: Whether its animation will be.
         tagged: The names of what is tagged for it.
     """
@@ -54,10 +60,9 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool, tagged: Set[str]) -> 
     plan = known()
     if plan is None or not plan.rigs:
         return
-    graphs = graphs_of(scene)
     # Then Blender may go to another frame, or make new relations and the plan be outdated.
     may_be_rebuilt = any(graph.id_type_updated("SCENE") for graph in graphs)
-    copied = {uid for name in tagged if name in plan.copied for uid in plan.copied[name]}
+    copied = {uid for name in plan.copied.keys() & tagged for uid in plan.copied[name]}
     if may_be_rebuilt or _has_new_animation(plan, graphs):
         plan.look_at_animation()
     frame = scene.frame_current_final if is_frame_change else None
@@ -67,9 +72,11 @@ def foresee(scene: bpy.types.Scene, is_frame_change: bool, tagged: Set[str]) -> 
     if plan.stale(rigs):
         rigs = set()
     elif not may_be_rebuilt:
-        _foreseen = Foreseen(plan, scene, rigs, copied, frame)
+        moment = None
         if rigs:
-            _solve(_foreseen, frame)
+            moment = Foreseen(plan, scene, rigs, copied, frame)
+            _solve(moment, frame)
+        _foreseen = plan, moment
     changed = _composed(plan, rigs, frame)
     for uid in changed | copied | (rigs if is_frame_change else set[int]()):
         write_ahead(plan.poses[uid])
@@ -171,9 +178,9 @@ def evaluate(
         # Else chains would be solved from where bones stand that nothing poses any more.
         _evaluate_again(depsgraph, look, set(), held.keys() - freed.keys(), freed.values())
         look = look._replace(new=set(held))
-    if is_undo or (ahead is not None and ahead.plan is not plan):
-        ahead = None
-    right = set[int]() if ahead is None else _right(look, ahead, depsgraph, is_frame_change)
+    right = set[int]()
+    if ahead is not None and ahead[0] is plan and not is_undo:
+        right = _right(look, ahead[1], depsgraph, is_frame_change)
     redone = {uid for uid in held if uid not in right for uid in plan.groups[uid]} & held.keys()
     _redo(look, redone, depsgraph, is_frame_change)
     again = {uid for uid in redone if not _is_shown(plan.poses[uid], held[uid])}
@@ -193,13 +200,13 @@ def evaluate(
 
 
 def _right(
-    look: _Look, ahead: Foreseen, depsgraph: bpy.types.Depsgraph, is_frame_change: bool
+    look: _Look, ahead: Foreseen | None, depsgraph: bpy.types.Depsgraph, is_frame_change: bool
 ) -> set[int]:
     """Return the armatures of which the one evaluation was all that is needed."""
     global misses
-    right = set[int]()
-    foreseen = look.held.keys() & ahead.rigs.keys()
-    if not look.has_new_curves:
+    right, foreseen = set[int](), set[int]()
+    if ahead is not None and not look.has_new_curves:
+        foreseen = look.held.keys() & ahead.rigs.keys()
         if ahead.agrees(depsgraph):
             right |= foreseen
         else:
@@ -284,8 +291,10 @@ def _evaluate_again(
         cast(Any, depsgraph.scene).original.update_tag()
     # Other animation than what the file's channels hold may be brought there, or played.
     is_other = look.is_foreign or may_be_rebuilt
-    rigs = [*(look.plan.rigs[uid] for uid in again | beside), *map(skeleton_of, freed)]
-    kept = [Kept(rig) for rig in rigs] if is_other else []
+    kept: list[Kept] = []
+    if is_other:
+        rigs = [*(look.plan.rigs[uid] for uid in again | beside), *map(skeleton_of, freed)]
+        kept = [Kept(rig) for rig in rigs]
     for uid in beside:
         write_pose(poses[uid], is_quiet=True)
     try:
@@ -326,16 +335,15 @@ def _write_again(look: _Look, again: Iterable[int]) -> None:
 @contextmanager
 def _alone() -> Iterator[None]:
     """Have no handler called meanwhile, as where Blender evaluates what a handler has changed."""
-    handlers = bpy.app.handlers
-    lists: list[list[Any]] = [handlers.depsgraph_update_pre, handlers.depsgraph_update_post]
-    kept = [one[:] for one in lists]
-    for one in lists:
-        one.clear()
+    before: list[Any] = bpy.app.handlers.depsgraph_update_pre
+    after: list[Any] = bpy.app.handlers.depsgraph_update_post
+    kept = before[:], after[:]
+    before.clear()
+    after.clear()
     try:
         yield
     finally:
-        for one, before in zip(lists, kept, strict=True):
-            one[:] = before
+        before[:], after[:] = kept
 
 
 def _pose(moment: Snapshot, unit: Unit, frame: float | None) -> None:

@@ -43,8 +43,9 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         take_back(has_new_bones=True)
         _come_last()
         dependencies.declare_noted()
-        _tagged = tagged_in(graphs_of(scene))
-        foresee(scene, is_frame_change, _tagged)
+        graphs = graphs_of(scene)
+        _tagged = tagged_in(graphs)
+        foresee(scene, graphs, is_frame_change, _tagged)
     except ReferenceError:
         _give_up()  # Something was removed, of which nobody has told us yet.
     except Exception:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, cast
 
 import bpy
@@ -38,7 +38,7 @@ class Skeleton:
         self.renamed: dict[str, str] = {}
         """The new names of bones that were followed, for all that still name them by the old."""
         self._bones: dict[int, Bone] = {}
-        self._setters: dict[str, list[Any]] = {}
+        self._setters: dict[str, tuple[array[float], list[Callable[[], None]]]] = {}
 
     def bone(self, i: int) -> Bone:
         """Return the rest pose of a bone, in the terms of the solver."""
@@ -63,15 +63,29 @@ class Skeleton:
         """Rely on there being no bone of a name."""
         self._missing.add(name)
 
-    def setters(self, channel: str) -> list[Any]:
-        """Return of each bone what sets a channel of it and has Blender notice nothing.
+    def setters(self, channel: str, size: int) -> tuple[array[float], list[Callable[[], None]]]:
+        """Return room for a channel of all bones, and what sets that of each bone from there.
 
-        To set a property, or one of all bones at once, makes Blender copy the armature anew: from
-        4.3 on the latter as well. The array of one property is set without that.
+        Blender notices nothing. To set a property, or one of all bones at once, makes it copy the
+        armature anew: from 4.3 on the latter as well. The array of one property is set without.
+
+        Args:
+            channel: The channel.
+            size: How many numbers a bone has there.
         """
         if channel not in self._setters:
-            bones = pose_bones(self.object)
-            self._setters[channel] = [bone.path_resolve(channel, False) for bone in bones]
+            room = array("f", bytes(4 * size * len(self.names)))
+            view = memoryview(room)
+            self._setters[channel] = (
+                room,
+                [
+                    partial(
+                        bone.path_resolve(channel, False).foreach_set,
+                        view[i * size : (i + 1) * size],
+                    )
+                    for i, bone in enumerate(pose_bones(self.object))
+                ],
+            )
         return self._setters[channel]
 
     def forget_setters(self) -> None:

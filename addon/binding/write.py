@@ -49,6 +49,7 @@ class Column:
     def find_anew(self) -> bool:
         """Find the bones anew; return whether they are all there, where they were."""
         if not self._are_few:
+            self.rig.forget_setters()
             return self.rig.has_same_bones()
         try:
             self._setters = self._found()
@@ -76,13 +77,18 @@ class Column:
 
     def write_quietly(self, numbers: array[float]) -> None:
         """Set all of it, and have Blender notice nothing."""
-        setters = self._setters
-        if not self._are_few:
-            every = self.rig.setters(self.channel)
-            setters = [every[bone] for bone in self.bones]
-        size, view = self.size, memoryview(numbers)
-        for place, setter in enumerate(setters):
-            setter.foreach_set(view[place * size : (place + 1) * size])
+        size = self.size
+        if self._are_few:
+            view = memoryview(numbers)
+            for place, setter in enumerate(self._setters):
+                setter.foreach_set(view[place * size : (place + 1) * size])
+            return
+        room, setters = self.rig.setters(self.channel, size)
+        for first, end, place in self.runs:
+            part = numbers[place * size : (place + end - first) * size]
+            room[first * size : end * size] = part
+            for set_bone in setters[first:end]:
+                set_bone()
 
 
 class Overlaid(NamedTuple):
@@ -244,9 +250,10 @@ class Kept:
                     if present[bone * size : (bone + 1) * size]
                     != kept[bone * size : (bone + 1) * size]
                 ]
-                setters, view = self._rig.setters(name), memoryview(kept)
+                room, setters = self._rig.setters(name, size)
+                room[:] = kept
                 for bone in changed:
-                    setters[bone].foreach_set(view[bone * size : (bone + 1) * size])
+                    setters[bone]()
 
 
 def forget_written() -> None:
