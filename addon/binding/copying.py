@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from . import editing
+from . import editing, plan
 from .access import free_name, settings
 from .chain_plan import ProblemError
 from .skeleton import skeleton_of
@@ -69,6 +69,7 @@ def copy_constraint(
 
 
 def _add_copy(armature: bpy.types.Object, bone: str, values: dict[str, Any]) -> str:
+    plan.discard_if_outdated()
     rig = skeleton_of(armature)
     length = len(rig.chain_up(rig.index[bone])) - (0 if values["use_tail"] else 1)
     count = min(values["chain_count"], length)

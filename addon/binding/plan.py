@@ -213,7 +213,7 @@ def is_outdated(
     """Return whether an armature differs from what the plan was made for.
 
     Args:
-        armatures: Those whose bones are looked at; None for all.
+        armatures: Those whose bones are looked at, as far as they are relied on; None for all.
         edited: The armatures with bones of which constraints may have been edited; None for all.
     """
     if have_skeletons_changed(armatures):

@@ -128,7 +128,7 @@ class Evaluated:
         """Return where Blender has a bone, in armature space."""
         rows = self._rows
         if rows is not None and rows.are_few:
-            return matrix_frame(self.bones[rows.names[bone]].matrix)
+            return matrix_frame(rows.find(self.bones, bone).matrix)
         m = self._matrices[bone * 16 : bone * 16 + 16]  # Column by column.
         return (m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]), (m[12], m[13], m[14])
 
@@ -232,8 +232,8 @@ class Pose:
         bits = self.locations.tobytes() + self.scales.tobytes()
         is_new = bits != self._bits
         if self._asked:
-            names, bones = self.rig.names, self.now.bones
-            joints = {bone: ik_settings(bones[names[bone]]) for bone in self._asked}
+            bones = self.now.bones
+            joints = {bone: ik_settings(self.rows.find(bones, bone)) for bone in self._asked}
             is_new = is_new or joints != self.joints
             self.joints = joints
         self.stamp = (self.fk_pose.stamp, self.stamp[1] + is_new)

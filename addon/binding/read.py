@@ -165,7 +165,7 @@ class Snapshot:
         is_posed = rig.uid in self.rigs and bone in self.plan.posed[rig.uid]
         local = pose.posed_local(bone) if is_posed else pose.local(bone)
         axes, head = bone_frame(rig.bone(bone), local, parent)
-        for con in () if is_posed else active_constraints(pose.now.bones[rig.names[bone]]):
+        for con in () if is_posed else active_constraints(pose.rows.find(pose.now.bones, bone)):
             if con.type in TURNED_ONLY:
                 turned = self._copied_rotation(rig, axes, con)
                 axes = pose.now.frame(bone)[0] if turned is None else turned

@@ -138,6 +138,14 @@ class Rows:
         """Return whether a bone is among those that are read."""
         return bone in self._all
 
+    def find(self, bones: bpy.types.bpy_prop_collection, bone: int) -> Any:
+        """Return any bone of the armature among its pose bones.
+
+        In Edit Mode names change earlier than in evaluated copies: there it is found by its place.
+        """
+        found = bones.get(self.names[bone])
+        return bones[bone] if found is None else found
+
 
 class PoseChannels:
     """The channels of the bones of a pose, each read when a bone first needs it.
@@ -162,7 +170,7 @@ class PoseChannels:
         return [(bone, self._owner(bone)) for bone in cast(Rows, self._rows).bones]
 
     def _owner(self, bone: int) -> Any:
-        return self.bones[cast(Rows, self._rows).names[bone]]
+        return cast(Rows, self._rows).find(self.bones, bone)
 
     @cached_property
     def modes(self) -> array[int]:

@@ -113,9 +113,13 @@ class Skeleton:
             [name in bones for name in self._missing]
         )
 
-    def has_changed(self) -> bool:
-        """Return whether bones were renamed, or anything else that is relied on has changed."""
-        if not self._is_little:
+    def has_changed(self, at_all: bool = False) -> bool:
+        """Return whether bones were renamed, or anything else that is relied on has changed.
+
+        Args:
+            at_all: Whether to look at all bones, be they relied on or not.
+        """
+        if at_all or not self._is_little:
             return self._fixed != _fixed(self.object)
         if not self.has_same_names():
             return True
@@ -265,10 +269,10 @@ def have_skeletons_changed(armatures: Collection[bpy.types.ID] | None = None) ->
     """Return whether bones were renamed, or anything else that is known of them has changed.
 
     Args:
-        armatures: The armatures that are looked at; None for all.
+        armatures: The armatures that are looked at, as far as they are relied on; None for all.
     """
     return any(
-        known.has_changed()
+        known.has_changed(at_all=armatures is None)
         for known in _skeletons.values()
         if armatures is None or known.object.data in armatures
     )

@@ -266,3 +266,39 @@ def test_removing_other_bones_meanwhile_leaves_fk():
         update()
         assert state(rig)[0] == "REACHED"
         assert before == [tuple(rig.pose.bones[name].rotation_quaternion) for name in bones]
+
+
+def test_a_bone_with_a_new_name_gets_a_copy_of_a_constraint():
+    from addon.binding import copying
+
+    rig = make()
+    plain(rig)
+    update()
+    rig.pose.bones["After 5"].name = "Other Hand"
+    update()
+
+    made, notes = copying.copy_constraint(rig, 0, [rig.pose.bones["Other Hand"]])
+    assert (made, notes) == (["Other Hand"], [])
+
+
+def test_bones_that_are_renamed_in_edit_mode_are_followed():
+    rig = make()
+    plain(rig)
+    for i in range(4):
+        bpy.ops.object.mode_set(mode="EDIT")
+        rig.data.edit_bones[f"Arm {i}"].name = f"Renamed {i}"
+        update()
+        bpy.ops.object.mode_set(mode="OBJECT")
+        update()
+
+        assert state(rig)[0] == "REACHED"
+    assert rig.fabrik.constraints[0].bone == "Renamed 3"
+
+
+@pytest.fixture(autouse=True)
+def silent(empty_file, capfd):
+    """Whatever happens to the data, no handler breaks."""
+    yield
+    printed = "".join(capfd.readouterr())
+    assert "Traceback" not in printed
+    assert "could not" not in printed

@@ -15,6 +15,7 @@ from typing import Any
 import bpy
 from mathutils import Vector
 
+from .. import plan
 from ..chain_plan import rest_bend
 from ..named_chain import NamedChain
 from ..skeleton import skeleton_of
@@ -170,6 +171,7 @@ def _fk_bend(armature: bpy.types.Object, chain: NamedChain, fk: Shown) -> tuple[
     if found is not None:
         return found
     root = fk[chain.bones[0]]
+    plan.discard_if_outdated()
     rig = skeleton_of(armature)
     tip = rig.index[chain.tip] if chain.tip else -1
     side = rest_bend(rig, [rig.index[name] for name in chain.bones], tip)
