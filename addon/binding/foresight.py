@@ -23,7 +23,7 @@ from .curves import Curves, of_bone
 from .faults import contained
 from .fk_pose import FkPose
 from .rotation import LOCATION, QUATERNION, SCALE
-from .skeleton import Point, skeleton_of
+from .skeleton import Point, Skeleton, skeleton_of
 
 if TYPE_CHECKING:
     from .plan import Plan
@@ -102,8 +102,10 @@ def foresight_of(plan: Plan) -> Foresight:
     foresight = Foresight()
     foresight.drivers = {uid: driver_count(rig.object) for uid, rig in plan.rigs.items()}
     for pose in plan.poses.values():
+        found = animation.animated(pose.rig.object)
+        foresight.switched |= _switched(pose.rig, found)
         if pose.fk_pose is not None:
-            foresight.switched |= _look_at_animation(pose.fk_pose)
+            _look_at_animation(pose.fk_pose, found)
     units: dict[int, list[Unit]] = {}
     for unit in plan.units:
         units.setdefault(unit.rig.uid, []).append(unit)
@@ -139,25 +141,23 @@ def _look_at_group(foresight: Foresight, plan: Plan, group: set[int], units: lis
         foresight.sources.setdefault(source, set()).update(group)
 
 
-def _look_at_animation(fk_pose: FkPose) -> set[tuple[int, str]]:
-    """Find out what F-curves or drivers set of a pose.
-
-    Returns:
-        The armature and the name of each bone whose constraints they turn on and off.
-    """
+def _look_at_animation(fk_pose: FkPose, found: animation.Channels) -> None:
+    """Find out what F-curves or drivers set of a pose."""
     rig = fk_pose.rig
-    found = animation.animated(rig.object)
     fk_pose.animated.clear()
     fk_pose.has_animated_modes = found.has_modes
-    switched: set[tuple[int, str]] = set()
     for path in {path for path, _ in found.keyed | found.driven}:
         name, channel = of_bone(path)
         if channel in KIND_OF and name in rig.index:
             fk_pose.animated.add(fk_pose.first_slot(KIND_OF[channel]) + rig.index[name])
-        elif channel.startswith("constraints[") and channel.endswith(SWITCHES):
-            switched.add((rig.uid, name))
     fk_pose.animated.intersection_update(fk_pose.posed)
-    return switched
+
+
+def _switched(rig: Skeleton, found: animation.Channels) -> set[tuple[int, str]]:
+    """Return the bones with constraints of Blender's that F-curves or drivers turn on and off."""
+    paths = [path for path, _ in found.keyed | found.driven if path.endswith(SWITCHES)]
+    bones = [name for name, rest in map(of_bone, paths) if rest.startswith("constraints[")]
+    return {(rig.uid, name) for name in bones}
 
 
 class _Walk:
