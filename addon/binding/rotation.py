@@ -49,7 +49,7 @@ def channel_of(mode: int) -> tuple[str, int]:
 
 def mode_of(owner: Any) -> int:
     """Return the number of the rotation mode of an object or a pose bone."""
-    return MODES[owner.rotation_mode]
+    return MODES.get(owner.rotation_mode, QUATERNION)
 
 
 def floats(bones: bpy.types.bpy_prop_collection, name: str, size: int) -> array[float]:

@@ -179,10 +179,11 @@ def _fixed(armature: bpy.types.Object) -> tuple[object, ...]:
 
 def _fixed_of(bone: bpy.types.Bone) -> object:
     """Return the same of one bone, but for its name."""
-    matrix = array("f", bytes(64))
-    cast(Any, bone).path_resolve("matrix_local", False).foreach_get(matrix)
+    numbers = array("f", bytes(64))
+    cast(Any, bone).path_resolve("matrix_local", False).foreach_get(numbers)
+    numbers.append(bone.length)
     flags = (bone.inherit_scale, bone.use_inherit_rotation, bone.use_local_location)
-    return matrix, bone.length, flags
+    return numbers.tobytes(), flags
 
 
 def rest_of(bone: bpy.types.Bone) -> Bone:

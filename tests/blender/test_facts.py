@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import bpy
 import pytest
@@ -418,6 +419,40 @@ def test_what_changes_no_relations_updates_the_scene_alone(
     change: Callable[[bpy.types.Object, bpy.types.Object], None],
 ) -> None:
     assert updated_by(change) == [[False, False], [True, False]]
+
+
+@pytest.mark.parametrize("name", ("mute", "enabled", "influence"))
+def test_only_an_edited_constraint_of_a_bone_moves_the_object(name: str) -> None:
+    """By this it is known when constraints need not be asked whether they act."""
+    rig = make_chain()
+    con: Any = rig.pose.bones["B1"].constraints.new("LIMIT_SCALE")
+    update()
+    moved: list[bool] = []
+
+    def look(depsgraph: bpy.types.Depsgraph) -> None:
+        updates: Any = depsgraph.updates
+        moved.extend(one.is_updated_transform for one in updates if one.id.original == rig)
+
+    with calling("depsgraph_update_post", then=look):
+        rig.pose.bones["B1"].location.x = 1.0
+        update()
+        setattr(con, name, 0.5 if name == "influence" else not getattr(con, name))
+        update()
+
+    assert moved == [False, True]
+
+
+def test_a_renamed_bone_has_its_armature_tagged() -> None:
+    """By this it is known when names need not be looked at."""
+    rig = make_chain()
+    update()
+    rig.pose.bones["B1"].name = "Other"
+    tagged: list[str] = []
+    graph: Any = bpy.context.view_layer.depsgraph
+    tagged += [one.id.name for one in graph.updates]
+    update()
+
+    assert rig.data.name in tagged
 
 
 def test_setting_a_property_without_an_update_function_updates_nothing() -> None:
