@@ -21,6 +21,7 @@ from .pose import Evaluated, Pose
 from .read import Foreseen, Snapshot
 from .skeleton import skeleton_of
 from .task import Task, input_of, read, solve
+from .updates import changed_in
 from .write import Kept, compose, take_back, write_ahead, write_pose, write_reports
 
 OFF_REPORTS = (Report("DISABLED"),)
@@ -153,6 +154,7 @@ def _recall(plan: Plan, uid: int, frame: float) -> bool:
 def evaluate(
     depsgraph: bpy.types.Depsgraph,
     is_frame_change: bool,
+    is_rebuilt: bool,
     is_undo: bool,
     changed: Set[int] = frozenset(),
     has_company: bool = False,
@@ -162,6 +164,7 @@ def evaluate(
     Args:
         depsgraph: What was updated.
         is_frame_change: Whether its animation was evaluated for it.
+        is_rebuilt: Whether it has new relations.
         is_undo: Whether it is the update of an undo or redo.
         changed: Armatures that Blender evaluates once more in any case, as it has been told of
             more that they depend on.
@@ -181,6 +184,8 @@ def evaluate(
     right = set[int]()
     if ahead is not None and ahead[0] is plan and not is_undo:
         right = _right(look, ahead[1], depsgraph, is_frame_change)
+    if not (is_frame_change or is_undo):
+        right |= _unconcerned(look, depsgraph, is_rebuilt)
     redone = {uid for uid in held if uid not in right for uid in plan.groups[uid]} & held.keys()
     _redo(look, redone, depsgraph, is_frame_change)
     again = {uid for uid in redone if not _is_shown(plan.poses[uid], held[uid])}
@@ -196,6 +201,7 @@ def evaluate(
         _evaluate_again(depsgraph, look, again, beside)
     for uid in held:
         write_reports(plan.poses[uid])
+    plan.is_solved = True
     return True
 
 
@@ -215,6 +221,23 @@ def _right(
         foresight = look.plan.foresight
         right |= look.held.keys() & (foresight.known - foresight.timed) - foreseen
     return {uid for uid in right if _is_shown(look.plan.poses[uid], look.held[uid])}
+
+
+def _unconcerned(look: _Look, depsgraph: bpy.types.Depsgraph, is_rebuilt: bool) -> set[int]:
+    """Return the armatures in an update that is about something else, if they show what they did.
+
+    Blender lists all objects after new relations, and those of which bones are selected.
+    """
+    plan = look.plan
+    may_be_other = is_rebuilt or depsgraph.id_type_updated("ARMATURE")
+    if not (may_be_other and plan.is_solved) or look.has_new_curves:
+        return set()
+    changed = changed_in(depsgraph, is_rebuilt)
+    concerned = look.new | look.changed | plan.driven | changed
+    concerned |= _woken(plan, changed, depsgraph.id_type_updated("SCENE"))
+    concerned = concerned.union(*[plan.sources[uid] for uid in plan.sources.keys() & changed])
+    others = {uid for uid in look.held if concerned.isdisjoint(plan.groups[uid])}
+    return {uid for uid in others if _is_as_before(plan.poses[uid], look.held[uid])}
 
 
 def _redo(
@@ -252,6 +275,11 @@ def _is_shown(pose: Pose, evaluated: bpy.types.Object) -> bool:
     if pose.fk_pose is None:
         return True
     return pose.fk_pose.is_shown(Evaluated(evaluated, pose.rows).channels)
+
+
+def _is_as_before(pose: Pose, evaluated: bpy.types.Object) -> bool:
+    """Return the same of one of which nothing but settings that are driven may have changed."""
+    return _is_shown(pose, evaluated) and pose.has_settings_of(Evaluated(evaluated))
 
 
 TRIES = 2

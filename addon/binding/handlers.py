@@ -6,10 +6,10 @@ handler must never raise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from time import perf_counter
-from typing import Any, cast
+from typing import cast
 
 import bpy
 from bpy.app.handlers import persistent
@@ -21,6 +21,7 @@ from .motion import surface
 from .motion.gait.gait_plan import forget_plans
 from .motion.simulating import history
 from .skeleton import rebuild_poses
+from .updates import armatures_in, has_new_relations
 from .write import forget_written, take_back
 
 _is_inside = False
@@ -87,18 +88,18 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     global _is_inside, _is_undone
     if _is_inside:
         return
-    has_new_relations = _has_new_relations(depsgraph)
-    if plan.is_empty() and not has_new_relations:
+    is_rebuilt = has_new_relations(depsgraph)
+    if plan.is_empty() and not is_rebuilt:
         return
     _is_inside = True
     try:
-        take_back(has_new_relations)
+        take_back(is_rebuilt)
         try:
-            _catch_up(depsgraph, is_frame_change, has_new_relations)
+            _catch_up(depsgraph, is_frame_change, is_rebuilt)
         except ReferenceError:
             # Something was removed of which Blender tells nobody, as it was evaluated nowhere.
             _give_up()
-            _catch_up(depsgraph, is_frame_change, has_new_relations)
+            _catch_up(depsgraph, is_frame_change, is_rebuilt)
     except Exception:
         say_once("could not pose the armatures")
         _give_up()
@@ -106,20 +107,15 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         _is_inside = _is_undone = False
 
 
-def _catch_up(
-    depsgraph: bpy.types.Depsgraph, is_frame_change: bool, has_new_relations: bool
-) -> None:
+def _catch_up(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt: bool) -> None:
     """Bring the plan up to date, and solve what an update concerns."""
-    armatures: list[bpy.types.ID] = []
-    edited: set[int] = set()
-    if depsgraph.id_type_updated("ARMATURE"):  # By Edit Mode, but also by posing.
-        armatures, edited = _armatures_in(depsgraph.updates)
-    if has_new_relations:
+    edited, clicked, moved = armatures_in(depsgraph)
+    if is_rebuilt:
         # What was edited may be tagged in other scenes alone, as where this is rendered first.
         scene = cast(bpy.types.Scene, depsgraph.scene).original
         others = [other for other in bpy.data.scenes if other != scene]
-        plan.revise(_tagged | tagged_in(graphs_of(*others)), armatures)
-    elif armatures and plan.is_outdated(armatures, edited):
+        plan.revise(_tagged | tagged_in(graphs_of(*others)), edited + clicked)
+    elif plan.is_outdated(edited, clicked, moved):
         plan.discard(skeletons=True)
     present = plan.current()
     changed = plan.take_followed()
@@ -131,39 +127,8 @@ def _catch_up(
         history.note_updates(depsgraph)
     started = perf_counter() if timing.is_asked else 0.0
     company = _has_company(is_frame_change)
-    if evaluate(depsgraph, is_frame_change, _is_undone, changed, company) and started:
+    if evaluate(depsgraph, is_frame_change, is_rebuilt, _is_undone, changed, company) and started:
         timing.note(started)
-
-
-def _armatures_in(updates: Iterable[Any]) -> tuple[list[bpy.types.ID], set[int]]:
-    """Return the armatures in an update, and the objects of which more than the pose may be edited.
-
-    When one of the constraints of a bone is edited Blender takes its armature object for moved,
-    which it does not when a bone is posed.
-    """
-    armatures: list[bpy.types.ID] = []
-    edited: set[int] = set()
-    for update in updates:
-        block = update.id.original
-        if isinstance(block, bpy.types.Armature):
-            armatures.append(block)
-        elif isinstance(block, bpy.types.Object) and update.is_updated_transform:
-            edited.add(block.session_uid)
-    return armatures, edited
-
-
-def _has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:
-    """Return whether Blender has rebuilt its relations, as for whatever changes what hangs on what.
-
-    Then it updates the scene, which it also does for a click that selects, and the shading of all
-    objects, which it does not.
-    """
-    if not depsgraph.id_type_updated("SCENE"):
-        return False
-    updates = depsgraph.updates
-    has_shading = [False] * len(updates)
-    updates.foreach_get("is_updated_shading", has_shading)
-    return any(has_shading)
 
 
 @persistent

@@ -21,7 +21,7 @@ from .foresight import Foresight, driver_count, foresight_of
 from .native import active_constraints
 from .order import Order
 from .part import Part, has_settings, part_of
-from .pose import Pose
+from .pose import Pose, Settings
 from .skeleton import (
     Skeleton,
     by_blocks,
@@ -46,6 +46,8 @@ class Plan:
         keys: For each armature the keys of its constraints, in the list's order.
         poses: What the armatures hold, looked at again at each update.
         timed: The armatures whose solutions depend on the time itself.
+        driven: Those of which drivers set anything of ours besides `Settings`: nobody tells of it.
+        sources: For each object that constraints or walks name the armatures of these.
         watched: For each object that solutions depend on besides targets and poles their armatures.
         foresight: What is known of them ahead of an evaluation.
         read: All armatures that were read, by the names of their objects and data.
@@ -54,6 +56,7 @@ class Plan:
         left: Armatures without constraints that Blender is told of dependencies of.
         active: The bones with constraints of Blender's that count, and the names of those that act.
         is_declared: Whether Blender was told what the armatures depend on.
+        is_solved: Whether an update was solved by it.
         remembered: How many bones' solutions the chains remember.
     """
 
@@ -67,6 +70,8 @@ class Plan:
     keys: dict[int, list[int]] = field(default_factory=dict)
     poses: dict[int, Pose] = field(default_factory=dict)
     timed: set[int] = field(default_factory=set)
+    driven: set[int] = field(default_factory=set)
+    sources: dict[int, set[int]] = field(default_factory=dict)
     watched: dict[int, set[int]] = field(default_factory=dict)
     foresight: Foresight = field(default_factory=Foresight)
     read: dict[str, list[Skeleton]] = field(default_factory=dict)
@@ -75,6 +80,7 @@ class Plan:
     left: list[bpy.types.Object] = field(default_factory=list)
     active: list[tuple[Skeleton, str, list[str]]] = field(default_factory=list)
     is_declared: bool = False
+    is_solved: bool = False
     remembered: int = 0
 
     def has_other_actors(self, edited: Container[int]) -> bool:
@@ -208,17 +214,25 @@ def forget_shown() -> None:
 
 
 def is_outdated(
-    armatures: Collection[bpy.types.ID] | None = None, edited: Container[int] | None = None
+    edited: Collection[bpy.types.ID] | None = None,
+    renamed: Collection[bpy.types.ID] = (),
+    moved: Container[int] | None = None,
 ) -> bool:
     """Return whether an armature differs from what the plan was made for.
 
     Args:
-        armatures: Those whose bones are looked at, as far as they are relied on; None for all.
-        edited: The armatures with bones of which constraints may have been edited; None for all.
+        edited: The armature data that may have changed in any way, as far as it is relied on; None
+            for all, and wholly.
+        renamed: That of which nothing but names of bones may have.
+        moved: The armatures with bones of which constraints may have been edited; None for all.
     """
-    if have_skeletons_changed(armatures):
+    if renamed and have_other_bones(renamed):
         return True
-    return _plan is not None and _plan.has_other_actors(_plan.rigs if edited is None else edited)
+    if edited is not None and not edited:
+        return False
+    if have_skeletons_changed(edited):
+        return True
+    return _plan is not None and _plan.has_other_actors(_plan.rigs if moved is None else moved)
 
 
 def discard_if_outdated() -> None:
@@ -294,6 +308,10 @@ def _make() -> Plan:
         plan.posed[uid], plan.moved[uid], plan.keys[uid] = part.posed, part.moved, part.keys
         for name in part.blocks:
             plan.copied.setdefault(name, []).append(uid)
+        if _is_driven(part.rig.object):
+            plan.driven.add(uid)
+        for source in part.sources:
+            plan.sources.setdefault(source, set()).add(uid)
     plan.chains = [chain for part in parts.values() for chain in part.chains]
     carrying = [carrier for part in parts.values() for carrier in part.carriers]
     order = Order(carrying, plan.chains, plan.posed, plan.moved)
@@ -335,6 +353,15 @@ def _remember_looked(plan: Plan, order: Order) -> None:
         looked += [rig.object, *(source for source, _ in dependencies.sources(rig.object))]
     _looked = [(ob, _told_of(ob)) for ob in dict.fromkeys(looked)]
     _file = _objects_of_file()
+
+
+def _is_driven(ob: bpy.types.Object) -> bool:
+    """Return whether drivers set anything of the extension's besides `Settings`."""
+    data = ob.animation_data
+    paths = [curve.data_path for curve in data.drivers] if data else []
+    ours = [path for path in paths if "fabrik" in path and path != dependencies.PATH]
+    plain = [path for path in ours if path.startswith("fabrik.constraints[")]
+    return len(ours) > len([path for path in plain if path.split("].")[-1] in Settings._fields])
 
 
 def _is_left(ob: bpy.types.Object) -> bool:

@@ -259,11 +259,19 @@ class Pose:
         self._known = len(self._turns)
         return self._turned
 
-    def _read_settings(self) -> None:
-        columns = self.now.columns()
+    def has_settings_of(self, now: Evaluated) -> bool:
+        """Return whether an armature as evaluated has the settings that were looked at last."""
+        return self._counting(now) == self._columns
+
+    def _counting(self, now: Evaluated) -> list[list[Any]]:
+        columns = now.columns()
         for i, influence in counted(self.rig.uid).items():
             columns[ENABLED][i] = influence > 0.0
             columns[INFLUENCE][i] = influence
+        return columns
+
+    def _read_settings(self) -> None:
+        columns = self._counting(self.now)
         if columns != self._columns:
             self._columns = columns
             self.settings = [within_limits(Settings(*row)) for row in zip(*columns, strict=True)]

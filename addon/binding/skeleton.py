@@ -252,9 +252,13 @@ def forget_bones() -> None:
         skeleton.forget_setters()
 
 
-def have_other_bones() -> bool:
-    """Return whether an armature has other bones than were read, or others in their order."""
-    return not all(known.has_same_bones() for known in _skeletons.values())
+def have_other_bones(armatures: Collection[bpy.types.ID] | None = None) -> bool:
+    """Return whether an armature has other bones than were read, or others in their order.
+
+    Args:
+        armatures: The armatures that are looked at; None for all.
+    """
+    return not all(known.has_same_bones() for known in _known_of(armatures))
 
 
 def by_blocks() -> dict[str, list[Skeleton]]:
@@ -272,11 +276,12 @@ def have_skeletons_changed(armatures: Collection[bpy.types.ID] | None = None) ->
     Args:
         armatures: The armatures that are looked at, as far as they are relied on; None for all.
     """
-    return any(
-        known.has_changed(at_all=armatures is None)
-        for known in _skeletons.values()
-        if armatures is None or known.object.data in armatures
-    )
+    return any(known.has_changed(at_all=armatures is None) for known in _known_of(armatures))
+
+
+def _known_of(armatures: Collection[bpy.types.ID] | None) -> list[Skeleton]:
+    known = _skeletons.values()
+    return [one for one in known if armatures is None or one.object.data in armatures]
 
 
 def skeleton_of(armature: bpy.types.Object) -> Skeleton:

@@ -17,7 +17,7 @@ from rigs import (
     update,
 )
 
-from addon.binding import dependencies, plan
+from addon.binding import dependencies, evaluate, plan
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -102,6 +102,20 @@ def test_what_is_no_concern_of_the_plan_keeps_it(
     update()
     assert plan.known() is before is not None
     assert_as_new()
+
+
+@pytest.mark.parametrize("edit", [one for one in UNCONCERNED if one is not key_others])
+def test_what_is_no_concern_of_a_chain_does_not_have_it_solved(
+    rig: bpy.types.Object, edit: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though Blender lists the armature, and evaluates it for a bone that is selected."""
+    constrain_bone(rig)  # Else it is solved ahead, before anybody can know.
+    update()
+    solved: list[set[int]] = []
+    monkeypatch.setattr(evaluate, "_solve", lambda moment, _: solved.append(set(moment.rigs)))
+    edit(rig)
+    update()
+    assert not solved
 
 
 def hang_on_itself(rig: bpy.types.Object) -> None:
@@ -263,6 +277,97 @@ def watch_a_collection(rig: bpy.types.Object) -> None:
     rig.fabrik.constraints[0].ground.collection = bpy.data.collections["Floors"]
     update()
     bpy.data.collections["Floors"].objects.link(ob("Idle"))
+
+
+def move_target(rig: bpy.types.Object) -> None:
+    ob("Target").location.x += 0.5
+
+
+def move_pole(rig: bpy.types.Object) -> None:
+    ob("Pole").location.x += 2.0
+
+
+def pose_other(rig: bpy.types.Object) -> None:
+    ob("Other").pose.bones["B0"].rotation_quaternion = (0.9, 0.3, 0.1, 0.0)
+
+
+def pose_rig(rig: bpy.types.Object) -> None:
+    rig.pose.bones["B0"].location.x = 0.3
+
+
+def change_setting(rig: bpy.types.Object) -> None:
+    rig.fabrik.constraints[0].influence = 0.5
+
+
+def change_joint(rig: bpy.types.Object) -> None:
+    rig.pose.bones["B1"].fabrik_joint.stiffness = 0.8
+
+
+def move_what_shapes_the_ground_of_the_pole(rig: bpy.types.Object) -> None:
+    """Nobody knows that the pole moves with that before it has."""
+    mesh = bpy.data.meshes.new("Ground")
+    mesh.from_pydata([(1, 0, 0), (0, 1, 0), (0, 0, 1)], [], [(0, 1, 2)])
+    ground = bpy.data.objects.new("Ground", mesh)
+    bpy.context.scene.collection.objects.link(ground)
+    modifier: Any = ground.modifiers.new("Cast", "CAST")
+    modifier.object = ob("Unconcerned")
+    ob("Pole").parent, ob("Pole").parent_type = ground, "VERTEX"
+    update()
+    ob("Unconcerned").location = (0.5, 2.0, 0.3)
+
+
+def driven_by(rig: bpy.types.Object, path: str, *index: int) -> None:
+    """Drive something by a number of the scene, and change that together with what comes."""
+    scene: Any = bpy.context.scene
+    scene["read"] = 0.6
+    driver: Any = rig.driver_add(path, *index).driver
+    driver.type = "SUM"
+    variable = driver.variables.new()
+    variable.targets[0].id_type, variable.targets[0].id = "SCENE", scene
+    variable.targets[0].data_path = '["read"]'
+    update()
+    scene["read"] = 0.2
+    scene.update_tag()
+
+
+def change_what_drives_a_bone(rig: bpy.types.Object) -> None:
+    driven_by(rig, 'pose.bones["B0"].location', 0)
+
+
+def change_what_drives_a_setting(rig: bpy.types.Object) -> None:
+    driven_by(rig, "fabrik.constraints[0].influence")
+
+
+def change_what_drives_a_limit(rig: bpy.types.Object) -> None:
+    rig.fabrik.constraints[0].solver = "LOOK_AT"
+    driven_by(rig, "fabrik.constraints[0].look.limit_angle")
+
+
+TOGETHER = (
+    move_target,
+    move_pole,
+    pose_other,
+    pose_rig,
+    change_setting,
+    change_joint,
+    move_what_shapes_the_ground_of_the_pole,
+    change_what_drives_a_bone,
+    change_what_drives_a_setting,
+    change_what_drives_a_limit,
+)
+
+
+@pytest.mark.parametrize("edit", TOGETHER)
+@pytest.mark.parametrize("beside", (select, select_bone, add_object, remove_object))
+def test_what_is_no_concern_hides_nothing_that_is(
+    rig: bpy.types.Object, edit: Callable[[Any], None], beside: Callable[[Any], None]
+) -> None:
+    constrain_bone(rig)
+    update()
+    edit(rig)
+    beside(rig)
+    update()
+    assert_as_new()
 
 
 CONCERNED = (
