@@ -43,6 +43,11 @@ def pose_bones(armature: bpy.types.Object) -> bpy.types.bpy_prop_collection[Any]
     return cast(Any, armature).pose.bones
 
 
+def is_edited(armature: bpy.types.Object) -> bool:
+    """Return whether the bones of an armature object are in Edit Mode."""
+    return cast(bpy.types.Armature, armature.data).is_editmode
+
+
 def set_of_all(armature: bpy.types.Object, name: str, numbers: array[Any]) -> None:
     """Set a channel of all pose bones, from as many numbers of each.
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 import bpy
 
 from ..core import ChainInput, Frame, Posture
-from .access import session_uid
+from .access import is_edited, session_uid
 from .animated_values import bring_over
 from .body import body_answer, present_member, read_body
 from .body_plan import BodyPlan, Unit, chains_of
@@ -306,7 +306,7 @@ def _evaluate_again(
         beside: Those that may be, for what others have tagged or what armatures now depend on.
         freed: Those of which no chain poses some bones any more.
     """
-    freed = [armature for armature in freed if _is_there(armature)]
+    freed = [armature for armature in freed if _is_there(armature) and not is_edited(armature)]
     for armature in freed:
         armature.update_tag(refresh={"OBJECT"})
     poses = look.plan.poses
@@ -625,8 +625,14 @@ def _take_unseen(depsgraph: bpy.types.Depsgraph) -> set[int]:
 def _held(
     plan: Plan, depsgraph: bpy.types.Depsgraph, rigs: set[int]
 ) -> dict[int, bpy.types.Object]:
-    """Return the evaluated copies of those of the armatures that the depsgraph holds."""
-    copies = {uid: plan.rigs[uid].object.evaluated_get(depsgraph) for uid in rigs}
+    """Return the evaluated copies of those of the armatures that the depsgraph holds.
+
+    Without those in Edit Mode, which show their rest pose: were one evaluated of which bones have
+    other names by now, Blender would give their drivers up for good.
+    """
+    objects = {uid: plan.rigs[uid].object for uid in rigs}
+    objects = {uid: ob for uid, ob in objects.items() if not is_edited(ob)}
+    copies = {uid: ob.evaluated_get(depsgraph) for uid, ob in objects.items()}
     return {uid: copy for uid, copy in copies.items() if copy.is_evaluated}
 
 

@@ -8,6 +8,7 @@ from rigs import (
     activate,
     add_constraint,
     channels_bits,
+    evaluated,
     go,
     link,
     make_armature,
@@ -668,6 +669,27 @@ def test_driver_of_ours_leaves_other_drivers_in_peace(rig, tmp_path):
 
     assert "DRIVER(" in graph.read_text()
     assert "DRIVER_UNSHARE" not in graph.read_text()
+
+
+def test_a_driven_bone_that_gets_another_name_in_edit_mode_stays_driven(rig):
+    """Were the armature evaluated before it leaves Edit Mode, Blender would give the driver up."""
+    target = make_empty()
+    constrained(rig, target)
+    driver = rig.driver_add('pose.bones["B1"].rotation_quaternion', 1).driver
+    driver.type = "SUM"
+    variable = driver.variables.new()
+    variable.targets[0].id, variable.targets[0].data_path = target, "location.x"
+    update()
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones["B1"].name = "New"
+    update()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    target.location.x = 0.25
+    update()
+    assert driver.is_valid
+    assert abs(evaluated(rig).pose.bones["New"].rotation_quaternion[1] - 0.25) < 1e-6
+    assert rig.fabrik.constraints[0].state != "INVALID"
 
 
 def clear_animation(rig):
