@@ -479,6 +479,22 @@ def test_a_frame_change_updates_each_view_layer_that_is_evaluated() -> None:
     assert sorted(layers) == ["Second", "ViewLayer"]
 
 
+def test_the_first_update_of_a_view_layer_calls_no_handler() -> None:
+    """So what a script switches to shows the FK pose until the next edit or frame.
+
+    Windows have it solved as soon as they draw it.
+    """
+    rig = make_chain(1)
+    update()
+    second = bpy.context.scene.view_layers.new("Second")
+    with calling("depsgraph_update_pre", "depsgraph_update_post") as calls:
+        second.update()
+        assert calls == []
+        rig.update_tag()
+        second.update()
+        assert calls == ["depsgraph_update_pre", "depsgraph_update_post"]
+
+
 def test_a_script_has_to_tag_an_object_that_it_keys_first_over_strips_of_the_nla(
     tmp_path: Path,
 ) -> None:
