@@ -1,6 +1,7 @@
 """Baking: keys that hold what was live, proven by playing them."""
 
 import random
+import warnings
 from math import degrees, pi, radians
 
 import bpy
@@ -648,6 +649,15 @@ def test_which_constraints_the_operator_takes(empty_file, which):
         off
         == {"ACTIVE": {"R"}, "BONES": {"L"}, "ARMATURE": {"L", "R"}, "ALL": {"L", "R", "O"}}[which]
     )
+
+
+def test_a_chain_that_is_scaled_to_zero_is_baked(rig):
+    """The bones are all in one place, and can be off by nothing."""
+    rig.scale = (0.0, 0.0, 0.0)
+    update()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert bpy.ops.fabrik.bake(frame_end=3) == {"FINISHED"}
 
 
 def test_the_operator_says_what_is_wrong_and_changes_nothing(rig):

@@ -18,6 +18,9 @@ from .turns import Numbers, matrix_angles
 EXACT = 1e-4
 """What a bake may be off by at its keys: as a share of the chain's length, and in radians."""
 
+NO_LENGTH = 1e-30
+"""What counts as the length of a chain that is scaled to zero, all of which is in one place."""
+
 
 @dataclass(frozen=True)
 class Proof:
@@ -58,7 +61,7 @@ def compare(
     for picked, a, b in zip(picks, live.tracks, baked.tracks, strict=True):
         apart, reaches = _distances(picked, a, b)
         turned = _at_other(a, b, matrix_angles)
-        share = np.maximum(apart / reaches, turned)
+        share = np.maximum(apart / np.maximum(reaches, NO_LENGTH), turned)
         frame, bone = np.unravel_index(int(share.argmax()), share.shape)
         if not where[1] or share[frame, bone] > worst:
             worst, where = float(share[frame, bone]), (int(frame), picked.names[int(bone)])
