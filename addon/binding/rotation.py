@@ -224,6 +224,13 @@ class PoseChannels:
         return [*getattr(self._owner(bone), channel)]
 
 
+NOTHING = 2.0**-150
+"""The square of the length below which Blender's single precision takes a quaternion for zeros."""
+
+OF_NOTHING: Quat = (0.0, 1.0, 0.0, 0.0)
+"""How Blender turns a bone of which the quaternion is zeros."""
+
+
 class PatchedChannels(PoseChannels):
     """The channels of a pose, of which some numbers are known better from elsewhere."""
 
@@ -255,7 +262,10 @@ class PatchedChannels(PoseChannels):
 def quaternion(mode: int, values: Sequence[float]) -> Quat:
     """Return the rotation that the numbers of a channel mean."""
     if mode == QUATERNION:
-        return quat_unit((values[0], values[1], values[2], values[3]))
+        w, x, y, z = values[0], values[1], values[2], values[3]
+        if w * w + x * x + y * y + z * z < NOTHING:
+            return OF_NOTHING
+        return quat_unit((w, x, y, z))
     if mode == AXIS_ANGLE:
         turn = Quaternion(values[1:4], values[0])
     else:

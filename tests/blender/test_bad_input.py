@@ -413,6 +413,18 @@ def test_broken_channels_of_chain_bones_break_nothing_else(good, rig, name, numb
     assert item.state == "REACHED"
 
 
+@pytest.mark.parametrize("turn", ((0.0, 0.0, 0.0, 0.0), (1e-25, 0.0, 0.0, 0.0), (1e-15, 0, 0, 0)))
+def test_a_quaternion_of_zeros_turns_a_bone_as_blender_turns_it(empty_file, turn):
+    """By half a turn about X; the bone is one that another constraint could pose."""
+    rig = make_chain(3)
+    target = make_empty(location=(0.3, 0.8, -0.5))
+    add_constraint(rig, "B2", target, chain_count=2)
+    add_constraint(rig, "B0", target, chain_count=1, solver="LOOK_AT").enabled = False
+    rig.pose.bones["B0"].rotation_quaternion = turn
+    update()
+    assert tip_error(rig, "B2", target) < 1e-3
+
+
 @pytest.mark.parametrize(
     ("name", "given", "kept"),
     [
