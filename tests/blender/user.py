@@ -99,6 +99,11 @@ def targets() -> list[bpy.types.Object]:
     return [ob for ob in bpy.data.objects if ob.type in {"EMPTY", "MESH"} and ob.library is None]
 
 
+def own_objects() -> list[bpy.types.Object]:
+    """What is in this file: a linked object that is animated is elsewhere after loading."""
+    return [ob for ob in bpy.data.objects if ob.library is None]
+
+
 def loose() -> list[bpy.types.Object]:
     """Targets that can be renamed and deleted; there are always some."""
     found = [ob for ob in targets() if "loose" in ob or ob.name in LOOSE]
@@ -179,7 +184,7 @@ def add(chance: Chance) -> str:
     item.bone, item.chain_count = any_bone(chance, rig), chance.choice((0, 0, 1, 2, 2, 3))
     item.target = chance.choice(targets())
     if chance.random() < 0.2:
-        item.target = rig if chance.random() < 0.5 else chance.choice(list(bpy.data.objects))
+        item.target = rig if chance.random() < 0.5 else chance.choice(own_objects())
         if item.target.type == "ARMATURE":
             item.subtarget = any_bone(chance, item.target)
     if chance.random() < 0.3:
@@ -236,7 +241,7 @@ def any_value(chance: Chance, prop: bpy.types.Property) -> Any:
         return chance.choice([item.identifier for item in prop.enum_items])
     if prop.type == "POINTER":
         if prop.fixed_type.identifier == "Object":
-            return chance.choice([None, *targets(), *bpy.data.objects])
+            return chance.choice([None, *targets(), *own_objects()])
         return chance.choice([None, *bpy.data.collections])
     if prop.type == "STRING":
         return chance.choice(["", *pair()[0].pose.bones.keys(), *NAMES])
