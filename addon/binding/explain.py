@@ -26,6 +26,8 @@ def explanation(posture: Posture, stretches: bool, has_iterations: bool = True) 
     if posture.state == "LIMITED":
         return LIMITED
     joints, target = solution.joints, posture.goal.target
+    if not joints:
+        return "The chain is scaled to zero and reaches nothing: give its bones a scale"
     is_beyond = dist(target, joints[0]) > dist(joints[-1], joints[0])
     is_held_back = dist(solution.aimed_at(), target) > solution.residual * 0.5
     if stretches and is_beyond and (is_held_back or not solution.in_reach):

@@ -502,3 +502,12 @@ def test_the_button_needs_a_bone() -> None:
     make_rope()
     assert not bpy.ops.fabrik.rope_add.poll()
     assert not bpy.ops.fabrik.wave_add.poll()
+
+
+def test_a_rope_that_is_scaled_to_zero_says_so(empty_file):
+    rig = make_chain(3)
+    add_constraint(rig, "B2", make_empty(), solver="ROPE")
+    for bone in rig.pose.bones:
+        bone.scale = (0.0, 0.0, 0.0)
+    update()
+    assert "scaled to zero" in rig.fabrik.constraints[0].message
