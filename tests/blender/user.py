@@ -90,7 +90,8 @@ def forked(name: str) -> bpy.types.Object:
 
 
 def extras() -> list[bpy.types.Object]:
-    objects = bpy.context.view_layer.objects
+    # None stands there for what was removed, up to the next update.
+    objects = [ob for ob in bpy.context.view_layer.objects if ob is not None]
     return [ob for ob in objects if ob.name.startswith(EXTRA) and ob.type == "ARMATURE"]
 
 
