@@ -717,7 +717,7 @@ def test_what_would_follow_other_chains_one_update_late_stays_blenders() -> None
     update()
     before = pose(other)
     assert len(from_blender(rig).names) == 1
-    with pytest.raises(Exception, match="stays Blender's: .* acts one update late"):
+    with pytest.raises(Exception, match=r"stays Blender's: .* acts one update late"):
         from_blender(other)
     assert [con.type for con in other.pose.bones["B1"].constraints] == ["IK"]
     assert not other.fabrik.constraints
