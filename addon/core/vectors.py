@@ -120,7 +120,7 @@ def quat_product(a: Quat, b: Quat) -> Quat:
 
 
 def quat_unit(q: Quat) -> Quat:
-    """Return q with length 1; a quaternion of zeros is no turn, as Blender takes it."""
+    """Return q with length 1; one of zeros becomes no turn."""
     w, x, y, z = q
     square = w * w + x * x + y * y + z * z
     size = sqrt(square) if SMALL < square < LARGE else hypot(w, x, y, z)
