@@ -7,7 +7,9 @@ without Blender.
 from .body import BodyInput, BodyPosture, Member, Outcome, Pull, pose_body
 from .bones import Bone, Local, bone_frame, facing, head_in_parent, inherited_axes
 from .chain import Chain, Goal, Solution, State
+from .continuous import solve_shot
 from .frames import WHOLE, Frame, frame_in, inverse, point_in
+from .instants import BodyInstant, Candidate, ChainInstant, Instant
 from .limits import Cone, Hinge, Limit
 from .pose import pose_chain, pose_in_world, seen_from, weakened
 from .posture import ChainInput, Posture, chain_frames
@@ -20,14 +22,18 @@ __all__ = [
     "SOLVERS",
     "WHOLE",
     "BodyInput",
+    "BodyInstant",
     "BodyPosture",
     "Bone",
+    "Candidate",
     "Chain",
     "ChainInput",
+    "ChainInstant",
     "Cone",
     "Frame",
     "Goal",
     "Hinge",
+    "Instant",
     "Limit",
     "Local",
     "Member",
@@ -51,6 +57,7 @@ __all__ = [
     "pose_in_world",
     "seen_from",
     "solve",
+    "solve_shot",
     "swing_along",
     "weakened",
 ]

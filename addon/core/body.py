@@ -151,6 +151,21 @@ class Pull:
         self.tip = tip
         self.stretch = stretch
 
+    def whole(self) -> "Pull":
+        """Return the same at full influence."""
+        return Pull(
+            self.goal,
+            self.solver,
+            self.iterations,
+            self.tolerance,
+            1.0,
+            self.weight,
+            self.root_weight,
+            self.bias,
+            self.tip,
+            self.stretch,
+        )
+
 
 @final
 class Outcome:
@@ -223,9 +238,12 @@ class BodyInput:
         members: The chains.
         limits: What each bone allows.
         stiffness: How much each bone resists leaving its FK pose, from 0 to 1.
+        start: The rotations that it is solved from, and the location channel of the first bone;
+            None if that is the FK pose. From a start it goes the least way, and looks for no other
+            pose.
     """
 
-    __slots__ = ("bones", "frame", "limits", "locals", "members", "parents", "stiffness")
+    __slots__ = ("bones", "frame", "limits", "locals", "members", "parents", "start", "stiffness")
     bones: Sequence[Bone]
     locals: Sequence[Local]
     parents: Sequence[int]
@@ -233,6 +251,7 @@ class BodyInput:
     members: Sequence[Member]
     limits: Sequence[Limit | None]
     stiffness: Sequence[float]
+    start: tuple[Sequence[Quat], Vec] | None
 
     def __init__(
         self,
@@ -252,6 +271,21 @@ class BodyInput:
         self.members = members
         self.limits = limits or [None] * len(bones)
         self.stiffness = stiffness or [0.0] * len(bones)
+        self.start = None
+
+    def started(self, rotations: Sequence[Quat], location: Vec) -> "BodyInput":
+        """Return the same body, solved from other rotations and another place of its first bone."""
+        other = BodyInput(
+            self.bones,
+            self.locals,
+            self.parents,
+            self.frame,
+            self.members,
+            self.limits,
+            self.stiffness,
+        )
+        other.start = (rotations, location)
+        return other
 
     def fk(self) -> BodyPosture:
         """Return the body under its FK pose."""
@@ -280,7 +314,7 @@ class BodyInput:
     ) -> ChainInput:
         """Return the bones of a chain from one of them on, as channels and a frame have them."""
         own = member.bones[start:]
-        return ChainInput(
+        chain = ChainInput(
             [self.bones[i] for i in own],
             [channels[i] for i in own],
             member.tip,
@@ -292,6 +326,7 @@ class BodyInput:
             member.limb_bends[start],
             bias,
         )
+        return chain if self.start is None else chain.started([self.start[0][i] for i in own])
 
     def part(self, places: list[int], numbers: list[int], frame: Frame) -> "BodyInput":
         """Return some of the chains, whose bones these are and hang on the given frame."""
@@ -301,7 +336,7 @@ class BodyInput:
             own = self.members[number]
             bones = [new[i] for i in own.bones]
             members.append(Member(bones, own.tip, own.rest_bends, own.limb_bends, own.has_hand))
-        return BodyInput(
+        part = BodyInput(
             [self.bones[i] for i in places],
             [self.locals[i] for i in places],
             [new.get(self.parents[i], -1) for i in places],
@@ -310,6 +345,11 @@ class BodyInput:
             [self.limits[i] for i in places],
             [self.stiffness[i] for i in places],
         )
+        if self.start is not None:
+            rotations, location = self.start
+            moved = location if places[0] == 0 else part.locals[0].location
+            part.start = ([rotations[i] for i in places], moved)
+        return part
 
     def channels(self, location: Vec, rotations: Sequence[Quat]) -> list[Local]:
         """Return the FK pose with other rotations, and another location of the first bone."""
@@ -552,21 +592,27 @@ def _landed(
             way = length(mat_apply(frames[member.bones[-1]][0], point))
             point, target = ORIGIN, sub(target, scaled(pull.tip.ahead, way))
         effectors.append(Effector(member.bones[-1], point, target, weight))
-    root = point_in(body.frame, head_in_parent(body.bones[0], body.locals[0]))
+    root = _root_at(body, body.locals[0].location)
     held = _held(body, body.members)
     figure = Figure(held, effectors, body.frame[0], root, root_weight)
     tolerance = min([pull.tolerance for pull in wanted])
     lightest = min([effector.pull for effector in effectors])
     starts: list[list[Quat]] = []
-    if figure.reach > 0.0:
+    if body.start is not None:
+        rotations, location = body.start
+        starts.append([*rotations])
+        if root_weight > 0.0:
+            figure.root = _root_at(body, location)
+    elif figure.reach > 0.0:
         iterations = max([pull.iterations for pull in wanted])
         bends = [_bend(member, shared, frames) for member in body.members]
         starts.append(shape(figure, bends, iterations, tolerance))
-    if not starts or any([limit is not None for limit in body.limits]):
+    seeks = body.start is None
+    if not starts or (seeks and any([limit is not None for limit in body.limits])):
         # Without limits there is but one valley, and another start only makes jumps.
         starts += [[bone.given for bone in held], [NO_TURN] * len(held)]
     size = lightest * figure.reach
-    _, steps = hold(figure, starts, min(tolerance, EXACT) * size, tolerance * size)
+    _, steps = hold(figure, starts, min(tolerance, EXACT) * size, tolerance * size, seeks)
     posture.rotations = [quat_beside(bone.rotation, bone.given) for bone in held]
     posture.location = _moved(body, figure.root)
     return posture, steps
@@ -607,6 +653,13 @@ def _shared(body: BodyInput, members: Sequence[Member]) -> set[int]:
             shared.add(i)
             shared.add(body.parents[i])
     return {i for i in shared if i >= 0 and count[i] > 0}
+
+
+def _root_at(body: BodyInput, location: Vec) -> Vec:
+    """Return where the head of the first bone is, given its location channel."""
+    local = body.locals[0]
+    moved = Local(location, local.rotation, local.scale)
+    return point_in(body.frame, head_in_parent(body.bones[0], moved))
 
 
 def _moved(body: BodyInput, root: Vec) -> Vec:

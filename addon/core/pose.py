@@ -4,13 +4,15 @@ Everything is in armature space: only there do the bones of a chain keep their l
 armature object is scaled unevenly.
 """
 
+from collections.abc import Sequence
+
 from .chain import Goal, in_space
 from .frames import Frame, point_in
 from .posture import ChainInput, Posture, chain_frames
 from .reach import distance_to
 from .stretch import Stretch, reach_stretched
 from .tip import Tip, reach_oriented
-from .vectors import Vec, mix, quat_mix
+from .vectors import Quat, Vec, mix, quat_beside, quat_mix
 
 
 def pose_chain(
@@ -22,6 +24,7 @@ def pose_chain(
     influence: float = 1.0,
     tip: Tip | None = None,
     stretch: Stretch | None = None,
+    start: Sequence[Quat] = (),
 ) -> Posture:
     """Turn the bones of a chain so that its tip is on the target.
 
@@ -44,15 +47,35 @@ def pose_chain(
         tip: The orientation of the chain's hand in armature space, if it is to take one. The
             bones before it then reach with its head, to where its tip is on the target.
         stretch: How far the bones may grow where the target is beyond reach; they do not if None.
+        start: The local rotations of all bones from which they go the least way; the FK pose if
+            there are none.
 
     Raises:
         ValueError: If the solver does not fit the chain, or there is no hand to orient.
     """
+    begun = chain
+    if start:
+        if tip is not None and 0.0 < tip.weight < 1.0 and chain.hand is not None:
+            start = [*start[:-1], chain.hand.given]  # A part of its turn is always of the whole.
+        begun = chain.started(start)
     if tip is None:
-        posture = reach_stretched(chain, goal, solver, iterations, tolerance, stretch)
+        posture = reach_stretched(begun, goal, solver, iterations, tolerance, stretch)
     else:
-        posture = reach_oriented(chain, goal, solver, iterations, tolerance, tip, stretch)
+        posture = reach_oriented(begun, goal, solver, iterations, tolerance, tip, stretch)
+    if start:
+        posture.numbers = _beside(posture.rotations, chain)
     return posture if influence == 1.0 else weakened(posture, chain, influence)
+
+
+def _beside(rotations: Sequence[Quat], chain: ChainInput) -> list[float]:
+    """Return rotations on the side of the FK pose, four numbers a bone."""
+    given = [*chain.rotations]
+    if chain.hand is not None and chain.limb is None:
+        given.append(chain.hand.given)
+    numbers: list[float] = []
+    for i, rotation in enumerate(rotations):
+        numbers.extend(quat_beside(rotation, given[i]))
+    return numbers
 
 
 def pose_in_world(
@@ -65,6 +88,7 @@ def pose_in_world(
     influence: float,
     tip: Tip | None = None,
     stretch: Stretch | None = None,
+    start: Sequence[Quat] = (),
 ) -> tuple[Posture, float]:
     """Do as `pose_chain`, with a goal in world space.
 
@@ -78,6 +102,7 @@ def pose_in_world(
         influence: See `pose_chain`.
         tip: The orientation in world space; see `pose_chain`.
         stretch: See `pose_chain`.
+        start: See `pose_chain`.
 
     Returns:
         How the chain stands, and the distance from its tip to the target in world space.
@@ -89,7 +114,7 @@ def pose_in_world(
     goal_there = seen_from(to_armature, goal)
     tip_there = None if tip is None else tip.seen_from(to_armature[0])
     posture = pose_chain(
-        chain, goal_there, solver, iterations, tolerance, influence, tip_there, stretch
+        chain, goal_there, solver, iterations, tolerance, influence, tip_there, stretch, start
     )
     return posture, distance_to(point_in(world, posture.tip), goal.target)
 

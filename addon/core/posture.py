@@ -141,6 +141,8 @@ class ChainInput:
             that with its head where the tip of the chain is.
         limb: The bones before the hand if that is one of the chain: with the hand oriented, its
             head is all that they reach with.
+        is_started: Whether it is solved from other rotations than those of its FK pose (see
+            `started`); these stand in ``rotations`` then.
     """
 
     __slots__ = (
@@ -152,6 +154,7 @@ class ChainInput:
         "hand",
         "held",
         "is_only_biased",
+        "is_started",
         "joints",
         "limb",
         "links",
@@ -173,6 +176,7 @@ class ChainInput:
     rest_bend: Vec | None
     hand: Held | None
     limb: "ChainInput | None"
+    is_started: bool
     _limits: Sequence[Limit | None]
     _stiffness: Sequence[float]
 
@@ -211,6 +215,7 @@ class ChainInput:
             ValueError: If there is no bone, or a number is not finite.
         """
         self.hand = self.limb = None
+        self.is_started = False
         if has_hand and bones and len(bones) == len(locals_):
             head = head_in_parent(bones[-1], locals_[-1])
             last = len(bones) - 1
@@ -279,7 +284,31 @@ class ChainInput:
     def with_scales(self, scales: Sequence[Vec]) -> "ChainInput":
         """Return the same bones, without a hand, under other scales."""
         pairs = zip(self.channels, scales, strict=False)
-        return self.under([Local(own.location, own.rotation, scale) for own, scale in pairs])
+        other = self.under([Local(own.location, own.rotation, scale) for own, scale in pairs])
+        return self._let_start(other) if self.is_started else other
+
+    def started(self, rotations: Sequence[Quat]) -> "ChainInput":
+        """Return the same chain, solved from other rotations than those of its FK pose.
+
+        It goes the least way from them, and looks for no other pose. Bones are stiff towards the
+        FK pose as before, and a hand is turned from there.
+
+        Args:
+            rotations: Of each bone, root first; that of a hand which is none of the bones that
+                reach may be among them.
+        """
+        other = self.turned(rotations[: len(self.links)])
+        other.hand = self.hand
+        if self.limb is not None:
+            other.limb = self.limb.started(rotations[: len(self.limb.links)])
+        return self._let_start(other)
+
+    def _let_start(self, other: "ChainInput") -> "ChainInput":
+        """Return another one of the same bones, which stays stiff towards this FK pose."""
+        other.is_started = True
+        for bone, own in zip(other.held, self.held, strict=True):
+            bone.given = own.given
+        return other
 
 
 def _held(

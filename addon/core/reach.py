@@ -85,7 +85,7 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     held = chain.held
     if chain.bias != 0.0:
         _bias(chain, posture.solution)
-    if all([bone.keeps(solved[i]) for i, bone in enumerate(held)]):
+    if not chain.is_started and all([bone.keeps(solved[i]) for i, bone in enumerate(held)]):
         return posture
     solution, target = posture.solution, posture.solution.aimed_at()
     joints = [in_space(joint) for joint in solution.joints]
@@ -93,11 +93,14 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     near_enough = min(tolerance, EXACT) * size
     effector = Effector(len(held) - 1, chain.links[-1].arm, target)
     figure = Figure(held, [effector], chain.parent[0], joints[0])
-    starts = [follow(held, joints, chain.parent[0], solution.turn), solved, list(chain.rotations)]
-    starts.append([NO_TURN] * len(held))
-    missed, steps = hold(figure, starts, near_enough, tolerance * size)
+    if chain.is_started:
+        starts = [_facing_pole(posture, chain, list(chain.rotations))]
+    else:
+        followed = follow(held, joints, chain.parent[0], solution.turn)
+        starts = [followed, solved, list(chain.rotations), [NO_TURN] * len(held)]
+    missed, steps = hold(figure, starts, near_enough, tolerance * size, not chain.is_started)
     rotations = [quat_beside(bone.rotation, bone.given) for bone in held]
-    if chain.is_only_biased and posture.goal.pole is not None:
+    if chain.is_only_biased and not chain.is_started and posture.goal.pole is not None:
         rotations = _facing_pole(posture, chain, rotations)
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
     state: State = posture.state  # By softness it may be none the less out of reach.

@@ -292,7 +292,11 @@ class Figure:
 
 
 def hold(
-    figure: Figure, starts: list[list[Quat]], near_enough: float, tolerance: float
+    figure: Figure,
+    starts: list[list[Quat]],
+    near_enough: float,
+    tolerance: float,
+    seeks: bool = True,
 ) -> tuple[float, int]:
     """Bring bones into their limits, with the effectors as near to their targets as these allow.
 
@@ -305,6 +309,7 @@ def hold(
         starts: Local rotations of all bones, the most promising ones first.
         near_enough: What may be missed where it stops.
         tolerance: What may be missed without another start being tried.
+        seeks: Whether other starts are tried at all than the first of those that are given.
 
     Returns:
         What is missed, and the steps that were made.
@@ -315,7 +320,7 @@ def hold(
     best_root = root
     least = 0.0
     start = steps = 0
-    while start == 0 or (least > tolerance and steps < ALL_STEPS):
+    while start == 0 or (seeks and least > tolerance and steps < ALL_STEPS):
         if start >= len(starts) and not is_limited:
             break
         figure.root = root
@@ -325,7 +330,7 @@ def hold(
             elif bone.limit is None:
                 rotation = starts[0][i]
             else:
-                rotation = bone.limit.inside(_spread(start, i))
+                rotation = bone.limit.inside(spread(start, i))
             bone.rotation = bone.allowed(quat_mix(bone.given, rotation, bone.ease))
         missed, made = _settle(figure, near_enough, STEPS, GAIN)
         steps += made
@@ -342,7 +347,7 @@ def hold(
     return least, steps
 
 
-def _spread(start: int, index: int) -> Vec:
+def spread(start: int, index: int) -> Vec:
     """Return numbers from 0 to 1 that are spread evenly over the starts and the bones.
 
     M. Roberts, “The unreasonable effectiveness of quasirandom sequences”, 2018, in three

@@ -1,0 +1,249 @@
+"""A whole shot solved at once, so that no joint jumps from one frame to the next where none must.
+
+A solver that knows one frame only has to jump somewhere: limits, and targets of a body that
+contradict each other, split the poses that arrive into parts that do not hang together, and which
+one is near the FK pose changes. Known are here all frames. For each of them there are candidates:
+the pose that is solved from the FK pose, and those of tracks, which are followed from frame to
+frame, forwards and backwards, each pose solved from the one before. The path through the candidates
+that moves least is found by dynamic programming (A. Viterbi, “Error bounds for convolutional codes
+and an asymptotically optimum decoding algorithm”, IEEE Trans. Information Theory 13, 1967). Where
+it still jumps, further tracks are begun on both sides of it.
+"""
+
+from collections.abc import Sequence
+from math import inf
+from typing import Final, final
+
+from .instants import Candidate, Instant, largest_step, squared_motion
+from .smoothing import blend_changes, roughest, smooth
+
+SAME: Final = 1e-7
+"""Two candidates whose points are this near to each other are one, in lengths of the chain."""
+
+JUMP: Final = 0.02
+"""A step of a point that is larger may be a jump, in lengths of the chain."""
+
+FASTER: Final = 6.0
+"""It is one if it is so many times as large as the steps beside it."""
+
+ROUNDS: Final = 8
+"""How often further tracks are begun at most."""
+
+SEEDS: Final = 6
+"""From how many poses spread over what is allowed tracks are begun, on each side of a jump."""
+
+MISS_COSTS: Final = 1e6
+"""What it costs to miss a target that another candidate reaches, times the square of the miss."""
+
+LOOSE_COSTS: Final = 0.1
+"""The same where none reaches it: there it counts that nothing jumps."""
+
+CHANGE_COSTS: Final = 0.02
+"""What a change of tracks costs, or a jump within one, besides the way: as much as some points that
+jump by a tenth of the length."""
+
+MORE: Final = 4.0
+"""How many times the squared motion of the path that moves least a smoother one may have."""
+
+
+@final
+class _Layer:
+    """The candidates of one frame.
+
+    Attributes:
+        instant: What is solved.
+        found: The candidates; the first one is solved alone.
+        after: For each the place of the same track in the next frame, -1 if it is not followed.
+        before: The same in the frame before.
+    """
+
+    __slots__ = ("after", "before", "found", "instant")
+    instant: Instant
+    found: list[Candidate]
+    after: list[int]
+    before: list[int]
+
+    def __init__(self, instant: Instant) -> None:
+        self.instant = instant
+        self.found = []
+        self.after = []
+        self.before = []
+        self.place(instant.alone())
+
+    def place(self, candidate: Candidate) -> int:
+        """Return the place of a candidate, a new one only if there is none like it."""
+        for i, known in enumerate(self.found):
+            if largest_step(known, candidate) < SAME:
+                if candidate.reaches and not known.reaches:
+                    self.found[i] = candidate
+                return i
+        self.found.append(candidate)
+        self.after.append(-1)
+        self.before.append(-1)
+        return len(self.found) - 1
+
+    def least_missed(self) -> float:
+        """Return how far the nearest candidate is from the target; 0 if one reaches."""
+        least = inf
+        for candidate in self.found:
+            least = min(least, 0.0 if candidate.reaches else candidate.missed)
+        return least
+
+    def costs(self) -> list[float]:
+        """Return what each candidate costs for what it misses."""
+        least = self.least_missed()
+        factor = MISS_COSTS if least == 0.0 else LOOSE_COSTS
+        costs: list[float] = []
+        for candidate in self.found:
+            over = 0.0 if candidate.reaches else candidate.missed - least
+            costs.append(factor * over * over)
+        return costs
+
+
+def solve_shot(instants: Sequence[Instant]) -> list[Candidate]:
+    """Return a pose for each frame of a shot, of which no joint jumps if that can be.
+
+    Args:
+        instants: What is to be solved at each frame, one after the other.
+    """
+    layers = [_Layer(instant) for instant in instants]
+    if len(layers) < 2:
+        return [layer.found[0] for layer in layers]
+    _follow(layers, 0, 0, 1)
+    _follow(layers, len(layers) - 1, 0, -1)
+    chosen = _least_motion(layers)
+    tried: set[int] = set()
+    for _ in range(ROUNDS):
+        jumps = [i for i in _jumps(layers, chosen) if i not in tried]
+        if not jumps:
+            break
+        for i in jumps:
+            tried.add(i)
+            _seed(layers, i)
+        chosen = _least_motion(layers)
+    path = [layer.found[chosen[i]] for i, layer in enumerate(layers)]
+    changes = [i for i in range(len(path) - 1) if not _is_linked(layers, i, chosen)]
+    path = blend_changes(instants, path, changes)
+    smooth(instants, path)
+    for track in (_whole(layers, 1), _whole(layers, -1)):
+        if track and _is_better(track, path):
+            smooth(instants, track)
+            path = track
+    return path
+
+
+def _is_linked(layers: list[_Layer], at: int, chosen: list[int]) -> bool:
+    """Return whether the path goes on along a track after a frame."""
+    place, after = chosen[at], chosen[at + 1]
+    return layers[at].after[place] == after or layers[at + 1].before[after] == place
+
+
+def _whole(layers: list[_Layer], way: int) -> list[Candidate]:
+    """Return the track from the first or the last frame on if it goes through; else nothing."""
+    at, place = (0, 0) if way > 0 else (len(layers) - 1, 0)
+    track = [layers[at].found[0]]
+    while len(track) < len(layers):
+        place = layers[at].after[place] if way > 0 else layers[at].before[place]
+        if place < 0:
+            return []
+        at += way
+        track.append(layers[at].found[place])
+    return track if way > 0 else track[::-1]
+
+
+def _is_better(track: list[Candidate], path: list[Candidate]) -> bool:
+    """Return whether velocities change less along a track, which reaches and moves as the path."""
+    if any([path[i].reaches and not one.reaches for i, one in enumerate(track)]):
+        return False
+    if _way(track) > MORE * _way(path):
+        return False
+    return roughest(track) < roughest(path)
+
+
+def _way(path: list[Candidate]) -> float:
+    """Return the sum of all squared motions."""
+    return sum([squared_motion(path[i], path[i + 1]) for i in range(len(path) - 1)])
+
+
+def _follow(layers: list[_Layer], at: int, place: int, way: int) -> None:
+    """Follow a candidate from frame to frame, forwards or backwards, until it ends.
+
+    A track ends where it comes to one that was followed before, and where it cannot reach what
+    can be reached.
+    """
+    before = 0.0
+    while 0 <= at + way < len(layers):
+        here, there = layers[at], layers[at + way]
+        links = here.after if way > 0 else here.before
+        if links[place] >= 0:
+            return
+        one = here.found[place]
+        found = there.instant.solved_from(one.rotations, one.location)
+        if not found.reaches and there.least_missed() == 0.0:
+            return
+        step = largest_step(one, found)
+        next_place = there.place(found)
+        if step <= max(JUMP, FASTER * before):
+            links[place] = next_place
+        place, before = next_place, step
+        at += way
+
+
+def _seed(layers: list[_Layer], at: int) -> None:
+    """Begin tracks on both sides of a jump, in both directions."""
+    for i in (at, at + 1):
+        layer = layers[i]
+        places = {0}
+        for number in range(SEEDS):
+            found = layer.instant.solved_from(
+                layer.instant.spread(number + 1), layer.found[0].location
+            )
+            if found.reaches or layer.least_missed() > 0.0:
+                places.add(layer.place(found))
+        for place in sorted(places | set(range(len(layer.found)))):
+            _follow(layers, i, place, 1)
+            _follow(layers, i, place, -1)
+
+
+def _least_motion(layers: list[_Layer]) -> list[int]:
+    """Return for each frame the candidate on the path that moves least and misses least."""
+    costs = layers[0].costs()
+    back: list[list[int]] = []
+    for i in range(1, len(layers)):
+        before, here = layers[i - 1], layers[i]
+        own = here.costs()
+        came: list[int] = []
+        total: list[float] = []
+        for k, candidate in enumerate(here.found):
+            best, least = 0, inf
+            for j, other in enumerate(before.found):
+                cost = costs[j]
+                if before.after[j] != k and here.before[k] != j:
+                    cost += CHANGE_COSTS
+                if cost < least:
+                    cost += squared_motion(other, candidate, least - cost)
+                    if cost < least:
+                        best, least = j, cost
+            came.append(best)
+            total.append(least + own[k])
+        back.append(came)
+        costs = total
+    place = costs.index(min(costs))
+    chosen = [place]
+    for came in reversed(back):
+        place = came[place]
+        chosen.append(place)
+    chosen.reverse()
+    return chosen
+
+
+def _jumps(layers: list[_Layer], chosen: list[int]) -> list[int]:
+    """Return after which frames the path jumps, the largest jump first."""
+    path = [layer.found[chosen[i]] for i, layer in enumerate(layers)]
+    steps = [largest_step(path[i], path[i + 1]) for i in range(len(path) - 1)]
+    found: list[tuple[float, int]] = []
+    for i, step in enumerate(steps):
+        beside = max(steps[i - 1] if i else 0.0, steps[i + 1] if i + 1 < len(steps) else 0.0)
+        if step > JUMP and step > FASTER * beside:
+            found.append((-step, i))
+    return [i for _, i in sorted(found)]

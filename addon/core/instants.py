@@ -1,0 +1,275 @@
+"""What is to be solved at each frame of a shot, and the poses that are candidates for it."""
+
+from collections.abc import Sequence
+from math import inf, sqrt
+from typing import Final, final
+
+from .bend import STRAIGHT, bend_of
+from .body import BodyInput, Pull, pose_body
+from .chain import Goal
+from .frames import Frame, point_in
+from .pose import pose_chain
+from .posture import ChainInput, Posture, chain_frames
+from .reach import distance_to
+from .settling import spread
+from .stretch import Stretch
+from .tip import Tip
+from .vectors import ORIGIN, Quat, Vec, add, length, mat_columns, scaled, sub, unit
+
+ASIDE: Final = 0.25
+"""How far off a bone, in its lengths, the point is that tells how it is twisted."""
+
+
+@final
+class Candidate:
+    """A pose at one frame.
+
+    Attributes:
+        rotations: The local rotations of all bones.
+        location: The location channel of the first bone; of a body that leaves its place.
+        points: What its motion is measured by: joints, tips, and a point beside each bone, in
+            lengths of the chain.
+        missed: How far it is from the target, in lengths of the chain.
+        reaches: Whether that is near enough.
+    """
+
+    __slots__ = ("location", "missed", "points", "reaches", "rotations")
+    rotations: Sequence[Quat]
+    location: Vec
+    points: list[Vec]
+    missed: float
+    reaches: bool
+
+    def __init__(
+        self,
+        rotations: Sequence[Quat],
+        location: Vec,
+        points: list[Vec],
+        missed: float,
+        reaches: bool,
+    ) -> None:
+        self.rotations = rotations
+        self.location = location
+        self.points = points
+        self.missed = missed
+        self.reaches = reaches
+
+
+class Instant:
+    """What is to be solved at one frame.
+
+    It is solved alone first, which tells what its pole asks for.
+    """
+
+    def alone(self) -> Candidate:
+        """Return the pose that is solved from the FK pose, as without other frames."""
+        raise NotImplementedError
+
+    def solved_from(self, rotations: Sequence[Quat], location: Vec) -> Candidate:
+        """Return the pose that is nearest to another one, or near."""
+        raise NotImplementedError
+
+    def spread(self, number: int) -> Sequence[Quat]:
+        """Return some rotations that limits allow; those of all numbers are spread evenly."""
+        raise NotImplementedError
+
+
+@final
+class ChainInstant(Instant):
+    """A chain at one frame; see `pose_chain` for what it is made from."""
+
+    __slots__ = (
+        "_chain",
+        "_goal",
+        "_iterations",
+        "_led",
+        "_solver",
+        "_stretch",
+        "_tip",
+        "_tolerance",
+    )
+    _chain: ChainInput
+    _goal: Goal
+    _led: Goal
+    _solver: str
+    _iterations: int
+    _tolerance: float
+    _tip: Tip | None
+    _stretch: Stretch | None
+
+    def __init__(
+        self,
+        chain: ChainInput,
+        goal: Goal,
+        solver: str = "FABRIK",
+        iterations: int = 20,
+        tolerance: float = 1e-4,
+        tip: Tip | None = None,
+        stretch: Stretch | None = None,
+    ) -> None:
+        self._chain = chain
+        self._goal = goal
+        self._led = goal
+        self._solver = solver
+        self._iterations = iterations
+        self._tolerance = tolerance
+        self._tip = tip
+        self._stretch = stretch
+
+    def alone(self) -> Candidate:
+        """Return the pose that is solved from the FK pose."""
+        return self._candidate((), self._goal)
+
+    def solved_from(self, rotations: Sequence[Quat], location: Vec) -> Candidate:
+        """Return the pose that is near to another one."""
+        return self._candidate(rotations, self._led)
+
+    def spread(self, number: int) -> Sequence[Quat]:
+        """Return some rotations that limits allow."""
+        chain = self._chain
+        found = list(chain.rotations)
+        for i, bone in enumerate(chain.held):
+            if bone.limit is not None:
+                found[i] = bone.limit.inside(spread(number, i))
+        if chain.hand is not None and chain.limb is None:
+            found.append(chain.hand.given)
+        return found
+
+    def _candidate(self, start: Sequence[Quat], goal: Goal) -> Candidate:
+        chain = self._chain
+        posture = pose_chain(
+            chain,
+            goal,
+            self._solver,
+            self._iterations,
+            self._tolerance,
+            1.0,
+            self._tip,
+            self._stretch,
+            start,
+        )
+        if not start:
+            self._led = _led(posture, goal)
+        size = chain.chain.scale or 1.0
+        rotations = posture.rotations
+        posed = chain.with_scales(posture.scales) if posture.scales else chain
+        frames = chain_frames(posed, rotations)
+        arms = [link.arm for link in chain.links]
+        missed = distance_to(posture.tip, self._goal.target) / size + posture.askew
+        points = _points(frames, arms, size)
+        return Candidate(rotations, ORIGIN, points, missed, posture.state == "REACHED")
+
+
+def _led(posture: Posture, goal: Goal) -> Goal:
+    """Return the goal with a pole where the chain bends to that is solved from its FK pose.
+
+    A pole of less weight turns a chain part of the way from its FK pose. Asked for again and again
+    it would turn it the whole way.
+    """
+    solution = posture.solution
+    pole: Vec | None = None
+    axis = unit(solution.aim)
+    if goal.pole is not None and axis is not None:
+        bend, _ = bend_of(solution.moved, axis, STRAIGHT, ORIGIN)
+        side = unit(bend)
+        if side is not None:
+            pole = add(solution.chain.root, scaled(side, solution.chain.scale))
+    return Goal(goal.target, pole, 0.0, 1.0, goal.softness, goal.swing)
+
+
+@final
+class BodyInstant(Instant):
+    """A body at one frame; see `pose_body` for what it is made from.
+
+    All influences count as 1: they mix the path with the FK pose afterwards.
+    """
+
+    __slots__ = ("_arms", "_body", "_pulls", "_size")
+    _body: BodyInput
+    _pulls: Sequence[Pull | None]
+    _size: float
+    _arms: list[Vec]
+
+    def __init__(self, body: BodyInput, pulls: Sequence[Pull | None]) -> None:
+        self._body = body
+        self._pulls = [None if pull is None else pull.whole() for pull in pulls]
+        self._arms = [(0.0, bone.length, 0.0) for bone in body.bones]
+        for member in body.members:
+            self._arms[member.bones[-1]] = member.tip
+        frames = body.frames(body.fk())
+        self._size = 0.0
+        for member in body.members:
+            joints = [frames[i][1] for i in member.bones]
+            joints.append(point_in(frames[member.bones[-1]], member.tip))
+            way = sum([length(sub(joints[i + 1], joints[i])) for i in range(len(joints) - 1)])
+            self._size = max(self._size, way)
+        self._size = self._size or 1.0
+
+    def alone(self) -> Candidate:
+        """Return the pose that is solved from the FK pose."""
+        return self._candidate(self._body)
+
+    def solved_from(self, rotations: Sequence[Quat], location: Vec) -> Candidate:
+        """Return the pose that is near to another one."""
+        return self._candidate(self._body.started(rotations, location))
+
+    def spread(self, number: int) -> Sequence[Quat]:
+        """Return some rotations that limits allow."""
+        found: list[Quat] = []
+        for i, limit in enumerate(self._body.limits):
+            given = self._body.locals[i].rotation
+            found.append(given if limit is None else limit.inside(spread(number, i)))
+        return found
+
+    def _candidate(self, body: BodyInput) -> Candidate:
+        posture = pose_body(body, self._pulls)
+        points = _points(body.frames(posture), self._arms, self._size)
+        missed, reaches = 0.0, True
+        for outcome, pull in zip(posture.outcomes, self._pulls, strict=True):
+            if outcome is not None and pull is not None:
+                reaches = reaches and outcome.state == "REACHED"
+                away = distance_to(outcome.tip, pull.goal.target) / self._size
+                missed += pull.weight * away * away
+        return Candidate(posture.rotations, posture.location, points, sqrt(missed), reaches)
+
+
+def _points(frames: list[Frame], arms: list[Vec], size: float) -> list[Vec]:
+    """Return what the motion of bones is measured by (see `Candidate`)."""
+    points: list[Vec] = []
+    for i, frame in enumerate(frames):
+        axes, head = frame
+        end = point_in(frame, arms[i])
+        x, _, _ = mat_columns(axes)
+        aside = ASIDE * length(sub(end, head)) / max(length(x), 1e-300)
+        for point in (head, end, add(head, scaled(x, aside))):
+            points.append(scaled(point, 1.0 / size))
+    return points
+
+
+def squared_motion(a: Candidate, b: Candidate, most: float = inf) -> float:
+    """Return the sum of the squared ways of all points, or anything above the most."""
+    total = 0.0
+    for p, q in zip(a.points, b.points, strict=True):
+        x, y, z = p[0] - q[0], p[1] - q[1], p[2] - q[2]
+        total += x * x + y * y + z * z
+        if total > most:
+            break
+    return total
+
+
+def largest_step(a: Candidate, b: Candidate) -> float:
+    """Return how far the point goes that goes the farthest."""
+    most = 0.0
+    for p, q in zip(a.points, b.points, strict=True):
+        x, y, z = p[0] - q[0], p[1] - q[1], p[2] - q[2]
+        most = max(most, x * x + y * y + z * z)
+    return sqrt(most)
+
+
+def second_difference(a: Candidate, b: Candidate, c: Candidate) -> float:
+    """Return by how much the velocity of a point changes at most."""
+    most = 0.0
+    for i, here in enumerate(b.points):
+        x, y, z = sub(add(a.points[i], c.points[i]), scaled(here, 2.0))
+        most = max(most, x * x + y * y + z * z)
+    return sqrt(most)

@@ -1,0 +1,144 @@
+"""Paths of poses made smooth: tracks that follow on each other blended, velocities evened out."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from .instants import Candidate, Instant, second_difference
+from .vectors import ORIGIN, Quat, Vec, add, mix, quat_beside, quat_mix, quat_unit, scaled
+
+BLENDS: Final = (64, 32, 16, 8, 4)
+"""Over how many frames to each side of a change of tracks these are blended: what is smoothest."""
+
+SWEEPS: Final = 40
+"""How often frames are brought nearer to where those around them would have them."""
+
+ROUGH: Final = 0.3
+"""They are those where the velocity changes by this share of the most that it does anywhere."""
+
+
+def blend_changes(
+    instants: Sequence[Instant], path: list[Candidate], changes: list[int]
+) -> list[Candidate]:
+    """Return a path whose tracks are blended where it changes from one to another.
+
+    Args:
+        instants: What is solved at each frame.
+        path: The pose at each of them.
+        changes: After which frames it changes.
+    """
+    for number, at in enumerate(changes):
+        first = changes[number - 1] + 1 if number else 0
+        last = changes[number + 1] if number + 1 < len(changes) else len(path) - 1
+        best, least = path, _unevenness(path, at)
+        for width in BLENDS:
+            other = _blend(instants, path, at, max(first, at + 1 - width), min(last, at + width))
+            uneven = _unevenness(other, at)
+            if uneven < least:
+                best, least = other, uneven
+        path = best
+    return path
+
+
+def _unevenness(path: list[Candidate], at: int) -> float:
+    """Return the largest second difference of a point near a change of tracks."""
+    most = 0.0
+    first, last = max(1, at + 1 - BLENDS[0] - 1), min(len(path) - 1, at + BLENDS[0] + 2)
+    for i in range(first, last):
+        most = max(most, second_difference(path[i - 1], path[i], path[i + 1]))
+    return most
+
+
+def _blend(
+    instants: Sequence[Instant], path: list[Candidate], at: int, first: int, last: int
+) -> list[Candidate]:
+    """Return the path with both tracks followed on beyond a change, and blended between frames."""
+    before: dict[int, Candidate] = {}
+    after: dict[int, Candidate] = {}
+    for i in range(first, at + 1):
+        before[i] = path[i]
+    for i in range(at + 1, last + 1):
+        one = before[i - 1]
+        before[i] = instants[i].solved_from(one.rotations, one.location)
+        after[i] = path[i]
+    for i in range(at, first - 1, -1):
+        one = after[i + 1]
+        after[i] = instants[i].solved_from(one.rotations, one.location)
+    blended = [*path]
+    for i in range(first, last + 1):
+        share = (i - first + 1) / (last - first + 2)
+        share = share * share * (3.0 - 2.0 * share)
+        pairs = zip(before[i].rotations, after[i].rotations, strict=True)
+        rotations = [quat_mix(a, b, share) for a, b in pairs]
+        location = mix(before[i].location, after[i].location, share)
+        found = instants[i].solved_from(rotations, location)
+        if path[i].reaches and not found.reaches:
+            return path
+        blended[i] = found
+    return blended
+
+
+def smooth(instants: Sequence[Instant], path: list[Candidate]) -> None:
+    """Let velocities change less where they change most, as far as targets and limits leave room.
+
+    Each pose is solved again from the one that leaves the least squares of second differences,
+    which is (−a + 4b + 4d − e) / 6 between its neighbours, and is taken if they become less.
+    """
+    count = len(path)
+    for sweep in range(SWEEPS):
+        changes = [0.0] * count
+        for i in range(1, count - 1):
+            changes[i] = second_difference(path[i - 1], path[i], path[i + 1])
+        bar = ROUGH * max(changes)
+        frames = [i for i in range(1, count - 1) if max(changes[i - 1 : i + 2]) > bar]
+        if sweep % 2:
+            frames.reverse()
+        has_changed = False
+        for i in frames:
+            near = [path[max(0, min(count - 1, k))] for k in range(i - 2, i + 3)]
+            weights = (
+                (-1.0, 4.0, 0.0, 4.0, -1.0) if 2 <= i < count - 2 else (0.0, 1.0, 0.0, 1.0, 0.0)
+            )
+            found = instants[i].solved_from(*_mean(near, weights))
+            if path[i].reaches and not found.reaches:
+                continue
+            if _roughness(path, i, found) < _roughness(path, i, path[i]):
+                path[i] = found
+                has_changed = True
+        if not has_changed:
+            return
+
+
+def _mean(near: list[Candidate], weights: Sequence[float]) -> tuple[list[Quat], Vec]:
+    """Return the weighted mean of poses: of rotations on one side, as quaternions."""
+    total = sum(weights)
+    rotations: list[Quat] = []
+    for i, own in enumerate(near[2].rotations):
+        w = x = y = z = 0.0
+        for weight, one in zip(weights, near, strict=True):
+            if weight != 0.0:
+                a, b, c, d = quat_beside(one.rotations[i], own)
+                w, x, y, z = w + weight * a, x + weight * b, y + weight * c, z + weight * d
+        rotations.append(quat_unit((w / total, x / total, y / total, z / total)))
+    location = ORIGIN
+    for weight, one in zip(weights, near, strict=True):
+        location = add(location, scaled(one.location, weight / total))
+    return rotations, location
+
+
+def _roughness(path: list[Candidate], at: int, candidate: Candidate) -> float:
+    """Return the sum of the squared second differences that a pose at a frame takes part in."""
+    total = 0.0
+    for i in range(max(1, at - 1), min(len(path) - 1, at + 2)):
+        a, b, c = (candidate if k == at else path[k] for k in (i - 1, i, i + 1))
+        for p, q, r in zip(a.points, b.points, c.points, strict=True):
+            x, y, z = p[0] - 2.0 * q[0] + r[0], p[1] - 2.0 * q[1] + r[1], p[2] - 2.0 * q[2] + r[2]
+            total += x * x + y * y + z * z
+    return total
+
+
+def roughest(path: list[Candidate]) -> float:
+    """Return the largest second difference of a point."""
+    most = 0.0
+    for i in range(1, len(path) - 1):
+        most = max(most, second_difference(path[i - 1], path[i], path[i + 1]))
+    return most
