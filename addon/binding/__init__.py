@@ -4,9 +4,10 @@ from . import handlers, properties
 from .motion.follow import heads
 from .motion.gait.simulation import walk_refusals, walks
 from .motion.ground.recording import tracks_of
+from .motion.shot_simulation import shots
 from .motion.simulating import history
 
-PROVIDERS = (heads, tracks_of, walks)
+PROVIDERS = (heads, tracks_of, walks, shots)
 """What tells what can be simulated of an armature."""
 
 

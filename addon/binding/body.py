@@ -23,6 +23,7 @@ from ..core import (
 from .body_plan import BodyPlan
 from .chain_plan import OFF, Answer, ChainPlan, ProblemError, Report, listed
 from .explain import LIMITED, explanation
+from .motion.shot import Begun
 from .pose import Pose
 from .read import Snapshot
 from .task import (
@@ -46,11 +47,13 @@ class BodyTask(NamedTuple):
         parent: The frame of the first bone's parent, in armature space.
         channels: What `Pose.bits_of` and, of a layer, `Pose.beneath` tell of the bones.
         tasks: What each chain is to do, or what it reports instead.
+        begun: What it is solved from instead of its FK pose, if it is solved as a shot.
     """
 
     parent: Frame
     channels: tuple[object, ...]
     tasks: tuple[Task | Report, ...]
+    begun: Begun | None = None
 
 
 def read_body(moment: Snapshot, body: BodyPlan) -> BodyTask:
@@ -59,12 +62,15 @@ def read_body(moment: Snapshot, body: BodyPlan) -> BodyTask:
     parent = WHOLE if body.root_parent < 0 else moment.frame(body.rig, body.root_parent)
     tasks = tuple(_member_task(moment, chain) for chain in body.chains)
     beneath = pose.beneath(body.bones) if body.is_layered else None
-    return BodyTask(parent, (*pose.bits_of(body.runs, -1), beneath), tasks)
+    channels = (*pose.bits_of(body.runs, -1), beneath)
+    if body.shot is None:
+        return BodyTask(parent, channels, tasks)
+    return BodyTask(parent, channels, tasks, body.shot.begun(moment.time, len(body.bones)))
 
 
 def _member_task(moment: Snapshot, chain: ChainPlan) -> Task | Report:
     try:
-        task = read(moment, chain)
+        task = read(moment, chain, is_member=True)
         if task is None:
             return Report("DISABLED")
         pose = moment.poses[chain.rig.uid]
@@ -109,14 +115,28 @@ def body_answer(body: BodyPlan, pose: Pose, task: BodyTask) -> Answer:
 
 
 def _solve(body: BodyPlan, pose: Pose, task: BodyTask) -> BodyPosture:
-    pulls: list[Pull | None] = []
+    begun = task.begun
     try:
-        for chain, own in zip(body.chains, task.tasks, strict=True):
-            pulls.append(_pull(body, chain, pose, own) if isinstance(own, Task) else None)
-        return pose_body(_input_of(body, pose, task), pulls)
+        given, pulls = solver_input(body, pose, task)
+        if begun is not None and begun.rotations:
+            given = given.started(begun.rotations, begun.location)
+        return pose_body(given, pulls)
     except (ValueError, ArithmeticError):
         own = next(own for own in task.tasks if isinstance(own, Task))
         raise infinite(body.chains[0], own, pose.in_armature(own.world)) from None
+
+
+def solver_input(body: BodyPlan, pose: Pose, task: BodyTask) -> tuple[BodyInput, list[Pull | None]]:
+    """Return a body under its FK pose, and what each chain is to do."""
+    is_begun = task.begun is not None and len(task.begun.rotations) > 0
+    pulls: list[Pull | None] = []
+    for chain, own in zip(body.chains, task.tasks, strict=True):
+        if isinstance(own, Task):
+            # The poses of a shot face their poles already.
+            pulls.append(_pull(body, chain, pose, own._replace(pole=None) if is_begun else own))
+        else:
+            pulls.append(None)
+    return _input_of(body, pose, task), pulls
 
 
 def _is_root_free(body: BodyPlan, task: BodyTask) -> bool:
@@ -175,7 +195,8 @@ def _report(body: BodyPlan, i: int, task: BodyTask, posture: BodyPosture) -> Rep
     if isinstance(own, Report) or outcome is None:
         return cast(Report, own)
     error = dist(point_in(own.world, outcome.tip), own.target)
-    message = own.note or _why(body, i, task, outcome)
+    begun = "" if task.begun is None else task.begun.note
+    message = own.note or begun or _why(body, i, task, outcome)
     return Report(outcome.state, round(error, 6), outcome.sweeps, message)
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ..core.vectors import Vec
 from .chain_plan import Answer, ChainPlan, listed, rest_bend
 from .motion.carrier import Carrier
 from .rotation import Run, runs_of
 from .skeleton import Skeleton
+
+if TYPE_CHECKING:
+    from .motion.shot import Shot
 
 Bends = tuple[list[Vec | None], list[Vec | None]]
 """To which side a chain bends from each of its bones on, with and without its hand."""
@@ -26,6 +30,7 @@ class BodyPlan:
         runs: The same as runs of neighbours.
         root_parent: The bone that carries the first one, -1 if none does.
         is_layered: Whether a constraint before it in the list poses bones of it as well.
+        shot: Its poses over all frames, if any of the chains is solved as a shot.
         last: What was solved in the last update.
         answers: What was solved, by frame.
     """
@@ -37,6 +42,7 @@ class BodyPlan:
     runs: list[Run] = field(init=False)
     root_parent: int = field(init=False)
     is_layered: bool = False
+    shot: Shot | None = field(init=False)
     last: Answer | None = None
     answers: dict[float, Answer] = field(default_factory=dict)
     _rest_bends: list[Bends] | None = None
@@ -49,6 +55,7 @@ class BodyPlan:
         self.bones = sorted(every, key=lambda bone: len(self.rig.chain_up(bone)))
         self.runs = runs_of(self.bones)
         self.root_parent = self.rig.parents[self.bones[0]]
+        self.shot = next((chain.shot for chain in self.chains if chain.shot is not None), None)
         for chain in self.chains:
             chain.note = chain.note or self._idle_setting(chain)
 

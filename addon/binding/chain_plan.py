@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from .motion.goals import GoalSource
     from .motion.motion import Motion
+    from .motion.shot import Shot
     from .pose import Settings
     from .task import Given
 
@@ -107,6 +108,7 @@ class ChainPlan:
         watched: Objects besides its target and pole that it depends on.
         places: Those of them that have to be where they will be before it is solved.
         goal_source: What changes its goal before it is solved, if anything.
+        shot: Its poses over all frames, if it is solved as a shot.
         joints: What its bones allow.
         checked: The settings that were found to be fit for the chain.
         given: What its FK pose was last.
@@ -141,6 +143,7 @@ class ChainPlan:
     watched: list[bpy.types.Object] = field(default_factory=list)
     places: list[Point] = field(default_factory=list)
     goal_source: GoalSource | None = None
+    shot: Shot | None = None
     joints: Joints = field(default_factory=Joints)
     checked: Settings | None = None
     given: Given | None = None

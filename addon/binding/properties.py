@@ -29,6 +29,7 @@ from .motion.gait.settings import FabrikGait, FabrikGaitLeg
 from .motion.ground.settings import FabrikGround
 from .motion.look import FabrikLook
 from .motion.rope import FabrikRope
+from .motion.shot import FabrikShot
 from .motion.simulating.settings import FabrikSimulation
 from .motion.wave import FabrikWave
 from .property_kinds import FIXED, OVERRIDABLE, animated, fixed, stored, structure_changed
@@ -112,9 +113,11 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         chain_bias: float
         use_free_root: bool
         root_weight: float
+        use_continuous: bool
         iterations: int
         tolerance: float
         show_overlay: bool
+        shot: FabrikShot
         look: FabrikLook
         rope: FabrikRope
         follow: FabrikFollow
@@ -365,6 +368,15 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             max=1.0,
             subtype="FACTOR",
         )
+        use_continuous: fixed(
+            BoolProperty,
+            "Continuous",
+            (
+                "Let Simulate solve all frames at once, so that no joint jumps from one to the "
+                "next where limits or other targets would have it jump"
+            ),
+            default=False,
+        )
         iterations: animated(
             IntProperty,
             "Iterations",
@@ -395,6 +407,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             override=OVERRIDABLE,
             update=_shows_changed,
         )
+        shot: _group(FabrikShot, "Shot", "The poses of the chain, if Continuous is on")
         look: _group(FabrikLook, "Look-at", "How the chain looks at its target")
         rope: _group(FabrikRope, "Rope", "How the chain hangs")
         follow: _group(FabrikFollow, "Free Chain", "How the chain is dragged along")
@@ -491,6 +504,7 @@ class FabrikSceneSettings(bpy.types.PropertyGroup):
 CLASSES = (
     FabrikLook,
     FabrikRope,
+    FabrikShot,
     FabrikFollow,
     FabrikWave,
     FabrikGround,

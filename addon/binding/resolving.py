@@ -15,6 +15,7 @@ from .joints import joint_problem, joints_of
 from .limbs import next_joint
 from .motion.ground.resolving import resolve_ground
 from .motion.kinds import MOTIONS
+from .motion.shot import Shot
 from .named_bone import bone_index
 from .native import active_constraints
 from .rotation import KINDS, channel_of, runs_of
@@ -39,6 +40,9 @@ def resolved(rig: Skeleton, index: int) -> ChainPlan:
         if motion is None:
             chain.pole = _point(item, "pole_target", "pole_subtarget")
             resolve_ground(chain, item)
+            if item.use_continuous:
+                chain.shot = Shot(rig.object, index)
+                chain.is_timed = True
         else:
             motion.resolve(chain, item)
         chain.note = _disturbance(chain) or chain.note

@@ -24,6 +24,7 @@ from .joints import IkSettings
 from .motion.goals import aim_of
 from .motion.kinds import MOTION_SOLVERS, MOTIONS
 from .motion.motion import Posed, Scenery
+from .motion.shot import Begun
 from .pose import Pose, Settings
 from .read import Snapshot
 
@@ -59,6 +60,7 @@ class Task(NamedTuple):
         axes: The orientation for the tip bone in world space, if it is to take one.
         note: What is to be said besides, of the chain or else of its goal.
         extra: What a motion depends on besides.
+        begun: What it is solved from instead of its FK pose, if it is solved as a shot.
     """
 
     given: Given
@@ -69,10 +71,16 @@ class Task(NamedTuple):
     axes: Mat3 | None
     note: str = ""
     extra: object = None
+    begun: Begun | None = None
 
 
-def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
+def read(moment: Snapshot, chain: ChainPlan, is_member: bool = False) -> Task | None:
     """Return what is to be solved for a constraint, None if it is off.
+
+    Args:
+        moment: What it is read from.
+        chain: The constraint.
+        is_member: Whether it is solved together with others: then a shot is of them all.
 
     Raises:
         ProblemError: If the constraint cannot work.
@@ -106,7 +114,10 @@ def read(moment: Snapshot, chain: ChainPlan) -> Task | None:
     if chain.goal_source is not None:
         aim = chain.goal_source.goal(moment, chain, aim)
     extra = None if chain.motion is None else chain.motion.read(moment, chain)
-    return Task(given, settings, world, aim.place, pole, aim.axes, chain.note or aim.note, extra)
+    shot = None if is_member else chain.shot
+    begun = None if shot is None else shot.begun(moment.time, len(chain.bones))
+    note = chain.note or aim.note
+    return Task(given, settings, world, aim.place, pole, aim.axes, note, extra, begun)
 
 
 def _check(chain: ChainPlan, settings: Settings) -> None:
@@ -172,10 +183,11 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> Posed:
             settings.influence,
             None if task.axes is None else orientation_of(task, task.axes),
             stretch_of(settings) if chain.stretches else None,
+            () if task.begun is None else task.begun.rotations,
         )
     except (ValueError, ArithmeticError):
         raise infinite(chain, task, undone) from None
-    message = task.note
+    message = task.note or ("" if task.begun is None else task.begun.note)
     if not message and posture.state != "REACHED":
         message = explanation(posture, chain.stretches, has_iterations(settings))
     # To a micrometre: what is below that differs from frame to frame, and means nothing.
@@ -209,11 +221,15 @@ def infinite(chain: ChainPlan, task: Task, undone: Frame) -> ProblemError:
 
 
 def goal_of(task: Task) -> Goal:
-    """Return the goal in world space."""
+    """Return the goal in world space.
+
+    The poses of a shot face the pole already.
+    """
     settings = task.settings
+    is_begun = task.begun is not None and len(task.begun.rotations) > 0
     return Goal(
         task.target,
-        task.pole,
+        None if is_begun else task.pole,
         settings.pole_angle,
         settings.pole_weight,
         settings.softness,

@@ -26,8 +26,14 @@ JUMP: Final = 0.02
 FASTER: Final = 6.0
 """It is one if it is so many times as large as the steps beside it."""
 
-ROUNDS: Final = 8
+ROUNDS: Final = 4
 """How often further tracks are begun at most."""
+
+AT_ONCE: Final = 3
+"""At how many jumps, the largest ones, before the path is chosen anew."""
+
+MOST: Final = 48
+"""With more candidates than these at a frame no further tracks are begun there."""
 
 SEEDS: Final = 6
 """From how many poses spread over what is allowed tracks are begun, on each side of a jump."""
@@ -117,7 +123,7 @@ def solve_shot(instants: Sequence[Instant]) -> list[Candidate]:
         jumps = [i for i in _jumps(layers, chosen) if i not in tried]
         if not jumps:
             break
-        for i in jumps:
+        for i in jumps[:AT_ONCE]:
             tried.add(i)
             _seed(layers, i)
         chosen = _least_motion(layers)
@@ -193,6 +199,8 @@ def _seed(layers: list[_Layer], at: int) -> None:
     """Begin tracks on both sides of a jump, in both directions."""
     for i in (at, at + 1):
         layer = layers[i]
+        if len(layer.found) > MOST:
+            continue
         places = {0}
         for number in range(SEEDS):
             found = layer.instant.solved_from(

@@ -1,6 +1,7 @@
 """Paths of poses made smooth: tracks that follow on each other blended, velocities evened out."""
 
 from collections.abc import Sequence
+from math import inf
 from typing import Final
 
 from .instants import Candidate, Instant, second_difference
@@ -11,6 +12,12 @@ BLENDS: Final = (64, 32, 16, 8, 4)
 
 SWEEPS: Final = 40
 """How often frames are brought nearer to where those around them would have them."""
+
+GAIN: Final = 0.98
+"""It goes on while the most that a velocity changes becomes less than this share of what it was."""
+
+PATIENCE: Final = 4
+"""After so many times without that it ends."""
 
 ROUGH: Final = 0.3
 """They are those where the velocity changes by this share of the most that it does anywhere."""
@@ -84,11 +91,17 @@ def smooth(instants: Sequence[Instant], path: list[Candidate]) -> None:
     which is (−a + 4b + 4d − e) / 6 between its neighbours, and is taken if they become less.
     """
     count = len(path)
+    least, idle = inf, 0
     for sweep in range(SWEEPS):
         changes = [0.0] * count
         for i in range(1, count - 1):
             changes[i] = second_difference(path[i - 1], path[i], path[i + 1])
-        bar = ROUGH * max(changes)
+        most = max(changes)
+        idle = 0 if most < GAIN * least else idle + 1
+        least = min(least, most)
+        if idle > PATIENCE:
+            return
+        bar = ROUGH * most
         frames = [i for i in range(1, count - 1) if max(changes[i - 1 : i + 2]) > bar]
         if sweep % 2:
             frames.reverse()

@@ -174,6 +174,7 @@ def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
     sweeping.active = item.solver != "TWO_BONE"
     if item.solver in REACHING:
         sweeping.prop(item, "iterations")
+        layout.prop(item, "use_continuous")
     if item.solver != "WAVE":
         sweeping.prop(item, "tolerance")
 

@@ -44,6 +44,7 @@ CONSTRAINT_SETTINGS = (
     "stretch_max",
     "use_volume",
     "pole_weight",
+    "use_continuous",
     "iterations",
     "tolerance",
 )

@@ -37,6 +37,7 @@ SETTINGS = (
         "use_offset",
         "use_stretch",
         "use_free_root",
+        "use_continuous",
         "iterations",
         "tolerance",
     ),

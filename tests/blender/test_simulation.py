@@ -46,6 +46,7 @@ class Places:
     """Where the target of the first constraint is, at each frame."""
 
     owner = "noted"
+    counts_wholly = False
     fails_at = None
 
     def __init__(self, armature):

@@ -989,6 +989,7 @@ def test_public_names_and_defaults(empty_file):
         "chain_bias": 0.0,
         "weight": 1.0,
         "use_free_root": False,
+        "use_continuous": False,
         "root_weight": 1.0,
         "iterations": 20,
         "tolerance": pytest.approx(1e-4),

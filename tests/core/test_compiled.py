@@ -77,6 +77,14 @@ for i in range(60):
     posture = core.pose_body(body, pulls)
     outcomes = [o and (o.state, o.sweeps, o.tip) for o in posture.outcomes]
     print(posture.rotations, posture.location, outcomes)
+for i in range(4):
+    rig = random_rig(rng, 4, "FULL", True, True, 1.2)
+    limits = [core.Cone((-0.5, 0.9), (-0.4, 0.4), (-0.3, 0.2)) for _ in rig[0]]
+    given = core.ChainInput(*rig, tip_of(rig), PARENT, None, limits)
+    ends = [random_target(rng, joints_of(rig, PARENT)) for _ in range(2)]
+    way = [tuple(a + (b - a) * k / 9 for a, b in zip(*ends)) for k in range(10)]
+    shot = core.solve_shot([core.ChainInstant(given, core.Goal(target)) for target in way])
+    print([(one.rotations, one.missed, one.reaches) for one in shot])
 """
 
 MOTIONS = """

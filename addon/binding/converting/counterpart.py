@@ -59,6 +59,7 @@ NO_COUNTERPART = {
     "twist_spread": "Twist Spread",
     "use_offset": "Keep Offset",
     "use_free_root": "Free Root",
+    "use_continuous": "Continuous",
 }
 """Our settings that are off or 0 unless used, and that Blender's IK has nothing for."""
 

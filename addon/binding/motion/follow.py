@@ -216,6 +216,8 @@ def _rooted(chain: ChainInput, root: Vec) -> Vec:
 class Head:
     """What is simulated of one free chain: the way of its head."""
 
+    counts_wholly = False
+
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Take a constraint."""
         self.owner = _owner(index)

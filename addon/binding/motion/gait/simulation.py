@@ -41,6 +41,8 @@ class WalkSimulation:
         owner: Where its settings are, from the armature object.
     """
 
+    counts_wholly = False
+
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Take a walk of an armature; what is wrong with it is said when it begins."""
         self.owner = f"fabrik.gaits[{index}]"

@@ -37,6 +37,8 @@ class FootTrack:
         owner: The path of the settings of its ground.
     """
 
+    counts_wholly = False
+
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Take a constraint of an armature."""
         self.owner = owner_path(index)

@@ -45,9 +45,12 @@ class Simulated(Protocol):
     Attributes:
         owner: The path of the settings on the armature object, as ``fabrik.constraints[0].follow``;
             they have a property ``history`` of bytes.
+        counts_wholly: Whether the constraint that these belong to counts with all its settings,
+            as any on which it depends.
     """
 
     owner: str
+    counts_wholly: bool
 
     def inputs(self) -> object:
         """Return the settings that count, whose `repr` goes into the key."""
@@ -268,7 +271,8 @@ def store(armature: bpy.types.Object, owner: str, whole: bytes) -> None:
 def digest_of(armature: bpy.types.Object, one: Simulated, frames: tuple[int, int]) -> digest.Digest:
     """Return all that a history is made of."""
     inputs = (frames, one.inputs())
-    found = digest.Digest(one.sources(), inputs, (armature, one.owner))
+    own = "" if one.counts_wholly else one.owner
+    found = digest.Digest(one.sources(), inputs, (armature, own))
     uid = session_uid(armature)
     _counting.setdefault(uid, {uid}).update(found.seen)
     return found

@@ -20,5 +20,6 @@ item.use_stretch = False
 item.stretch_max = 1.5
 item.use_volume = False
 item.pole_weight = 1.0
+item.use_continuous = False
 item.iterations = 20
 item.tolerance = 1e-4

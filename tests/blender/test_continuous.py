@@ -1,0 +1,306 @@
+"""A simulated shot does not jump, and each frame of it is the same however it is reached."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import bpy
+import pytest
+from rendering import rendered
+from rigs import (
+    activate,
+    add_constraint,
+    channels_bits,
+    elsewhere,
+    evaluated,
+    go,
+    make_armature,
+    make_chain,
+    make_empty,
+    pose_bits,
+    shown_bits,
+    tip_error,
+    update,
+)
+
+END = 40
+LENGTH = 4.0
+
+
+def limit(bone, kind):
+    joint = bone.fabrik_joint
+    if kind == "HINGE":
+        joint.hinge_min, joint.hinge_max = -2.2, 2.2
+    else:
+        joint.swing_x = joint.swing_z = 0.9
+        joint.twist_min, joint.twist_max = -0.4, 0.4
+    joint.limit_type = kind
+
+
+def keyed(target, rng, places):
+    for frame, place in zip((1, 20, END), places, strict=True):
+        target.location = place
+        target.keyframe_insert("location", frame=frame)
+    return target
+
+
+def limited_chain(seed=50, **settings):
+    """A chain with limits that jumps along this way of its target where each frame is alone."""
+    rng = random.Random(seed)
+    rig = make_chain(4)
+    for i, bone in enumerate(rig.pose.bones):
+        limit(bone, "HINGE" if i % 2 else "CONE")
+    places = [(rng.uniform(-2, 2), rng.uniform(-2, 2), rng.uniform(0.3, 3)) for _ in range(3)]
+    item = add_constraint(rig, "B3", keyed(make_empty(), rng, places), **settings)
+    bpy.context.scene.frame_end = END
+    update()
+    activate(rig)
+    return rig, item
+
+
+def simulate():
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+
+
+def joints(rig):
+    shown = evaluated(rig)
+    return [shown.matrix_world @ p for bone in shown.pose.bones for p in (bone.head, bone.tail)]
+
+
+def played(rig):
+    """The joints at all frames, and their largest step."""
+    found = []
+    for frame in range(1, END + 1):
+        go(frame)
+        found.append(joints(rig))
+    steps = [max((b - a).length for a, b in zip(p, q, strict=True)) for p, q in pairwise(found)]
+    return max(steps)
+
+
+@pytest.fixture
+def shot(empty_file):
+    """The chain, simulated as a shot."""
+    rig, item = limited_chain(use_continuous=True)
+    simulate()
+    return rig, item
+
+
+def test_no_joint_jumps_and_limits_and_target_are_kept(empty_file):
+    rig, item = limited_chain()
+    assert played(rig) > 0.3 * LENGTH
+    item.use_continuous = True
+    update()
+    assert "press Simulate" in item.message
+    assert rig.fabrik.simulation.state == "NONE"
+    assert played(rig) > 0.3 * LENGTH, "each frame alone until it is simulated"
+    simulate()
+    assert played(rig) < 0.05 * LENGTH
+    for frame in (1, 13, 22.5, 31.25, END):
+        go(frame)
+        assert tip_error(rig, "B3", item.target) < 1e-3 * LENGTH
+        assert (item.state, item.message) == ("REACHED", "")
+        for bone in evaluated(rig).pose.bones:
+            turn = bone.rotation_quaternion
+            if bone.fabrik_joint.limit_type == "HINGE":
+                assert abs(turn.y) + abs(turn.z) < 1e-5
+                assert abs(turn.angle) <= 2.2 + 1e-5
+
+
+def test_frame_is_the_same_whichever_way_it_was_reached(shot, tmp_path):
+    rig, _ = shot
+    wanted = {}
+    for frame in range(1, END + 1):
+        go(frame)
+        wanted[frame] = pose_bits(rig)
+    for frame in (33, 7, 34, 33, 1, END, 12):
+        go(frame)
+        assert pose_bits(rig) == wanted[frame]
+    go(20.25)
+    between = pose_bits(rig)
+    go(3)
+    go(20.25)
+    assert pose_bits(rig) == between
+    blend = tmp_path / "shot.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+    bpy.ops.wm.open_mainfile(filepath=str(blend))
+    rig = bpy.data.objects["Rig"]
+    for frame in (30, 31, 8):
+        go(frame)
+        assert pose_bits(rig) == wanted[frame]
+    found, _ = elsewhere(
+        blend,
+        "go(30)",
+        "(pose_bits(bpy.data.objects['Rig']), bpy.data.objects['Rig'].fabrik.simulation.state)",
+    )
+    assert found == (wanted[30], "FRESH")
+
+
+def test_a_render_shows_what_the_viewport_shows(shot):
+    rig, _ = shot
+    wanted = {}
+    for frame in (5, 20, 35):
+        go(frame)
+        wanted[frame] = pose_bits(rig)
+    assert rendered(5, 35, 15) == wanted
+
+
+def test_simulating_it_twice_gives_the_same(shot):
+    _, item = shot
+    before = item.shot.history
+    go(17)
+    simulate()
+    assert item.shot.history == before
+    assert bpy.context.scene.frame_current == 17
+
+
+EDITS = {
+    "target": lambda _, item: item.target.keyframe_insert("location", frame=30),
+    "FK pose": lambda rig, item: setattr(
+        rig.pose.bones["B1"], "rotation_quaternion", (1, 0.3, 0, 0)
+    ),
+    "limit": lambda rig, item: setattr(rig.pose.bones["B1"].fabrik_joint, "hinge_max", 2.0),
+    "setting": lambda rig, item: setattr(item, "swing", 0.5),
+    "solver": lambda rig, item: setattr(item, "solver", "CCD"),
+}
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_it_says_that_it_is_outdated(shot, what):
+    rig, item = shot
+    assert rig.fabrik.simulation.state == "FRESH"
+    if what == "target":
+        item.target.location.x += 0.1
+    EDITS[what](rig, item)
+    update()
+    assert rig.fabrik.simulation.state == "STALE"
+    go(9)
+    assert "press Simulate" in item.message
+    simulate()
+    assert rig.fabrik.simulation.state == "FRESH"
+    go(9)
+    assert item.message == ""
+
+
+def test_the_tip_goes_along_with_a_target_that_is_dragged(shot):
+    rig, item = shot
+    go(10)
+    before = joints(rig)
+    item.target.location.x += 0.05
+    update()
+    assert tip_error(rig, "B3", item.target) < 1e-3 * LENGTH
+    assert max((b - a).length for a, b in zip(before, joints(rig), strict=True)) < 0.2
+
+
+def test_influence_blends_with_the_fk_pose_and_off_gives_it_back(shot):
+    rig, item = shot
+    fk = channels_bits(rig)
+    go(25)
+    whole = joints(rig)
+    item.influence = 0.5
+    update()
+    half = joints(rig)
+    item.influence = 0.0
+    update()
+    assert shown_bits(rig) == fk
+    none = joints(rig)
+    between = [(a - b).length for a, b in zip(half, none, strict=True)]
+    assert 0.0 < max(between) < max((a - b).length for a, b in zip(whole, none, strict=True)) * 1.5
+    item.influence, item.use_continuous = 1.0, False
+    assert channels_bits(rig) == fk
+
+
+def test_influence_may_be_keyed(empty_file):
+    """Where it is 0 there is nothing to be seen, but the shot goes on."""
+    rig, item = limited_chain(use_continuous=True)
+    for frame, influence in ((1, 0.0), (10, 0.0), (20, 1.0)):
+        item.influence = influence
+        item.keyframe_insert("influence", frame=frame)
+    simulate()
+    assert played(rig) < 0.1 * LENGTH
+    go(30)
+    assert tip_error(rig, "B3", item.target) < 1e-3 * LENGTH
+
+
+def test_other_chain_and_more_bones_do_not_fit(shot):
+    rig, item = shot
+    item.chain_count = 3
+    go(5)
+    assert "press Simulate" in item.message
+    assert tip_error(rig, "B3", item.target) < 1e-3 * LENGTH or item.state != "REACHED"
+
+
+@pytest.mark.parametrize("is_free", [False, True])
+def test_bodies_are_solved_as_a_shot(empty_file, is_free):
+    """Two arms on a spine, whose targets go farther apart than they reach."""
+    rig = make_armature(
+        {
+            "Spine": ((0, 0, 0), (0, 0.1, 1), ""),
+            "Chest": ((0, 0.1, 1), (0, 0, 2), "Spine"),
+            "Upper.L": ((0.2, 0, 2), (1.2, 0.1, 2), "Chest"),
+            "Lower.L": ((1.2, 0.1, 2), (2.2, 0, 2), "Upper.L"),
+            "Upper.R": ((-0.2, 0, 2), (-1.2, 0.1, 2), "Chest"),
+            "Lower.R": ((-1.2, 0.1, 2), (-2.2, 0, 2), "Upper.R"),
+        }
+    )
+    for bone in rig.pose.bones:
+        bone.rotation_mode = "QUATERNION"
+        limit(bone, "CONE")
+    rng = random.Random(5)
+    for side, x in (("L", 1), ("R", -1)):
+        places = [(x * rng.uniform(-2, 4), rng.uniform(-2, 2), rng.uniform(0, 4)) for _ in range(3)]
+        add_constraint(
+            rig,
+            f"Lower.{side}",
+            keyed(make_empty(side), rng, places),
+            use_continuous=side == "R",
+            use_free_root=is_free,
+        )
+    bpy.context.scene.frame_end = END
+    update()
+    activate(rig)
+    alone = played(rig)
+    fk = channels_bits(rig)
+    simulate()
+    assert rig.fabrik.simulation.state == "FRESH"
+    assert played(rig) <= alone
+    assert channels_bits(rig) == fk
+    assert not rig.fabrik.constraints[0].shot.history
+    assert rig.fabrik.constraints[1].shot.history
+    wanted = {}
+    for frame in (3, 17, 38):
+        go(frame)
+        wanted[frame] = pose_bits(rig)
+    for frame in (38, 3, 17):
+        go(frame)
+        assert pose_bits(rig) == wanted[frame]
+    rig.fabrik.constraints[0].weight = 2.0
+    update()
+    assert rig.fabrik.simulation.state == "STALE"
+
+
+def test_a_pole_an_orientation_and_stretch_go_with_it(empty_file):
+    _, item = limited_chain(use_continuous=True, use_rotation=True, use_stretch=True)
+    item.pole_target = make_empty("Pole", (0, 4, 2))
+    simulate()
+    for frame in (1, 12, 27, END):
+        go(frame)
+        assert item.state != "INVALID", item.message
+        assert "press Simulate" not in item.message
+
+
+def test_a_free_chain_led_by_the_tip_is_simulated_after_it(shot):
+    rig, _ = shot
+    follower = make_chain(3, "Tail")
+    item = add_constraint(follower, "B2", rig, subtarget="B3", solver="FOLLOW")
+    update()
+    activate(follower)
+    simulate()
+    assert follower.fabrik.simulation.state == "FRESH"
+    for frame in (4, 22, 36):
+        go(frame)
+        assert item.state == "REACHED"
+        assert item.message == ""
+    rig.fabrik.constraints[0].swing = 1.0
+    update()
+    assert follower.fabrik.simulation.state == "STALE"
