@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import inf, sqrt
 from typing import Final, final
 
-from .bend import STRAIGHT, bend_of
+from .bend import bend_of
 from .body import BodyInput, Pull, pose_body
 from .chain import Goal
 from .frames import Frame, point_in
@@ -170,7 +170,7 @@ def _led(posture: Posture, goal: Goal) -> Goal:
     pole: Vec | None = None
     axis = unit(solution.aim)
     if goal.pole is not None and axis is not None:
-        bend, _ = bend_of(solution.moved, axis, STRAIGHT, ORIGIN)
+        bend, _ = bend_of(solution.moved, axis)
         side = unit(bend)
         if side is not None:
             pole = add(solution.chain.root, scaled(side, solution.chain.scale))

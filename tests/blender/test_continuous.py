@@ -45,7 +45,7 @@ def keyed(target, rng, places):
     return target
 
 
-def limited_chain(seed=50, **settings):
+def limited_chain(seed=66, **settings):
     """A chain with limits that jumps along this way of its target where each frame is alone."""
     rng = random.Random(seed)
     rig = make_chain(4)
@@ -282,8 +282,9 @@ def test_bodies_are_solved_as_a_shot(empty_file, is_free):
 def test_a_pole_an_orientation_and_stretch_go_with_it(empty_file):
     _, item = limited_chain(use_continuous=True, use_rotation=True, use_stretch=True)
     item.pole_target = make_empty("Pole", (0, 4, 2))
+    bpy.context.scene.frame_end = 8
     simulate()
-    for frame in (1, 12, 27, END):
+    for frame in (1, 3.5, 5, 8):
         go(frame)
         assert item.state != "INVALID", item.message
         assert "press Simulate" not in item.message

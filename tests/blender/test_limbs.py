@@ -70,10 +70,10 @@ def test_a_limb_is_found_and_bends_about_its_hinge(
 
 
 def test_zero_takes_all_bones_and_another_number_so_many() -> None:
-    rig = make_armature(HUMAN)
-    assert add_to(rig, "Fore", chain_count=0).chain_count == 0
-    assert add_to(rig, "Shin", chain_count=1).chain_count == 1
-    assert add_to(rig, "Fore").chain_count == 2, "what was chosen for one limb is not for all"
+    assert add_to(make_armature(HUMAN), "Fore", chain_count=0).chain_count == 0
+    assert add_to(make_armature(HUMAN), "Shin", chain_count=1).chain_count == 1
+    item = add_to(make_armature(HUMAN), "Fore")
+    assert item.chain_count == 2, "what was chosen for one limb is not for all"
 
 
 def test_what_is_longer_than_a_limb_drags_its_bones_along() -> None:
