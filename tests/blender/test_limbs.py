@@ -44,6 +44,7 @@ def add_to(rig: bpy.types.Object, bone: str, **settings: Any) -> Any:
     """Add a constraint as a user does, with a bone clicked in Pose Mode."""
     activate(rig)
     bpy.ops.object.mode_set(mode="POSE")
+    bpy.ops.pose.select_all(action="DESELECT")
     rig.data.bones.active = rig.data.bones[bone]
     bpy.ops.fabrik.constraint_add(**settings)
     update()
