@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if __name__ == "__main__":
     sys.path[0] = str(ROOT)
 
-from samples import pictures  # noqa: E402
+from samples import pictures, sleeve  # noqa: E402
 from samples.build import MOTIONS, NAMES  # noqa: E402
 from samples.measure import ROUNDS, Row, measured  # noqa: E402
 from samples.opening import quiet  # noqa: E402
@@ -116,6 +116,8 @@ def draw_for_readme(rows: list[Row]) -> None:
         pictures.save_png(pictures.still(name, frame, (640, 360), 32), path)
         _say(path)
     draw_gif(rows, folder / "demo.gif", (300, 188), every=3, samples=16)
+    pictures.save_png(sleeve.picture(), folder / "sleeve.png")
+    _say(folder / "sleeve.png")
     for name in MOTIONS:
         draw_motion(name, folder / f"{name}.gif")
 

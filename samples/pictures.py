@@ -30,18 +30,23 @@ def still(name: str, frame: int, size: Size, samples: int) -> Image.Image:
 def shots(name: str, frames: list[int], size: Size, samples: int) -> list[Image.Image]:
     """Return pictures of a sample at some frames, each with so many samples a pixel."""
     scene = open_sample(name)
-    _use_cycles(scene, size, samples)
     pictures = []
+    for frame in frames:
+        scene.frame_set(frame)
+        pictures.append(picture_of(scene, size, samples))
+    return pictures
+
+
+def picture_of(scene: bpy.types.Scene, size: Size, samples: int) -> Image.Image:
+    """Return a picture of a scene as it stands, with so many samples a pixel."""
+    _use_cycles(scene, size, samples)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "picture.png"
         scene.render.filepath = str(path)
-        for frame in frames:
-            scene.frame_set(frame)
-            with quiet():
-                bpy.ops.render.render(write_still=True)
-            with Image.open(path) as picture:
-                pictures.append(picture.convert("RGB"))
-    return pictures
+        with quiet():
+            bpy.ops.render.render(write_still=True)
+        with Image.open(path) as picture:
+            return picture.convert("RGB")
 
 
 def _use_cycles(scene: bpy.types.Scene, size: Size, samples: int) -> None:

@@ -1,0 +1,76 @@
+"""A picture of an arm in a sleeve while its pole goes round, with FABRIK IK and with Blender's IK.
+
+The dark seam runs along the outside of the elbow, about whose own axis the arm has to bend.
+"""
+
+from __future__ import annotations
+
+from math import cos, pi, sin
+from typing import Any
+
+import bpy
+from mathutils import Vector
+from PIL import Image
+
+from . import shapes
+from .parts import add_constraint, armature, camera, material, pole, stage, target
+from .pictures import labelled, picture_of, sheet
+
+ANGLES = 6
+SIZE = (300, 240)
+ELBOW = (0.40, 0.10, 1.2)
+WRIST = (0.80, 0.0, 1.2)
+
+
+def build(is_ours: bool) -> bpy.types.Object:
+    """Make the arm in an empty file; return its pole."""
+    stage((0.60, 0.70, 0.76), "An arm in a sleeve.")
+    bones = {"Upper": ((0, 0, 1.2), ELBOW, ""), "Fore": (ELBOW, WRIST, "Upper")}
+    rig = armature("Rig", bones, {"Upper": (0, 1, 0), "Fore": (0, 1, 0)})
+    cloth = material("Cloth", (0.80, 0.36, 0.22))
+    seam = material("Seam", (0.10, 0.08, 0.10))
+    sleeve = shapes.tube(
+        "Sleeve", rig, list(bones), lambda share: 0.105 - 0.03 * share, cloth, 0.7, 12, 28
+    )
+    # The faces on the outside of the elbow, where the rest pose bends to.
+    mesh: Any = sleeve.data
+    mesh.materials.append(seam)
+    for face in mesh.polygons:
+        bone = rig.data.bones["Upper" if face.center.x < ELBOW[0] else "Fore"]
+        axis = bone.tail_local - bone.head_local
+        way = face.center - bone.head_local
+        off = way - axis * (way.dot(axis) / axis.length_squared)
+        outside = Vector((-axis.y, axis.x, 0.0)).normalized()
+        is_end = 1.01 * abs(face.normal.dot(axis)) > axis.length
+        face.material_index = int(not is_end and off.dot(outside) > 0.96 * off.length)
+    goal, ahead = target("Wrist", (0.66, 0.0, 1.2), size=0.03), pole("Pole", (0, 0, 0), size=0.03)
+    if is_ours:
+        add_constraint(
+            rig,
+            "Arm",
+            solver="TWO_BONE",
+            bone="Fore",
+            chain_count=2,
+            target=goal,
+            pole_target=ahead,
+        )
+    else:
+        con: Any = rig.pose.bones["Fore"].constraints.new("IK")
+        con.target, con.pole_target, con.chain_count = goal, ahead, 2
+        con.pole_angle = pi / 2
+    camera((0.7, -2.7, 2.0), (0.36, 0.0, 1.2), lens=70.0)
+    return ahead
+
+
+def picture() -> Image.Image:
+    """Return the arm while its pole goes round, above with FABRIK IK and below with Blender's."""
+    cells: list[Image.Image] = []
+    for is_ours in (True, False):
+        ahead = build(is_ours)
+        for step in range(ANGLES):
+            angle = 2 * pi * step / ANGLES
+            ahead.location = (0.33, 0.42 * cos(angle), 1.2 + 0.42 * sin(angle))
+            cell = picture_of(bpy.context.scene, SIZE, 16)
+            title = "FABRIK IK" if is_ours else "Blender's IK, at 90°"
+            cells.append(labelled(cell, title) if step == 0 else cell)
+    return sheet(cells, ANGLES)
