@@ -258,7 +258,10 @@ def have_other_bones(armatures: Collection[bpy.types.ID] | None = None) -> bool:
     Args:
         armatures: The armatures that are looked at; None for all.
     """
-    return not all(known.has_same_bones() for known in _known_of(armatures))
+    try:
+        return not all(known.has_same_bones() for known in _known_of(armatures))
+    except ReferenceError:
+        return True  # One was removed, as all are while a file is loaded.
 
 
 def by_blocks() -> dict[str, list[Skeleton]]:

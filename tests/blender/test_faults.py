@@ -266,3 +266,15 @@ def test_what_cannot_be_foreseen_for_a_fault_is_solved_after(
     update()
     assert set(states().values()) == {"REACHED"}
     assert tip_error(rigs[0], "Lower.L", bpy.data.objects["Rig L"]) < 1e-3
+
+
+def test_state_is_asked_for_while_references_are_dead() -> None:
+    """As interfaces do before the handler that is called after loading."""
+    rig = make_chain(3)
+    add_constraint(rig, "B2", make_empty())
+    update()
+    from addon.binding import plan
+
+    plan.discard()
+    bpy.data.objects.remove(rig)
+    assert plan.current().chains == []

@@ -773,11 +773,23 @@ def shown_wrong(rig):
         place = world_location(item.target)
         if item.subtarget and item.target.type == "ARMATURE":
             place = tip_world(item.target, item.subtarget, use_tail=False)
-        error = (tip_world(rig, item.bone) - place).length
+        error = (end_world(rig, item) - place).length
         size = max(rig.dimensions.length, place.length, 1.0)
         if error > NEAR * size and not math_isclose(error, item.error):
             return f"“{item.bone}” is {error} away from its target, and {item.error} is said"
     return ""
+
+
+def end_world(rig, item):
+    """Return where the bone of a constraint ends: where the next one begins if far from its tail."""
+    from addon.binding.limbs import next_joint
+    from addon.binding.skeleton import skeleton_of
+
+    bones = skeleton_of(rig)
+    after = -1 if item.use_rotation else next_joint(bones, bones.index[item.bone])
+    if after < 0:
+        return tip_world(rig, item.bone)
+    return tip_world(rig, bones.names[after], use_tail=False)
 
 
 def math_isclose(error, said):
