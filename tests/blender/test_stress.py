@@ -781,7 +781,7 @@ def shown_wrong(rig):
 
 
 def end_world(rig, item):
-    """Return where the bone of a constraint ends: where the next one begins if far from its tail."""
+    """Return where the bone of a constraint ends: where the next begins if far from its tail."""
     from addon.binding.limbs import next_joint
     from addon.binding.skeleton import skeleton_of
 
