@@ -296,7 +296,9 @@ def animate(chance: Chance) -> str:
     if chance.random() < 0.3:
         if rig.animation_data and rig.animation_data.drivers.find(path):
             rig.driver_remove(path)
-            rig.update_tag(refresh={"OBJECT"})  # Else 4.2 confuses those that are left.
+            # Else 4.2 confuses those that are left; and 5.2 plays the animation of the rig alone.
+            for ob in pair():
+                ob.update_tag(refresh={"OBJECT", "TIME"})
             return f"drive {path} no more"
         driver = rig.driver_add(path).driver
         driver.type = "SUM"
