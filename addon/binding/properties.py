@@ -310,7 +310,8 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             "Swing",
             (
                 "How far the chain turns as a whole towards its target before it bends: at 1 a leg "
-                "turns at the hip and folds in its own plane, so that its knees do not jump"
+                "turns at the hip and folds in its own plane. With a pole, and with Two Bone, it "
+                "always does"
             ),
             default=0.0,
             min=0.0,
