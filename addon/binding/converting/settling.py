@@ -32,8 +32,12 @@ from .poses import (
 )
 
 NEAR = 1e-3
-"""A pose that is off by more, as a share of the chain's length or in tens of radians, is another
-one, and the chain gets the shown pose as its FK pose."""
+"""A pose that is off by more, as a share of the chain's length or in tens of radians, is not kept.
+"""
+
+OTHER = 5e-3
+"""One that is off by more is another one, and the chain gets the shown pose as its FK pose: at other
+frames it may bend otherwise by that. By less Blender's IK leaves limbs short of their targets."""
 
 FITTED = 1e-6
 """A bend that is off by less, in radians, is where it was."""
@@ -100,20 +104,22 @@ def settle(
     for link in links:
         link.holder.enabled = link.is_on
     after = _fit(armature, links, before)
-    off = [link for link in links if link.is_full and _is_off(armature, link, before, after)]
+    off = [link for link in links if link.is_full and _is_off(armature, link, before, after, OTHER)]
     if off:
         for link in off:
             notes += _take(armature, link, before)
         after = _fit(armature, links, before)
     missing = [
-        link.title for link in links if link.is_on and _is_off(armature, link, before, after)
+        link.title for link in links if link.is_on and _is_off(armature, link, before, after, NEAR)
     ]
     return change(armature, before, after, before), missing
 
 
-def _is_off(armature: bpy.types.Object, link: Link, before: Shown, after: Shown) -> bool:
+def _is_off(
+    armature: bpy.types.Object, link: Link, before: Shown, after: Shown, most: float
+) -> bool:
     moved, turned = change(armature, before, after, link.chain.bones)
-    return moved > NEAR * size_world(armature, link.chain, before) or turned > 10.0 * NEAR
+    return moved > most * size_world(armature, link.chain, before) or turned > 10.0 * most
 
 
 def _take(armature: bpy.types.Object, link: Link, before: Shown) -> list[str]:
