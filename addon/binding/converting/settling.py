@@ -36,8 +36,8 @@ NEAR = 1e-3
 """
 
 OTHER = 5e-3
-"""One that is off by more is another one, and the chain gets the shown pose as its FK pose: at other
-frames it may bend otherwise by that. By less Blender's IK leaves limbs short of their targets."""
+"""One that is off by more is another one: the chain gets the shown pose as its FK pose, by which
+other frames may change. By less Blender's IK leaves limbs short of their targets."""
 
 FITTED = 1e-6
 """A bend that is off by less, in radians, is where it was."""
