@@ -9,7 +9,6 @@ from math import cos, dist, radians
 from typing import Final
 
 from ..core.vectors import ORIGIN, Vec, cross, dot, length, sub, unit
-from .access import rest_bone
 from .skeleton import Skeleton, vector
 
 AT_TAIL: Final = 0.5
@@ -35,8 +34,8 @@ def next_joint(rig: Skeleton, bone: int) -> int:
 
     That is the one bone that goes on from there, if it begins elsewhere than at the tail.
     """
-    children = _children(rig, bone)
-    onward = [i for i in children if _children(rig, i)]
+    children = rig.children[bone]
+    onward = [i for i in children if rig.children[i]]
     if len(children) != 1 and len(onward) != 1:
         return -1
     after = (onward or children)[0]
@@ -59,7 +58,7 @@ def limb_length(rig: Skeleton, tip: int) -> int:
     while rig.parents[bone] >= 0:
         parent = rig.parents[bone]
         above = sub(_head(rig, bone), _head(rig, parent))
-        others = [i for i in _children(rig, parent) if i != bone and _children(rig, i)]
+        others = [i for i in rig.children[parent] if i != bone and rig.children[i]]
         ahead, before = unit(way), unit(above)
         if others or ahead is None or before is None:
             break
@@ -75,12 +74,8 @@ def limb_length(rig: Skeleton, tip: int) -> int:
 
 
 def _head(rig: Skeleton, bone: int) -> Vec:
-    return vector(rest_bone(rig.object, rig.names[bone]).head_local)
+    return vector(rig.rest(bone).head_local)
 
 
 def _tail(rig: Skeleton, bone: int) -> Vec:
-    return vector(rest_bone(rig.object, rig.names[bone]).tail_local)
-
-
-def _children(rig: Skeleton, bone: int) -> list[int]:
-    return [i for i, parent in enumerate(rig.parents) if parent == bone]
+    return vector(rig.rest(bone).tail_local)

@@ -138,6 +138,15 @@ class Skeleton:
             i for i, bone in enumerate(pose_bones(self.object)) if bone.bone.use_connect
         )
 
+    @cached_property
+    def children(self) -> list[list[int]]:
+        """The bones that hang on each."""
+        found: list[list[int]] = [[] for _ in self.names]
+        for i, parent in enumerate(self.parents):
+            if parent >= 0:
+                found[parent].append(i)
+        return found
+
     def chain_up(self, tip: int) -> list[int]:
         """Return a bone and all bones above it, from the topmost down to the bone."""
         chain = [tip]
