@@ -680,7 +680,7 @@ def _shared_outcome(body: BodyInput, member: Member, pull: Pull, frames: list[Fr
 
 def _is_there(member: Member, pull: Pull, frames: list[Frame]) -> bool:
     tip = point_in(frames[member.bones[-1]], member.tip)
-    return distance_to(tip, pull.goal.target) <= pull.tolerance * _length(member, frames)
+    return distance_to(tip, pull.goal.target) <= pull.tolerance * member_length(member, frames)
 
 
 def _judged(
@@ -690,10 +690,11 @@ def _judged(
     if state != "OUT_OF_REACH" or all([body.limits[i] is None for i in member.bones]):
         return state
     away = distance_to(frames[member.bones[0]][1], pull.goal.target)
-    return "LIMITED" if away <= _length(member, frames) else state
+    return "LIMITED" if away <= member_length(member, frames) else state
 
 
-def _length(member: Member, frames: list[Frame]) -> float:
+def member_length(member: Member, frames: list[Frame]) -> float:
+    """Return the length of a chain of a body whose bones stand so."""
     joints = [frames[i][1] for i in member.bones]
     joints.append(point_in(frames[member.bones[-1]], member.tip))
     return sum([distance_to(a, b) for a, b in pairwise(joints)])

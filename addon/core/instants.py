@@ -5,7 +5,7 @@ from math import inf, sqrt
 from typing import Final, final
 
 from .bend import bend_of
-from .body import BodyInput, Pull, pose_body
+from .body import BodyInput, Pull, member_length, pose_body
 from .chain import Goal
 from .frames import Frame, point_in
 from .pose import pose_chain
@@ -197,13 +197,8 @@ class BodyInstant(Instant):
         for member in body.members:
             self._arms[member.bones[-1]] = member.tip
         frames = body.frames(body.fk())
-        self._size = 0.0
-        for member in body.members:
-            joints = [frames[i][1] for i in member.bones]
-            joints.append(point_in(frames[member.bones[-1]], member.tip))
-            way = sum([length(sub(joints[i + 1], joints[i])) for i in range(len(joints) - 1)])
-            self._size = max(self._size, way)
-        self._size = self._size or 1.0
+        lengths = [member_length(member, frames) for member in body.members]
+        self._size = max(lengths, default=0.0) or 1.0
 
     def alone(self) -> Candidate:
         """Return the pose that is solved from the FK pose."""

@@ -48,11 +48,8 @@ def blend_changes(
 
 def _unevenness(path: list[Candidate], at: int) -> float:
     """Return the largest second difference of a point near a change of tracks."""
-    most = 0.0
-    first, last = max(1, at + 1 - BLENDS[0] - 1), min(len(path) - 1, at + BLENDS[0] + 2)
-    for i in range(first, last):
-        most = max(most, second_difference(path[i - 1], path[i], path[i + 1]))
-    return most
+    first = max(0, at - BLENDS[0] - 1)
+    return roughest(path[first : at + BLENDS[0] + 3])
 
 
 def _blend(
