@@ -123,25 +123,15 @@ def straight_bend(axes: Sequence[Mat3], rest_bend: Vec | None) -> Vec:
     return bend
 
 
-def bow(
-    joints: list[Joint],
-    axis: Vec,
-    keep: float,
-    target: Vec,
-    side: Vec,
-    tolerance: float,
-) -> None:
-    """Bend a straight chain to a side; how far it keeps a bend of its own is from 0 to 1.
+def bow(joints: list[Joint], axis: Vec, keep: float, target: Vec, side: Vec) -> None:
+    """Bend a straight chain to a side; how far it starts as it stands is from 0 to 1.
 
     No sweep can bend a straight chain whose target lies on its axis, and one that nearly lies
     there is bent to a side by chance. A straight chain therefore starts as the arc of equal bends
-    whose ends are as far apart as the target is from the root, bent to ``side``. The less straight
-    the chain is, and the less its target has left its tip, the more it starts as it stands, so
-    that the answer has no jump.
+    whose ends are as far apart as the target is from the root, bent to ``side``. It starts more as
+    it stands the less straight it is, and the less its target has left its tip, so that the answer
+    has no jump.
     """
-    moved = length(sub(target, joints[-1].at()))
-    if moved < tolerance:
-        keep = max(keep, 1.0 - (moved / tolerance) ** 2)
     if keep >= 1.0:
         return
     on_arc = arc(sizes_of(joints), axis, side, length(target))
@@ -212,11 +202,11 @@ def bend_direction(joints: Sequence[Vec], axis: Vec) -> Vec | None:
     return unit(total) if length(total) > ON_AXIS else None
 
 
-Turn = tuple[float, float]
-"""The cosine and the sine of an angle about an axis."""
+Swivel = tuple[float, float]
+"""The cosine and the sine of the angle by which a chain turns about root → target."""
 
 
-def facing(bend: Vec, axis: Vec, pole: Vec, pole_angle: float, weight: float) -> Turn:
+def swivel_to(pole: Vec, bend: Vec, axis: Vec, pole_angle: float, weight: float) -> Swivel:
     """Return by how much a chain has to turn about its axis for its bend to face the pole.
 
     With a weight below 1 it turns part of the way: to the mean of the two directions, so that
@@ -230,9 +220,9 @@ def facing(bend: Vec, axis: Vec, pole: Vec, pole_angle: float, weight: float) ->
     the last bit stays flat, and has to turn over.
 
     Args:
+        pole: The pole.
         bend: The side to which the chain bends (see `bend_of`).
         axis: The unit vector from the root to the target.
-        pole: The pole.
         pole_angle: By how much the chain turns on, in radians.
         weight: How far it turns, from 0 to 1.
     """
@@ -252,10 +242,10 @@ def facing(bend: Vec, axis: Vec, pole: Vec, pole_angle: float, weight: float) ->
     if aim != 0.0:
         c, s = cos(aim), sin(aim)
         cosine, sine = cosine * c - sine * s, sine * c + cosine * s
-    return between((1.0, 0.0), (cosine, sine), weight)
+    return mean_swivel((1.0, 0.0), (cosine, sine), weight)
 
 
-def between(a: Turn, b: Turn, share: float) -> Turn:
+def mean_swivel(a: Swivel, b: Swivel, share: float) -> Swivel:
     """Return the direction of the mean of two, the first one where they are opposite.
 
     Unlike a part of the angle it has no jump where that comes to half a turn; and what turns over
@@ -269,9 +259,9 @@ def between(a: Turn, b: Turn, share: float) -> Turn:
     return a if size <= ON_AXIS else (cosine / size, sine / size)
 
 
-def turn_about(axis: Vec, turn: Turn) -> Quat:
-    """Return the turn about a unit vector as a quaternion."""
-    cosine, sine = turn
+def swivel_turn(axis: Vec, swivel: Swivel) -> Quat:
+    """Return a swivel about a unit vector as a quaternion."""
+    cosine, sine = swivel
     # Of half the angle, from the larger of its two squares.
     if cosine >= 0.0:
         half = sqrt(0.5 * (1.0 + cosine))
@@ -287,7 +277,7 @@ def turn_joints(joints: list[Joint], turn: Quat) -> None:
 
 
 def aimed_past(clear: float) -> float:
-    """Return by how much a chain aims past a pole of which so much counts (see `facing`)."""
+    """Return by how much a chain aims past a pole of which so much counts (see `swivel_to`)."""
     return PAST * 4.0 * clear * (1.0 - clear)
 
 

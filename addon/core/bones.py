@@ -25,12 +25,18 @@ from .vectors import (
     mat_from_columns,
     mat_product,
     mat_stretched,
+    quat_before,
+    quat_between,
     quat_matrix,
     quat_of,
+    quat_product,
+    quat_turn,
     scaled,
     sub,
     unit,
 )
+
+X_AXIS: Vec = (1.0, 0.0, 0.0)
 
 NO_STRETCH: Vec = (1.0, 1.0, 1.0)
 
@@ -106,6 +112,27 @@ def turned_axes(inherited: Mat3, rotation: Quat, scale: Vec, post_scale: Vec) ->
     """Return a posed bone's axes from what `inherited_axes` tells and its channels."""
     turned = mat_product(inherited, quat_matrix(rotation))
     return mat_stretched(mat_stretched(turned, scale), post_scale)
+
+
+def turned_to(axes: Mat3, aim: Vec, towards: Vec, normal: Vec, turn: Quat) -> Quat:
+    """Return what turns axes as told, and then by the least turn that points an aim ahead.
+
+    Args:
+        axes: In which the aim and the answer are.
+        aim: What is to point in the direction.
+        towards: The direction, in the space of the axes' images.
+        normal: What it turns about there if the direction is opposite.
+        turn: The turn before, in that space.
+    """
+    ahead = mat_direction_before(axes, towards)
+    before = NO_TURN
+    if turn != NO_TURN:
+        before = quat_before(axes, turn)
+        aim = quat_turn(before, aim)
+    swing = quat_between(aim, ahead, X_AXIS)
+    if swing[0] == 0.0:
+        swing = quat_between(aim, ahead, mat_direction_before(axes, normal))
+    return swing if turn == NO_TURN else quat_product(swing, before)
 
 
 def facing(axes: Mat3, own: tuple[Vec, Vec], wanted: tuple[Vec, Vec]) -> Quat | None:

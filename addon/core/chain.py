@@ -49,6 +49,7 @@ class Chain:
     """
 
     __slots__ = (
+        "_bending",
         "_sizes",
         "aside",
         "axis",
@@ -73,6 +74,7 @@ class Chain:
     aside: float
     inner: float
     outer: float
+    _bending: tuple[Vec, Vec, float] | None
     _sizes: tuple[float, ...]
 
     def __init__(
@@ -122,16 +124,8 @@ class Chain:
         self.aside = aside
         self.inner = inner
         self.outer = outer
+        self._bending = None
         self._sizes = sizes
-
-    def side(self, otherwise: Vec | None = None) -> Vec:
-        """Return the unit vector to which the chain bends if it is straight.
-
-        Args:
-            otherwise: Where to, if its bend does not tell.
-        """
-        bend = None if self.bend is None else in_space(self.bend)
-        return side_of((bend, otherwise), self.axis)
 
     def bending(self, otherwise: Vec | None = None) -> tuple[Vec, Vec, float]:
         """Return to which side the chain bends.
@@ -140,20 +134,26 @@ class Chain:
         it bends if it is straight; and one that is slightly bent backward is to bend forward.
 
         Args:
-            otherwise: See `side`.
+            otherwise: Where to if it is straight and has no bend.
 
         Returns:
             The side, shorter the less clear it is; the unit vector to which it bends if it has to
             leave the input pose for that; and how far it does not, from 0 to 1.
         """
-        side = self.side(otherwise)
+        if self._bending is not None and (otherwise is None or self.bend is not None):
+            return self._bending
+        bend = None if self.bend is None else in_space(self.bend)
+        side = side_of((bend, otherwise), self.axis)
         own, spread = bend_of(self.start, self.axis)
         share = keep = self.aside / STRAIGHT
         if self.is_sure and dot(own, side) < 0.0 and spread < BACKWARD * (len(self.start) - 2):
             own = scaled(own, -1.0)
             side = unit(own) or side
             keep = 0.0
-        return mix(side, own, share), side, keep
+        found = (mix(side, own, share), side, keep)
+        if otherwise is None or self.bend is not None:
+            self._bending = found
+        return found
 
     def bone_lengths(self) -> tuple[float, ...]:
         """Return the lengths to solve with, from the root on."""

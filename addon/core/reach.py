@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from .bend import bend_of, eased, facing, turn_about
-from .bones import inherited_axes
+from .bend import bend_of, eased, swivel_to, swivel_turn
+from .bones import inherited_axes, turned_to
 from .chain import Chain, Goal, Point, Solution, State, in_space, measured
 from .frames import point_in
 from .joint import Joint
@@ -21,21 +21,16 @@ from .vectors import (
     length,
     mat_apply,
     mat_columns,
-    mat_direction_before,
     mat_product,
     mat_stretched,
     quat_before,
     quat_beside,
-    quat_between,
     quat_matrix,
     quat_product,
-    quat_turn,
     sub,
     times,
     unit,
 )
-
-X_AXIS: Vec = (1.0, 0.0, 0.0)
 
 SOLVED = 0.99
 """The share of the tolerance for the positions; the rest is for the bones to follow them."""
@@ -147,7 +142,8 @@ def _facing_pole(posture: Posture, chain: ChainInput, rotations: list[Quat]) -> 
         return rotations
     bend, _ = bend_of(joints, axis)
     pole = measured(goal.pole, root, scale)
-    turn = turn_about(axis, facing(bend, axis, pole, goal.pole_angle, goal.pole_weight))
+    swivel = swivel_to(pole, bend, axis, goal.pole_angle, goal.pole_weight)
+    turn = swivel_turn(axis, swivel)
     inherited, _ = inherited_axes(chain.links[0].bone, chain.parent[0])
     return [quat_product(quat_before(inherited, turn), rotations[0]), *rotations[1:]]
 
@@ -233,27 +229,6 @@ def _pointed(
     swing = turned_to(axes, aim, towards, normal, turn)
     rotation = quat_product(link.rotation, swing)
     return rotation, mat_stretched(mat_product(axes, quat_matrix(swing)), stretch)
-
-
-def turned_to(axes: Mat3, aim: Vec, towards: Vec, normal: Vec, turn: Quat) -> Quat:
-    """Return what turns axes as told, and then by the least turn that points an aim ahead.
-
-    Args:
-        axes: In which the aim and the answer are.
-        aim: What is to point in the direction.
-        towards: The direction, in the space of the axes' images.
-        normal: What it turns about there if the direction is opposite.
-        turn: The turn before, in that space.
-    """
-    ahead = mat_direction_before(axes, towards)
-    before = NO_TURN
-    if turn != NO_TURN:
-        before = quat_before(axes, turn)
-        aim = quat_turn(before, aim)
-    swing = quat_between(aim, ahead, X_AXIS)
-    if swing[0] == 0.0:
-        swing = quat_between(aim, ahead, mat_direction_before(axes, normal))
-    return swing if turn == NO_TURN else quat_product(swing, before)
 
 
 def _lengths(chain: ChainInput, numbers: list[float]) -> list[float]:

@@ -3,7 +3,7 @@
 from math import acos, atan2, sqrt
 from typing import Final, final
 
-from .bones import Bone, Local, inherited_axes, turned_axes
+from .bones import Bone, Local, inherited_axes, turned_axes, turned_to
 from .limits import Hinge, Limit
 from .system import System
 from .vectors import (
@@ -18,11 +18,10 @@ from .vectors import (
     dot,
     length,
     mat_apply,
+    mat_columns,
     mat_direction_before,
     mat_solved,
     quat_about,
-    quat_before,
-    quat_between,
     quat_mix,
     quat_product,
     quat_turn,
@@ -419,12 +418,9 @@ def pointed(
 
 def swung(bone: Held, inherited: Mat3, way: Vec, turn: Quat) -> Quat:
     """Return the FK pose's rotation, turned and then swung so that the arm points the way."""
-    given = bone.given
-    if turn != NO_TURN:
-        given = quat_product(quat_before(inherited, turn), given)
-    start = quat_turn(given, times(bone.arm, bone.scale))
-    aim = mat_direction_before(inherited, way)
-    return quat_product(quat_between(start, aim, (1.0, 0.0, 0.0)), given)
+    start = quat_turn(bone.given, times(bone.arm, bone.scale))
+    swing = turned_to(inherited, start, way, mat_columns(inherited)[0], turn)
+    return quat_product(swing, bone.given)
 
 
 def _twisted(rotation: Quat, way: Vec, bone: Held, child: Held, hinge: Hinge) -> Quat:

@@ -8,12 +8,12 @@ from .bend import (
     NEARLY_STRAIGHT,
     STRAIGHT,
     bend_of,
-    between,
     bow,
     eased,
-    facing,
+    mean_swivel,
     swing_turn,
-    turn_about,
+    swivel_to,
+    swivel_turn,
     turn_joints,
 )
 from .ccd import ccd
@@ -116,30 +116,33 @@ def solve(
     if share > 0.0:
         turn = swing_turn(axis, bend, target, share)
         turn_joints(joints, turn)
-        axis, bend, side = quat_turn(turn, axis), quat_turn(turn, bend), quat_turn(turn, side)
-    faced = (1.0, 0.0)
+        axis, bend = quat_turn(turn, axis), quat_turn(turn, bend)
+    swivel = (1.0, 0.0)
     if pole is not None:
-        faced = facing(bend, axis, pole, goal.pole_angle, goal.pole_weight)
+        swivel = swivel_to(pole, bend, axis, goal.pole_angle, goal.pole_weight)
     sweeps = 0
     if distance >= outer - STRAIGHT_ENOUGH:
         _stretch(joints, unit(target) or axis)
     elif distance <= inner > 0.0:
         _fold(joints, unit(target) or axis)
     else:
+        # A closed form costs the same wherever the tip is, so it always lands.
+        near_enough = 1e-12 if solver == "TWO_BONE" else tolerance
         if keep < 1.0:
-            near = tolerance if chain.aside < STRAIGHT else KEPT
-            bow(joints, axis, keep, target, side, near)
-        sweeps = _reach(joints, target, chain, solver, iterations, tolerance)
+            moved = length(sub(target, joints[-1].at()))
+            left = moved / near_enough if chain.aside < STRAIGHT else (moved / KEPT) ** 2
+            bow(joints, axis, max(keep, 1.0 - left), target, quat_turn(turn, side))
+        sweeps = _reach(joints, target, chain, solver, iterations, near_enough, tolerance)
         if pole is not None and len(joints) > 3:
             # Out of a plane it may face another way than in the input pose, or have turned over.
             # Nearly straight it turns as that does, as it has no bend once it is straight.
             now, spread = bend_of(joints, axis)
-            own = facing(now, axis, pole, goal.pole_angle, goal.pole_weight)
-            faced = between(faced, own, eased(spread / NEARLY_STRAIGHT))
+            own = swivel_to(pole, now, axis, goal.pole_angle, goal.pole_weight)
+            swivel = mean_swivel(swivel, own, eased(spread / NEARLY_STRAIGHT))
     normal = cross(axis, bend)
     if pole is not None:
         # About root → target, so that the tip keeps its distance to the target.
-        last = turn_about(axis, faced)
+        last = swivel_turn(axis, swivel)
         turn_joints(joints, last)
         turn, normal = quat_product(last, turn), quat_turn(last, normal)
 
@@ -149,17 +152,21 @@ def solve(
 
 
 def _reach(
-    joints: list[Joint], target: Vec, chain: Chain, solver: str, iterations: int, tolerance: float
+    joints: list[Joint],
+    target: Vec,
+    chain: Chain,
+    solver: str,
+    iterations: int,
+    near_enough: float,
+    tolerance: float,
 ) -> int:
     """Bend a chain until its tip is on a target in reach; return the sweeps and steps taken."""
     exact = min(tolerance, EXACT)
     if solver == "FABRIK":
         return _land(joints, target, chain.inner, iterations, exact)
-    # A closed form costs the same wherever the tip is, so it always lands.
-    is_closed = solver == "TWO_BONE"
     kept = iterations // 2 if solver == "CCD" else 0
-    most = 1 if is_closed else iterations - kept
-    sweeps = _sweep(joints, target, SOLVERS[solver], most, 1e-12 if is_closed else tolerance)
+    most = 1 if solver == "TWO_BONE" else iterations - kept
+    sweeps = _sweep(joints, target, SOLVERS[solver], most, near_enough)
     complete(joints, target, chain.inner, chain.outer, tolerance)
     if kept > 0:
         sweeps += land(joints, target, exact, kept)

@@ -9,12 +9,12 @@ is scaled by what its sheared axes lack.
 from math import isfinite, sqrt
 from typing import Final, final
 
-from .bones import inherited_axes, turned_axes
+from .bones import inherited_axes, turned_axes, turned_to
 from .chain import Chain, Goal, Solution, State, measured
 from .frames import Frame
 from .landing import EXACT
 from .posture import ChainInput, Link, Posture, chain_frames, rotations_of
-from .reach import SOLVED, distance_to, limited, reach, turned_to
+from .reach import SOLVED, distance_to, limited, reach
 from .solve import solve
 from .vectors import (
     NO_TURN,

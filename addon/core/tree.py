@@ -164,8 +164,9 @@ def _bow_branch(nodes: list[Node], figure: Figure, number: int, bend: Vec, urge:
     distance = min(length(target), BENT)
     bent = scaled(unit(target) or chain.axis, max(distance, chain.inner))
     side = side_of([bend], chain.axis)
-    keep = chain.aside / STRAIGHT
-    bow(joints, chain.axis, keep, mix(tip, bent, urge), side, STRAIGHT * STRAIGHT)
+    goal = mix(tip, bent, urge)
+    keep = max(chain.aside / STRAIGHT, 1.0 - length(sub(goal, tip)) / STRAIGHT**2)
+    bow(joints, chain.axis, keep, goal, side)
     places = [add(chain.root, scaled(joint.at(), chain.scale)) for joint in joints]
     for i, place in zip(path, places, strict=False):
         nodes[i].head = place

@@ -11,6 +11,7 @@ from strategies import Point, assert_no_jump, moved, random_direction
 from addon.core import (
     WHOLE,
     Bone,
+    Chain,
     ChainInput,
     Cone,
     Frame,
@@ -20,6 +21,7 @@ from addon.core import (
     Stretch,
     chain_frames,
     pose_chain,
+    solve,
 )
 from addon.core.bend import bend_of
 from addon.core.joint import Joint
@@ -28,6 +30,7 @@ from addon.core.vectors import (
     Mat3,
     Quat,
     Vec,
+    across,
     add,
     cross,
     dot,
@@ -321,3 +324,18 @@ def test_one_that_is_posed_clearly_backward_is_meant_so() -> None:
     chain = backward_leg(-15.0)
     knee = pose_chain(chain, Goal((0.0, 1.6, 0.0)), "TWO_BONE").solution.joints[1]
     assert knee[2] < -0.1
+
+
+@pytest.mark.parametrize("moved", [1e-11, 1e-9, 1e-7, 1e-5, 1e-3])
+def test_a_straight_limb_bends_to_its_side_however_little_it_has_to(moved: float) -> None:
+    """The side is that of its joint, also where the knee hardly leaves the line."""
+    straight = ((0.0, 0.0, 0.0), (0.3, 0.5, 0.1), (0.6, 1.0, 0.2))
+    target = scaled(straight[2], 1.0 - moved)
+    solution = solve(Chain(straight, (0.1, 0.2, 1.0)), Goal(target), "TWO_BONE")
+    x, y, z = solution.joints[1]
+    axis = unit(target)
+    assert axis is not None
+    side, knee = unit(across((0.1, 0.2, 1.0), axis)), unit(across((x, y, z), axis))
+    assert side is not None
+    assert knee is not None
+    assert dot(side, knee) > math.cos(OWN)
