@@ -130,7 +130,9 @@ def solve(
         near_enough = 1e-12 if solver == "TWO_BONE" else tolerance
         if keep < 1.0:
             moved = length(sub(target, joints[-1].at()))
-            left = moved / near_enough if chain.aside < STRAIGHT else (moved / KEPT) ** 2
+            # How far it bends by itself goes with the root of how far its tip is from full reach.
+            kept = near_enough + KEPT * min(1.0, chain.aside / STRAIGHT) ** 2
+            left = (moved / kept) ** 2
             bow(joints, axis, max(keep, 1.0 - left), target, quat_turn(turn, side))
         sweeps = _reach(joints, target, chain, solver, iterations, near_enough, tolerance)
         if pole is not None and len(joints) > 3:

@@ -1,0 +1,71 @@
+"""What the extension adds to Blender's own menus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import bpy
+
+MOTIONS = {
+    "look": "Look-at",
+    "rope": "Rope",
+    "follow": "Free Chain",
+    "wave": "Wave",
+    "gait": "Walk",
+}
+"""What moves by itself, and its name where the menu's own says that it is added."""
+
+
+class FABRIK_MT_motion(bpy.types.Menu):
+    """What moves by itself."""
+
+    bl_label = "Add FABRIK IK Motion"
+
+    def draw(self, _context: bpy.types.Context) -> None:  # type: ignore[override]
+        """Draw the operators that add it."""
+        layout: Any = self.layout
+        for name, title in MOTIONS.items():
+            layout.operator(f"fabrik.{name}_add", text=title)
+
+
+def draw_ik(menu: Any, _context: bpy.types.Context) -> None:
+    """Draw what belongs to Pose > Inverse Kinematics."""
+    layout = menu.layout
+    layout.separator()
+    layout.operator("fabrik.constraint_add")
+    layout.menu(FABRIK_MT_motion.__name__)
+    layout.operator("fabrik.convert_from_blender")
+    layout.separator()
+    layout.operator("fabrik.drag").under_mouse = False
+    layout.operator("fabrik.snap_to_fk")
+    layout.operator("fabrik.snap_to_ik")
+    layout.operator("fabrik.bake", text="Bake FABRIK IK…")
+
+
+def draw_animation(menu: Any, context: bpy.types.Context) -> None:
+    """Draw what belongs to Pose > Animation; Blender shows the same menu in Object Mode."""
+    if context.mode == "POSE":
+        menu.layout.operator("fabrik.bake", text="Bake FABRIK IK…")
+
+
+def _entries() -> list[tuple[Any, Callable[..., None]]]:
+    types: Any = bpy.types
+    return [
+        (types.VIEW3D_MT_pose_ik, draw_ik),
+        (types.VIEW3D_MT_object_animation, draw_animation),
+    ]
+
+
+def register() -> None:
+    """Add the entries."""
+    bpy.utils.register_class(FABRIK_MT_motion)
+    for menu, draw in _entries():
+        menu.append(draw)
+
+
+def unregister() -> None:
+    """Take them away."""
+    for menu, draw in reversed(_entries()):
+        menu.remove(draw)
+    bpy.utils.unregister_class(FABRIK_MT_motion)

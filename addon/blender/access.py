@@ -1,0 +1,50 @@
+"""Typed ways to data that Blender's stubs do not know, or know only as “maybe there”."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any, cast
+
+import bpy
+
+
+def frame_rate(scene: bpy.types.Scene | None) -> float:
+    """Return how many frames a scene plays in a second."""
+    render = cast(bpy.types.Scene, scene).render
+    return render.fps / render.fps_base
+
+
+def pose_bones(armature: bpy.types.Object) -> bpy.types.bpy_prop_collection[Any]:
+    """Return the pose bones of an armature object that has a pose."""
+    return cast(Any, armature).pose.bones
+
+
+def is_edited(armature: bpy.types.Object) -> bool:
+    """Return whether the bones of an armature object are in Edit Mode."""
+    return cast(bpy.types.Armature, armature.data).is_editmode
+
+
+def set_of_all(armature: bpy.types.Object, name: str, numbers: array[Any]) -> None:
+    """Set a channel of all pose bones, from as many numbers of each.
+
+    Blender's own way is fast, and leaves bones as they are that are linked from another file, or
+    that a library override does not let the user edit.
+    """
+    bones = pose_bones(armature)
+    override = armature.override_library
+    if armature.library is None and not (override and override.is_system_override):
+        bones.foreach_set(name, numbers)
+        return
+    size = len(numbers) // len(bones)
+    for i, bone in enumerate(bones):
+        bone.path_resolve(name, False).foreach_set(numbers[i * size : (i + 1) * size])
+
+
+def rest_bone(armature: bpy.types.Object, name: str) -> bpy.types.Bone:
+    """Return the rest of a pose bone; by its name alone it is not found while that is edited."""
+    return pose_bones(armature)[name].bone
+
+
+def session_uid(item: bpy.types.ID | None) -> int:
+    """Return the number that tells data-blocks apart; an evaluated copy has its original's."""
+    return cast(Any, item).original.session_uid

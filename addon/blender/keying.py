@@ -1,0 +1,296 @@
+"""Keys on properties, many at once."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, cast
+
+import bpy
+
+from . import animation
+from .errors import ProblemError
+from .refusals import action_problem
+
+LINEAR, BEZIER = 1, 2
+"""Blender's numbers for how a curve runs from one key to the next."""
+
+FREE, VECTOR, AUTO_CLAMPED = 0, 2, 4
+"""Blender's numbers for handles: as they are set, straight to the next key, or smooth without going
+beyond it."""
+
+KEYFRAME = 0
+"""Blender's number for an ordinary key."""
+
+NEAR = 1e-3
+"""Keys that are nearer to each other than this share of a frame are at the same one."""
+
+
+def set_keys(
+    owner: Any,
+    name: str,
+    frames: Sequence[float],
+    rows: Sequence[Sequence[float]],
+    is_linear: bool = True,
+) -> None:
+    """Give a property keys, in place of all that it has from the first of the frames to the last.
+
+    They go into the active action of the data-block, which is made if there is none.
+
+    Args:
+        owner: What has the property, as a pose bone or an object.
+        name: Of the property.
+        frames: Where the keys stand, ascending; at least one.
+        rows: For each number of the property its values at the frames.
+        is_linear: Whether the curve runs straight from key to key, or smoothly.
+    """
+    curves, path = ActiveCurves(owner.id_data), owner.path_from_id(name)
+    for i, values in enumerate(rows):
+        curve = curves.at(path, i, _group(owner))
+        _clear(curve, frames[0], frames[-1])
+        _append(curve, frames, values, is_linear)
+        curve.update()
+
+
+class ActiveCurves:
+    """The F-curves of an object's active action, found at once however many there are."""
+
+    def __init__(self, ob: bpy.types.Object) -> None:
+        """Find them; the action is made if there is none."""
+        self._bag = animation.ensured_bag(ob)
+        self._known = {(c.data_path, c.array_index): c for c in self._bag.fcurves}
+        self._groups: dict[str, Any] = {}
+
+    def at(self, path: str, index: int, group: str) -> Any:
+        """Return a curve that shows what its keys say, made if need be.
+
+        Its mute, its lock and its modifiers would keep new keys from being seen, and are off then.
+
+        Args:
+            path: The channel.
+            index: The number of it.
+            group: The name of the group that a new curve gets into; empty for none.
+        """
+        curve = self._known.get((path, index))
+        if curve is None:
+            curve = self._known[path, index] = self._bag.fcurves.new(path, index=index)
+            if group:
+                curve.group = self._group(group)
+        curve.mute = curve.lock = False
+        if _mutes(curve.group):
+            curve.group = self._group(group)
+        for modifier in curve.modifiers:
+            modifier.mute = True
+        return curve
+
+    def _group(self, name: str) -> Any:
+        """Return a group of a name that does not mute what is in it, made if need be."""
+        found = self._groups.get(name) or self._bag.groups.get(name)
+        if found is None or _mutes(found):
+            found = self._bag.groups.new(name)
+        self._groups[name] = found
+        return found
+
+
+def _mutes(group: Any) -> bool:
+    """Return whether a group keeps its curves from acting."""
+    return group is not None and group.mute and not animation.HAS_LAYERS
+
+
+def put_keys(
+    curve: Any,
+    times: Sequence[float],
+    values: Sequence[float],
+    slopes: Sequence[float] | None = None,
+) -> None:
+    """Give a curve keys, in place of all that it has from the first of the times to the last.
+
+    Args:
+        curve: The F-curve.
+        times: Where the keys stand, ascending; at least one.
+        values: What it is there.
+        slopes: How steep it is there, for a smooth curve; without, it runs straight from key to
+            key.
+    """
+    _clear(curve, times[0], times[-1])
+    start = len(curve.keyframe_points)
+    _append(curve, times, values, slopes is None)
+    if slopes is not None:
+        _put_handles(curve, start, times, values, slopes)
+    curve.update()
+
+
+def _put_handles(
+    curve: Any,
+    start: int,
+    times: Sequence[float],
+    values: Sequence[float],
+    slopes: Sequence[float],
+) -> None:
+    """Put the handles of the last keys at a third of the way, where time runs evenly."""
+    points = curve.keyframe_points
+    spans = [(b - a) / 3.0 for a, b in pairwise(times)] or [1.0]
+    for name, sign, lengths in (
+        ("left", -1.0, [spans[0], *spans]),
+        ("right", 1.0, [*spans, spans[-1]]),
+    ):
+        _put(points, f"handle_{name}_type", array("i", [FREE]) * len(times), start)
+        steps = [sign * length for length in lengths][: len(times)]
+        places = _pairs(
+            [t + step for t, step in zip(times, steps, strict=True)],
+            [v + step * m for v, step, m in zip(values, steps, slopes, strict=True)],
+        )
+        _put(points, f"handle_{name}", places, start)
+
+
+def set_span(
+    owner: Any,
+    name: str,
+    frames: Sequence[float],
+    rows: Sequence[Sequence[float]],
+    guards: Sequence[float],
+    outside: Sequence[float],
+) -> None:
+    """Give a property keys, and leave it as it is before, and after, the frames.
+
+    Args:
+        owner: See `set_keys`.
+        name: See `set_keys`.
+        frames: See `set_keys`.
+        rows: See `set_keys`.
+        guards: The last frame before that is to stay as it is, and the first one after, if any.
+            They get keys, and the curve holds from the first guard, and from the last of the
+            frames, to the next key. Without guards the curve runs smoothly.
+        outside: What the numbers of the property are there if they have no keys yet.
+    """
+    path = owner.path_from_id(name)
+    known = {i: c for i, c in animation.active_curves(owner.id_data, path).items() if _keys(c)}
+    for curve in known.values():
+        for guard in guards:
+            _pin(curve, guard, curve.evaluate(guard))
+    set_keys(owner, name, frames, rows, is_linear=False)
+    for i, curve in animation.active_curves(owner.id_data, path).items() if guards else ():
+        for guard in guards if i not in known else ():
+            _pin(curve, guard, outside[i])
+        _hold_from(curve, guards[0])
+        if len(guards) > 1:
+            _hold_from(curve, frames[-1])
+        curve.update()
+
+
+def key_frames(owner: Any, names: Sequence[str]) -> set[float]:
+    """Return at which frames properties have keys in the active action of their data-block."""
+    return {
+        key.co[0]
+        for name in names
+        for curve in animation.active_curves(owner.id_data, owner.path_from_id(name)).values()
+        for key in _keys(curve)
+    }
+
+
+def _keys(curve: Any) -> list[Any]:
+    return list(curve.keyframe_points)
+
+
+def _pin(curve: Any, frame: float, value: float) -> None:
+    """Give a curve a key that leaves its shape, whatever keys come to the other side of it."""
+    keys = _keys(curve)
+    before = [key for key in keys if key.co[0] < frame - NEAR]
+    after = [key for key in keys if key.co[0] > frame + NEAR]
+    for key in before[-1:] + after[:1]:
+        key.handle_left_type = key.handle_right_type = "FREE"
+    key = curve.keyframe_points.insert(frame, value)
+    key.handle_left_type = key.handle_right_type = "FREE"
+
+
+def _hold_from(curve: Any, frame: float) -> None:
+    """Let a curve keep the value of its key at a frame until the next key."""
+    for key in _keys(curve):
+        if abs(key.co[0] - frame) <= NEAR:
+            key.interpolation = "CONSTANT"
+
+
+def auto_key(owner: Any, name: str) -> None:
+    """Key a property at the present frame if auto keying is on.
+
+    As with Blender's own tools, preferences and tool settings say whether everything is keyed, or
+    only what differs, or what has keys already. Keying sets are left aside.
+
+    Raises:
+        ProblemError: If the action cannot be changed.
+    """
+    tools = cast(bpy.types.Scene, bpy.context.scene).tool_settings
+    if not tools.use_keyframe_insert_auto:
+        return
+    if problem := action_problem(owner.id_data):
+        raise ProblemError(problem)
+    edit = cast(bpy.types.Preferences, bpy.context.preferences).edit
+    is_replacing = tools.auto_keying_mode == "REPLACE_KEYS"
+    is_picky = is_replacing or edit.use_keyframe_insert_available
+    if is_picky and not animation.active_curves(owner.id_data, owner.path_from_id(name)):
+        return  # Blender would warn of each number in the console.
+    options = {
+        "INSERTKEY_NEEDED": edit.use_auto_keyframe_insert_needed,
+        "INSERTKEY_AVAILABLE": edit.use_keyframe_insert_available,
+        "INSERTKEY_REPLACE": is_replacing,
+        "INSERTKEY_CYCLE_AWARE": tools.use_keyframe_cycle_aware,
+    }
+    owner.keyframe_insert(
+        name,
+        group=_group(owner),
+        options={option for option, is_on in options.items() if is_on},
+        keytype=tools.keyframe_type,
+    )
+
+
+def _group(owner: Any) -> str:
+    return owner.name if isinstance(owner, bpy.types.PoseBone) else ""
+
+
+def _clear(curve: Any, first: float, last: float) -> None:
+    """Take away the keys from one frame to another, both included."""
+    points = curve.keyframe_points
+    if not points:
+        return
+    if first - NEAR <= points[0].co[0] and points[-1].co[0] <= last + NEAR:
+        points.clear()
+        return
+    for i in reversed(range(len(points))):
+        if first - NEAR <= points[i].co[0] <= last + NEAR:
+            points.remove(points[i], fast=True)
+
+
+def _append(curve: Any, frames: Sequence[float], values: Sequence[float], is_linear: bool) -> None:
+    points = curve.keyframe_points
+    start = len(points)
+    points.add(len(frames))
+    _put(points, "co", _pairs(frames, values), start)
+    handle = VECTOR if is_linear else AUTO_CLAMPED
+    kinds = {
+        "interpolation": LINEAR if is_linear else BEZIER,
+        "handle_left_type": handle,
+        "handle_right_type": handle,
+        "type": KEYFRAME,
+    }
+    for kind, value in kinds.items():
+        _put(points, kind, array("i", [value]) * len(frames), start)
+
+
+def _pairs(frames: Sequence[float], values: Sequence[float]) -> array[float]:
+    """Return frames and values in turns."""
+    pairs = array("f", bytes(8 * len(frames)))
+    pairs[::2] = array("f", frames)
+    pairs[1::2] = array("f", values)
+    return pairs
+
+
+def _put(points: Any, name: str, column: array[Any], start: int) -> None:
+    """Set a property of the last keys of a curve, from one of them on."""
+    if start:
+        size = column.itemsize * (len(column) // (len(points) - start))
+        whole = array(column.typecode, bytes(size * len(points)))
+        points.foreach_get(name, whole)
+        whole[-len(column) :] = column
+        column = whole
+    points.foreach_set(name, column)

@@ -1,0 +1,68 @@
+"""What keeps an object and its animation from being changed, in the words of all tools."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import bpy
+
+from .errors import ProblemError
+
+
+def linked_problem(ob: bpy.types.Object) -> str:
+    """Return why an object may not be changed, empty if it may."""
+    if ob.is_editable:
+        return ""
+    return f"“{ob.name}” is linked from another file: make a library override of it"
+
+
+def joints_problem(ob: bpy.types.Object) -> str:
+    """Return why the joints of an armature object may not be changed, empty if they may."""
+    data = cast(bpy.types.Armature, ob.data)
+    if data.is_editable:
+        return ""
+    return (
+        f"“{data.name}”, the armature data of “{ob.name}” that keeps its joints, is linked from "
+        "another file: make a library override of it"
+    )
+
+
+def tweak_problem(ob: bpy.types.Object) -> str:
+    """Return why the NLA keeps an object's animation from being changed, empty if it does not."""
+    data = ob.animation_data
+    if data is None or not data.use_tweak_mode:
+        return ""
+    return f"An action of “{ob.name}” is being tweaked in the NLA: leave its tweak mode first (Tab)"
+
+
+def action_problem(ob: bpy.types.Object) -> str:
+    """Return why an object's action takes no keys, empty if it does or there is none."""
+    action = ob.animation_data.action if ob.animation_data is not None else None
+    if action is None or action.is_editable:
+        return ""
+    return (
+        f"The action “{action.name}” is linked from another file: give “{ob.name}” one of its own"
+    )
+
+
+def refuse_unkeyable(ob: bpy.types.Object) -> None:
+    """Refuse an object that cannot get keys which are seen as they are.
+
+    Raises:
+        ProblemError: Saying what is in the way.
+    """
+    problem = tweak_problem(ob) or _strips_problem(ob) or action_problem(ob)
+    if problem:
+        raise ProblemError(problem)
+
+
+def _strips_problem(ob: bpy.types.Object) -> str:
+    data = ob.animation_data
+    if data is None or not data.use_nla:
+        return ""
+    if not any(track.strips and not track.mute for track in data.nla_tracks):
+        return ""
+    return (
+        f"“{ob.name}” has strips in the NLA, which its keys would cover or be mixed with: mute "
+        "their tracks, or bake them into its action first"
+    )

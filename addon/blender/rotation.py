@@ -1,0 +1,302 @@
+"""Channels of pose bones: rotations, in whichever rotation mode each bone has, and others."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from math import tau
+from typing import Any, cast
+
+import bpy
+from mathutils import Euler, Quaternion
+
+from ..core.vectors import Quat, quat_unit
+
+QUATERNION, AXIS_ANGLE = 0, -1
+"""Numbers by which Blender stores rotation modes; 1 to 6 are the orders of Euler angles."""
+
+EULER_ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
+
+MODES = {name: i + 1 for i, name in enumerate(EULER_ORDERS)}
+MODES |= {"QUATERNION": QUATERNION, "AXIS_ANGLE": AXIS_ANGLE}
+
+LOCATION, SCALE = -2, -3
+"""What stands in the place of a rotation mode for the channels that are no rotation."""
+
+CHANNELS = {
+    QUATERNION: ("rotation_quaternion", 4),
+    AXIS_ANGLE: ("rotation_axis_angle", 4),
+    LOCATION: ("location", 3),
+    SCALE: ("scale", 3),
+}
+
+ALL_CHANNELS = tuple({*CHANNELS.values(), ("rotation_euler", 3)})
+"""All channels of a bone, and how many numbers each has."""
+
+KINDS = (QUATERNION, LOCATION, SCALE)
+"""The channels that a bone can have solved, the first standing for all ways to rotate.
+
+An armature of n bones has a slot for each bone and kind: bone i's are i, n + i and 2n + i. If
+none but rotations are solved it has the first n only.
+"""
+
+
+def channel_of(mode: int) -> tuple[str, int]:
+    """Return the property that counts in a mode, and how many numbers it has."""
+    return CHANNELS.get(mode, ("rotation_euler", 3))
+
+
+def mode_of(owner: Any) -> int:
+    """Return the number of the rotation mode of an object or a pose bone."""
+    return MODES.get(owner.rotation_mode, QUATERNION)
+
+
+def floats(bones: bpy.types.bpy_prop_collection, name: str, size: int) -> array[float]:
+    """Return a property of all bones, one after the other."""
+    buffer = array("f", bytes(4 * len(bones) * size))
+    bones.foreach_get(name, buffer)
+    return buffer
+
+
+def integers(bones: bpy.types.bpy_prop_collection, name: str) -> array[int]:
+    """Return a whole number, or a choice of a menu, of all bones."""
+    buffer = array("i", bytes(4 * len(bones)))
+    bones.foreach_get(name, buffer)
+    return buffer
+
+
+Run = tuple[int, int, int]
+"""Neighbours among an armature's bones: the first, the one after the last, the first's place."""
+
+
+def runs_of(bones: Sequence[int]) -> list[Run]:
+    """Split a list of bones into runs of neighbours, each with the place where it starts."""
+    runs: list[Run] = []
+    for place, bone in enumerate(bones):
+        if runs and runs[-1][1] == bone:
+            runs[-1] = (runs[-1][0], bone + 1, runs[-1][2])
+        else:
+            runs.append((bone, bone + 1, place))
+    return runs
+
+
+def taken(buffer: array[float], runs: Sequence[Run], size: int) -> bytes:
+    """Return the numbers of some bones, ``size`` a bone, to the last bit."""
+    if len(runs) == 1:
+        first, last, _ = runs[0]
+        return buffer[first * size : last * size].tobytes()
+    view = memoryview(buffer)
+    return b"".join([view[first * size : last * size] for first, last, _ in runs])
+
+
+def transfer(
+    source: array[float], stride: int, first: int, to: array[float], size: int, run: Run
+) -> None:
+    """Copy the numbers of neighbouring bones to where each has another room for them.
+
+    Args:
+        source: Where they are.
+        stride: The numbers that a bone has there.
+        first: The place of the run's first bone there.
+        to: Where they are copied to.
+        size: The numbers that a bone has there.
+        run: The bones there.
+    """
+    start, end, _ = run
+    last = first + end - start
+    for i in range(min(size, stride)):
+        to[start * size + i : end * size : size] = source[
+            first * stride + i : last * stride : stride
+        ]
+
+
+FEW = 8
+"""How many times as many bones an armature has as are read, where these are read one by one."""
+
+
+class Rows:
+    """The bones of an armature that are read and written time and again.
+
+    For a channel of all bones at once Blender walks through them all, so that a few of many are
+    found by their names instead.
+
+    Attributes:
+        names: The names of all bones of the armature.
+        bones: Those that are read.
+        are_few: Whether they are read one by one.
+    """
+
+    def __init__(self, names: Sequence[str], bones: Iterable[int]) -> None:
+        """Choose the way that is cheaper."""
+        self.names = names
+        self.bones = sorted(bones)
+        self.are_few = len(self.bones) * FEW < len(names)
+        self._all = frozenset(self.bones)
+
+    def __contains__(self, bone: int) -> bool:
+        """Return whether a bone is among those that are read."""
+        return bone in self._all
+
+    def find(self, bones: bpy.types.bpy_prop_collection, bone: int) -> Any:
+        """Return any bone of the armature among its pose bones.
+
+        In Edit Mode names change earlier than in evaluated copies: there it is found by its place.
+        """
+        found = bones.get(self.names[bone])
+        return bones[bone] if found is None else found
+
+
+class PoseChannels:
+    """The channels of the bones of a pose, each read when a bone first needs it.
+
+    Where but few of the bones are read again and again, columns hold nothing of the others.
+    """
+
+    def __init__(self, bones: bpy.types.bpy_prop_collection, rows: Rows | None = None) -> None:
+        """Take the pose bones of an original or an evaluated armature.
+
+        Args:
+            bones: The pose bones.
+            rows: Those of them that columns are needed of; None for all.
+        """
+        self.bones = bones
+        self.buffers: dict[str, array[float]] = {}
+        self._rows = rows if rows is not None and rows.are_few else None
+
+    @cached_property
+    def _found(self) -> list[tuple[int, Any]]:
+        """The few bones that columns are needed of."""
+        return [(bone, self._owner(bone)) for bone in cast(Rows, self._rows).bones]
+
+    def _owner(self, bone: int) -> Any:
+        return cast(Rows, self._rows).find(self.bones, bone)
+
+    @cached_property
+    def modes(self) -> array[int]:
+        """The rotation modes of the bones."""
+        if self._rows is None:
+            return integers(self.bones, "rotation_mode")
+        modes = array("i", bytes(4 * len(self._rows.names)))
+        for bone, owner in self._found:
+            modes[bone] = mode_of(owner)
+        return modes
+
+    def buffer(self, channel: str, size: int) -> array[float]:
+        """Return a column: the numbers of one channel of the bones."""
+        return self.read(channel, size)
+
+    def read(self, channel: str, size: int) -> array[float]:
+        """Return it as it stands there."""
+        column = self.buffers.get(channel)
+        if column is None:
+            rows = self._rows
+            column = floats(self.bones, channel, size) if rows is None else self._few(channel, size)
+            self.buffers[channel] = column
+        return column
+
+    def _few(self, channel: str, size: int) -> array[float]:
+        column = array("f", bytes(4 * size * len(cast(Rows, self._rows).names)))
+        for bone, owner in self._found:
+            column[bone * size : (bone + 1) * size] = array("f", getattr(owner, channel)[:])
+        return column
+
+    def names(self) -> list[tuple[str, int]]:
+        """Return the channels that were read, and how many numbers a bone has there."""
+        return [(name, len(read) // len(self.bones)) for name, read in self.buffers.items()]
+
+    def has(self, bone: int) -> bool:
+        """Return whether columns hold the numbers of a bone."""
+        return self._rows is None or bone in self._rows
+
+    def mode(self, bone: int) -> int:
+        """Return the rotation mode of any bone."""
+        return self.modes[bone] if self.has(bone) else mode_of(self._owner(bone))
+
+    def values(self, bone: int) -> list[float]:
+        """Return the numbers of the channel that counts in any bone's rotation mode."""
+        return self.numbers(bone, *channel_of(self.mode(bone)))
+
+    def numbers(self, bone: int, channel: str, size: int) -> list[float]:
+        """Return the numbers of one channel of any bone."""
+        if self.has(bone):
+            return self.buffer(channel, size)[bone * size : bone * size + size].tolist()
+        return [*getattr(self._owner(bone), channel)]
+
+
+NOTHING = 2.0**-150
+"""The square of the length below which Blender's single precision takes a quaternion for zeros."""
+
+OF_NOTHING: Quat = (0.0, 1.0, 0.0, 0.0)
+"""How Blender turns a bone of which the quaternion is zeros."""
+
+
+class PatchedChannels(PoseChannels):
+    """The channels of a pose, of which some numbers are known better from elsewhere."""
+
+    def __init__(
+        self,
+        bones: bpy.types.bpy_prop_collection,
+        patches: Callable[[str, int], Iterable[tuple[int, float]]],
+    ) -> None:
+        """Take the pose bones of an original armature.
+
+        Args:
+            bones: The pose bones.
+            patches: Returns for a channel, and how many numbers a bone has there, places among
+                the numbers of all bones and what belongs there.
+        """
+        super().__init__(bones)
+        self._patches = patches
+        self._patched: dict[str, array[float]] = {}
+
+    def buffer(self, channel: str, size: int) -> array[float]:
+        """Return a column: the numbers of one channel of all bones."""
+        if channel not in self._patched:
+            buffer = self._patched[channel] = self.read(channel, size)[:]
+            for place, number in self._patches(channel, size):
+                buffer[place] = number
+        return self._patched[channel]
+
+
+def quaternion(mode: int, values: Sequence[float]) -> Quat:
+    """Return the rotation that the numbers of a channel mean."""
+    if mode == QUATERNION:
+        w, x, y, z = values[0], values[1], values[2], values[3]
+        if w * w + x * x + y * y + z * z < NOTHING:
+            return OF_NOTHING
+        return quat_unit((w, x, y, z))
+    if mode == AXIS_ANGLE:
+        turn = Quaternion(values[1:4], values[0])
+    else:
+        turn = Euler(values[:3], EULER_ORDERS[mode - 1]).to_quaternion()
+    return quat_unit((turn.w, turn.x, turn.y, turn.z))
+
+
+def channel_values(mode: int, rotation: Quat, near: Sequence[float]) -> list[float]:
+    """Return the numbers that mean a rotation; of the possible ones those nearest to ``near``."""
+    if mode == QUATERNION:
+        opposite = sum(a * b for a, b in zip(rotation, near, strict=True)) < 0.0
+        return [-number if opposite else number for number in rotation]
+    turn = Quaternion(rotation)
+    if mode == AXIS_ANGLE:
+        axis, angle = turn.to_axis_angle()
+        sign = -1.0 if axis.dot(near[1:4]) < 0.0 else 1.0
+        rounds = round((near[0] - angle * sign) / tau)
+        return [angle * sign + tau * rounds, axis.x * sign, axis.y * sign, axis.z * sign]
+    order = EULER_ORDERS[mode - 1]
+    angles = turn.to_euler(order, Euler(near[:3], order))
+    return [angles.x, angles.y, angles.z]
+
+
+def continuous(mode: int, rows: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Return the same rotations, moment after moment, in numbers that make no detour between them.
+
+    Args:
+        mode: The rotation mode.
+        rows: For each moment the numbers of the channel; at least one, which is kept.
+    """
+    smooth = [list(rows[0])]
+    for values in rows[1:]:
+        smooth.append(channel_values(mode, quaternion(mode, values), smooth[-1]))
+    return smooth

@@ -1,0 +1,105 @@
+"""Fewer keys: smooth curves through some frames that come near enough to all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from .rotation import LOCATION, SCALE
+from .turns import Numbers, angles, quaternions
+
+ROUNDING = 1e-5
+"""By how much single precision may be off on the way through keys and handles, in radians."""
+
+
+def errors(mode: int, given: Numbers, other: Numbers, reach: float) -> Numbers:
+    """Return by what angles numbers of a channel differ, in radians.
+
+    A location counts as the turn that moves the end of the chain as far, and a scale as the turn
+    that moves a point as far that is one bone's length away.
+
+    Args:
+        mode: The rotation mode, or what stands for locations and scales.
+        given: Numbers of the channel along the last axis.
+        other: As many others.
+        reach: The length of the chain.
+    """
+    if mode in (LOCATION, SCALE):
+        apart = np.linalg.norm(np.subtract(given, other, dtype=np.float64), axis=-1)
+        return apart / reach if mode == LOCATION else apart
+    return angles(quaternions(mode, given), quaternions(mode, other))
+
+
+def slopes(column: Numbers) -> Numbers:
+    """Return how fast numbers change at each frame, per frame: the mean of both sides."""
+    if len(column) < 3:
+        return np.gradient(column, axis=0) if len(column) == 2 else np.zeros_like(column)
+    return np.gradient(column, axis=0, edge_order=2)
+
+
+def between(column: Numbers, slope: Numbers, first: int, last: int) -> Numbers:
+    """Return the smooth curve from one frame to another, at the frames between them.
+
+    It is the cubic that has the column's numbers and slopes at both ends.
+    """
+    span = last - first
+    t = (np.arange(1, span) / span)[:, None]
+    a, b = column[first], column[last]
+    u, v = slope[first] * span, slope[last] * span
+    rest = 1.0 - t
+    return (
+        (1.0 + 2.0 * t) * rest * rest * a
+        + t * rest * rest * u
+        + t * t * (3.0 - 2.0 * t) * b
+        - t * t * rest * v
+    )
+
+
+def knots(places: Sequence[int], misses: Callable[[int, int], Numbers], most: float) -> list[int]:
+    """Return those of the places at which keys have to stand.
+
+    A curve that misses is split where it misses by most, until none does or no place is left.
+
+    Args:
+        places: Where keys may stand, ascending; the first and the last are always among them.
+        misses: Given two of them, by how much the curve misses at each frame between.
+        most: By how much it may.
+    """
+    kept = {0, len(places) - 1}
+    spans = [(0, len(places) - 1)]
+    while spans:
+        low, high = spans.pop()
+        if high - low < 2:
+            continue
+        found = misses(places[low], places[high])
+        if found.max() <= most:
+            continue
+        worst = places[low] + 1 + int(found.argmax())
+        middle = int(np.searchsorted(places, worst))
+        middle = min(max(middle, low + 1), high - 1)
+        kept.add(middle)
+        spans += [(low, middle), (middle, high)]
+    return [places[i] for i in sorted(kept)]
+
+
+def simplified(
+    mode: int, column: Numbers, places: Sequence[int], most: float, reach: float
+) -> list[int]:
+    """Return at which frames one bone's channel needs keys.
+
+    Args:
+        mode: As in `errors`.
+        column: The numbers of the channel, frames × numbers.
+        places: The frames, counted from 0, at which keys may stand.
+        most: By what angle the curve may be off at a frame, in radians.
+        reach: As in `errors`.
+    """
+    column = column.astype(np.float64)
+    slope = slopes(column)
+
+    def misses(first: int, last: int) -> Numbers:
+        curve = between(column, slope, first, last)
+        return errors(mode, column[first + 1 : last], curve, reach)
+
+    return knots(places, misses, most)

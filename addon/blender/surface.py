@@ -1,0 +1,140 @@
+"""A mesh as rays find it."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, cast
+
+import bpy
+from mathutils.bvhtree import BVHTree
+
+from ..core import Frame, frame_in, inverse
+from ..core.vectors import Vec
+from ..motion.solid import Solid
+from .errors import ProblemError
+from .forgetting import forgets
+from .skeleton import vector
+
+
+class Shape:
+    """A mesh in its own space, copied from Blender, so that it outlives it.
+
+    Two are only equal if they are the same one, which `_shape_of` sees to.
+
+    Attributes:
+        contents: Tells it from other meshes.
+        tree: Its faces, for rays.
+        bounds: The least and the largest of its coordinates.
+    """
+
+    def __init__(self, contents: bytes, tree: BVHTree, places: array[float]) -> None:
+        """Keep it."""
+        self.contents = contents
+        self.tree = tree
+        axes = [places[axis::3] for axis in range(3)]
+        self.bounds = vector([*map(min, axes)]), vector([*map(max, axes)])
+
+
+class Surface(NamedTuple):
+    """A mesh at a place.
+
+    Attributes:
+        shape: The mesh.
+        world: Where it stands in world space.
+    """
+
+    shape: Shape
+    world: Frame
+
+    def seen_from(self, world: Frame) -> Solid:
+        """Return it as it is seen from a frame, which is given in world space.
+
+        Raises:
+            ValueError: If the mesh is flat.
+        """
+        tree: Any = self.shape.tree
+
+        def cast_ray(origin: Vec, direction: Vec, distance: float) -> tuple[Vec, Vec] | None:
+            hit, normal, _, _ = tree.ray_cast(origin, direction, distance)
+            return None if hit is None else (hit.to_tuple(), normal.to_tuple())
+
+        return Solid(cast_ray, self.shape.bounds, frame_in(inverse(self.world), world))
+
+
+_shapes: dict[int, Shape] = {}
+
+
+def surface_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, world: Frame) -> Surface:
+    """Return a mesh object as it is evaluated.
+
+    Args:
+        depsgraph: Where it is evaluated.
+        ob: The object.
+        world: Where it stands in world space.
+
+    Raises:
+        ProblemError: If it has no faces, or no size.
+    """
+    with _evaluated(depsgraph, ob) as mesh:
+        if mesh is None or not mesh.polygons:
+            raise ProblemError(
+                f"“{ob.name}” has no faces that the rope could lie on, or is left out of the view "
+                "layer: choose another Object for the collision"
+            )
+        try:
+            inverse(world)
+        except ValueError:
+            raise ProblemError(f"“{ob.name}” is scaled to nothing: give it a scale") from None
+        return Surface(_shape_of(depsgraph, ob, mesh), world)
+
+
+@contextmanager
+def _evaluated(
+    depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object
+) -> Iterator[bpy.types.Mesh | None]:
+    """Give a mesh as it is evaluated, None if it is not.
+
+    While it is in Edit Mode, by this object or by another that shares it, Blender keeps there only
+    what Edit Mode draws, and has its attributes in a copy alone.
+    """
+    evaluated = ob.evaluated_get(depsgraph)
+    mesh = cast(bpy.types.Mesh, evaluated.data)
+    if not evaluated.is_evaluated or not mesh.is_editmode:
+        yield mesh if evaluated.is_evaluated else None
+        return
+    try:
+        yield evaluated.to_mesh()
+    finally:
+        evaluated.to_mesh_clear()
+
+
+def _shape_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, mesh: bpy.types.Mesh) -> Shape:
+    places = _values(mesh, "position", "vector", "f", 3 * len(mesh.vertices))
+    # By the edge of each corner it is known which corner of its face comes next.
+    corners = [
+        _values(mesh, ".edge_verts", "value", "i", 2 * len(mesh.edges)),
+        _values(mesh, ".corner_vert", "value", "i", len(mesh.loops)),
+        _values(mesh, ".corner_edge", "value", "i", len(mesh.loops)),
+    ]
+    contents = b"".join([places, *corners])
+    known = _shapes.get(ob.session_uid)
+    if known is None or known.contents != contents:
+        known = Shape(contents, BVHTree.FromObject(ob, depsgraph), places)
+        _shapes[ob.session_uid] = known
+    return known
+
+
+def _values(mesh: bpy.types.Mesh, name: str, key: str, code: str, count: int) -> array[Any]:
+    """Return an attribute, which takes a hundredth of the time of the same by mesh elements."""
+    attribute: Any = mesh.attributes[name]
+    values: array[Any] = array(code, bytes(4 * count))
+    attribute.data.foreach_get(key, values)
+    return values
+
+
+@forgets
+def forget() -> None:
+    """Let go of all meshes, as of those of another file."""
+    _shapes.clear()

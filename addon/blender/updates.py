@@ -1,0 +1,83 @@
+"""What Blender says of an update: what has changed, and what it lists besides."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+import bpy
+
+from .access import session_uid
+
+FLAGS = ("is_updated_geometry", "is_updated_transform", "is_updated_shading")
+
+
+def has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:
+    """Return whether Blender has rebuilt its relations, as for whatever changes what hangs on what.
+
+    Then it updates the scene, which it also does for a click that selects, and the shading of all
+    objects, which it does not.
+    """
+    return depsgraph.id_type_updated("SCENE") and any(_column(depsgraph, "is_updated_shading"))
+
+
+def changed_in(depsgraph: bpy.types.Depsgraph, is_rebuilt: bool) -> set[int]:
+    """Return the numbers of the data-blocks that an update has changed.
+
+    Not what is listed for nothing but its shading after new relations. Nor armatures of which bones
+    were selected, hidden or renamed: of these the data has no flag at all, and their objects are
+    evaluated as they were.
+
+    Args:
+        depsgraph: What was updated.
+        is_rebuilt: Whether it has new relations.
+    """
+    posed: list[bpy.types.Object] = []
+    changed, unchanged = set[int](), set[int]()
+    columns = [_column(depsgraph, name) for name in FLAGS]
+    for update, shape, place, look in zip(depsgraph.updates, *columns, strict=True):
+        block = cast(bpy.types.ID, update.id)
+        if shape and not (place or look) and isinstance(block, bpy.types.Object):
+            posed.append(block)
+        elif shape or place or (look and not is_rebuilt):
+            changed.add(session_uid(block))
+        elif not look:
+            unchanged.add(session_uid(block))
+    clicked = {ob for ob in posed if ob.type == "ARMATURE" and session_uid(ob.data) in unchanged}
+    changed |= {session_uid(ob) for ob in posed if ob not in clicked}
+    # What has changed may reach the others by drivers and constraints of Blender's.
+    return changed | {session_uid(ob) for ob in clicked} if changed else changed
+
+
+class Armatures(NamedTuple):
+    """What an update lists of armatures.
+
+    Attributes:
+        changed: The data that has changed, by Edit Mode or by posing.
+        clicked: Other data, of which bones were selected, hidden or renamed.
+        moved: The objects that Blender takes for moved. It does where one of the constraints of a
+            bone is edited, and does not where a bone is posed.
+    """
+
+    changed: list[bpy.types.Armature]
+    clicked: list[bpy.types.Armature]
+    moved: set[int]
+
+
+def armatures_in(depsgraph: bpy.types.Depsgraph) -> Armatures:
+    """Return what an update lists of armatures."""
+    found = Armatures([], [], set())
+    if depsgraph.id_type_updated("ARMATURE"):
+        for update in depsgraph.updates:
+            block = cast(bpy.types.ID, update.id).original
+            if isinstance(block, bpy.types.Armature):
+                (found.changed if update.is_updated_geometry else found.clicked).append(block)
+            elif isinstance(block, bpy.types.Object) and update.is_updated_transform:
+                found.moved.add(session_uid(block))
+    return found
+
+
+def _column(depsgraph: bpy.types.Depsgraph, name: str) -> list[bool]:
+    updates = depsgraph.updates
+    flags = [False] * len(updates)
+    updates.foreach_get(name, flags)
+    return flags

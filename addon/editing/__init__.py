@@ -1,0 +1,1 @@
+"""Changing the constraints of an armature, with everything that goes with it."""

@@ -1,0 +1,223 @@
+"""Changing an armature's list of constraints, with everything that goes with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ..blender import animation
+from ..blender.errors import ProblemError
+from ..blender.limbs import MOST, limb_length
+from ..blender.skeleton import skeleton_of
+from ..loop import dependencies, plan
+from ..loop.evaluate import present
+from ..loop.properties import free_name, settings
+from ..loop.registry import MOTIONS
+from . import offset
+from .placing import new_empty, pole_world, tip_world
+
+if TYPE_CHECKING:
+    from ..loop.properties import FabrikConstraint
+
+
+def active_constraint(armature: bpy.types.Object) -> FabrikConstraint | None:
+    """Return the constraint whose settings are shown, None if there is none."""
+    fabrik = settings(armature)
+    if 0 <= fabrik.active_index < len(fabrik.constraints):
+        return fabrik.constraints[fabrik.active_index]
+    return None
+
+
+def add(
+    armature: bpy.types.Object,
+    bone: str,
+    target: bpy.types.Object | None = None,
+    subtarget: str = "",
+    chain_count: int | None = 0,
+    solver: str = "AUTO",
+    use_offset: bool = False,
+) -> FabrikConstraint:
+    """Add a constraint and make it the active one.
+
+    Args:
+        armature: The armature object.
+        bone: Tip of the chain.
+        target: What the tip reaches for; None makes an Empty where the tip is now, if the solver
+            needs a target.
+        subtarget: Bone of the target.
+        chain_count: Number of bones, of which no more are taken than there are; 0 takes all, None
+            those of the limb.
+        solver: As the setting, or ``'AUTO'``: closed form for two bones, FABRIK for more.
+        use_offset: Whether the tip stays where it is, beside the target.
+
+    Raises:
+        ProblemError: If the constraint could not work, or would break another one; then nothing
+            has changed.
+    """
+    plan.discard_if_outdated()
+    rig = skeleton_of(armature)
+    tip = rig.index[bone]
+    length = len(rig.chain_up(tip))
+    count = limb_length(rig, tip) if chain_count is None else min(chain_count, length)
+    if solver == "AUTO":
+        solver = "TWO_BONE" if (count or length) == 2 else "FABRIK"
+    broken = problems()
+    made = None
+    motion = MOTIONS.get(solver)
+    if target is None and (motion is None or motion.needs_target):
+        place, size = tip_world(armature, bone)
+        made = target = new_empty(armature, f"{bone} Target", place, 0.25 * size, "CUBE")
+    fabrik = settings(armature)
+    item = fabrik.constraints.add()
+    item.name = free_name(armature, bone)
+    item.bone, item.chain_count, item.solver = bone, count, solver
+    item.target, item.subtarget = target, subtarget
+    # A limb bends about its own hinge; what is longer drags its bones along, and never jumps.
+    item.swing = 1.0 if (count or length) <= MOST else 0.0
+    if problem := new_problem(broken):
+        fabrik.constraints.remove(len(fabrik.constraints) - 1)
+        if made is not None:
+            bpy.data.objects.remove(made)
+        changed(armature)
+        raise ProblemError(problem)
+    fabrik.active_index = len(fabrik.constraints) - 1
+    item.use_offset = use_offset
+    return item
+
+
+def remove(armature: bpy.types.Object, index: int) -> None:
+    """Remove a constraint with its animation; that of the later ones follows them up.
+
+    Raises:
+        ProblemError: If a library override has it from its library.
+    """
+    remove_from(armature, "constraints", "active_index", index)
+
+
+def remove_from(armature: bpy.types.Object, collection: str, active: str, index: int) -> None:
+    """Remove what stands in one of an armature's lists, with its animation.
+
+    Args:
+        armature: The armature object.
+        collection: The name of the list.
+        active: The name of the setting that says which of its items is shown.
+        index: The place in the list.
+
+    Raises:
+        ProblemError: If a library override has it from its library.
+    """
+    fabrik = settings(armature)
+    items = getattr(fabrik, collection)
+    later = range(index + 1, len(items))
+    name = items[index].name
+    try:
+        items.remove(index)
+    except TypeError:  # Blender's answer for the items that an override has not added itself.
+        raise ProblemError(
+            f"“{name}” comes from the linked file, and can only be turned off here"
+        ) from None
+    _reindex(armature, {index: None} | {i: i - 1 for i in later}, collection)
+    if getattr(fabrik, active) >= index:
+        setattr(fabrik, active, max(0, min(getattr(fabrik, active), len(items) - 1)))
+    changed(armature)
+
+
+def swap(armature: bpy.types.Object, index: int, other: int) -> None:
+    """Let two neighbours in the list change places, with their animation."""
+    fabrik = settings(armature)
+    fabrik.constraints.move(index, other)
+    _reindex(armature, {index: other, other: index})
+    fabrik.active_index = {index: other, other: index}.get(fabrik.active_index, fabrik.active_index)
+    changed(armature)
+
+
+def add_pole(
+    depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, index: int
+) -> bpy.types.Object:
+    """Make an Empty that a chain faces already, and let it be its pole.
+
+    Raises:
+        ProblemError: If the constraint is off, cannot work, or has nothing to bend.
+    """
+    place, size = pole_world(*present(depsgraph, armature, index))
+    item = settings(armature).constraints[index]
+    pole = new_empty(armature, f"{item.bone} Pole", place, 0.1 * size, "SPHERE")
+    item.pole_angle = 0.0
+    item.pole_subtarget = ""
+    item.pole_target = pole
+    return pole
+
+
+def set_offset(armature: bpy.types.Object, index: int) -> None:
+    """Let a constraint keep its tip where it is shown now.
+
+    Raises:
+        ProblemError: If there is no bone or target, or the target is scaled to zero.
+    """
+    item = settings(armature).constraints[index]
+    offset.take(item)
+    if not item.use_offset:
+        item.use_offset = True
+
+
+def problems(with_lag: bool = False) -> dict[tuple[int, int], str]:
+    """Return what is wrong with the constraints of the file, by armature and place in its list.
+
+    Args:
+        with_lag: Whether it is wrong as well to follow other chains one update late.
+    """
+    found: dict[tuple[int, int], str] = {}
+    for chain in plan.current().chains:
+        problem = chain.problem or (chain.note if with_lag and chain.is_late else "")
+        if problem:
+            found[chain.rig.uid, chain.item] = problem
+    return found
+
+
+def new_problem(known: Collection[tuple[int, int]], with_lag: bool = False) -> str:
+    """Return what is wrong that was not among the `problems` of before, empty if nothing is."""
+    return next((problem for key, problem in problems(with_lag).items() if key not in known), "")
+
+
+def changed(armature: bpy.types.Object) -> None:
+    """Have the armature solved anew, without what is gone."""
+    plan.discard()
+    dependencies.declare(armature)
+    armature.update_tag()
+
+
+ITEM = re.compile(r"fabrik\.(\w+)\[(\d+)\](.*)", re.DOTALL)
+"""Splits the path of a constraint's setting into its place in the list and the rest."""
+
+
+def _reindex(
+    ob: bpy.types.Object, places: Mapping[int, int | None], collection: str = "constraints"
+) -> None:
+    """Let F-curves and drivers of the constraints follow them to new places in the list.
+
+    An action that other armatures with constraints use as well, or that is linked, is copied
+    first: theirs stay where they are.
+
+    Args:
+        ob: The armature, not in the NLA's tweak mode.
+        places: The new place of each item by its old one; None if it was removed.
+        collection: The name of the list, if it is another one.
+    """
+    objects = [one for one in bpy.data.objects if one != ob]
+    others = [one for one in objects if len(getattr(settings(one), collection))]
+    animation.rewrite(ob, others, lambda curves: _reindex_curves(curves, places, collection))
+
+
+def _reindex_curves(curves: Any, places: Mapping[int, int | None], collection: str) -> None:
+    for curve in list(curves):
+        found = ITEM.fullmatch(curve.data_path)
+        if found is None or found[1] != collection or int(found[2]) not in places:
+            continue
+        place = places[int(found[2])]
+        if place is None:
+            curves.remove(curve)
+        else:
+            curve.data_path = f"fabrik.{collection}[{place}]{found[3]}"

@@ -1,0 +1,114 @@
+"""Constraints and joints that are copied to other bones, as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ..blender.errors import ProblemError
+from ..blender.skeleton import skeleton_of
+from ..loop import plan
+from ..loop.properties import free_name, settings
+from ..loop.property_values import values_of
+from . import constraints as editing
+
+if TYPE_CHECKING:
+    from ..loop.properties import FabrikConstraint
+
+IK_AXIS = ("lock_ik_", "use_ik_limit_", "ik_min_", "ik_max_", "ik_stiffness_")
+"""The settings of a bone for Blender's IK that it has once for each axis."""
+
+
+def give(group: bpy.types.PropertyGroup, values: dict[str, Any]) -> None:
+    """Set the settings of a constraint or joint, as far as they differ.
+
+    The switch for an offset comes before the offset, which it would take anew.
+    """
+    now = values_of(group)
+    for name, value in values.items():
+        if now[name] != value or name.startswith("offset_"):
+            *path, last = name.split(".")
+            setattr(group.path_resolve(path[0]) if path else group, last, value)
+
+
+def copy_constraint(
+    armature: bpy.types.Object, index: int, bones: Sequence[Any]
+) -> tuple[list[str], list[str]]:
+    """Copy a constraint to other tip bones, with its target.
+
+    Animation is not copied. A chain has no more bones than there are.
+
+    Args:
+        armature: The armature that has the constraint.
+        index: Its place in the list.
+        bones: The tip bones, of any armature.
+
+    Returns:
+        The names of the new constraints, and why others were not made.
+
+    Raises:
+        ProblemError: If none could be made; then nothing has changed.
+    """
+    source = settings(armature).constraints[index]
+    values, tip = values_of(source), (armature, source.bone)
+    made: list[str] = []
+    notes: list[str] = []
+    for owner, bone in [(one.id_data, one.name) for one in bones]:
+        if (owner, bone) == tip:
+            continue
+        try:
+            made.append(_add_copy(owner, bone, values))
+        except ProblemError as problem:
+            notes.append(f"“{bone}” gets none: {problem}")
+    if not made:
+        raise ProblemError(
+            " ".join(notes) or "Select the bones that are to get a copy of the constraint"
+        )
+    return made, notes
+
+
+def _add_copy(armature: bpy.types.Object, bone: str, values: dict[str, Any]) -> str:
+    plan.discard_if_outdated()
+    rig = skeleton_of(armature)
+    length = len(rig.chain_up(rig.index[bone])) - (0 if values["use_tail"] else 1)
+    count = min(values["chain_count"], length)
+    return add_with(
+        armature,
+        free_name(armature, bone),
+        {**values, "bone": bone, "chain_count": count},
+    ).name
+
+
+def add_with(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> FabrikConstraint:
+    """Add a constraint with all its settings.
+
+    Raises:
+        ProblemError: If it could not work, or would break another one; then nothing has changed.
+    """
+    broken = editing.problems()
+    items = settings(armature).constraints
+    item = items.add()
+    item.name = name
+    give(item, values)
+    if problem := editing.new_problem(broken):
+        items.remove(len(items) - 1)
+        editing.changed(armature)
+        raise ProblemError(problem)
+    return item
+
+
+def copy_joint(source: Any, bones: Sequence[Any]) -> list[str]:
+    """Copy the joint of a pose bone to others, with what it keeps of Blender's IK.
+
+    Returns:
+        The names of those that are not the source itself.
+    """
+    others = [bone for bone in bones if bone != source]
+    for bone in others:
+        give(bone.fabrik_joint, values_of(source.fabrik_joint))
+        for name in IK_AXIS if source.fabrik_joint.limit_type == "BLENDER" else ():
+            for axis in "xyz":
+                setattr(bone, name + axis, getattr(source, name + axis))
+    return [bone.name for bone in others]

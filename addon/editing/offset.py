@@ -1,0 +1,144 @@
+"""The offset of a tip from its target: taken from the pose that is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import bpy
+
+from ..blender.access import pose_bones, session_uid
+from ..blender.errors import ProblemError
+from ..blender.limbs import next_joint
+from ..blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
+from ..core import Frame, frame_in, inverse, point_in
+from ..core.vectors import (
+    NO_TURN,
+    ORIGIN,
+    Mat3,
+    Quat,
+    Vec,
+    mat_columns,
+    mat_product,
+    mat_upright,
+    quat_of,
+)
+from ..loop import changes
+
+if TYPE_CHECKING:
+    from ..loop.properties import FabrikConstraint
+
+SOLVED = ("REACHED", "OUT_OF_REACH", "LIMITED")
+"""The states of constraints that have posed their chain."""
+
+UNTOUCHED = (*ORIGIN, *NO_TURN)
+
+SAME = 1e-6
+"""An offset that differs by less, as a share of its size, is the same but for rounding."""
+
+_taken: dict[tuple[int, str], tuple[float, ...]] = {}
+"""What was taken last for each constraint: what it holds besides was set by somebody."""
+
+
+def take(item: FabrikConstraint) -> None:
+    """Let a constraint keep its tip where it is shown now, and its tip bone turned as it is.
+
+    A constraint that has not posed its chain yet takes them from the FK pose.
+
+    Raises:
+        ProblemError: If there is no bone or target, or the target is scaled to zero.
+    """
+    is_enabled = item.enabled
+    if item.state not in SOLVED:
+        item.enabled = False  # It is not to move the tip before the offset is known.
+    try:
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        tip, hand = _tip(item, depsgraph)
+        target = _target_frame(item, depsgraph)
+    finally:
+        if item.enabled != is_enabled:
+            item.enabled = is_enabled
+    try:
+        place = point_in(inverse(target), tip)
+    except ValueError:
+        raise ProblemError(
+            "The target is scaled to zero, so that nothing has a place beside it: give it a scale"
+        ) from None
+    values = (*place, *_turn(target[0], hand))
+    present = (*item.offset_location, *item.offset_rotation)
+    size = 1.0 + max(abs(number) for number in place)
+    if max(abs(a - b) for a, b in zip(values, present, strict=True)) > SAME * size:
+        item.offset_location = values[:3]
+        item.offset_rotation = values[3:]
+    _taken[_key(item)] = (*item.offset_location, *item.offset_rotation)
+
+
+@changes.on_ends
+def take_if_new(item: FabrikConstraint) -> None:
+    """Take the offset of a constraint that just got what it needs for it.
+
+    It is one that has posed nothing yet, and whose offset nobody has set.
+    """
+    if not item.use_offset or item.state in SOLVED:
+        return
+    present = (*item.offset_location, *item.offset_rotation)
+    if present in (UNTOUCHED, _taken.get(_key(item))):
+        take_if_possible(item)
+
+
+@changes.on_offset
+def take_if_possible(item: FabrikConstraint) -> None:
+    """Take the offset, unless there is no bone or target yet."""
+    try:
+        take(item)
+    except ProblemError:
+        return
+
+
+def _key(item: FabrikConstraint) -> tuple[int, str]:
+    return session_uid(cast(bpy.types.ID, item.id_data)), item.path_from_id()
+
+
+def _tip(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> tuple[Vec, Mat3]:
+    """Return where the tip is shown in world space, and the axes of its bone."""
+    armature = cast(bpy.types.Object, item.id_data).evaluated_get(depsgraph)
+    bone = pose_bones(armature).get(item.bone)
+    if bone is None:
+        raise ProblemError("There is no tip bone: choose the last bone of the chain")
+    world = matrix_frame(armature.matrix_world)
+    axes, head = frame_in(world, (matrix3(bone.matrix), vector(bone.head)))
+    if not item.use_tail:
+        return head, axes
+    rig = skeleton_of(cast(bpy.types.Object, item.id_data))
+    after = -1 if item.use_rotation else next_joint(rig, rig.index[item.bone])
+    end = bone.tail if after < 0 else pose_bones(armature)[after].head
+    return point_in(world, vector(end)), axes
+
+
+def _target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Frame:
+    """Return where the target stands in world space, and its axes.
+
+    Raises:
+        ProblemError: If there is none.
+    """
+    if item.target is None:
+        raise ProblemError("There is no target: choose an object, or a bone, to reach for")
+    target = item.target.evaluated_get(depsgraph)
+    world = matrix_frame(target.matrix_world)
+    if not item.subtarget or target.type != "ARMATURE":
+        return world
+    bone = pose_bones(target).get(item.subtarget)
+    if bone is None:
+        raise ProblemError(
+            f"There is no bone “{item.subtarget}” in “{target.name}”: choose another one"
+        )
+    return frame_in(world, (matrix3(bone.matrix), vector(bone.head)))
+
+
+def _turn(target: Mat3, hand: Mat3) -> Quat:
+    """Return how the hand is turned in the axes of the target, none where one has no axes."""
+    outer, inner = mat_upright(target), mat_upright(hand)
+    if outer is None or inner is None:
+        return NO_TURN
+    x, y, z = mat_columns(outer)
+    w, a, b, c = quat_of(mat_product((*x, *y, *z), inner))
+    return (-w, -a, -b, -c) if w < 0.0 else (w, a, b, c)

@@ -1,0 +1,126 @@
+"""Where to put a target that leaves the tip in place, and a pole that leaves the bend in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import dist
+from typing import Literal, cast
+
+import bpy
+
+from ..blender.access import pose_bones
+from ..blender.errors import ProblemError
+from ..blender.limbs import next_joint
+from ..blender.skeleton import skeleton_of, vector
+from ..core import ChainInput, Frame, Posture, point_in
+from ..core.bend import STRAIGHT, bend_direction, chain_axis, off_axis
+from ..core.vectors import (
+    ORIGIN,
+    Vec,
+    across,
+    add,
+    any_across,
+    cross,
+    dot,
+    length,
+    quat_between,
+    quat_turn,
+    scaled,
+    sub,
+    unit,
+)
+
+
+def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
+    """Return where a bone ends now, and the bone's length, in world space."""
+    rig = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    skeleton, bones = skeleton_of(armature), pose_bones(rig)
+    after = next_joint(skeleton, skeleton.index[bone])
+    tip = rig.matrix_world @ (bones[bone].tail if after < 0 else bones[after].head)
+    return vector(tip), (tip - rig.matrix_world @ bones[bone].head).length
+
+
+def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, float]:
+    """Return a place which the solved chain faces already, and the chain's length there.
+
+    It lies off the middle of the chain by the chain's length, on the side to which the joints on
+    the whole stand off the line from root to target: what would turn to a pole there, stays.
+
+    Args:
+        given: The chain under its FK pose.
+        posture: The chain as solved, wholly.
+        world: Where the armature stands in world space.
+
+    Raises:
+        ProblemError: If the chain has only one bone, or no length.
+    """
+    solved = [vector(joint) for joint in posture.solution.joints]
+    if len(solved) < 3:
+        raise ProblemError("A chain of one bone has no bend: only longer ones can face a pole")
+    if given.limb is not None and len(given.joints) > len(solved):
+        given = given.limb  # The tip bone is oriented: only those before it bend.
+    root, size = solved[0], size_of(solved)
+    if size == 0.0:
+        raise ProblemError("The chain has no length, and so no bend that could face a pole")
+    joints = in_lengths(solved)
+    axis = unit(sub(vector(posture.goal.target), root)) or chain_axis(joints)
+    bend = bend_direction(joints, axis) or _coming_bend(given, axis)
+    middle = scaled(sum_of(joints[1:-1]), 1.0 / (len(joints) - 2))
+    out = add(scaled(axis, dot(middle, axis)), scaled(bend, dot(middle, bend) + 1.0))
+    root_world, pole, end = (
+        point_in(world, add(root, scaled(offset, size))) for offset in (ORIGIN, out, axis)
+    )
+    return pole, length(sub(end, root_world))
+
+
+def _coming_bend(given: ChainInput, axis: Vec) -> Vec:
+    """Return the side to which a chain that is solved straight will bend: that of its FK pose.
+
+    That of a straight one is the bend of its rest pose, as in `pose_chain`.
+    """
+    joints = in_lengths(given.joints)
+    fk_axis = chain_axis(joints)
+    bend = bend_direction(joints, fk_axis)
+    if bend is None or max(length(across(joint, fk_axis)) for joint in joints) < STRAIGHT:
+        bend = vector(given.chain.bend or ORIGIN)
+    swung = quat_turn(quat_between(fk_axis, axis, cross(fk_axis, bend)), bend)
+    return unit(off_axis(swung, axis) or ORIGIN) or any_across(axis)
+
+
+def in_lengths(joints: Sequence[Vec]) -> list[Vec]:
+    """Return the joints from the root as origin, with the chain's length as unit."""
+    size = size_of(joints)
+    return [scaled(sub(joint, joints[0]), 1.0 / size) for joint in joints]
+
+
+def size_of(joints: Sequence[Vec]) -> float:
+    """Return the length of a chain, given its joints."""
+    return sum(dist(a, b) for a, b in pairwise(joints))
+
+
+def sum_of(points: Sequence[Vec]) -> Vec:
+    """Return the sum of points."""
+    total = ORIGIN
+    for point in points:
+        total = add(total, point)
+    return total
+
+
+def new_empty(
+    armature: bpy.types.Object,
+    name: str,
+    place: Vec,
+    size: float,
+    display: Literal["CUBE", "SPHERE"],
+) -> bpy.types.Object:
+    """Add an Empty beside an armature: in the same collection, at a place in world space."""
+    empty = bpy.data.objects.new(name, None)
+    empty.empty_display_type = display
+    empty.empty_display_size = max(size, 1e-3)
+    empty.location = place
+    scene = cast(bpy.types.Scene, bpy.context.scene)
+    mine = {scene.collection, *scene.collection.children_recursive}
+    homes = [home for home in armature.users_collection if home in mine and home.is_editable]
+    (homes[0] if homes else scene.collection).objects.link(empty)
+    return empty

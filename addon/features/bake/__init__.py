@@ -1,0 +1,1 @@
+"""What constraints pose, turned into keys and proven."""

@@ -1,0 +1,237 @@
+"""Baking without a window: `blender --command fabrik_bake FILE.blend`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Generator, Sequence
+from math import radians
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import bpy
+
+from ...blender.errors import ProblemError, listed
+from ...loop.properties import settings
+from .files import ask_for_regular, ask_for_short, replaced
+from .operators import armatures_of, summary
+
+if TYPE_CHECKING:
+    from .options import Wishes
+    from .picking import Place
+
+NAME = "fabrik_bake"
+
+WRONG, UNPROVEN = 2, 1
+"""Exit codes: nothing could be done, or what was done is not as it was live."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Say it in one sentence, as all other problems."""
+        raise ProblemError(f"{message}; --help lists what there is")
+
+
+def _path(text: str) -> Path:
+    """Return the path that an argument gives."""
+    if not text or "\0" in text:
+        raise argparse.ArgumentTypeError("give the name of a file")
+    return Path(text)
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog=f"blender --command {NAME}",
+        description=(
+            "Bake the FABRIK IK constraints of a file to keys, and prove it by playing the range "
+            "once more. It ends with 0 if the proof holds, with 1 if it does not, and with 2 if "
+            "something is wrong with what was asked for; only with 0 a file is written."
+        ),
+    )
+    add = parser.add_argument
+    add("file", type=_path, metavar="FILE.blend", help="the file, which is not changed")
+    add("--output", type=_path, help="where the baked file goes (FILE_baked.blend)")
+    add("--start", type=int, help="the first frame (that of the scene)")
+    add("--end", type=int, help="the last frame (that of the scene)")
+    add("--step", type=int, default=1, help="frames from key to key (1)")
+    add("--error", type=float, default=0.0, help="simplify to this angle, in degrees (0: do not)")
+    add("--into", choices=("new", "current"), default="new", help="which action (new)")
+    add(
+        "--afterwards",
+        choices=("leave", "disable", "remove"),
+        default="disable",
+        help="what becomes of the constraints (disable)",
+    )
+    add(
+        "--constraint",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        help="only these constraints, as NAME or ARMATURE/NAME (all)",
+    )
+    whole = parser.add_mutually_exclusive_group()
+    whole.add_argument(
+        "--part",
+        type=_path,
+        metavar="PART",
+        help="only record, to a file; how keys are written is said when parts are merged",
+    )
+    whole.add_argument(
+        "--merge", type=_path, nargs="+", metavar="PART", help="bake what parts have recorded"
+    )
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Do what a command line asks for, and return the exit code."""
+    try:
+        wanted = _parser().parse_args(arguments)
+        if wanted.part is not None and wanted.output is not None:
+            raise ProblemError("--part writes no file that --output could name: leave one out")
+        return _run(wanted)
+    except ProblemError as problem:
+        _say(f"{problem}.")
+    except MemoryError:
+        _say(
+            "There is too little memory for all these frames: choose fewer with --start and --end."
+        )
+    return WRONG
+
+
+def _say(text: str) -> None:
+    print(f"{NAME}: {text}", file=sys.stderr, flush=True)
+
+
+def _run(wanted: Any) -> int:
+    from ..simulation import simulate
+    from . import bake as baking
+    from . import parts, picking, recording
+
+    digest = _open(wanted.file)
+    output = wanted.part or wanted.output
+    if wanted.part and os.path.exists(wanted.part) and wanted.part.samefile(wanted.file):
+        raise ProblemError("--part names the file that is baked: choose another name")
+    if output is None:
+        output = wanted.file.with_name(f"{wanted.file.stem}_baked.blend")
+    scene, layer = bpy.context.scene, cast(bpy.types.ViewLayer, bpy.context.view_layer)
+    wishes = _wishes(wanted, scene)
+    if outdated := simulate.stale(layer):
+        _say("Simulating what is outdated")
+        for reason in _shown(simulate.simulate(scene, layer, outdated)).refused:
+            _say(f"{reason}.")
+    picks, left_out = picking.pick(_places(layer, wanted.constraint))
+    baking.check(picks, wishes)
+    if left_out:
+        _say(f"{listed(left_out)} left out, being off or unable to work")
+    with replaced(output) as draft:
+        if wanted.part is not None:
+            with recording.staged(layer, [picked.armature for picked in picks]):
+                take = _shown(recording.record(scene, layer, picks, wishes.frames))
+            parts.save(draft, digest, picks, take)
+            _say(f"Recorded frames {wishes.start} to {wishes.end} to “{output}”")
+            return 0
+        take = None
+        if wanted.merge:
+            found = [parts.load(path, digest, picks, wishes.frames) for path in wanted.merge]
+            take = parts.joined(found, picks, wishes.frames)
+        outcome = _shown(baking.bake(scene, layer, picks, wishes, take))
+        text = summary(outcome, wishes, [])
+        if not outcome.proof.holds:
+            draft.unlink(missing_ok=True)
+            _say(f"{text}. Nothing was written.")
+            return UNPROVEN
+        _save(draft, is_compressed=_is_compressed(wanted.file))
+    _say(f"{text}. It is in “{output}”.")
+    return 0
+
+
+def _open(path: Path) -> bytes:
+    """Open a file and return what tells it from others."""
+    from .parts import digest_of
+
+    ask_for_regular(path, "read")
+    ask_for_short(path)
+    try:
+        digest = digest_of(path)
+        bpy.ops.wm.open_mainfile(filepath=str(path.absolute()), load_ui=False)
+    except OSError as error:
+        raise ProblemError(f"“{path}” cannot be read: {error.strerror}") from None
+    except RuntimeError:
+        raise ProblemError(f"“{path}” is no file that this Blender can open") from None
+    return digest
+
+
+def _wishes(wanted: Any, scene: bpy.types.Scene) -> Wishes:
+    from .options import Wishes
+
+    return Wishes(
+        scene.frame_start if wanted.start is None else wanted.start,
+        scene.frame_end if wanted.end is None else wanted.end,
+        wanted.step,
+        radians(wanted.error),
+        wanted.into == "new",
+        wanted.afterwards.upper(),
+    )
+
+
+def _places(layer: bpy.types.ViewLayer, names: Sequence[str] | None) -> list[Place]:
+    """Return all constraints of a view layer, or those of some names."""
+    from . import picking
+
+    found = picking.places(armatures_of(layer))
+    if not names:
+        return found
+    known: dict[str, list[Place]] = {}
+    for ob, i in found:
+        name = settings(ob).constraints[i].name
+        for key in (name, f"{ob.name}/{name}"):
+            known.setdefault(key, []).append((ob, i))
+    for name in names:
+        if name not in known:
+            there = [f"{ob.name}/{settings(ob).constraints[i].name}" for ob, i in found]
+            choice = f"choose among {listed(there)}" if there else "the file has none"
+            raise ProblemError(f"There is no constraint “{name}”: {choice}")
+    wanted = {(ob.name, i) for name in names for ob, i in known[name]}
+    return [(ob, i) for ob, i in found if (ob.name, i) in wanted]
+
+
+def _shown(work: Generator[float, None, Any]) -> Any:
+    """Do work to its end, say how far it is, and return what comes of it."""
+    said = 0
+    while True:
+        try:
+            done = int(10.0 * next(work))
+        except StopIteration as finished:
+            return finished.value
+        if done > said:
+            said = done
+            _say(f"{10 * done} %")
+
+
+def _save(path: Path, is_compressed: bool) -> None:
+    try:
+        bpy.ops.wm.save_as_mainfile(
+            filepath=str(path.absolute()), check_existing=False, compress=is_compressed, copy=True
+        )
+    except RuntimeError as error:
+        raise ProblemError(f"The file cannot be written: {str(error).strip()}") from None
+
+
+def _is_compressed(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(7) != b"BLENDER"
+
+
+_handle: Any = None
+
+
+def register() -> None:
+    """Add the command."""
+    global _handle
+    _handle = bpy.utils.register_cli_command(NAME, run)
+
+
+def unregister() -> None:
+    """Take it away."""
+    bpy.utils.unregister_cli_command(_handle)

@@ -1,0 +1,298 @@
+"""The button that bakes."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from math import degrees, pi
+from typing import TYPE_CHECKING, Any, cast
+
+import bpy
+from bpy.props import EnumProperty, FloatProperty, IntProperty
+
+from ...blender.errors import ProblemError, listed
+from ...loop.properties import settings
+from ...ui.choosing import ACTIVE, SELECTED, of_selected_bones, shown_range
+from ...ui.layout import Layout
+from ...ui.panels import OfArmature
+from ...ui.refusing import Refusing, end_running
+from ...ui.stepping import Stepping
+from ...ui.wording import counted
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+    from .bake import Outcome, Wishes
+    from .picking import Picked, Place
+
+# What bakes uses numpy, which takes a tenth of a second to load, and so is imported when needed.
+
+WHICH_ITEMS = (
+    ("ACTIVE", *ACTIVE),
+    ("BONES", *SELECTED),
+    ("ARMATURE", "Of the Armature", "All constraints of the active armature"),
+    ("ALL", "All", "All constraints of all armatures in the view layer"),
+)
+
+INTO_ITEMS = (
+    (
+        "NEW",
+        "New Action",
+        "A copy of the current action with the keys in it. The action that it was stays as it is",
+    ),
+    ("CURRENT", "Current Action", "The current action. Keys outside the range stay"),
+)
+
+AFTERWARDS_ITEMS = (
+    (
+        "LEAVE",
+        "Leave",
+        "Leave them on, over keys that hold the pose that they make: with an influence below 1 "
+        "they go on from there",
+    ),
+    ("DISABLE", "Disable", "Turn them off at all frames; keys and drivers of that are muted"),
+    ("REMOVE", "Remove", "Remove them, with their keys and drivers"),
+)
+
+
+def armatures_of(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
+    """Return the armatures of a view layer that have constraints."""
+    return [ob for ob in layer.objects if ob.type == "ARMATURE" and settings(ob).constraints]
+
+
+def places_of(context: bpy.types.Context, which: str) -> list[Place]:
+    """Return the constraints that one of `WHICH_ITEMS` means.
+
+    Raises:
+        ProblemError: If no constraint poses a selected bone.
+    """
+    from . import picking
+
+    layer = cast(bpy.types.ViewLayer, context.view_layer)
+    armature = context.object
+    if which == "ALL":
+        return picking.places(armatures_of(layer))
+    if which == "BONES":
+        return of_selected_bones(context, armatures_of(layer))
+    if armature is None or armature.type != "ARMATURE":
+        return []
+    if which == "ACTIVE":
+        index = settings(armature).active_index
+        return [place for place in picking.places([armature]) if place[1] == index]
+    return picking.places([armature])
+
+
+def summary(outcome: Outcome, wishes: Wishes, left_out: list[str]) -> str:
+    """Return what a bake did, in a sentence or two."""
+    proof = outcome.proof
+    many = counted(outcome.constraints, "constraint")
+    keys = f"{outcome.keys:,} keys"
+    if outcome.keys < outcome.most:
+        keys += f" instead of {outcome.most:,}"
+    text = (
+        f"Baked {many}, frames {wishes.start} to {wishes.end}: {keys}. Played once more, the "
+        f"largest difference is {1000.0 * proof.distance:.3g} mm and "
+        f"{degrees(proof.angle):.3g}°"
+    )
+    if proof.distance or proof.angle:
+        text += f" (“{proof.bone}”, frame {proof.frame})"
+    if not proof.holds:
+        text += f", which is more than {proof.wanted}"
+    if left_out:
+        text += f". Left out, as they are off or cannot work: {listed(left_out)}"
+    if outcome.going_on:
+        text += (
+            ". On, and going on from the baked pose to another one: "
+            f"{listed(outcome.going_on)}; disable them"
+        )
+    return text
+
+
+class FABRIK_OT_bake(Stepping, Refusing, bpy.types.Operator):
+    """Bake constraints to keys; from the interface in small pieces, so that it can be stopped."""
+
+    bl_idname = "fabrik.bake"
+    bl_label = "Bake FABRIK IK"
+    bl_description = (
+        "Turn what the constraints pose into keys, and prove it by playing the range once more. "
+        "Escape stops it and leaves everything as it was"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+    stopped = "Nothing was baked, and everything is as it was"
+    gone = "What was baked is gone, and nothing was baked: bake again"
+
+    if TYPE_CHECKING:
+        which: str
+        frame_start: int
+        frame_end: int
+        step: int
+        into: str
+        error: float
+        afterwards: str
+    else:
+        which: EnumProperty(
+            name="Constraints",
+            description="Which constraints are baked; with one go all that share bones with it",
+            items=WHICH_ITEMS,
+            default="ARMATURE",
+        )
+        frame_start: IntProperty(
+            name="Start",
+            description="First frame that is baked",
+            default=1,
+            min=-1048574,
+            max=1048574,
+        )
+        frame_end: IntProperty(
+            name="End",
+            description="Last frame that is baked",
+            default=250,
+            min=-1048574,
+            max=1048574,
+        )
+        step: IntProperty(
+            name="Step",
+            description=(
+                "From one key to the next, in frames. With 1 the curves run straight from key to "
+                "key, else smoothly; the last frame has a key in any case"
+            ),
+            default=1,
+            min=1,
+            soft_max=10,
+        )
+        into: EnumProperty(
+            name="Into",
+            description="Where the keys go",
+            items=INTO_ITEMS,
+            default="NEW",
+        )
+        error: FloatProperty(
+            name="Simplify",
+            description=(
+                "Leave out the keys without which each bone still turns as it did, to this angle; "
+                "0 keeps all. Along a chain it adds up, and the report says to how much. Places "
+                "and scales may be off by as much as such a turn moves the end of the chain"
+            ),
+            default=0.0,
+            min=0.0,
+            soft_max=pi / 18.0,
+            max=pi,
+            precision=2,
+            subtype="ANGLE",
+        )
+        afterwards: EnumProperty(
+            name="Afterwards",
+            description="What becomes of the constraints",
+            items=AFTERWARDS_ITEMS,
+            default="DISABLE",
+        )
+
+    _is_interactive = False
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a constraint somewhere."""
+        layer = context.view_layer
+        if layer is None or not armatures_of(layer):
+            return "There is no constraint: add one to the tip bone of a chain"
+        return ""
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """Draw the dialog."""
+        layout: Layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop(self, "which")
+        frames = layout.column(align=True)
+        frames.prop(self, "frame_start")
+        frames.prop(self, "frame_end")
+        frames.prop(self, "step")
+        for name in ("error", "into", "afterwards"):
+            layout.prop(self, name)
+
+    def invoke(
+        self, context: bpy.types.Context, event: bpy.types.Event
+    ) -> set[OperatorReturnItems]:
+        """Ask in a dialog, with the range of the scene unless another one is given."""
+        start, end = shown_range(context.scene)
+        props: Any = self.properties
+        if not props.is_property_set("frame_start"):
+            self.frame_start = start
+        if not props.is_property_set("frame_end"):
+            self.frame_end = end
+        self._is_interactive = True
+        return context.window_manager.invoke_props_dialog(self)
+
+    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        """Bake; after the dialog piece by piece, else in one go."""
+        from . import bake as baking
+        from . import picking
+
+        self._wishes = baking.Wishes(
+            self.frame_start,
+            self.frame_end,
+            self.step,
+            self.error,
+            self.into == "NEW",
+            self.afterwards,
+        )
+        try:
+            picks, self._left_out = picking.pick(places_of(context, self.which))
+            baking.check(picks, self._wishes)
+            if self._is_interactive and context.window is not None:
+                self._is_interactive = False
+                return self.begin(context, self._start(context, picks))
+            return self.go_through(context, self._start(context, picks))
+        except ProblemError as problem:
+            self.report({"ERROR"}, str(problem))
+            return {"CANCELLED"}
+
+    def _start(
+        self, context: bpy.types.Context, picks: list[Picked]
+    ) -> Generator[float, None, Outcome]:
+        from . import bake as baking
+
+        layer = cast(bpy.types.ViewLayer, context.view_layer)
+        return baking.bake(context.scene, layer, picks, self._wishes)
+
+    def status(self, done: float) -> str:
+        """Return what the status bar says when a share of the bake is done."""
+        doing = "Recording" if done < 0.5 else "Playing the baked range"
+        return f"{doing}: {100.0 * done:.0f} % of the bake is done      Esc: Stop"
+
+    def finished(self, result: Outcome) -> set[OperatorReturnItems]:
+        """Report what was baked."""
+        kind = "INFO" if result.proof.holds and not result.going_on else "WARNING"
+        self.report({kind}, summary(result, self._wishes, self._left_out))
+        return {"FINISHED"}
+
+
+class FABRIK_PT_bake(OfArmature, bpy.types.Panel):
+    """The button, in the 3D view's sidebar."""
+
+    bl_label = "Bake"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "FABRIK"
+    bl_parent_id = "FABRIK_PT_sidebar"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """Draw the button."""
+        layout: Layout = self.layout
+        layout.operator("fabrik.bake", text="Bake…", icon="REC")
+
+
+CLASSES = (FABRIK_OT_bake, FABRIK_PT_bake)
+
+
+def register() -> None:
+    """Add the operator and the panel."""
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister() -> None:
+    """Take them away."""
+    end_running(FABRIK_OT_bake)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -1,0 +1,135 @@
+"""How to bake, and what would keep it from being right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import pi
+from typing import Any, cast
+
+import bpy
+
+from ...blender import animation
+from ...blender.access import pose_bones
+from ...blender.errors import ProblemError
+from ...blender.refusals import linked_problem, tweak_problem
+from ...blender.rotation import channel_of
+from .picking import Picked
+
+LEAVE, DISABLE, REMOVE = "LEAVE", "DISABLE", "REMOVE"
+"""What becomes of the constraints."""
+
+FARTHEST = 1_048_574
+"""The last frame that Blender knows, and from 0 the other way the first one."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How to bake.
+
+    Attributes:
+        start: The first frame.
+        end: The last one.
+        step: From one key to the next, in frames; the last frame has a key in any case.
+        error: By what angle simplified channels may be off, in radians; 0 keeps all keys.
+        is_new: Whether the keys go into a copy of the action, so that the action stays as it is.
+        afterwards: What becomes of the constraints.
+    """
+
+    start: int
+    end: int
+    step: int = 1
+    error: float = 0.0
+    is_new: bool = True
+    afterwards: str = DISABLE
+
+    @property
+    def frames(self) -> range:
+        """All frames of the range."""
+        return range(self.start, self.end + 1)
+
+    @property
+    def places(self) -> list[int]:
+        """The frames at which keys may stand, counted from the first frame of the range."""
+        last = self.end - self.start
+        return sorted({*range(0, last + 1, self.step), last})
+
+
+def check(picks: Sequence[Picked], wishes: Wishes) -> None:
+    """Look for what would keep a bake from being right.
+
+    Raises:
+        ProblemError: If there is anything.
+    """
+    if wishes.end < wishes.start:
+        raise ProblemError(
+            f"The range ends at {wishes.end}, before its start at {wishes.start}: raise its end"
+        )
+    if not -FARTHEST <= wishes.start <= wishes.end <= FARTHEST:
+        raise ProblemError(
+            f"Frames go from {-FARTHEST:,} to {FARTHEST:,}: choose a range among these"
+        )
+    if wishes.step < 1 or not 0.0 <= wishes.error <= pi:
+        raise ProblemError("The step has to be 1 or more, and the error between 0° and 180°")
+    used: set[tuple[int, int]] = set()
+    for picked in picks:
+        _check_armature(picked.armature, wishes)
+        if not wishes.is_new:
+            _check_action(picked, used)
+
+
+def _check_armature(ob: bpy.types.Object, wishes: Wishes) -> None:
+    if problem := linked_problem(ob) or tweak_problem(ob):
+        raise ProblemError(problem)
+    name = f"“{ob.name}”"
+    if wishes.afterwards == REMOVE and ob.override_library is not None:
+        raise ProblemError(
+            f"{name} has its constraints from the linked file: disable them instead of removing"
+        )
+    if ob.mode == "EDIT" or cast(bpy.types.Armature, ob.data).pose_position == "REST":
+        raise ProblemError(f"{name} shows its rest pose: leave Edit Mode, or Rest Position")
+    data = ob.animation_data
+    if data is None or not data.use_nla or not data.nla_tracks:
+        return
+    if any(track.is_solo for track in data.nla_tracks):
+        raise ProblemError(
+            f"A track of {name} is played solo in the NLA, so that keys would not be seen: "
+            "unset its star"
+        )
+    if data.action_blend_type != "REPLACE" or data.action_influence < 1.0:
+        raise ProblemError(
+            f"The active action of {name} is mixed with the NLA below it, so that keys would not "
+            "be seen as they are: set its blending to Replace and its influence to 1"
+        )
+
+
+def _check_action(picked: Picked, used: set[tuple[int, int]]) -> None:
+    """Look whether the present action can take the keys."""
+    data: Any = picked.armature.animation_data
+    if data is None or data.action is None:
+        return
+    action = data.action
+    hint = "bake into a new action"
+    if not action.is_editable:
+        raise ProblemError(f"The action “{action.name}” is linked from another file: {hint}")
+    key = (action.session_uid, getattr(data, "action_slot_handle", 0))
+    if key in used:
+        raise ProblemError(f"Several armatures use the action “{action.name}”: {hint}")
+    used.add(key)
+    paths = _paths(picked)
+    for curve in animation.all_active_curves(picked.armature):
+        if curve.data_path in paths and (curve.lock or (curve.group and curve.group.lock)):
+            raise ProblemError(
+                f"The channel “{curve.data_path}” is locked in the Graph Editor: unlock it, or "
+                f"{hint}"
+            )
+
+
+def _paths(picked: Picked) -> set[str]:
+    """Return the paths of all channels that are baked."""
+    bones = pose_bones(picked.armature)
+    return {
+        bones[picked.names[bone]].path_from_id(channel_of(channel.mode)[0])
+        for channel in picked.channels
+        for bone in channel.bones
+    }

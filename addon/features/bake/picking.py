@@ -1,0 +1,202 @@
+"""Which constraints are baked, and what they pose."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+import bpy
+
+from ...blender import animation
+from ...blender.access import pose_bones
+from ...blender.errors import ProblemError, listed
+from ...blender.rotation import KINDS, channel_of, integers
+from ...blender.skeleton import Skeleton
+from ...loop import plan
+from ...loop.body_plan import Unit
+from ...loop.carrier import Carrier
+from ...loop.chain_plan import ChainPlan
+from ...loop.properties import settings
+from ...loop.results import OFF
+
+Place = tuple[bpy.types.Object, int]
+"""An armature, and the place of a constraint in its list."""
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A channel that the constraints pose of some bones, which all have it in the same mode.
+
+    Attributes:
+        mode: The rotation mode, or what stands for locations and scales.
+        bones: The bones, by their places among `Picked.bones`.
+        driven: Of each bone the numbers that a driver sets.
+    """
+
+    mode: int
+    bones: tuple[int, ...]
+    driven: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Picked:
+    """What is baked of one armature.
+
+    Attributes:
+        armature: The armature object.
+        items: The places of the constraints in its list, ascending.
+        bones: The bones that they pose, by their indices in the pose, ascending.
+        names: Their names.
+        reaches: For each of them the length of its chain at rest, in armature space.
+        channels: What is posed of them.
+    """
+
+    armature: bpy.types.Object
+    items: tuple[int, ...]
+    bones: tuple[int, ...]
+    names: tuple[str, ...]
+    reaches: tuple[float, ...]
+    channels: tuple[Channel, ...]
+
+    def described(self) -> list[object]:
+        """Return what has to be the same where parts of a bake are put together, as JSON has it."""
+        names = [settings(self.armature).constraints[i].name for i in self.items]
+        channels = [[c.mode, list(c.bones), [list(d) for d in c.driven]] for c in self.channels]
+        return [self.armature.name, list(self.items), names, list(self.names), channels]
+
+
+def places(armatures: Iterable[bpy.types.Object]) -> list[Place]:
+    """Return all constraints of armatures."""
+    return [(ob, i) for ob in armatures for i in range(len(settings(ob).constraints))]
+
+
+def pick(found: Sequence[Place]) -> tuple[list[Picked], list[str]]:
+    """Return what is baked of each armature, and the names of constraints that cannot be.
+
+    Constraints that share bones, or a bone that carries them, have one pose between them: with one
+    of them come all. Left out is what is off at all frames, or cannot work.
+
+    Raises:
+        ProblemError: If nothing is left, or the rotation mode of a bone is animated.
+    """
+    if not found:
+        raise ProblemError("There is no constraint to bake: add one to the tip bone of a chain")
+    chains = _chains()
+    working: dict[bpy.types.Object, list[ChainPlan]] = {}
+    left_out: list[str] = []
+    problem = ""
+    for ob, i in _with_partners(found):
+        chain = chains[ob.session_uid, i]
+        reason = chain.problem or ("" if _can_be_on(ob, i) else OFF)
+        if reason:
+            left_out.append(chain.name)
+            problem = problem or f"“{chain.name}” cannot be baked. {reason}"
+        else:
+            working.setdefault(ob, []).append(chain)
+    if not working:
+        raise ProblemError(problem)
+    return [_picked(ob, own) for ob, own in working.items()], left_out
+
+
+def _with_partners(found: Sequence[Place]) -> list[Place]:
+    result: dict[Place, None] = {}
+    for ob, i in found:
+        units = [unit for unit in plan.current().units if unit.rig.uid == ob.session_uid]
+        items, bones = {i}, set[int]()
+        for _ in units:  # Each round may bring in one more.
+            for unit in units:
+                own = _items_of(unit)
+                if own & items or bones & set(unit.bones):
+                    items |= own
+                    bones |= set(unit.bones)
+        result.update(dict.fromkeys((ob, item) for item in sorted(items)))
+    return list(result)
+
+
+def posing(armature: bpy.types.Object, bones: Collection[int]) -> list[str]:
+    """Return the names of the constraints that pose any of some bones."""
+    units = [unit for unit in plan.current().units if unit.rig.object == armature]
+    items = {item for u in units if not set(bones).isdisjoint(u.bones) for item in _items_of(u)}
+    return [settings(armature).constraints[item].name for item in sorted(items)]
+
+
+def working() -> dict[tuple[int, int], str]:
+    """Return the names of the constraints that can work and be on, by armature and key."""
+    known = plan.current()
+    return {
+        (chain.rig.uid, known.keys[chain.rig.uid][chain.item]): chain.name
+        for chain in known.chains
+        if not chain.problem and _can_be_on(chain.rig.object, chain.item)
+    }
+
+
+def _items_of(unit: Unit) -> set[int]:
+    """Return the constraints that stand behind a unit."""
+    if isinstance(unit, Carrier):
+        return {chain.item for chain in unit.chains}
+    return set(unit.items)
+
+
+def _chains() -> dict[tuple[int, int], ChainPlan]:
+    return {(chain.rig.uid, chain.item): chain for chain in plan.current().chains}
+
+
+def _can_be_on(armature: bpy.types.Object, index: int) -> bool:
+    item = settings(armature).constraints[index]
+    animated = animation.animated(armature)
+    return (item.enabled or animated.sets(item.path_from_id("enabled"))) and (
+        item.influence > 0.0 or animated.sets(item.path_from_id("influence"))
+    )
+
+
+def _picked(armature: bpy.types.Object, chains: list[ChainPlan]) -> Picked:
+    rig = chains[0].rig
+    carriers = [
+        unit
+        for unit in plan.current().units
+        if isinstance(unit, Carrier) and not set(chains).isdisjoint(unit.chains)
+    ]
+    members = [*carriers, *chains]
+    bones = sorted({bone for member in members for bone in member.bones})
+    more = {slot for member in members for slot in member.more}
+    lengths = {m: sum(rig.bone(b).length for b in m.bones) for m in members}
+    return Picked(
+        armature,
+        tuple(sorted(chain.item for chain in chains)),
+        tuple(bones),
+        tuple(rig.names[bone] for bone in bones),
+        tuple(max(lengths[m] for m in members if bone in m.bones) for bone in bones),
+        tuple(_channels(rig, bones, more)),
+    )
+
+
+def _channels(rig: Skeleton, bones: list[int], more: set[int]) -> list[Channel]:
+    animated = animation.animated(rig.object)
+    modes = integers(pose_bones(rig.object), "rotation_mode")
+    count = len(rig.names)
+    grouped: dict[int, list[int]] = {}
+    for place, bone in enumerate(bones):
+        _ask_for_one_mode(rig, bone, animated)
+        kinds = [modes[bone], *(kind for n, kind in enumerate(KINDS) if n * count + bone in more)]
+        for kind in kinds:
+            grouped.setdefault(kind, []).append(place)
+    return [
+        Channel(
+            mode,
+            tuple(own),
+            tuple(
+                tuple(animated.numbers(rig.names[bones[p]], channel_of(mode)[0])[1]) for p in own
+            ),
+        )
+        for mode, own in grouped.items()
+    ]
+
+
+def _ask_for_one_mode(rig: Skeleton, bone: int, animated: animation.Channels) -> None:
+    if not animated.has_modes:
+        return
+    if animated.sets(pose_bones(rig.object)[bone].path_from_id("rotation_mode")):
+        raise ProblemError(
+            f"The rotation mode of {listed([rig.names[bone]])} is animated, so that no one channel "
+            "can hold its turn: remove the keys of it first"
+        )

@@ -1,0 +1,1 @@
+"""The list of constraints, and the settings of the active one."""

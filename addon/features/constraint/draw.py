@@ -1,0 +1,193 @@
+"""What the panels show; the same in the Properties editor and in the sidebar."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import bpy
+
+from ...blender.errors import listed
+from ...editing.constraints import active_constraint
+from ...loop.plan import partners
+from ...loop.properties import FabrikConstraint, settings
+from ...loop.registry import MOTIONS
+from ...ui.layout import Layout, draw_bone_of, draw_if, draw_sentence
+from ...ui.sections import (
+    Section,
+    add,
+    always,
+    draw_notes,
+    draw_sections,
+    has_target,
+    has_tip,
+    reaches,
+    remove,
+)
+from ...ui.wording import length_text
+
+STATE_ICONS = {
+    "REACHED": "CHECKMARK",
+    "OUT_OF_REACH": "INFO",
+    "LIMITED": "CON_ROTLIMIT",
+    "INVALID": "ERROR",
+    "DISABLED": "PAUSE",
+}
+
+HOW_TO = (
+    "Select a target and then, in Pose Mode, the tip bone of a chain, and press +. "
+    "With no target selected, one is made at the tip."
+)
+SHARED = "Shares bones with {}: they are solved together, by their weights."
+LOCK = "To render safely, turn on:"
+
+
+def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
+    """Draw the constraints of the armature, and the settings of the active one."""
+    armature = cast(bpy.types.Object, context.object)
+    item = active_constraint(armature)
+    _draw_list(layout, armature)
+    if item is None:
+        draw_sentence(layout, context, HOW_TO)
+        return
+    report = layout.box().column()
+    _draw_report(report, context, item)
+    names = partners(armature, settings(armature).active_index)
+    if names and not item.message:  # Which says it, or something more urgent.
+        draw_sentence(report, context, SHARED.format(listed(names)))
+    draw_notes(report, armature)
+    layout.use_property_split = True
+    layout.prop(item, "influence")
+    draw_sections(layout, armature, item)
+    if not context.scene.render.use_lock_interface:
+        _draw_lock(layout.box().column(), context)
+
+
+def _draw_list(layout: Layout, armature: bpy.types.Object) -> None:
+    fabrik = settings(armature)
+    row = layout.row()
+    row.template_list(
+        "FABRIK_UL_constraints", "", fabrik, "constraints", fabrik, "active_index", rows=4
+    )
+    buttons = row.column(align=True)
+    buttons.operator("fabrik.constraint_add", text="", icon="ADD")
+    buttons.operator("fabrik.constraint_remove", text="", icon="REMOVE")
+    buttons.separator()
+    buttons.menu("FABRIK_MT_specials", text="", icon="DOWNARROW_HLT")
+    buttons.separator()
+    buttons.operator("fabrik.constraint_move", text="", icon="TRIA_UP").direction = "UP"
+    buttons.operator("fabrik.constraint_move", text="", icon="TRIA_DOWN").direction = "DOWN"
+
+
+def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstraint) -> None:
+    """Draw how the last evaluation ended."""
+    state = layout.row()
+    state.alert = item.state == "INVALID"
+    state.label(text=state_name(item), icon=STATE_ICONS[item.state])
+    if item.state not in ("INVALID", "DISABLED") and has_target(item.solver):
+        layout.label(text=f"{length_text(context.scene, item.error)} off")
+    if item.message:
+        draw_sentence(layout, context, item.message)
+
+
+def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop_search(item, "bone", armature.pose, "bones")
+    layout.prop(item, "chain_count")
+    if has_tip(item.solver):
+        layout.prop(item, "use_tail")
+    if not reaches(item.solver):
+        return
+    layout.prop(item, "chain_bias")
+    swing = layout.column()
+    # With these it always turns as a whole.
+    swing.active = item.solver != "TWO_BONE" and item.pole_target is None
+    swing.prop(item, "swing")
+    root = layout.column(heading="Free Root")
+    root.prop(item, "use_free_root", text="")
+    draw_if(root, item, "use_free_root", "root_weight")
+
+
+def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item, "target")
+    draw_bone_of(layout, item, "subtarget", item.target)
+    if not has_tip(item.solver):
+        return
+    if reaches(item.solver):
+        layout.prop(item, "weight")
+    offset = layout.row(heading="Keep Offset")
+    offset.prop(item, "use_offset", text="")
+    if not item.use_offset:
+        return
+    offset.operator("fabrik.offset_set", text="Set to Present")
+    layout.prop(item, "offset_location", text="Location")
+    turn = layout.column()
+    turn.active = item.use_rotation
+    turn.prop(item, "offset_rotation", text="Rotation")
+
+
+def _draw_rotation(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item, "use_rotation", text="Match Target")
+    turn = layout.column()
+    turn.active = item.use_rotation
+    turn.prop(item, "rotation_weight", text="Weight")
+    turn.prop(item, "twist_spread")
+
+
+def _draw_reach(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item, "softness")
+    layout.prop(item, "use_stretch")
+    draw_if(layout, item, "use_stretch", "stretch_max", "use_volume")
+
+
+def _draw_pole(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item, "pole_target")
+    if item.pole_target is None:
+        layout.operator("fabrik.pole_add", icon="ADD")
+        return
+    draw_bone_of(layout, item, "pole_subtarget", item.pole_target)
+    layout.prop(item, "pole_angle")
+    layout.prop(item, "pole_weight")
+
+
+def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item, "solver")
+    sweeping = layout.column()
+    sweeping.active = item.solver != "TWO_BONE"
+    if reaches(item.solver):
+        sweeping.prop(item, "iterations")
+    if has_target(item.solver):
+        sweeping.prop(item, "tolerance")
+
+
+def _draw_lock(layout: Layout, context: bpy.types.Context) -> None:
+    layout.use_property_split = False
+    layout.label(text=LOCK, icon="INFO")
+    layout.prop(context.scene.render, "use_lock_interface", text="Lock Interface")
+
+
+def state_name(item: FabrikConstraint) -> str:
+    """Return the state as people read it."""
+    motion = MOTIONS.get(item.solver)
+    if motion is not None and motion.doing and item.state == "REACHED":
+        return motion.doing
+    states = cast(bpy.types.EnumProperty, item.bl_rna.properties["state"])
+    return states.enum_items[item.state].name
+
+
+SECTIONS = (
+    Section(10, "Chain", _draw_chain, always),
+    Section(20, "Target", _draw_target, has_target),
+    Section(40, "Rotation", _draw_rotation, reaches, is_closed=True),
+    Section(50, "Reach", _draw_reach, reaches, is_closed=True),
+    Section(60, "Pole", _draw_pole, reaches),
+    Section(80, "Solver", _draw_solver, always),
+)
+
+
+def register() -> None:
+    """Show the settings that all features share."""
+    add(*SECTIONS)
+
+
+def unregister() -> None:
+    """Undo `register`."""
+    remove(*SECTIONS)

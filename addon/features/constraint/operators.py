@@ -1,0 +1,243 @@
+"""What the buttons of the list of constraints do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, IntProperty
+
+from ...editing import constraints as editing
+from ...loop.properties import SOLVER_ITEMS, settings
+from ...loop.registry import MOTIONS
+from ...ui.adding import chosen_target, tip_refusal
+from ...ui.refusing import (
+    Working,
+    active_armature,
+    active_refusal,
+    rest_refusal,
+    tweak_refusal,
+)
+from ...ui.sections import has_tip
+
+
+def _list_refusal(context: bpy.types.Context) -> str:
+    return active_refusal(context) or tweak_refusal(context)
+
+
+class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
+    """Add a constraint to the active bone, as Blender's own operator for its own IK."""
+
+    bl_idname = "fabrik.constraint_add"
+    bl_label = "Add FABRIK IK"
+    bl_description = (
+        "Let the chain that ends at the active bone reach for the other selected bone or object. "
+        "With no other one selected it reaches for a new Empty where its tip is now, so that "
+        "nothing moves"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    if TYPE_CHECKING:
+        chain_count: int
+        solver: str
+        use_offset: bool
+    else:
+        chain_count: IntProperty(
+            name="Chain Length",
+            description=(
+                "How many bones the chain has, counted up from the active one; 0 takes all up to "
+                "the root. At first those of the limb are taken, up to where the skeleton branches"
+            ),
+            default=0,
+            min=0,
+            soft_max=32,
+            options={"SKIP_SAVE"},
+        )
+        solver: EnumProperty(
+            name="Solver",
+            description="How the chain is brought to its target",
+            items=(
+                ("AUTO", "Automatic", "Two Bone for a chain of two bones, FABRIK for a longer one"),
+                *SOLVER_ITEMS,
+            ),
+            default="AUTO",
+        )
+        use_offset: BoolProperty(
+            name="Keep Offset",
+            description=(
+                "Keep the tip where it is beside the target, instead of bringing it there, so that "
+                "nothing moves"
+            ),
+            default=False,
+        )
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for Pose Mode and an active bone, as Blender's own operator."""
+        return tip_refusal(context)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Add the constraint."""
+        target, subtarget = chosen_target(context)
+        tip: Any = context.active_pose_bone
+        is_chosen = self.properties.is_property_set("chain_count")
+        item = editing.add(
+            tip.id_data,
+            tip.name,
+            target,
+            subtarget,
+            self.chain_count if is_chosen else None,
+            self.solver,
+            self.use_offset,
+        )
+        self.chain_count = item.chain_count
+        if item.target is None:
+            return f"“{item.bone}” needs no target"
+        return f"“{item.bone}” reaches for “{item.subtarget or item.target.name}”"
+
+
+class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):
+    """Remove the active constraint and its animation."""
+
+    bl_idname = "fabrik.constraint_remove"
+    bl_label = "Remove FABRIK IK"
+    bl_description = (
+        "Remove the active constraint with its keys and drivers. The bones get their FK pose back"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a constraint."""
+        return _list_refusal(context)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Remove the active constraint."""
+        armature = active_armature(context)
+        name = cast(Any, editing.active_constraint(armature)).name
+        editing.remove(armature, settings(armature).active_index)
+        return f"Removed “{name}”; its bones have their FK pose back"
+
+
+class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
+    """Let the active constraint change places with a neighbour, with its animation."""
+
+    bl_idname = "fabrik.constraint_move"
+    bl_label = "Move FABRIK IK"
+    bl_description = (
+        "Move the active constraint in the list. Of two that pose the same bone the lower one "
+        "is solved last"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    if TYPE_CHECKING:
+        direction: str
+    else:
+        direction: EnumProperty(
+            name="Direction",
+            description="Where to move the constraint",
+            items=(
+                ("UP", "Up", "Solve the constraint earlier"),
+                ("DOWN", "Down", "Solve the constraint later"),
+            ),
+        )
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a second constraint to change places with."""
+        reason = _list_refusal(context)
+        if not reason and len(settings(active_armature(context)).constraints) < 2:
+            return "There is only one constraint"
+        if not reason and active_armature(context).override_library is not None:
+            return "A library override keeps the constraints in the order of the linked file"
+        return reason
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Let the active constraint change places with its neighbour, if there is one."""
+        armature = active_armature(context)
+        fabrik = settings(armature)
+        index = fabrik.active_index
+        other = index + (-1 if self.direction == "UP" else 1)
+        if not 0 <= other < len(fabrik.constraints):
+            return ""
+        editing.swap(armature, index, other)
+        first, second = (fabrik.constraints[i].name for i in sorted((index, other)))
+        return f"“{first}” comes before “{second}” now"
+
+
+class FABRIK_OT_pole_add(Working, bpy.types.Operator):
+    """Add a pole that leaves the pose as it is."""
+
+    bl_idname = "fabrik.pole_add"
+    bl_label = "Add Pole"
+    bl_description = (
+        "Make an Empty that the bend of the chain faces already, so that nothing moves. "
+        "Moving it turns the elbow or knee"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a constraint that works and has no pole."""
+        reason = active_refusal(context) or rest_refusal(context)
+        if reason:
+            return reason
+        item = editing.active_constraint(active_armature(context))
+        if item is not None and item.solver in MOTIONS:
+            return f"“{item.name}” moves by itself and faces no pole: choose one that reaches"
+        if item is not None and item.pole_target is not None:
+            return f"The chain faces “{item.pole_target.name}” already: clear Pole first"
+        return ""
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Add the pole."""
+        armature = active_armature(context)
+        pole = editing.add_pole(
+            context.evaluated_depsgraph_get(), armature, settings(armature).active_index
+        )
+        return f"The chain faces “{pole.name}”"
+
+
+class FABRIK_OT_offset_set(Working, bpy.types.Operator):
+    """Let the active constraint keep its tip where it is now."""
+
+    bl_idname = "fabrik.offset_set"
+    bl_label = "Set Offset"
+    bl_description = (
+        "Keep the tip beside the target where it is now, and its bone turned as it is, so that "
+        "nothing moves"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a constraint with a tip bone and a target."""
+        reason = active_refusal(context) or rest_refusal(context)
+        if reason:
+            return reason
+        item = editing.active_constraint(active_armature(context))
+        if item is not None and not item.bone:
+            return "There is no tip bone: choose the last bone of the chain"
+        if item is not None and item.target is None:
+            return "There is no target to keep an offset from: choose one"
+        if item is not None and not has_tip(item.solver):
+            return f"“{item.name}” brings its tip to no place: choose one that reaches"
+        return ""
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Take the offset."""
+        armature = active_armature(context)
+        editing.set_offset(armature, settings(armature).active_index)
+        name = cast(Any, editing.active_constraint(armature)).name
+        return f"“{name}” keeps its tip where it is now"
+
+
+CLASSES = (
+    FABRIK_OT_constraint_add,
+    FABRIK_OT_constraint_remove,
+    FABRIK_OT_constraint_move,
+    FABRIK_OT_offset_set,
+    FABRIK_OT_pole_add,
+)
+
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -1,0 +1,213 @@
+"""Simulating a shot: what is to be solved is gathered at each frame, and solved together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ...blender.access import pose_bones
+from ...blender.errors import ProblemError
+from ...blender.skeleton import Point
+from ...core import BodyInstant, Candidate, ChainInstant, Instant, seen_from, solve_shot
+from ...loop import plan
+from ...loop.body import read_body, solver_input
+from ...loop.body_plan import BodyPlan
+from ...loop.chain_plan import ChainPlan
+from ...loop.joints import ik_settings
+from ...loop.pose import Pose
+from ...loop.properties import settings
+from ...loop.property_values import values_of
+from ...loop.registry import MOTIONS
+from ...loop.results import Answer
+from ...loop.task import SOLVER_NAMES, goal_of, input_of, orientation_of, read, stretch_of
+from ..simulation.digest import Source
+from .shot import Kept, is_continuous, owner_path, packed
+
+if TYPE_CHECKING:
+    from ...loop.read import Snapshot
+
+Solved = ChainPlan | BodyPlan
+"""What is solved as a shot."""
+
+NEVER = "“{}” cannot work at any frame, so there is no shot to solve: see what it says"
+
+
+class ShotSimulation:
+    """One shot during a pass over the frames.
+
+    Attributes:
+        owner: The path of the settings where its poses are kept.
+    """
+
+    counts_wholly = True
+
+    def __init__(self, armature: bpy.types.Object, index: int) -> None:
+        """Take a constraint of an armature; of a body the first one whose Continuous is on."""
+        self.owner = owner_path(index)
+        self._armature = armature
+        self._index = index
+        self._bones = 0
+        self._instants: list[Instant | None] = []
+
+    def inputs(self) -> object:
+        """Return what the bones allow: all else counts with the constraint."""
+        unit = self._unit(plan.current())
+        found: list[object] = []
+        if unit is None:
+            return found
+        bones = pose_bones(self._armature)
+        for posed in [bones[unit.rig.names[bone]] for bone in unit.bones]:
+            found.append(values_of(posed.fabrik_joint))
+            if posed.fabrik_joint.limit_type == "BLENDER":
+                found.append(tuple(ik_settings(posed)))
+        return found
+
+    def sources(self) -> list[Source]:
+        """Return the bones: their constraints, and what these hang on, count with them."""
+        unit = self._unit(plan.current())
+        if unit is None:
+            return [self._armature]
+        return [Point(unit.rig.object, unit.rig, bone) for bone in unit.bones]
+
+    def start(self, moment: Snapshot) -> None:
+        """Begin, at the first frame.
+
+        Raises:
+            ProblemError: If the constraint cannot work at all.
+        """
+        unit = self._unit(moment.plan)
+        if unit is None:
+            raise ProblemError(NEVER.format(settings(self._armature).constraints[self._index].name))
+        self._bones = len(unit.bones)
+
+    def step(self, moment: Snapshot) -> None:
+        """Gather what is to be solved at a frame; nothing where the constraint cannot work."""
+        unit = self._unit(moment.plan)
+        instant = None
+        if unit is not None and len(unit.bones) == self._bones:
+            with _before(moment, unit):
+                instant = _instant(moment, unit)
+        self._instants.append(instant)
+
+    def result(self) -> bytes:
+        """Solve the shot, and return its poses.
+
+        Raises:
+            ProblemError: If there is no frame at which it can be solved.
+        """
+        poses: list[Kept | None] = []
+        run: list[Instant] = []
+        for instant in [*self._instants, None]:
+            if instant is not None:
+                run.append(instant)
+                continue
+            poses += [_kept(candidate) for candidate in solve_shot(run)]
+            poses.append(None)
+            run = []
+        return packed(_filled(poses[:-1], self._bones))
+
+    def _unit(self, now: plan.Plan) -> Solved | None:
+        """Return what is solved with the constraint, None if that does not work."""
+        for unit in now.units:
+            is_own = unit.rig.object == self._armature and self._index in unit.items
+            if is_own and isinstance(unit, ChainPlan):
+                return None if unit.problem else unit
+            if is_own and isinstance(unit, BodyPlan):
+                return unit
+        return None
+
+
+def _kept(candidate: Candidate) -> Kept:
+    return Kept(tuple(candidate.rotations), candidate.location)
+
+
+def _filled(poses: list[Kept | None], bones: int) -> list[Kept]:
+    """Return the poses with that of the nearest frame before where there is none, or after."""
+    last = next((pose for pose in poses if pose is not None), None)
+    if last is None:
+        last = Kept(((1.0, 0.0, 0.0, 0.0),) * bones, (0.0, 0.0, 0.0))
+    found: list[Kept] = []
+    for pose in poses:
+        last = pose or last
+        found.append(last)
+    return found
+
+
+@contextmanager
+def _before(moment: Snapshot, unit: Solved) -> Iterator[None]:
+    """Let an armature be as it is before a unit is solved, and that be wholly on."""
+    pose = moment.poses[unit.rig.uid]
+    kept = pose.settings
+    pose.settings = [
+        one._replace(enabled=True, influence=1.0)
+        if i in unit.items and _is_continuous(unit, i)
+        else one
+        for i, one in enumerate(kept)
+    ]
+    units = [other for other in moment.plan.units if other.rig.uid == unit.rig.uid]
+    answers = [other.last for other in units]
+    place = units.index(unit)
+    pose.start()
+    _turn(moment, pose, answers[:place])
+    try:
+        yield
+    finally:
+        pose.settings = kept
+        _turn(moment, pose, answers[place:])
+
+
+def _turn(moment: Snapshot, pose: Pose, answers: Sequence[Answer | None]) -> None:
+    for answer in answers:
+        if answer is not None and answer.bones:
+            moment.turn(pose, answer)
+
+
+def _is_continuous(unit: Solved, item: int) -> bool:
+    chains = unit.chains if isinstance(unit, BodyPlan) else [unit]
+    return any(chain.item == item and chain.shot is not None for chain in chains)
+
+
+def _instant(moment: Snapshot, unit: Solved) -> Instant | None:
+    """Return what is to be solved, None if the constraints cannot work at this frame."""
+    pose = moment.poses[unit.rig.uid]
+    try:
+        if isinstance(unit, BodyPlan):
+            given, pulls = solver_input(unit, pose, read_body(moment, unit))
+            return BodyInstant(given, pulls) if any(pulls) else None
+        task = read(moment, unit)
+        if task is None:
+            return None
+        undone = pose.in_armature(task.world)
+        turn = None if task.axes is None else orientation_of(task, task.axes).seen_from(undone[0])
+        return ChainInstant(
+            input_of(unit, pose, task),
+            seen_from(undone, goal_of(task)),
+            SOLVER_NAMES[task.settings.solver],
+            task.settings.iterations,
+            task.settings.tolerance,
+            turn,
+            stretch_of(task.settings) if unit.stretches else None,
+        )
+    except (ProblemError, ValueError, ArithmeticError):
+        return None
+
+
+def shots(armature: bpy.types.Object) -> list[ShotSimulation]:
+    """Return the shots of an armature: of a body there is one."""
+    items = settings(armature).constraints
+    wanted = [
+        i for i, item in enumerate(items) if is_continuous(item) and item.solver not in MOTIONS
+    ]
+    known = plan.known()
+    for unit in known.units if known and wanted else ():
+        if unit.rig.object != armature:
+            continue
+        if isinstance(unit, BodyPlan):
+            own = [i for i in wanted if i in unit.items]
+            wanted = [i for i in wanted if i not in own[1:]]
+        elif isinstance(unit, ChainPlan) and unit.problem:
+            wanted = [i for i in wanted if i != unit.item]
+    return [ShotSimulation(armature, i) for i in wanted]

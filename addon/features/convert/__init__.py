@@ -1,0 +1,1 @@
+"""Blender's IK constraints made ours, and ours Blender's."""

@@ -1,0 +1,360 @@
+"""What the settings of Blender's IK constraint are in ours, and the other way round.
+
+What has no counterpart is said in a sentence each, and nothing is dropped in silence.
+"""
+
+from __future__ import annotations
+
+from math import inf, isclose, pi, radians
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ...blender.access import pose_bones
+from ...blender.errors import ProblemError, listed
+from ...blender.limbs import next_joint
+from ...blender.named_chain import named_chain
+from ...blender.native import active_constraints
+from ...blender.refusals import joints_problem
+from ...blender.skeleton import skeleton_of
+from ...loop.joints import AXES, FREE, ik_settings, joint_problem
+from ...loop.registry import MOTIONS
+
+if TYPE_CHECKING:
+    from ...loop.joint_properties import FabrikJoint
+    from ...loop.properties import FabrikConstraint
+
+NOT_LIMITED = (FREE, FREE, FREE)
+"""The ranges of a bone that Blender's IK may turn in any way."""
+
+SAME = (
+    "target",
+    "subtarget",
+    "pole_target",
+    "pole_subtarget",
+    "chain_count",
+    "use_tail",
+    "use_rotation",
+    "iterations",
+    "influence",
+    "enabled",
+    "weight",
+)
+"""The settings that both have, under the same names."""
+
+ANIMATED = {
+    "influence": "influence",
+    "enabled": "enabled",
+    "pole_angle": "pole_angle",
+    "iterations": "iterations",
+    "weight": "weight",
+    "orient_weight": "rotation_weight",
+}
+"""The settings of Blender's constraint that can be animated in both, and what ours calls them."""
+
+NO_COUNTERPART = {
+    "softness": "Softness",
+    "swing": "Swing",
+    "chain_bias": "Bias",
+    "twist_spread": "Twist Spread",
+    "use_offset": "Keep Offset",
+    "use_free_root": "Free Root",
+    "use_continuous": "Continuous",
+}
+"""Our settings that are off or 0 unless used, and that Blender's IK has nothing for."""
+
+IK_STRETCH = 0.1
+"""What bones get that are to stretch and have no Stretch of their own: as Rigify's do."""
+
+STIFFEST = 0.99
+"""The most that Blender takes as a stiffness."""
+
+IN_LINE = radians(0.1)
+"""A hinge whose axis is nearer to one of the bone's turns about that one."""
+
+
+# From Blender
+
+
+def refuse_native(bone: Any, con: Any) -> None:
+    """Find out whether one of Blender's IK constraints can be converted.
+
+    Raises:
+        ProblemError: If it cannot, with what to do about it.
+    """
+    name = f"“{con.name}” of “{bone.name}”"
+    if bone.id_data.override_library is not None and con.is_override_data:
+        raise ProblemError(f"{name} comes from the linked file, where it has to be converted")
+    if con.target is None:
+        raise ProblemError(f"{name} has no target: choose one, or remove the constraint")
+    if con.ik_type == "DISTANCE":
+        raise ProblemError(
+            f"{name} keeps a distance, which nothing here does: set IK Type to Copy Pose"
+        )
+    if not con.use_location:
+        raise ProblemError(f"{name} reaches for no place: turn its Position on")
+    for ob, part in ((con.target, con.subtarget), (con.pole_target, con.pole_subtarget)):
+        if ob is not None and part and ob.type != "ARMATURE":
+            raise ProblemError(
+                f"{name} follows the vertex group “{part}”: let it follow an Empty whose parent "
+                f"is “{ob.name}”"
+            )
+    if not con.use_tail and bone.parent is None:
+        raise ProblemError(
+            f"“{bone.name}” has no parent that could move its head: turn on Use Tail"
+        )
+    rig = skeleton_of(bone.id_data)
+    after = next_joint(rig, rig.index[bone.name])
+    if con.use_tail and not con.use_rotation and after >= 0:
+        raise ProblemError(
+            f"{name} brings the tail of the bone to its target, which is not where "
+            f"“{rig.names[after]}” begins: move the tail there in Edit Mode"
+        )
+
+
+def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
+    """Let a new constraint of ours do what one of Blender's does, but for its pole angle.
+
+    Returns:
+        What has no counterpart.
+    """
+    notes: list[str] = []
+    chain = named_chain(con, bone)
+    for name in SAME:
+        setattr(item, name, max(1, con.iterations) if name == "iterations" else getattr(con, name))
+    item.bone = bone.name
+    item.rotation_weight = con.orient_weight
+    item.pole_angle = 0.0
+    if not con.use_tail and (con.use_rotation or _is_apart(bone)):
+        item.bone, item.use_tail = bone.parent.name, True
+        notes.append(f"The tip is the tail of “{item.bone}”, which is what Blender's IK moves")
+    if len(chain.bones) == 2 and not con.use_rotation:
+        item.solver = "TWO_BONE"
+    bones = [pose_bones(bone.id_data)[name] for name in chain.bones]
+    stretching = {one.ik_stretch for one in bones}
+    item.use_stretch = con.use_stretch and stretching != {0.0}
+    if item.use_stretch:
+        most: Any = item.bl_rna.properties["stretch_max"]
+        item.stretch_max = most.hard_max
+        notes.append(
+            "Bones stretch beyond reach only: Blender's IK shortens and lengthens them within "
+            "reach as well, so that elbows and knees stand somewhat off there"
+        )
+    if item.use_stretch and len(stretching) > 1:
+        notes.append("IK Stretch differs from bone to bone: here all bones of a chain stretch")
+    if 0.0 < con.influence < 1.0:
+        notes.append(
+            "At an Influence between 0 and 1 the bones turn part of the way; Blender's IK brings "
+            "the tip part of the way"
+        )
+    return notes + _native_notes(con, bones)
+
+
+def _native_notes(con: Any, bones: list[Any]) -> list[str]:
+    """Return what Blender's constraint and the bones of its chain have that ours has not."""
+    notes: list[str] = []
+    if bones[0].id_data.pose.ik_solver == "ITASC":
+        notes.append("The armature's solver is iTaSC, whose settings have no counterpart")
+        locks = [f"lock_{kind}_{axis}" for kind in ("location", "rotation") for axis in "xyz"]
+        if not all(getattr(con, lock) for lock in locks) or con.reference_axis != "BONE":
+            notes.append("The axes of Copy Pose, and what they refer to, have no counterpart")
+    uneven = [b.name for b in bones if len(_stiffness(b)) > 1]
+    if uneven:
+        notes.append(f"Stiffness of {listed(uneven)} differs by axis: the largest one counts here")
+    if con.pole_target is not None and ik_settings(bones[0]).ranges != NOT_LIMITED:
+        notes.append(
+            f"The limits of “{bones[0].name}” hold here; with a pole, Blender's IK passes over them"
+        )
+    others = [
+        f"{other.name}” on “{bone.name}"
+        for bone in bones
+        for other in active_constraints(bone)
+        if other.type != "IK"
+    ]
+    if others:
+        notes.append(f"{listed(others)} acts after the chain is solved; Blender's IK runs last")
+    return notes
+
+
+def _is_apart(bone: Any) -> bool:
+    """Return whether a bone's head is not at its parent's tail."""
+    gap = (bone.bone.head_local - bone.bone.parent.tail_local).length
+    return gap > 1e-4 * bone.parent.bone.length
+
+
+def _stiffness(bone: Any) -> set[float]:
+    """Return the stiffnesses of the axes that are not locked."""
+    axes = [axis for axis in "xyz" if not getattr(bone, f"lock_ik_{axis}")]
+    return {getattr(bone, f"ik_stiffness_{axis}") for axis in axes}
+
+
+def keep_native_joint(bone: Any) -> list[str]:
+    """Let a joint keep what Blender's IK keeps, if there is anything.
+
+    Returns:
+        What speaks against it.
+    """
+    found = ik_settings(bone)
+    joint: FabrikJoint = bone.fabrik_joint
+    if found.ranges == NOT_LIMITED and found.stiffness == 0.0:
+        return []
+    if problem := joints_problem(bone.id_data):
+        return [problem]
+    if joint.limit_type == "NONE":
+        joint.limit_type = "BLENDER"
+    elif joint.limit_type != "BLENDER":
+        return [f"“{bone.name}” keeps the limit of its joint here, not that for Blender's IK"]
+    return []
+
+
+# To Blender
+
+
+def refuse_own(item: FabrikConstraint, bone: Any) -> None:
+    """Find out whether one of our constraints can be converted.
+
+    Raises:
+        ProblemError: If it cannot, with what to do about it.
+    """
+    name = f"“{item.name}”"
+    if bone is None:
+        raise ProblemError(f"{name} has no tip bone: choose the last bone of the chain")
+    if item.solver in MOTIONS:
+        raise ProblemError(f"{name} moves by itself, which Blender's IK has nothing for: bake it")
+    if item.target is None:
+        raise ProblemError(f"{name} has no target: choose an object, or a bone, to reach for")
+    if not item.use_tail and bone.parent is None:
+        raise ProblemError(
+            f"“{bone.name}” has no parent that could move its head: turn on Use Tail"
+        )
+    problems = [
+        joint_problem(pose_bones(bone.id_data)[one]) for one in named_chain(item, bone).bones
+    ]
+    for problem in filter(None, problems):
+        raise ProblemError(problem)
+
+
+def to_native(item: FabrikConstraint, bone: Any, con: Any) -> list[str]:
+    """Let a new constraint of Blender's do what one of ours does, but for its pole angle.
+
+    Returns:
+        What has no counterpart.
+    """
+    notes: list[str] = []
+    for name in SAME:
+        setattr(con, name, getattr(item, name))
+    con.orient_weight = item.rotation_weight
+    bones = [pose_bones(bone.id_data)[name] for name in named_chain(item, bone).bones]
+    notes += _own_notes(item)
+    if item.use_rotation and not item.use_tail:
+        notes.append(
+            f"Blender's IK turns the bone before “{bone.name}” to the target: give “{bone.name}” "
+            "a Copy Rotation"
+        )
+        con.use_rotation = False
+    # Bones without IK Stretch do not stretch anyway, and Blender has it on for them.
+    con.use_stretch = item.use_stretch or not any(one.ik_stretch for one in bones)
+    if item.use_stretch and not any(one.ik_stretch for one in bones):
+        for one in bones:
+            one.ik_stretch = IK_STRETCH
+        notes.append(f"The bones of the chain got an IK Stretch of {IK_STRETCH}")
+    return notes
+
+
+def _own_notes(item: FabrikConstraint) -> list[str]:
+    """Return what is set in ours that Blender's IK has nothing for."""
+    notes: list[str] = []
+    lost = [title for name, title in NO_COUNTERPART.items() if getattr(item, name)]
+    if item.use_stretch:
+        lost += ["Stretch Max"]
+        lost += ["Keep Volume"] if item.use_volume else []
+    if item.pole_target is not None and item.pole_weight < 1.0:
+        lost.append("Pole Weight")
+    if not isclose(item.tolerance, 1e-4, rel_tol=1e-3):
+        lost.append("Tolerance")
+    if lost:
+        verb = "have" if len(lost) > 1 else "has"
+        notes.append(f"{listed(lost)} {verb} no counterpart")
+    if item.weight > 1.0:
+        notes.append(f"Weight is {item.weight:g}, and 1 is the most there")
+    if item.solver != "TWO_BONE":
+        solvers: Any = item.bl_rna.properties["solver"]
+        notes.append(
+            f"Blender's one solver stands in for “{solvers.enum_items[item.solver].name}”: long "
+            "chains may stop short of their targets"
+        )
+    return notes
+
+
+def give_native_joint(bone: Any) -> list[str]:
+    """Give a bone the limits and stiffness of its joint, in the terms of Blender's IK.
+
+    Returns:
+        What cannot be said there.
+    """
+    joint: FabrikJoint = bone.fabrik_joint
+    kind = joint.limit_type
+    if kind == "BLENDER":
+        return []
+    notes: list[str] = []
+    if kind == "HINGE":
+        notes += _give_hinge(bone, joint)
+    elif kind == "CONE":
+        notes += _give_cone(bone, joint)
+    if joint.stiffness:
+        for axis in "xyz":
+            setattr(bone, f"ik_stiffness_{axis}", min(joint.stiffness, STIFFEST))
+    return notes
+
+
+def _give_hinge(bone: Any, joint: FabrikJoint) -> list[str]:
+    from mathutils import Vector
+
+    direction = Vector(AXES.get(joint.hinge_axis) or joint.hinge_vector)
+    for axis, unit in AXES.items():
+        angle = direction.angle(Vector(unit), inf)
+        if min(angle, pi - angle) > IN_LINE:
+            continue
+        low, high = joint.hinge_min, joint.hinge_max
+        if angle > IN_LINE:
+            low, high = -high, -low
+        for other in "xyz":
+            setattr(bone, f"lock_ik_{other}", other != axis.lower())
+        return _give_range(bone, axis.lower(), low, high)
+    return [f"The hinge of “{bone.name}” turns about none of its axes: it is left without limits"]
+
+
+def _give_cone(bone: Any, joint: FabrikJoint) -> list[str]:
+    notes: list[str] = []
+    ranges = {
+        "x": (-joint.swing_x, joint.swing_x),
+        "y": (joint.twist_min, joint.twist_max),
+        "z": (-joint.swing_z, joint.swing_z),
+    }
+    for axis, (low, high) in ranges.items():
+        setattr(bone, f"lock_ik_{axis}", low == high == 0.0)
+        notes += _give_range(bone, axis, low, high)
+    if any(joint.center):
+        notes.append(f"The cone of “{bone.name}” has a Center, and there its limits surround 0")
+    return notes
+
+
+def _give_range(bone: Any, axis: str, low: float, high: float) -> list[str]:
+    """Let a bone turn about an axis from one angle to another, as far as Blender can say it."""
+    is_free = high - low >= 2.0 * pi - 1e-6
+    setattr(bone, f"use_ik_limit_{axis}", not is_free)
+    if is_free:
+        return []
+    setattr(bone, f"ik_min_{axis}", low)
+    setattr(bone, f"ik_max_{axis}", high)
+    if -pi - 1e-6 <= low <= 0.0 <= high <= pi + 1e-6:
+        return []
+    return [
+        f"The limit of “{bone.name}” about {axis.upper()} does not surround 0, or goes beyond "
+        "180°, as it has to there"
+    ]
+
+
+def has_ik(bone: bpy.types.PoseBone) -> list[str]:
+    """Return the names of a bone's IK constraints of Blender's."""
+    return [con.name for con in bone.constraints if con.type == "IK"]

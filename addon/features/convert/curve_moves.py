@@ -1,0 +1,131 @@
+"""Keys and drivers that move from a setting to another one that means the same, or the opposite."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import bpy
+
+from ...blender import animation
+
+SHIFTED = re.compile(r"\((.*)\) \+ (-?[0-9.e+-]+)", re.DOTALL)
+"""A driver's expression as `_shifted` writes it: that of before, and what is added to it."""
+
+
+class Move(NamedTuple):
+    """Where the animation of a setting goes.
+
+    Attributes:
+        path: The other setting.
+        shift: What is added to its values.
+        is_opposite: Whether the other setting is on where this one is off.
+    """
+
+    path: str
+    shift: float = 0.0
+    is_opposite: bool = False
+
+
+def animated_below(ob: bpy.types.Object, prefix: str) -> list[str]:
+    """Return the animated settings whose path starts with a prefix, without it and sorted."""
+    paths = {curve.data_path for curve in animation.all_curves(ob)}
+    return sorted(path[len(prefix) :] for path in paths if path.startswith(prefix))
+
+
+def move_curves(ob: bpy.types.Object, moves: Mapping[str, Move | None]) -> list[str]:
+    """Move the keys and drivers of settings to others, as far as they can be said there.
+
+    Args:
+        ob: The object, not in the NLA's tweak mode.
+        moves: Where to, by the path of a setting; None takes its animation away.
+
+    Returns:
+        The paths of settings whose animation was taken away because it bends its values with a
+        curve or modifiers of its own.
+    """
+    lost: list[str] = []
+
+    def rewrite(curves: Any) -> None:
+        for curve in [curve for curve in curves if curve.data_path in moves]:
+            move = moves[curve.data_path]
+            if move is None or not _change_values(curve, move):
+                lost.extend([curve.data_path] if move else [])
+                curves.remove(curve)
+            else:
+                curve.data_path = move.path
+                if curve.driver is not None:
+                    curve.driver.is_valid = True  # Blender may have found nothing at the old path.
+
+    others = [other for other in bpy.data.objects if other != ob]
+    animation.rewrite(ob, others, rewrite)
+    return lost
+
+
+def _change_values(curve: Any, move: Move) -> bool:
+    """Let a curve give what its new setting needs, and return whether it can."""
+    if move.shift == 0.0 and not move.is_opposite:
+        return True
+    if curve.driver is not None:
+        line = _line(curve)
+        if line is not None:
+            _change_driver(curve, line, move)
+        return line is not None
+    sign, shift = (-1.0, 1.0) if move.is_opposite else (1.0, move.shift)
+    for point in curve.keyframe_points:
+        for place in (point.co, point.handle_left, point.handle_right):
+            place[1] = sign * place[1] + shift
+    curve.update()
+    return len(curve.keyframe_points) > 0
+
+
+def _line(curve: Any) -> tuple[float, float] | None:
+    """Return by which a + b · x a driver's curve bends its value, None if it is no line."""
+    if any(x != y for x, y in [tuple(point.co) for point in curve.keyframe_points]):
+        return None
+    found = (0.0, 1.0)
+    for modifier in [one for one in curve.modifiers if not one.mute]:
+        if modifier.type != "GENERATOR" or modifier.mode != "POLYNOMIAL" or found != (0.0, 1.0):
+            return None
+        if modifier.poly_order != 1 or modifier.use_additive or modifier.use_restricted_range:
+            return None
+        found = (modifier.coefficients[0], modifier.coefficients[1])
+    return found
+
+
+def _change_driver(curve: Any, line: tuple[float, float], move: Move) -> None:
+    """Let the expression give the new value, and the curve leave it as it is."""
+    driver = curve.driver
+    expression = _expression(driver)
+    if line != (0.0, 1.0):
+        expression = f"{line[0]:.7g} + {line[1]:.7g} * ({expression})"
+        for modifier in list(curve.modifiers):
+            curve.modifiers.remove(modifier)
+    driver.type = "SCRIPTED"
+    if move.is_opposite:
+        # A switch is on from 1 on, and off at anything below.
+        driver.expression = f"0 if ({expression}) >= 1 else 1"
+    else:
+        driver.expression = _shifted(expression, move.shift)
+
+
+def _shifted(expression: str, shift: float) -> str:
+    known = SHIFTED.fullmatch(expression)
+    if known is not None:
+        expression, shift = known[1], shift + float(known[2])
+    return expression if abs(shift) < 1e-6 else f"({expression}) + {shift:.7g}"
+
+
+def _expression(driver: Any) -> str:
+    """Return what a driver gives, as an expression of its variables."""
+    if driver.type == "SCRIPTED":
+        return driver.expression
+    for i, variable in enumerate(driver.variables):
+        if not variable.name.isidentifier():
+            variable.name = f"var_{i}"
+    names = [variable.name for variable in driver.variables] or ["0"]
+    if driver.type in ("MIN", "MAX"):
+        return f"{driver.type.lower()}({', '.join(names)})" if len(names) > 1 else names[0]
+    total = " + ".join(names)
+    return f"({total}) / {len(names)}" if driver.type == "AVERAGE" else total

@@ -1,0 +1,114 @@
+"""The buttons that make Blender's IK constraints ours, and ours Blender's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import bpy
+from bpy.props import EnumProperty
+
+from ...blender.errors import listed
+from ...ui.choosing import WHICH_ITEMS, chosen, selected
+from ...ui.refusing import (
+    Working,
+    active_armature,
+    active_refusal,
+    armature_refusal,
+    rest_refusal,
+    tweak_refusal,
+)
+from ...ui.wording import counted, length_text
+from .convert import Conversion, convert_from_blender, convert_to_blender
+
+
+class Converting(Working):
+    """An operator that converts constraints, and says what came of it."""
+
+    def said(self, context: bpy.types.Context, conversion: Conversion) -> str:
+        """Return how many were converted and how far the pose went; report what is to be known."""
+        self.warn(conversion.notes)
+        what = f"Converted {counted(len(conversion.names), 'constraint')}"
+        moved = length_text(context.scene, conversion.moved)
+        more = ": see the Info editor for what changed" if conversion.notes else ""
+        if conversion.off:
+            self.severity = "WARNING"
+            moved += f", as {listed(conversion.off)} could not keep it"
+        return f"{what}; the pose moved by at most {moved}{more}"
+
+
+class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
+    """Make Blender's IK constraints ours."""
+
+    bl_idname = "fabrik.convert_from_blender"
+    bl_label = "Convert from Blender's IK"
+    bl_description = (
+        "Make Blender's IK constraints FABRIK IK, with their keys and drivers, and keep the pose. "
+        "What has no counterpart is reported"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    if TYPE_CHECKING:
+        which: str
+    else:
+        which: EnumProperty(
+            name="Constraints",
+            description="Which of Blender's IK constraints are converted",
+            items=(
+                ("SELECTED", "Of Selected Bones", "Those on selected bones"),
+                ("ALL", "All", "All of the armature"),
+            ),
+            default="ALL",
+        )
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for an armature with an IK constraint of Blender's."""
+        reason = armature_refusal(context) or rest_refusal(context) or tweak_refusal(context)
+        pose: Any = active_armature(context).pose if not reason else None
+        if pose and not any(con.type == "IK" for bone in pose.bones for con in bone.constraints):
+            return "The armature has no Inverse Kinematics constraint of Blender's"
+        return reason
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Convert them."""
+        armature = active_armature(context)
+        bones = selected(context, armature) if self.which == "SELECTED" else None
+        return self.said(context, convert_from_blender(armature, bones))
+
+
+class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
+    """Make our constraints Blender's."""
+
+    bl_idname = "fabrik.convert_to_blender"
+    bl_label = "Convert to Blender's IK"
+    bl_description = (
+        "Make FABRIK IK constraints Blender's Inverse Kinematics, with their keys and drivers, and "
+        "keep the pose. What has no counterpart is reported"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    if TYPE_CHECKING:
+        which: str
+    else:
+        which: EnumProperty(
+            name="Constraints",
+            description="Which constraints are converted",
+            items=WHICH_ITEMS,
+            default="ALL",
+        )
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a constraint."""
+        return active_refusal(context) or rest_refusal(context) or tweak_refusal(context)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Convert them."""
+        armature = active_armature(context)
+        indices = chosen(context, armature, self.which)
+        return self.said(context, convert_to_blender(armature, indices))
+
+
+CLASSES = (FABRIK_OT_convert_from_blender, FABRIK_OT_convert_to_blender)
+
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

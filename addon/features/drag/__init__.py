@@ -1,0 +1,1 @@
+"""Dragging bones in the viewport, without a window."""

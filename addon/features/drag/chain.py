@@ -1,0 +1,233 @@
+"""Posing a chain by hand: its FK pose reaches for where its tip is dragged, and stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import pi, sqrt
+from typing import Any
+
+import bpy
+from mathutils import Euler, Quaternion
+
+from ...blender import animation
+from ...blender.access import pose_bones
+from ...blender.errors import ProblemError
+from ...blender.keying import auto_key
+from ...blender.limbs import rest_bend
+from ...blender.rotation import (
+    AXIS_ANGLE,
+    EULER_ORDERS,
+    PoseChannels,
+    channel_of,
+    channel_values,
+    floats,
+    quaternion,
+)
+from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
+from ...core import WHOLE, ChainInput, Cone, Goal, Limit, Local, inverse, point_in, pose_in_world
+from ...core.vectors import IDENTITY, ORIGIN, Quat, Vec, add, mat_upright
+from ...loop.joints import ik_settings, joint_problem, joints_of
+from ...loop.pose import Evaluated
+
+SOLVER, SWEEPS, TOLERANCE = "FABRIK", 20, 1e-5
+
+HELD, FREE = (0.0, 0.0), (-pi, pi)
+
+
+class ChainDrag:
+    """The tail of a bone is dragged, and the bones above it turn for it.
+
+    It is solved as the chain of a constraint would be, with the joints' limits, but there is no
+    constraint: what is written is the FK pose. Locked rotation channels, and those that a driver
+    sets, stay; the joint then turns about what is left of its axes.
+
+    Attributes:
+        place: Where the tail was when the drag began, in world space.
+        axes: The bone's own axes, of length 1, in columns.
+        name: What to call it.
+    """
+
+    def __init__(
+        self, depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bones: list[int]
+    ) -> None:
+        """Take hold of the tail of the last of some bones, each the parent of the next.
+
+        Raises:
+            ProblemError: If they cannot be posed.
+        """
+        rig = self.rig = skeleton_of(armature)
+        self.object, self.bones = armature, bones
+        self.name = rig.names[bones[-1]]
+        now = Evaluated(armature.evaluated_get(depsgraph))
+        if now.is_at_rest:
+            raise ProblemError(
+                f"“{armature.name}” shows its rest pose: switch it to Pose Position "
+                "in Properties, Data"
+            )
+        channels = PoseChannels(pose_bones(armature))
+        self._modes = {bone: channels.modes[bone] for bone in bones}
+        self._start = {bone: channels.values(bone) for bone in bones}
+        self._turns = {bone: quaternion(self._modes[bone], self._start[bone]) for bone in bones}
+        self._locks = {bone: self._locked_axes(bone) for bone in bones}
+        world = now.object.matrix_world
+        self._world = matrix_frame(world)
+        try:
+            self._place = self._world, inverse(self._world)
+            self._input = self._chain(channels, now)
+        except ValueError:
+            raise ProblemError(
+                f"“{self.name}” cannot be reckoned with: “{armature.name}” is scaled to zero, or "
+                "a bone up to its root has no finite place"
+            ) from None
+        tip = self._input.joints[-1]
+        self.place = point_in(self._world, tip)
+        tip_bone = pose_bones(now.object)[self.name]
+        self.axes = mat_upright(matrix3(world @ tip_bone.matrix)) or IDENTITY
+
+    def _chain(self, channels: PoseChannels, now: Evaluated) -> ChainInput:
+        """Return the chain under its FK pose.
+
+        Raises:
+            ValueError: If a number is not finite.
+            ProblemError: If a joint is not possible.
+        """
+        rig, bones = self.rig, self.bones
+        locations = floats(channels.bones, "location", 3)
+        scales = floats(channels.bones, "scale", 3)
+        locals_: list[Local] = []
+        for bone in bones:
+            at = slice(bone * 3, bone * 3 + 3)
+            location = ORIGIN if bone in rig.connected else vector(locations[at])
+            locals_.append(Local(location, self._turns[bone], vector(scales[at])))
+        root_parent = rig.parents[bones[0]]
+        limits, stiffness = self._joints()
+        return ChainInput(
+            [rig.bone(bone) for bone in bones],
+            locals_,
+            (0.0, rig.bone(bones[-1]).length, 0.0),
+            WHOLE if root_parent < 0 else now.frame(root_parent),
+            rest_bend(rig, bones, -1),
+            limits,
+            stiffness,
+        )
+
+    def _joints(self) -> tuple[list[Limit | None], list[float]]:
+        """Return what each bone allows, and how much it resists.
+
+        Raises:
+            ProblemError: If a joint is not possible.
+        """
+        bones = [self._bone(bone) for bone in self.bones]
+        for problem in map(joint_problem, bones):
+            if problem:
+                raise ProblemError(problem)
+        joints = joints_of(bones, self.bones)
+        asked = [ik_settings(bones[place]) for place, _ in joints.asked]
+        limits, stiffness = joints.now(asked)
+        limits = limits or [None] * len(bones)
+        return [self._limit(bone, limit) for bone, limit in zip(self.bones, limits, strict=True)], (
+            stiffness
+        )
+
+    def _bone(self, bone: int) -> Any:
+        return pose_bones(self.object)[self.rig.names[bone]]
+
+    def _locked_axes(self, bone: int) -> list[int]:
+        """Return about which of a bone's axes it is not to turn."""
+        posed = self._bone(bone)
+        if animation.has_driver(self.object, posed, "rotation"):
+            return [0, 1, 2]
+        locks = [i for i in range(3) if posed.lock_rotation[i]]
+        if not self._is_locked_by_number(bone):
+            return locks
+        # With w locked as well a quaternion has nothing left; an axis with an angle is not turned
+        # about anything by numbers that stay.
+        is_held = posed.lock_rotation_w or (locks and self._modes[bone] == AXIS_ANGLE)
+        return [0, 1, 2] if is_held else locks
+
+    def _is_locked_by_number(self, bone: int) -> bool:
+        """Return whether locks mean the four numbers of the channel, as Blender has it at first."""
+        return self._modes[bone] <= 0 and self._bone(bone).lock_rotations_4d
+
+    def _limit(self, bone: int, limit: Limit | None) -> Limit | None:
+        """Return what a bone allows besides its locks; a limit of the joint stands for some."""
+        locks = self._locks[bone]
+        if not locks or (limit is not None and len(locks) < 3):
+            return limit
+        x, y, z = (HELD if i in locks else FREE for i in range(3))
+        return Cone(x, z, y, self._turns[bone])
+
+    def move_by(self, motion: Vec) -> None:
+        """Drag the tail in world space, from where it was when the drag began.
+
+        Raises:
+            ProblemError: If that is too far to reckon with.
+        """
+        if motion == ORIGIN:
+            self.cancel()
+            return
+        goal = Goal(add(self.place, motion))
+        try:
+            posture, _ = pose_in_world(
+                self._input, self._place, goal, SOLVER, SWEEPS, TOLERANCE, influence=1.0
+            )
+        except (ValueError, ArithmeticError):
+            raise ProblemError("That is too far away to reckon with: drag less far") from None
+        for bone, turn in zip(self.bones, posture.rotations, strict=True):
+            self._write(bone, self._values(bone, turn))
+
+    def _values(self, bone: int, turn: Quat) -> list[float]:
+        """Return the numbers of a bone's rotation channel; locked ones as they were."""
+        mode, start, locks = self._modes[bone], self._start[bone], self._locks[bone]
+        if turn == self._turns[bone] or len(locks) == 3:
+            return start
+        if not locks:
+            return channel_values(mode, turn, start)
+        if self._is_locked_by_number(bone):
+            return _with_locked(channel_values(mode, turn, start), start, locks)
+        order = EULER_ORDERS[max(mode, 1) - 1]  # Blender locks other modes as XYZ.
+        before = Quaternion(self._turns[bone]).to_euler(order)
+        near = Euler(start, order) if mode > 0 else before
+        angles = Quaternion(turn).to_euler(order, near)
+        for i in locks:
+            angles[i] = near[i]
+        if mode > 0:
+            return [*angles]
+        held = angles.to_quaternion()
+        return channel_values(mode, (held.w, held.x, held.y, held.z), start)
+
+    def _write(self, bone: int, values: list[float]) -> None:
+        setattr(self._bone(bone), channel_of(self._modes[bone])[0], values)
+
+    def confirm(self) -> str:
+        """Leave the pose as it is, keyed if auto keying is on.
+
+        Returns:
+            What the user should know besides, which is nothing.
+
+        Raises:
+            ProblemError: If it could not be keyed; the bones are posed all the same.
+        """
+        for bone in self.bones:
+            if len(self._locks[bone]) < 3:
+                auto_key(self._bone(bone), channel_of(self._modes[bone])[0])
+        return ""
+
+    def cancel(self) -> None:
+        """Give the FK pose back that was there when the drag began."""
+        for bone, values in self._start.items():
+            self._write(bone, values)
+
+
+def _with_locked(
+    quaternion: list[float], start: Sequence[float], locks: Sequence[int]
+) -> list[float]:
+    """Return a quaternion with some of its x, y and z as in another one, and that one's size."""
+    kept = [i + 1 for i in locks]
+    free = [i for i in range(4) if i not in kept]
+    room = sum(number * number for number in start) - sum(start[i] * start[i] for i in kept)
+    size = sum(quaternion[i] * quaternion[i] for i in free)
+    if size == 0.0:
+        return [*start]
+    share = sqrt(max(room, 0.0) / size)
+    return [start[i] if i in kept else quaternion[i] * share for i in range(4)]

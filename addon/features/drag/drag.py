@@ -1,0 +1,95 @@
+"""Dragging a bone: the target of its chain is moved, or the chain itself is posed by hand.
+
+Nothing here knows of a window. A drag is begun, moved as often as one likes, and confirmed or
+cancelled, which leaves every number as it was, to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import bpy
+
+from ...blender.errors import ProblemError
+from ...blender.refusals import linked_problem
+from ...blender.skeleton import Skeleton, skeleton_of
+from ...editing.choosing import chains_in, is_on
+from ...loop import plan
+from ...loop.chain_plan import ChainPlan
+from ...loop.properties import settings
+from .chain import ChainDrag
+from .target import TargetDrag
+
+Drag = TargetDrag | ChainDrag
+
+
+def begin(armature: bpy.types.Object, bone: str, selected: Collection[str] = ()) -> Drag:
+    """Take hold of a bone.
+
+    If it is of the chain of a constraint that is on, the target of that moves; of several that
+    have one that with the nearest tip, of those the active one. If none does, the bone pulls along
+    those above it, up to the topmost selected one of them if there is any, or to the first one that
+    a constraint poses.
+
+    Args:
+        armature: The armature object, in Pose Mode.
+        bone: The bone.
+        selected: The selected bones of the armature.
+
+    Raises:
+        ProblemError: If it cannot be dragged.
+    """
+    if problem := linked_problem(armature):
+        raise ProblemError(problem)
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    plan.discard_if_outdated()
+    rig = skeleton_of(armature)
+    if bone not in rig.index:
+        raise ProblemError(f"There is no bone “{bone}” in “{armature.name}”: choose another one")
+    chains = [chain for chain in chains_in(armature) if is_on(chain)]
+    chain = _posing(chains, rig.index[bone])
+    if chain is None:
+        posed = {i for other in chains if not _problem(other) for i in other.bones}
+        return ChainDrag(depsgraph, armature, _free_chain(rig, bone, posed, selected))
+    problem = _problem(chain)
+    if problem or chain.target is None:
+        raise ProblemError(problem or f"“{chain.name}” has no target to drag: drag another bone")
+    return TargetDrag(depsgraph, chain.target, chain.offset)
+
+
+def _problem(chain: ChainPlan) -> str:
+    """Return why a constraint that is on does not pose its chain, empty if it does."""
+    item = settings(chain.rig.object).constraints[chain.item]
+    return chain.problem or (item.message if item.state == "INVALID" else "")
+
+
+def _posing(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
+    """Return which of the constraints is dragged by a bone, None if none poses it."""
+    posing = [chain for chain in chains if bone in (*chain.bones, chain.tip_bone)]
+    if not posing:
+        return None
+    active = settings(posing[0].rig.object).active_index
+    return min(
+        posing,
+        key=lambda chain: (
+            chain.motion is not None and not chain.motion.needs_target,
+            _bones_to_tip(chain, bone),
+            chain.item != active,
+        ),
+    )
+
+
+def _bones_to_tip(chain: ChainPlan, bone: int) -> int:
+    """Return how many bones there are from one of a chain on, the tip bone being the last."""
+    bones = chain.bones if chain.tip_bone in (-1, *chain.bones) else [*chain.bones, chain.tip_bone]
+    return len(bones) - bones.index(bone)
+
+
+def _free_chain(
+    rig: Skeleton, bone: str, posed: Collection[int], selected: Collection[str]
+) -> list[int]:
+    """Return the bones that a bone which no constraint poses pulls along, root first."""
+    up = rig.chain_up(rig.index[bone])
+    start = max((place + 1 for place, i in enumerate(up) if i in posed), default=0)
+    above = [place for place in range(start, len(up) - 1) if rig.names[up[place]] in selected]
+    return up[min(above, default=start) :]

@@ -1,0 +1,292 @@
+"""The tool that drags bones in the 3D view, and its operator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import bpy
+from bpy.props import BoolProperty, FloatVectorProperty, StringProperty
+
+from ...blender.errors import ProblemError
+from ...core.vectors import ORIGIN, Vec, length
+from ...ui.layout import Layout
+from ...ui.refusing import Refusing, armature_refusal, end_running
+from ...ui.wording import length_text
+from . import drag
+from .hand import Handle
+from .selection import PoseSelection
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+NAVIGATION = {
+    "MIDDLEMOUSE",
+    "WHEELUPMOUSE",
+    "WHEELDOWNMOUSE",
+    "WHEELINMOUSE",
+    "WHEELOUTMOUSE",
+    "TRACKPADPAN",
+    "TRACKPADZOOM",
+    "MOUSEROTATE",
+    "MOUSESMARTZOOM",
+    "NDOF_MOTION",
+}
+SHIFTS = {"LEFT_SHIFT", "RIGHT_SHIFT", "LEFT_CTRL", "RIGHT_CTRL"}
+CONFIRMING = {"RET", "NUMPAD_ENTER", "SPACE"}
+
+KEYS = (
+    (("MOUSE_LMB",), "Confirm"),
+    (("MOUSE_RMB",), "Cancel"),
+    (("EVENT_X", "EVENT_Y", "EVENT_Z"), "Axis, Then Own Axis, Then Free"),
+    (("EVENT_SHIFT", "EVENT_X", "EVENT_Y", "EVENT_Z"), "Plane"),
+    (("EVENT_SHIFT",), "Precise"),
+    (("EVENT_CTRL",), "Snap"),
+    (("MOUSE_MMB",), "Turn View"),
+)
+"""What the status bar says; digits need no telling to who knows Blender's own transform."""
+
+
+class FABRIK_OT_drag(Refusing, bpy.types.Operator):
+    """Drag a bone, with the mouse or by numbers."""
+
+    bl_idname = "fabrik.drag"
+    bl_label = "Drag Bone"
+    bl_description = (
+        "Drag a bone by the mouse: the target of its chain follows. Where no constraint poses the "
+        "bone, it pulls along the bones above it, up to the selected one, and leaves an FK pose"
+    )
+    bl_options = {"REGISTER", "UNDO", "BLOCKING", "GRAB_CURSOR"}
+
+    if TYPE_CHECKING:
+        bone: str
+        value: Vec
+        armature: str
+        under_mouse: bool
+    else:
+        bone: StringProperty(
+            name="Bone",
+            description="Bone that is dragged; without a name it is the active one",
+            options={"SKIP_SAVE"},
+        )
+        value: FloatVectorProperty(
+            name="Move",
+            description="How far it is dragged, in world space",
+            size=3,
+            subtype="TRANSLATION",
+            options={"SKIP_SAVE"},
+        )
+        armature: StringProperty(
+            name="Armature",
+            description="Armature of the bone; without a name it is the active one",
+            options={"HIDDEN", "SKIP_SAVE"},
+        )
+        under_mouse: BoolProperty(
+            name="Under the Mouse",
+            description="Drag the bone on which the mouse was pressed",
+            options={"HIDDEN", "SKIP_SAVE"},
+        )
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for Pose Mode."""
+        reason = armature_refusal(context)
+        if not reason and context.mode != "POSE":
+            return "Enter Pose Mode, where bones can be dragged"
+        return reason
+
+    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        """Drag by numbers, or report why not and change nothing."""
+        found = self._named(context)
+        if found is None:
+            return {"CANCELLED"}
+        held = None
+        try:
+            held = drag.begin(*found, PoseSelection(context).selected_bones(found[0]))
+            held.move_by(_vec(self.value))
+        except ProblemError as problem:
+            if held is not None:
+                held.cancel()
+            self.report({"ERROR"}, str(problem))
+            return {"CANCELLED"}
+        return self._confirm(context, held)
+
+    def _named(self, context: bpy.types.Context) -> tuple[bpy.types.Object, str] | None:
+        """Return the bone that the properties name, None after a report that there is none."""
+        name = self.armature or cast(Any, context.object).name
+        ob: Any = next((one for one in context.objects_in_mode if one.name == name), None)
+        if ob is None:
+            self.report({"ERROR"}, f"“{self.armature}” is not in Pose Mode: select it and enter it")
+            return None
+        active: Any = ob.data.bones.active
+        if not self.bone and active is None:
+            self.report({"ERROR"}, "There is no active bone: click the one that is to be dragged")
+            return None
+        return ob, self.bone or active.name
+
+    def _confirm(self, context: bpy.types.Context, held: drag.Drag) -> set[OperatorReturnItems]:
+        """Keep what was dragged, and report it."""
+        way = length_text(context.scene, length(_vec(self.value)))
+        done = f"Dragged “{held.name}” by {way}"
+        try:
+            note = held.confirm()
+        except ProblemError as problem:
+            self.report({"WARNING"}, f"{done}, but it could not be keyed: {problem}")
+            return {"FINISHED"}
+        self.report({"WARNING" if note else "INFO"}, f"{done}, but {note}" if note else done)
+        return {"FINISHED"}
+
+    def invoke(
+        self, context: bpy.types.Context, event: bpy.types.Event
+    ) -> set[OperatorReturnItems]:
+        """Take hold of the bone under the mouse, or of the active one."""
+        if context.region_data is None:
+            self.report({"ERROR"}, "Drag with the mouse in a 3D view")
+            return {"CANCELLED"}
+        selection = PoseSelection(context)
+        mouse = (event.mouse_x, event.mouse_y)
+        if self.under_mouse:
+            mouse = (event.mouse_prev_press_x, event.mouse_prev_press_y)
+            found = _bone_under(context, selection, mouse)
+            if found is None:
+                return {"PASS_THROUGH"}
+        else:
+            found = self._named(context)
+            if found is None:
+                return {"CANCELLED"}
+        armature, bone = found
+        try:
+            held = drag.begin(armature, bone, selection.selected_bones(armature))
+        except ProblemError as problem:
+            self.report({"ERROR"}, str(problem))
+            return {"CANCELLED"}
+        self.armature, self.bone = armature.name, bone
+        self._handle = Handle(context, held, armature, mouse)
+        cast(Any, context.window_manager).modal_handler_add(self)
+        cast(Any, context.workspace).status_text_set(_draw_keys)
+        self._show(context)
+        return {"RUNNING_MODAL"}
+
+    def _show(self, context: bpy.types.Context) -> None:
+        """Say in the header how far it is, as Blender's own transform does."""
+        cast(Any, context.area).header_text_set(self._handle.text(context.scene))
+
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
+        """Follow mouse and keys."""
+        if event.type in NAVIGATION:
+            return {"PASS_THROUGH"}
+        try:
+            return self._take(context, event)
+        except ProblemError as problem:
+            self.report({"ERROR"}, str(problem))
+            return self._give_up(context)
+        except ReferenceError:  # What was dragged is gone.
+            self._leave(context)
+            return {"CANCELLED"}
+        except Exception:
+            self._leave(context)  # Blender ends the operator then, and nothing is to stay behind.
+            raise
+
+    def _take(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
+        is_press = event.value == "PRESS"
+        if event.type in ("ESC", "RIGHTMOUSE") and is_press:
+            return self._give_up(context)
+        is_done = event.type == "LEFTMOUSE" and (is_press or self.under_mouse)
+        if is_done or (event.type in CONFIRMING and is_press):
+            if self._handle.motion == ORIGIN:
+                return self._give_up(context)
+            self._leave(context)
+            self.value = self._handle.motion
+            return self._confirm(context, self._handle.held)
+        if event.type == "MOUSEMOVE":
+            self._handle.follow(context, event)
+        elif not (event.type in SHIFTS or (is_press and self._handle.key(event))):
+            return {"RUNNING_MODAL"}
+        self._handle.move(context, event)
+        self._show(context)
+        return {"RUNNING_MODAL"}
+
+    def _give_up(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        self._handle.held.cancel()
+        self._leave(context)
+        return {"CANCELLED"}
+
+    def _leave(self, context: bpy.types.Context) -> None:
+        """Give view, header and status bar back."""
+        self._handle.release()
+        cast(Any, context.workspace).status_text_set(None)
+        if context.area is not None:
+            cast(Any, context.area).header_text_set(None)
+
+    def cancel(self, context: bpy.types.Context) -> None:
+        """Give everything back when Blender ends the operator, as it does with its window."""
+        try:
+            self._give_up(context)
+        except ReferenceError:
+            return
+
+
+def _vec(values: Any) -> Vec:
+    return (values[0], values[1], values[2])
+
+
+def _draw_keys(header: Any, _context: bpy.types.Context) -> None:
+    """Draw the keys into the status bar."""
+    layout: Layout = header.layout
+    for icons, text in KEYS:
+        row = layout.row(align=True)
+        for icon in icons:
+            row.label(text="", icon=icon)
+        if "EVENT_CTRL" in icons:
+            row.separator(factor=2.0)  # Its picture is wider than its place.
+        row.label(text=text)
+
+
+def _bone_under(
+    context: bpy.types.Context, selection: PoseSelection, mouse: tuple[float, float]
+) -> tuple[bpy.types.Object, str] | None:
+    """Return the bone at a place of the window as Blender's own click finds it, None if none."""
+    region: Any = context.region
+    place = (int(mouse[0] - region.x), int(mouse[1] - region.y))
+    selection.clear_bones()
+    try:
+        bpy.ops.view3d.select(location=place)
+        found: list[Any] = list(context.selected_pose_bones or ())
+        return (found[0].id_data, found[0].name) if found else None
+    finally:
+        selection.give_back()
+
+
+class FABRIK_drag(bpy.types.WorkSpaceTool):
+    """The tool of the toolbar."""
+
+    bl_space_type = "VIEW_3D"
+    bl_context_mode = "POSE"
+    bl_idname = "fabrik.drag"
+    bl_label = "Drag Bones"
+    bl_description = (
+        "Drag bones by the mouse: targets of FABRIK IK follow, other chains are posed in FK"
+    )
+    bl_icon = "brush.uv_sculpt.grab"
+    bl_options = {"KEYMAP_FALLBACK"}
+    bl_keymap = (
+        (
+            "fabrik.drag",
+            {"type": "LEFTMOUSE", "value": "CLICK_DRAG"},
+            {"properties": [("under_mouse", True)]},
+        ),
+    )
+
+
+def register() -> None:
+    """Add the operator, and the tool where there are windows."""
+    bpy.utils.register_class(FABRIK_OT_drag)
+    if not bpy.app.background:
+        bpy.utils.register_tool(FABRIK_drag, after={"builtin.transform"}, separator=True)
+
+
+def unregister() -> None:
+    """Take them away."""
+    end_running(FABRIK_OT_drag)
+    if not bpy.app.background:
+        bpy.utils.unregister_tool(FABRIK_drag)
+    bpy.utils.unregister_class(FABRIK_OT_drag)

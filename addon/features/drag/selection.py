@@ -1,0 +1,71 @@
+"""The selection of Pose Mode, kept while Blender's own selecting is used to find a bone."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import bpy
+
+from ...blender.access import pose_bones
+
+FLAGS = ("select", "select_head", "select_tail")
+"""What of bones can be selected; since 5.0 only the first, and it belongs to the pose."""
+
+
+class PoseSelection:
+    """What is selected and active, to be given back.
+
+    It is taken and given back within one call of an operator: it holds references.
+    """
+
+    def __init__(self, context: bpy.types.Context) -> None:
+        """Take the selection of the objects and of all bones in Pose Mode."""
+        self._layer = cast(bpy.types.ViewLayer, context.view_layer)
+        self._active = self._layer.objects.active
+        self._objects = {ob: ob.select_get() for ob in self._layer.objects}
+        self._armatures = [ob for ob in context.objects_in_mode if ob.type == "ARMATURE"]
+        self._active_bones = [_rests(ob).active for ob in self._armatures]
+        self._flags = [
+            [(bone, name, getattr(bone, name)) for bone in _selectable(ob) for name in _flags(bone)]
+            for ob in self._armatures
+        ]
+
+    def selected_bones(self, armature: bpy.types.Object) -> set[str]:
+        """Return the names of the selected bones of one of the armatures."""
+        flags = self._flags[self._armatures.index(armature)]
+        return {bone.name for bone, name, is_on in flags if name == "select" and is_on}
+
+    def clear_bones(self) -> None:
+        """Select no bone, so that whatever is selected then is new."""
+        for flags in self._flags:
+            for bone, name, _ in flags:
+                setattr(bone, name, False)
+
+    def give_back(self) -> None:
+        """Select and activate what was."""
+        for armature, active, flags in zip(
+            self._armatures, self._active_bones, self._flags, strict=True
+        ):
+            if _rests(armature).active != active:
+                _rests(armature).active = active
+            for bone, name, is_on in flags:
+                if getattr(bone, name) != is_on:
+                    setattr(bone, name, is_on)
+        for ob, is_on in self._objects.items():
+            if ob.select_get() != is_on:
+                ob.select_set(is_on)
+        if self._layer.objects.active != self._active:
+            self._layer.objects.active = self._active
+
+
+def _rests(armature: bpy.types.Object) -> Any:
+    return cast(bpy.types.Armature, armature.data).bones
+
+
+def _selectable(armature: bpy.types.Object) -> Any:
+    bones = pose_bones(armature)
+    return bones if "select" in bpy.types.PoseBone.bl_rna.properties else _rests(armature)
+
+
+def _flags(bone: Any) -> list[str]:
+    return [name for name in FLAGS if hasattr(bone, name)]

@@ -1,0 +1,1 @@
+"""FK and IK poses snapped to each other, and the switch between them keyed."""

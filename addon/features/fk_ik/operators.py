@@ -1,0 +1,250 @@
+"""The buttons that bring FK and IK into the same pose, and switch between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, IntProperty
+
+from ...blender.errors import ProblemError
+from ...loop.properties import FabrikConstraint
+from ...ui.choosing import WHICH_ITEMS, chosen, shown_range
+from ...ui.layout import Layout
+from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
+from ...ui.sections import Section, add, reaches, remove
+from ...ui.wording import length_text, named
+from .snap import Snapped, fk_key_frames, ik_key_frames
+from .span import Span
+from .to_fk import snap_to_fk
+from .to_ik import snap_to_ik
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+
+class Snapping(Working, bpy.types.Operator):
+    """What both directions ask for and report."""
+
+    # Only the step is remembered from one time to the next.
+    if TYPE_CHECKING:
+        which: str
+        switches: bool
+        use_range: bool
+        frame_start: int
+        frame_end: int
+        step: int
+        only_keys: bool
+    else:
+        which: EnumProperty(
+            name="Constraints",
+            description="Which constraints are snapped",
+            items=WHICH_ITEMS,
+            options={"SKIP_SAVE"},
+        )
+        switches: BoolProperty(
+            name="Switch",
+            description=(
+                "Key the influence as well, so that the constraint takes over, or lets go, at this "
+                "frame, or for the range, and nothing jumps"
+            ),
+            options={"SKIP_SAVE"},
+        )
+        use_range: BoolProperty(
+            name="Range",
+            description="Snap and key the frames of a range, and not only the present one",
+            options={"SKIP_SAVE"},
+        )
+        frame_start: IntProperty(
+            name="Start", description="First frame", default=1, options={"SKIP_SAVE"}
+        )
+        frame_end: IntProperty(
+            name="End", description="Last frame", default=250, options={"SKIP_SAVE"}
+        )
+        step: IntProperty(
+            name="Step", description="Every how many frames a key is set", default=1, min=1
+        )
+        only_keys: BoolProperty(
+            name="Only at Keys",
+            description="Only snap the frames at which the pose that is snapped to has keys",
+            options={"SKIP_SAVE"},
+        )
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a constraint."""
+        return active_refusal(context) or rest_refusal(context) or tweak_refusal(context)
+
+    def invoke(
+        self, context: bpy.types.Context, event: bpy.types.Event
+    ) -> set[OperatorReturnItems]:
+        """Offer the scene's frames, and snap the present one at once."""
+        self.frame_start, self.frame_end = shown_range(context.scene)
+        return self.execute(context)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Snap, and return how well."""
+        armature = active_armature(context)
+        manager = context.window_manager
+        indices = chosen(context, armature, self.which)
+        span = self._span(context, armature, indices, manager.progress_update)
+        manager.progress_begin(0.0, 1.0)
+        try:
+            done = self.snapped(armature, indices, span)
+        finally:
+            manager.progress_end()
+        self.severity = "WARNING" if done.problem else "INFO"
+        return self._told(context.scene, span, done)
+
+    def snapped(self, armature: bpy.types.Object, indices: Sequence[int], span: Span) -> Snapped:
+        """Snap, in the one direction or the other."""
+        raise NotImplementedError
+
+    def key_frames(self, armature: bpy.types.Object, indices: Sequence[int]) -> set[float]:
+        """Return the frames at which the pose to snap to is keyed."""
+        raise NotImplementedError
+
+    def sentence(self, names: str) -> str:
+        """Return what was done, given the names of what was written to."""
+        raise NotImplementedError
+
+    def _span(
+        self,
+        context: bpy.types.Context,
+        armature: bpy.types.Object,
+        indices: Sequence[int],
+        tell: Callable[[float], None],
+    ) -> Span:
+        """Return the frames to snap.
+
+        Raises:
+            ProblemError: If there are none.
+        """
+        scene = context.scene
+        if not self.use_range:
+            is_keyed = self.switches or scene.tool_settings.use_keyframe_insert_auto
+            frame = scene.frame_current_final
+            return Span((frame,), is_keyed=is_keyed, switches=self.switches)
+        if self.frame_end < self.frame_start:
+            raise ProblemError(
+                f"The range ends at frame {self.frame_end}, before it starts at "
+                f"{self.frame_start}: exchange them"
+            )
+        if self.only_keys:
+            keys = self.key_frames(armature, indices)
+            frames = sorted(f for f in keys if self.frame_start <= f <= self.frame_end)
+        else:
+            frames = [float(f) for f in range(self.frame_start, self.frame_end + 1, self.step)]
+        if not frames:
+            raise ProblemError(
+                f"There are no keys from frame {self.frame_start} to {self.frame_end}: turn off "
+                "Only at Keys, or choose another range"
+            )
+        return Span(tuple(frames), True, True, self.switches, tell)
+
+    def _told(self, scene: bpy.types.Scene, span: Span, done: Snapped) -> str:
+        """Return what was done, and how near the two poses are to each other."""
+        text = self.sentence(named(done.written))
+        if span.is_range:
+            text += f" at {len(span.frames)} frames"
+        elif span.is_keyed:
+            text += f", with keys at frame {span.frames[0]:g}"
+        apart = length_text(scene, done.difference)
+        if done.problem:
+            return f"{text}, but the poses differ by {apart}. {done.problem}"
+        return f"{text}; the poses differ by {apart}"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """Draw the settings; those of a range only if there is one."""
+        layout: Any = self.layout
+        layout.use_property_split = True
+        layout.prop(self, "which")
+        layout.prop(self, "switches")
+        layout.prop(self, "use_range")
+        if not self.use_range:
+            return
+        frames = layout.column(align=True)
+        frames.prop(self, "frame_start")
+        frames.prop(self, "frame_end")
+        layout.prop(self, "only_keys")
+        step = layout.column()
+        step.active = not self.only_keys
+        step.prop(self, "step")
+
+
+class FABRIK_OT_snap_to_fk(Snapping):
+    """Move targets and poles to the FK pose."""
+
+    bl_idname = "fabrik.snap_to_fk"
+    bl_label = "Target to FK Pose"
+    bl_description = (
+        "Move target and pole so that the solved pose is the FK pose. They are keyed with "
+        "auto-keying, with Switch, or in a range"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    def snapped(self, armature: bpy.types.Object, indices: Sequence[int], span: Span) -> Snapped:
+        """Move targets and poles."""
+        return snap_to_fk(armature, indices, span)
+
+    def key_frames(self, armature: bpy.types.Object, indices: Sequence[int]) -> set[float]:
+        """Return the frames at which the bones are keyed."""
+        return fk_key_frames(armature, indices)
+
+    def sentence(self, names: str) -> str:
+        """Say what was moved."""
+        return f"Moved {names} to the FK pose"
+
+
+class FABRIK_OT_snap_to_ik(Snapping):
+    """Let bones take the solved pose as their FK pose."""
+
+    bl_idname = "fabrik.snap_to_ik"
+    bl_label = "FK to IK Pose"
+    bl_description = (
+        "Let the bones of the chain take the solved pose as their FK pose. They are keyed with "
+        "auto-keying, with Switch, or in a range"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    def snapped(self, armature: bpy.types.Object, indices: Sequence[int], span: Span) -> Snapped:
+        """Set the bones."""
+        return snap_to_ik(armature, indices, span)
+
+    def key_frames(self, armature: bpy.types.Object, indices: Sequence[int]) -> set[float]:
+        """Return the frames at which targets and poles are keyed."""
+        return ik_key_frames(armature, indices)
+
+    def sentence(self, names: str) -> str:
+        """Say which bones were set."""
+        return f"Set {names} to the solved pose"
+
+
+CLASSES = (FABRIK_OT_snap_to_fk, FABRIK_OT_snap_to_ik)
+
+
+def _draw(layout: Layout, _armature: bpy.types.Object, _item: FabrikConstraint) -> None:
+    snap = layout.column(align=True)
+    snap.operator("fabrik.snap_to_fk")
+    snap.operator("fabrik.snap_to_ik")
+    switch = layout.row(align=True)
+    switch.operator("fabrik.snap_to_fk", text="Switch to IK").switches = True
+    switch.operator("fabrik.snap_to_ik", text="Switch to FK").switches = True
+
+
+SECTION = Section(90, "FK and IK", _draw, reaches, is_closed=True)
+
+
+def register() -> None:
+    """Add the operators and their buttons."""
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    add(SECTION)
+
+
+def unregister() -> None:
+    """Take them away."""
+    remove(SECTION)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -1,0 +1,175 @@
+"""What the snaps between FK and IK share: which constraints, and how well it went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, cast
+
+import bpy
+
+from ...blender import animated_values
+from ...blender.access import pose_bones
+from ...blender.errors import ProblemError
+from ...blender.keying import key_frames
+from ...blender.moving import channels_of, owner_of
+from ...blender.refusals import refuse_unkeyable
+from ...core.vectors import Vec
+from ...editing.choosing import chains_in, is_on
+from ...loop import plan
+from ...loop.body_plan import Unit
+from ...loop.chain_plan import ChainPlan
+from .applying import posed_channels
+from .comparing import bone_points, bones_length, farthest
+from .influence import refuse_unswitchable
+from .span import Span, go_to, updated
+
+NEAR = 1e-4
+"""Poses that differ by less, as a share of the length of the chain, are the same."""
+
+Look = list[list[Vec]]
+"""The `bone_points` of each of some constraints."""
+
+
+class Snapped(NamedTuple):
+    """How a snap went.
+
+    Attributes:
+        written: The names of what was moved.
+        difference: The largest distance from the pose that was wanted, in world space.
+        problem: Why that is more than `NEAR`, and what to do; empty if it is not.
+    """
+
+    written: list[str]
+    difference: float
+    problem: str
+
+
+def planned(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> list[ChainPlan]:
+    """Return constraints of an armature, ready to be snapped.
+
+    Raises:
+        ProblemError: If one of them cannot work, or not be keyed if that is asked for.
+    """
+    chains = [chain for chain in chains_in(armature) if chain.item in indices]
+    for chain in chains:
+        if chain.problem:
+            raise ProblemError(f"“{chain.name}” cannot work: {chain.problem}")
+        if span.switches:
+            refuse_unswitchable(armature, chain.item)
+    if span.switches:
+        refuse_unkeyable(armature)
+    return chains
+
+
+def on_top(chains: Sequence[ChainPlan]) -> list[int]:
+    """Return the constraints that are layers on top of some chains of one armature.
+
+    They make of a pose beneath them what they made of the other one, so that they are off while
+    that is taken.
+    """
+    own = {chain.item for chain in chains}
+    bones = {bone for chain in chains for bone in chain.bones}
+    units = [unit for unit in plan.current().units if unit.rig is chains[0].rig]
+
+    def has_own(among: Sequence[Unit], shared: set[int]) -> bool:
+        return any(own & set(unit.items) and shared & set(unit.bones) for unit in among)
+
+    found: list[int] = []
+    for i, unit in enumerate(units):
+        shared = bones & set(unit.bones)
+        if own.isdisjoint(unit.items) and has_own(units[:i], shared):
+            found += () if has_own(units[i + 1 :], shared) else unit.items
+    return found
+
+
+def others_on(chain: ChainPlan, indices: Collection[int]) -> list[str]:
+    """Return the names of constraints not among some that are on and pose bones of a chain."""
+    bones = set(chain.bones)
+    return [
+        other.name
+        for other in chains_in(chain.rig.object)
+        if other.item not in indices and bones & set(other.bones) and is_on(other)
+    ]
+
+
+def fk_key_frames(armature: bpy.types.Object, indices: Collection[int]) -> set[float]:
+    """Return the frames at which the bones of constraints are keyed."""
+    chains = [chain for chain in chains_in(armature) if chain.item in indices]
+    bones = pose_bones(armature)
+    return {
+        frame for bone, name in posed_channels(chains) for frame in key_frames(bones[bone], [name])
+    }
+
+
+def ik_key_frames(armature: bpy.types.Object, indices: Collection[int]) -> set[float]:
+    """Return the frames at which the targets and poles of constraints are keyed."""
+    return {
+        frame
+        for chain in chains_in(armature)
+        if chain.item in indices
+        for point in (chain.target, chain.pole)
+        if point is not None
+        for frame in key_frames(owner_of(point), channels_of(point, turns=True))
+    }
+
+
+def look(depsgraph: bpy.types.Depsgraph, chains: Sequence[ChainPlan]) -> Look:
+    """Return the pose of the bones of constraints that is shown."""
+    return [bone_points(depsgraph, chain.rig, chain.bones) for chain in chains]
+
+
+@contextmanager
+def present_frame(span: Span) -> Iterator[None]:
+    """Go back to the present frame in the end, if the scene goes to others."""
+    frame = cast(bpy.types.Scene, bpy.context.scene).frame_current_final
+    try:
+        yield
+    finally:
+        if span.is_range:
+            go_to(frame)
+        updated()
+
+
+@contextmanager
+def keeping_unkeyed(objects: Iterable[bpy.types.Object], span: Span) -> Iterator[None]:
+    """Keep what is set and not keyed on objects that get keys at the present frame.
+
+    Blender gives all animated channels of an object their keyed values when its curves change. In a
+    range the scene goes to other frames, which does so as well.
+    """
+    if not span.is_keyed or span.is_range:
+        yield
+        return
+    owners = list({ob.session_uid: ob for ob in objects}.values())
+    updated()
+    yield
+    kept = [(ob, animated_values.values(ob)) for ob in owners]
+    updated()
+    for ob, values in kept:
+        animated_values.restore(ob, values)
+    updated()
+
+
+def compared(
+    chains: Sequence[ChainPlan],
+    span: Span,
+    wanted: Sequence[Look],
+    why: Callable[[ChainPlan], str],
+) -> tuple[float, str]:
+    """Play the frames, and return the largest difference, and why it is more than `NEAR`.
+
+    Args:
+        chains: Of which armatures the poses are compared.
+        span: The frames.
+        wanted: The pose that each of them should show.
+        why: Says of a constraint, at the frame that is shown, why it differs.
+    """
+    largest, worst, problem = 0.0, NEAR, ""
+    for depsgraph, should in zip(span.visit(), wanted, strict=True):
+        for chain, points, shown in zip(chains, should, look(depsgraph, chains), strict=True):
+            difference, size = farthest(points, shown), bones_length(points)
+            largest = max(largest, difference)
+            if difference > worst * size:
+                worst, problem = difference / size, f"“{chain.name}”: {why(chain)}"
+    return largest, problem

@@ -1,0 +1,314 @@
+"""FK to IK: targets and poles move so that the solved pose is the FK pose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import dist
+from typing import Any
+
+import bpy
+
+from ...blender.access import pose_bones
+from ...blender.errors import ProblemError
+from ...blender.keying import set_span
+from ...blender.moving import channels_of, move_to, owner_of, place_of, refuse_unmovable
+from ...blender.refusals import refuse_unkeyable
+from ...blender.rotation import CHANNELS, LOCATION, continuous, mode_of
+from ...blender.skeleton import Point
+from ...core.vectors import mat_columns, mat_upright
+from ...editing.choosing import is_on
+from ...loop import plan
+from ...loop.body_plan import BodyPlan
+from ...loop.chain_plan import ChainPlan
+from ...loop.muting import insisting, muting
+from ...loop.properties import settings
+from .comparing import bone_points, bones_length
+from .goal import Off, fk_goal
+from .influence import key_influence
+from .snap import Look, Snapped, compared, keeping_unkeyed, look, on_top, planned, present_frame
+from .span import Span, updated
+
+ROUNDS = 8
+"""The most times that targets are moved, which may hang on one another, until all are in place."""
+
+THERE = 1e-6
+"""How near a target is to its place, as a share of the chain's length and of the place's
+distance from the world's origin, which rounding grows with."""
+
+MOVES_ALONG = (
+    "“{}” cannot be put where the tip is, as the chain moves along with it, or another constraint "
+    "wants it elsewhere: choose another target"
+)
+
+
+class Handle:
+    """A target or pole that is moved, and what its channels held at the frames.
+
+    Attributes:
+        point: Which it is.
+        names: The channels that are written.
+        before: What they held before all.
+        rows: For each channel what it was given, frame after frame.
+    """
+
+    def __init__(self, point: Point, turns: bool) -> None:
+        """Remember what its channels hold."""
+        self.point = point
+        self.names = channels_of(point, turns)
+        self.before = self._values()
+        self.rows: list[list[list[float]]] = [[] for _ in self.names]
+
+    @property
+    def owner(self) -> Any:
+        """The object or pose bone, which is found anew each time."""
+        return owner_of(self.point)
+
+    def _values(self) -> list[list[float]]:
+        return [list(getattr(self.owner, name)) for name in self.names]
+
+    def take(self) -> None:
+        """Take what the channels hold at a frame."""
+        for row, values in zip(self.rows, self._values(), strict=True):
+            row.append(values)
+
+    def put_back(self) -> None:
+        """Give the channels what they held before."""
+        for name, values in zip(self.names, self.before, strict=True):
+            setattr(self.owner, name, values)
+
+    def key(self, span: Span) -> None:
+        """Key the channels as they were at the frames."""
+        owner = self.owner
+        for name, rows, before in zip(self.names, self.rows, self.before, strict=True):
+            if name != CHANNELS[LOCATION][0]:
+                rows = continuous(mode_of(owner), rows)
+            columns = list(zip(*rows, strict=True))
+            set_span(owner, name, span.frames, columns, span.guards, before)
+
+
+class Snap:
+    """The constraints that are snapped together, and what is moved for it."""
+
+    def __init__(self, armature: bpy.types.Object, indices: Sequence[int], span: Span) -> None:
+        """Look whether all can be done, and change nothing.
+
+        Raises:
+            ProblemError: If not.
+        """
+        self.chains = planned(armature, indices, span)
+        for chain in self.chains:
+            if chain.motion is not None:
+                raise ProblemError(
+                    f"“{chain.name}” does not just reach, so no place of its target gives a pose: "
+                    "choose a constraint that does"
+                )
+        self.above = on_top(self.chains)
+        self.starts = [_start(chain, indices) for chain in self.chains]
+        self.left: dict[int, str] = {}
+        self.targets: list[Handle | None] = []
+        self.poles: list[Handle | None] = []
+        # Poles stay beside their chains as they are at first, so that they move with these.
+        self.offs: list[Off | None] = [None] * len(self.chains)
+        known: set[tuple[int, int]] = set()
+        for chain in self.chains:
+            target = chain.target
+            assert target is not None
+            key = target.uid, target.bone
+            if key in known:
+                self.targets.append(None)
+                self.left[chain.item] = (
+                    f"“{owner_of(target).name}” is the target of another one as well and can be at "
+                    "the tip of one only: give each a target of its own"
+                )
+                continue
+            known.add(key)
+            _refuse_target(chain, target, indices)
+            self.targets.append(Handle(target, chain.has_hand))
+        for chain in self.chains:
+            self.poles.append(self._pole(chain, known))
+        if span.is_keyed:
+            for handle in self.handles:
+                refuse_unkeyable(handle.point.object)
+
+    def _pole(self, chain: ChainPlan, known: set[tuple[int, int]]) -> Handle | None:
+        """Return the pole of a chain if it can be moved; else remember why it stays."""
+        pole = chain.pole
+        if pole is None:
+            return None
+        others = [
+            other.name
+            for other in plan.current().chains
+            if other is not chain and other.pole is not None and _are_same(other.pole, pole)
+        ]
+        try:
+            _refuse_posed(pole)
+            refuse_unmovable(pole, turns=False)
+            if others or (pole.uid, pole.bone) in known:
+                user = others[0] if others else chain.name
+                raise ProblemError(
+                    f"“{owner_of(pole).name}” also serves “{user}” and was left in its place: give "
+                    "the chain a pole of its own"
+                )
+        except ProblemError as problem:
+            self.left[chain.item] = str(problem)
+            return None
+        return Handle(pole, turns=False)
+
+    @property
+    def handles(self) -> list[Handle]:
+        """All that is moved."""
+        return [handle for handle in (*self.targets, *self.poles) if handle is not None]
+
+    def settle(self) -> Look:
+        """Move all to where the FK pose, which is shown, needs it; return that pose.
+
+        Raises:
+            ProblemError: If they do not come to rest there.
+        """
+        if not self.above:
+            return self._settled()
+        with muting(self.chains[0].rig.object, self.above):
+            self._settled()
+        return look(updated(), self.chains)
+
+    def _settled(self) -> Look:
+        astray: list[Handle] = []
+        for done in range(ROUNDS):
+            depsgraph = updated()
+            astray = [
+                handle
+                for i in range(len(self.chains))
+                for handle in self._moved(depsgraph, i, is_first=done == 0)
+            ]
+            if not astray:
+                return look(depsgraph, self.chains)
+        raise ProblemError(MOVES_ALONG.format(astray[0].owner.name))
+
+    def _moved(self, depsgraph: bpy.types.Depsgraph, i: int, is_first: bool) -> list[Handle]:
+        """Move the target and the pole of a chain, and return those that had to be moved."""
+        chain, target, pole = self.chains[i], self.targets[i], self.poles[i]
+        goal = fk_goal(depsgraph, chain, self.starts[i], self.offs[i])
+        self.offs[i] = goal.off
+        size = bones_length(bone_points(depsgraph, chain.rig, chain.bones))
+        moved: list[Handle] = []
+        for handle, place, axes in ((target, goal.place, goal.axes), (pole, goal.pole, None)):
+            if handle is None or place is None:
+                continue
+            present = place_of(depsgraph, handle.point)
+            gap = dist(present[1], place)
+            near = THERE * (size + max(abs(number) for number in place))
+            is_turned = axes is not None and _apart(present[0], axes) > 2.0 * THERE
+            if is_first or gap > near or is_turned:
+                move_to(depsgraph, handle.point, place, axes)
+                moved.append(handle)
+        return moved
+
+    def why(self, chain: ChainPlan) -> str:
+        """Return why a chain, as it is shown, is not in its FK pose."""
+        item = settings(chain.rig.object).constraints[chain.item]
+        if chain.item in self.left:
+            return self.left[chain.item]
+        if item.state == "LIMITED":
+            return "The FK pose is outside the limits of its joints: widen them, or pose it within"
+        if chain.has_hand and chain.pole is not None and 0.0 < item.rotation_weight < 1.0:
+            return (
+                "With a part of Match Target its pole turns it in two ways, of which none is its "
+                "FK pose: set the weight of Match Target to 1, or to 0"
+            )
+        if item.softness > 0.0 and chain.stretches:
+            return "Softness lets Stretch begin before its full reach: lower Softness"
+        if item.softness > 0.0:
+            return "Softness keeps it from being as straight as its FK pose: lower it"
+        bones = pose_bones(chain.rig.object)
+        if any(bones[chain.rig.names[i]].fabrik_joint.stiffness > 0.0 for i in chain.bones):
+            return "With stiff joints it is solved in another pose: set their Stiffness to 0"
+        if self.starts[self.chains.index(chain)] > 0:
+            return (
+                "It shares bones with constraints that want another pose of them: snap them "
+                "together, with Constraints set to All"
+            )
+        remedy = "scale its bones evenly" if item.solver == "TWO_BONE" else "raise Iterations"
+        return item.message or f"It is solved in another pose than its FK pose: {remedy}"
+
+
+def snap_to_fk(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> Snapped:
+    """Move the targets and poles of constraints so that the solved pose is the FK pose.
+
+    Args:
+        armature: The armature.
+        indices: The constraints, by their places in its list.
+        span: The frames. The constraints are on there if it switches, and not at other frames.
+
+    Raises:
+        ProblemError: If it cannot be done; then nothing has changed.
+    """
+    snap = Snap(armature, indices, span)
+    wanted: list[Look] = []
+    with present_frame(span):
+        try:
+            with muting(armature, indices):
+                for _ in span.visit():
+                    wanted.append(snap.settle())
+                    for handle in snap.handles:
+                        handle.take()
+        except BaseException:
+            for handle in snap.handles:
+                handle.put_back()
+            raise
+        owners = [armature, *(handle.point.object for handle in snap.handles)]
+        with keeping_unkeyed(owners, span):
+            if span.is_keyed:
+                for handle in snap.handles:
+                    handle.key(span)
+            if span.switches:
+                for index in indices:
+                    key_influence(armature, index, span, is_on=True)
+        with insisting(armature, indices):
+            difference, problem = compared(snap.chains, span, wanted, snap.why)
+    names = dict.fromkeys(handle.owner.name for handle in snap.handles)
+    return Snapped(list(names), difference, problem)
+
+
+def _start(chain: ChainPlan, indices: Sequence[int]) -> int:
+    """Return the place of a chain's first bone that no other constraint poses together with it."""
+    for unit in plan.current().units:
+        if isinstance(unit, BodyPlan) and chain in unit.chains:
+            others = [c for c in unit.chains if c is not chain and (c.item in indices or is_on(c))]
+            shared = {bone for other in others for bone in other.bones}
+            places = [place for place, bone in enumerate(chain.bones) if bone in shared]
+            return places[-1] + 1 if places else 0
+    return 0
+
+
+def _refuse_target(chain: ChainPlan, target: Point, indices: Sequence[int]) -> None:
+    _refuse_posed(target)
+    refuse_unmovable(target, chain.has_hand)
+    for other in plan.current().chains:
+        is_among = other.rig is chain.rig and other.item in indices
+        if is_among or other.target is None or not _are_same(other.target, target):
+            continue
+        if is_on(other):
+            raise ProblemError(
+                f"“{owner_of(target).name}” is the target of “{other.name}” as well, which would "
+                f"move along: give “{chain.name}” a target of its own, or snap both"
+            )
+
+
+def _refuse_posed(point: Point) -> None:
+    if point.skeleton is not None and point.bone in plan.current().posed.get(point.uid, ()):
+        raise ProblemError(
+            f"“{owner_of(point).name}” is posed by a constraint itself and cannot be moved: choose "
+            "another target"
+        )
+
+
+def _are_same(a: Point, b: Point) -> bool:
+    return (a.uid, a.bone) == (b.uid, b.bone)
+
+
+def _apart(axes: Any, wanted: Any) -> float:
+    """Return how far the Y axis of axes, and Z as near as it gets, are from the wanted ones."""
+    upright = mat_upright(axes)
+    if upright is None:
+        return 0.0
+    return max(dist(a, b) for a, b in zip(mat_columns(upright), mat_columns(wanted), strict=True))

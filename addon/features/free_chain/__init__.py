@@ -1,0 +1,17 @@
+"""Chains that follow their target with the head and drag the rest along."""
+
+from ...loop.property_kinds import group
+from ...loop.registry import Feature
+from .follow import MOTION, FabrikFollow
+
+FEATURE = Feature(
+    groups=(FabrikFollow,),
+    constraint={"follow": group(FabrikFollow, "Free Chain", "How the chain is dragged along")},
+    solver=(
+        "FOLLOW",
+        "Free Chain",
+        "Follow the target with the head, and drag the rest along",
+        6,
+    ),
+    motion=MOTION,
+)

@@ -1,0 +1,55 @@
+"""Adding free chains, and their settings."""
+
+from __future__ import annotations
+
+import bpy
+
+from ...loop.properties import FabrikConstraint
+from ...ui.adding import AddingMotion, add_led
+from ...ui.layout import Layout
+from ...ui.sections import Section, add, remove
+from ..simulation import history
+from .follow import follow_of, heads
+
+
+class FABRIK_OT_follow_add(AddingMotion, bpy.types.Operator):
+    """Let the active bone lead its chain."""
+
+    bl_idname = "fabrik.follow_add"
+    bl_label = "Add Free Chain"
+    bl_description = (
+        "Let the active bone, as the head, follow the other selected bone or object, or a new "
+        "Empty where its tip is, and drag all bones above it along: a snake, a train, a tail that "
+        "was let go"
+    )
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Add the constraint."""
+        item, target = add_led(context, "FOLLOW")
+        return f"“{item.bone}” is led by “{target}”: simulate it"
+
+
+CLASSES = (FABRIK_OT_follow_add,)
+
+
+def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(follow_of(item), "use_path")
+
+
+SECTION = Section(31, "Free Chain", _draw, "FOLLOW".__eq__)
+
+
+def register() -> None:
+    """Add operators and settings."""
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    add(SECTION)
+    history.PROVIDERS.append(heads)
+
+
+def unregister() -> None:
+    """Undo `register`."""
+    history.PROVIDERS.remove(heads)
+    remove(SECTION)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

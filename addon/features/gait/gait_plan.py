@@ -1,0 +1,320 @@
+"""A walk with its names resolved: the body, and the legs as they are measured at rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from ...blender.axes import AXES
+from ...blender.errors import ProblemError
+from ...blender.forgetting import forgets
+from ...blender.rays import Ground, Source, ground_of
+from ...blender.skeleton import Skeleton, matrix3, vector
+from ...core import Frame, point_in
+from ...core.vectors import (
+    ORIGIN,
+    Mat3,
+    Vec,
+    add,
+    cross,
+    length,
+    mat_apply,
+    mat_from_columns,
+    mat_product,
+    mat_upright,
+    sub,
+)
+from ...loop.chain_plan import ChainPlan
+from ...loop.named_bone import bone_index
+from ...loop.properties import settings
+from ...motion.gait import Leg
+from ...motion.pattern import groups_of
+from .settings import gait_settings
+
+if TYPE_CHECKING:
+    import bpy
+
+    from .settings import FabrikGait, FabrikGaitLeg
+
+FRONT: dict[str, Vec] = {
+    "X": (0.0, -1.0, 0.0),
+    "Y": (0.0, 0.0, 1.0),
+    "Z": (0.0, -1.0, 0.0),
+}
+"""Which way a character faces whose way up is an axis; along −Y, as Blender's own do."""
+
+
+class RestLeg(NamedTuple):
+    """A leg in the rest pose, in armature space.
+
+    Attributes:
+        chain: Its constraint.
+        joints: From the root to the foot.
+        foot: Where the foot rests.
+        axes: The axes of the bone that is the foot, if the constraint orients one.
+        group: When it steps.
+    """
+
+    chain: ChainPlan
+    joints: list[Vec]
+    foot: Vec
+    axes: Mat3 | None
+    group: int
+
+
+@dataclass(eq=False)
+class GaitPlan:
+    """One walk, resolved.
+
+    Attributes:
+        rig: The armature.
+        index: Its place among the armature's walks.
+        body: The bone that carries the legs; -1 if the armature object does.
+        axes: The body's way to the right, ahead and up, in armature space.
+        head: Where the body is in the rest pose, in armature space.
+        rest: The body bone's rest axes; None without one.
+        legs: Its legs.
+        ground: What they can stand on; nothing while that is not known.
+        problem: Why it cannot work; empty if it can.
+    """
+
+    rig: Skeleton
+    index: int
+    body: int = -1
+    axes: Mat3 = field(init=False)
+    head: Vec = ORIGIN
+    rest: Mat3 | None = None
+    legs: list[RestLeg] = field(default_factory=list)
+    ground: Ground = field(default_factory=lambda: Ground(()))
+    problem: str = ""
+
+    @property
+    def path(self) -> str:
+        """Where its settings are, from the armature object."""
+        return f"fabrik.gaits[{self.index}]"
+
+    @property
+    def leans(self) -> bool:
+        """Whether there is a bone to be lifted and tilted."""
+        return self.body >= 0
+
+    @property
+    def groups(self) -> list[int]:
+        """The groups of its legs."""
+        return [leg.group for leg in self.legs]
+
+    def body_frame(self, world: Frame, bone: Frame | None) -> Frame:
+        """Return where the body is in world space: right, ahead and up, each of length 1.
+
+        Args:
+            world: Where the armature is.
+            bone: Where the body bone is, in armature space; None without one.
+
+        Raises:
+            ProblemError: If it is scaled to nothing.
+        """
+        axes, place = world[0], world[1]
+        if bone is not None and self.rest is not None:
+            axes = mat_product(axes, mat_product(bone[0], transposed(self.rest)))
+            place = point_in(world, bone[1])
+        upright = mat_upright(axes)
+        if upright is None:
+            raise ProblemError(f"“{self.rig.object.name}” is scaled to nothing: give it a scale")
+        return mat_product(upright, self.axes), place
+
+    def measured(self, world: Frame) -> list[Leg]:
+        """Return the legs, in the body's frame and at the size that the armature has.
+
+        Raises:
+            ProblemError: If the armature is scaled to nothing.
+        """
+        upright = mat_upright(world[0])
+        if upright is None:
+            raise ProblemError(f"“{self.rig.object.name}” is scaled to nothing: give it a scale")
+        back = transposed(mat_product(upright, self.axes))
+
+        def seen(place: Vec) -> Vec:
+            return mat_apply(back, mat_apply(world[0], sub(place, self.head)))
+
+        return [
+            Leg(
+                seen(leg.foot),
+                seen(leg.joints[0]),
+                sum(length(mat_apply(world[0], sub(b, a))) for a, b in pairwise(leg.joints)),
+                leg.group,
+            )
+            for leg in self.legs
+        ]
+
+
+_plans: dict[int, list[GaitPlan]] = {}
+
+
+def plans_of(armature: bpy.types.Object) -> list[GaitPlan]:
+    """Return the walks of an armature as they were resolved last."""
+    return _plans.get(armature.session_uid, [])
+
+
+@forgets
+def forget_plans() -> None:
+    """Keep nothing of the file."""
+    _plans.clear()
+
+
+def resolve_gaits(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[GaitPlan]:
+    """Return the walks of an armature, resolved anew; see `resolved_gait`."""
+    count = len(gait_settings(rig.object).gaits)
+    plans = _plans[rig.uid] = []
+    for index in range(count):
+        plan = resolved_gait(rig, index, chains, [p for p in plans if not p.problem])
+        plans.append(plan)
+    return plans
+
+
+def resolved_gait(
+    rig: Skeleton, index: int, chains: Sequence[ChainPlan], others: Sequence[GaitPlan]
+) -> GaitPlan:
+    """Return a walk of an armature, with what is wrong with it.
+
+    Args:
+        rig: The armature.
+        index: The place of the walk.
+        chains: All constraints of the armature, in the list's order.
+        others: The walks before it that can work.
+    """
+    plan = GaitPlan(rig, index)
+    gait = gait_settings(rig.object).gaits[index]
+    plan.axes = _axes(gait.up_axis)
+    try:
+        _resolve_body(plan, gait)
+        _resolve_legs(plan, gait, chains)
+        _check_others(plan, others)
+        source = cast(Source, gait.source)
+        plan.ground = ground_of(source, gait.ground, gait.collection, rig.object)
+    except ProblemError as problem:
+        plan.problem = str(problem)
+    return plan
+
+
+def _check_others(plan: GaitPlan, others: Sequence[GaitPlan]) -> None:
+    for other in others:
+        name = gait_settings(plan.rig.object).gaits[other.index].name
+        if other.body == plan.body and plan.leans:
+            raise ProblemError(
+                f"The walk “{name}” has the same body: put its legs into this one, or remove one"
+            )
+        for leg in plan.legs:
+            if any(leg.chain is own.chain for own in other.legs):
+                raise ProblemError(
+                    f"“{leg.chain.name}” is a leg of “{name}” as well: remove it from one of them"
+                )
+
+
+def _axes(name: str) -> Mat3:
+    up, ahead = AXES[name], FRONT[name[-1]]
+    return mat_from_columns(cross(ahead, up), ahead, up)
+
+
+def _resolve_body(plan: GaitPlan, gait: FabrikGait) -> None:
+    if not gait.body:
+        return
+    rig = plan.rig
+    plan.body = bone_index(rig, gait, "body")
+    matrix = rig.rest(plan.body).matrix_local
+    plan.rest, plan.head = matrix3(matrix), vector(matrix.translation)
+
+
+def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan]) -> None:
+    found: list[tuple[ChainPlan, Vec, int]] = []
+    for leg in gait.legs:
+        chain = _leg_chain(plan, leg, chains)
+        if any(chain is other for other, _, _ in found):
+            raise ProblemError(f"“{chain.name}” is a leg twice: remove one of the two")
+        for other, _, _ in found:
+            if not set(other.bones).isdisjoint(chain.bones):
+                raise ProblemError(
+                    f"The legs “{other.name}” and “{chain.name}” share bones: set shorter Chain "
+                    "Lengths, or remove one of the two"
+                )
+        found.append((chain, vector(leg.offset), leg.group))
+    if len(found) < 2:
+        raise ProblemError(
+            "A walk needs two legs or more: add constraints that reach with feet"
+            if not found
+            else "With one leg there is none to stand on in a step: add another"
+        )
+    measured = [(chain, _joints(chain), offset, own) for chain, offset, own in found]
+    feet = [add(joints[-1], offset) for _, joints, offset, _ in measured]
+    groups = [own for _, _, _, own in measured]
+    if gait.pattern != "GROUPS":
+        back = transposed(plan.axes)
+        groups = groups_of([mat_apply(back, foot) for foot in feet], gait.pattern)
+    for (chain, joints, _, _), foot, group in zip(measured, feet, groups, strict=True):
+        plan.legs.append(RestLeg(chain, joints, foot, _foot_axes(chain), group))
+
+
+def transposed(m: Mat3) -> Mat3:
+    """Return what undoes a matrix that only turns."""
+    return (m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8])
+
+
+def _leg_chain(plan: GaitPlan, leg: FabrikGaitLeg, chains: Sequence[ChainPlan]) -> ChainPlan:
+    chain = chains[_item_of(plan, leg)]
+    name = chain.name
+    if chain.motion is not None:
+        raise ProblemError(f"“{name}” does not reach for a goal: choose a constraint that does")
+    if chain.problem:
+        raise ProblemError(f"The leg “{name}” cannot work. {chain.problem}")
+    if chain.goal_source is not None:
+        raise ProblemError(
+            f"“{name}” is led by something else already: take it out of there, or remove the leg"
+        )
+    above = plan.rig.chain_up(chain.bones[0])[:-1]
+    if plan.body in chain.bones:
+        raise ProblemError(
+            f"“{plan.rig.names[plan.body]}” is a bone of the leg “{name}”: choose the bone that "
+            "carries the legs, or set a shorter Chain Length"
+        )
+    if plan.body >= 0 and plan.body not in above:
+        raise ProblemError(
+            f"The leg “{name}” does not hang on “{plan.rig.names[plan.body]}”: choose the bone "
+            "that carries the legs"
+        )
+    return chain
+
+
+def _item_of(plan: GaitPlan, leg: FabrikGaitLeg) -> int:
+    """Return the place of the constraint that a leg names, following it if it was renamed."""
+    items = settings(plan.rig.object).constraints
+    index = items.find(leg.constraint)
+    if index < 0 and leg.key:
+        index = next((i for i, item in enumerate(items) if item.key == leg.key), -1)
+    if index < 0:
+        raise ProblemError(
+            f"There is no constraint “{leg.constraint}”: choose another one for that leg, or "
+            "remove the leg"
+        )
+    if leg.constraint != items[index].name:
+        leg.constraint = items[index].name
+    if leg.key != items[index].key:
+        leg.key = items[index].key
+    return index
+
+
+def _joints(chain: ChainPlan) -> list[Vec]:
+    """Return the joints of a leg at rest, in armature space."""
+    rig = chain.rig
+    heads = [vector(rig.rest(bone).head_local) for bone in chain.bones]
+    if chain.tip_bone < 0:
+        return [*heads, vector(rig.rest(chain.bones[-1]).tail_local)]
+    if chain.tip_bone in chain.bones:
+        return heads
+    return [*heads, vector(rig.rest(chain.tip_bone).head_local)]
+
+
+def _foot_axes(chain: ChainPlan) -> Mat3 | None:
+    if not chain.has_hand:
+        return None
+    return matrix3(chain.rig.rest(chain.bones[-1]).matrix_local)

@@ -1,0 +1,448 @@
+"""Walking legs: the list of walks with its buttons, and the panel."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, cast
+
+import bpy
+from bpy.props import FloatProperty
+
+from ...blender.errors import ProblemError
+from ...loop.properties import settings
+from ...ui.layout import Layout, draw_sentence
+from ...ui.panels import OfArmature
+from ...ui.refusing import (
+    Refusing,
+    Working,
+    active_armature,
+    armature_refusal,
+    end_running,
+    rest_refusal,
+    tweak_refusal,
+)
+from ...ui.stepping import Starting
+from ...ui.wording import counted, length_text
+from ..presets.presets import Adding, Applying, PresetPanel
+from ..simulation import history
+from ..simulation.settings import simulation_of
+from .bake import Baked, bake_gait
+from .editing import active_gait, add_gait, add_legs, problem_of, remove_gait, remove_leg
+from .message import said_of
+from .settings import FabrikGait, FabrikGaitLeg, gait_settings
+from .simulation import walk_refusals, walks
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+GAITS = "fabrik_ik/gait"
+
+GAIT_SETTINGS = (
+    "pattern",
+    "threshold",
+    "step_height",
+    "duration",
+    "overshoot",
+    "body_height",
+    "body_tilt",
+    "body_bob",
+    "ray_height",
+    "climbs",
+)
+"""What a preset sets of a walk: neither its legs nor its ground."""
+
+HOW_TO = (
+    "In Pose Mode select the last bones of the legs and press +. They walk after the bone that "
+    "carries them all: animate that one, then simulate."
+)
+
+OFF = "This walk is off: its legs reach for their targets."
+
+
+def gait_refusal(context: bpy.types.Context) -> str:
+    """Ask for a walk."""
+    reason = armature_refusal(context)
+    if not reason and active_gait(active_armature(context)) is None:
+        return "There is no walk: select the last bones of the legs and press +"
+    return reason
+
+
+class FABRIK_OT_gait_add(Working, bpy.types.Operator):
+    """Let the legs that end at the selected bones walk."""
+
+    bl_idname = "fabrik.gait_add"
+    bl_label = "Add Walk"
+    bl_description = (
+        "Let the legs that end at the selected bones walk after the bone that carries them all; "
+        "those without a constraint get one, with a target where the foot is now"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for Pose Mode and two bones."""
+        reason = armature_refusal(context)
+        if reason:
+            return reason
+        if context.mode != "POSE":
+            return "Enter Pose Mode, and select the last bones of the legs"
+        if len(_selected(context)) < 2:
+            return "Select the last bones of two legs or more"
+        return ""
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Add the walk."""
+        tips = _selected(context)
+        gait, made = add_gait(active_armature(context), tips)
+        body = f"“{gait.body}”" if gait.body else "the armature object"
+        return (
+            f"{counted(len(tips), 'leg')}, {made} of them new, walk after {body}: "
+            "animate it, then simulate"
+        )
+
+
+def _selected(context: bpy.types.Context) -> list[str]:
+    bones: list[Any] = list(context.selected_pose_bones_from_active_object or ())
+    return [bone.name for bone in bones]
+
+
+class FABRIK_OT_gait_remove(Working, bpy.types.Operator):
+    """Remove the active walk."""
+
+    bl_idname = "fabrik.gait_remove"
+    bl_label = "Remove Walk"
+    bl_description = "Remove the walk; its legs reach for their targets again"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a walk."""
+        return gait_refusal(context) or tweak_refusal(context)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Remove it."""
+        armature = active_armature(context)
+        name = cast(FabrikGait, active_gait(armature)).name
+        remove_gait(armature, gait_settings(armature).active_gait)
+        return f"“{name}” is removed"
+
+
+class FABRIK_OT_gait_leg_add(Working, bpy.types.Operator):
+    """Let the active constraint be a leg of the active walk."""
+
+    bl_idname = "fabrik.gait_leg_add"
+    bl_label = "Add Leg"
+    bl_description = "Let the active constraint of the armature be a leg of the walk"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a walk and a constraint."""
+        reason = gait_refusal(context)
+        if not reason and not len(settings(active_armature(context)).constraints):
+            return "There is no constraint that could be a leg: add one to the last bone of a leg"
+        return reason
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Add it."""
+        armature = active_armature(context)
+        fabrik = settings(armature)
+        item = fabrik.constraints[min(fabrik.active_index, len(fabrik.constraints) - 1)]
+        gait = cast(FabrikGait, active_gait(armature))
+        if any(leg.constraint == item.name for leg in gait.legs):
+            raise ProblemError(f"“{item.name}” is a leg of “{gait.name}” already")
+        add_legs(armature, gait, [item.name])
+        return f"“{item.name}” walks in “{gait.name}”"
+
+
+class FABRIK_OT_gait_leg_remove(Working, bpy.types.Operator):
+    """Take the active leg out of the active walk."""
+
+    bl_idname = "fabrik.gait_leg_remove"
+    bl_label = "Remove Leg"
+    bl_description = "Take the leg out of the walk; its constraint stays"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a leg."""
+        reason = gait_refusal(context)
+        gait = None if reason else active_gait(active_armature(context))
+        if gait is not None and not 0 <= gait.active_leg < len(gait.legs):
+            return "There is no leg: press + to add the active constraint"
+        return reason
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Remove it."""
+        armature = active_armature(context)
+        gait = cast(FabrikGait, active_gait(armature))
+        name = remove_leg(armature, gait, gait.active_leg)
+        return f"“{name}” is no leg of “{gait.name}” any more"
+
+
+class FABRIK_OT_gait_bake(Starting, Refusing, bpy.types.Operator):
+    """Turn the steps of the active walk into keys."""
+
+    bl_idname = "fabrik.gait_bake"
+    bl_label = "Bake Steps"
+    bl_description = (
+        "Key the targets of the feet where they are lifted, at the top of each step and where they "
+        "land, and the body as it stands on them. The keys go into copies of the actions; then the "
+        "walk is turned off. Escape stops it and leaves everything as it was"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+    stopped = "Nothing was baked, and everything is as it was"
+    gone = "What was baked is gone, and nothing was baked: bake again"
+
+    if TYPE_CHECKING:
+        tolerance: float
+    else:
+        tolerance: FloatProperty(
+            name="Tolerance",
+            description=(
+                "How far a foot may be off between keys, in lengths of its leg; more keys are set "
+                "until it is not"
+            ),
+            default=0.002,
+            min=0.0,
+            soft_max=0.1,
+            precision=4,
+        )
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a walk and a pose."""
+        return gait_refusal(context) or rest_refusal(context) or tweak_refusal(context)
+
+    def start(self, context: bpy.types.Context) -> Generator[float, None, Baked]:
+        """Bake."""
+        armature = active_armature(context)
+        self._scene = context.scene
+        layer = cast(bpy.types.ViewLayer, context.view_layer)
+        index = gait_settings(armature).active_gait
+        return bake_gait(context.scene, layer, armature, index, self.tolerance)
+
+    def status(self, done: float) -> str:
+        """Return what the status bar says when a share of the bake is done."""
+        doing = "Recording" if done < 0.6 else "Playing the baked steps"
+        return f"{doing}: {100.0 * done:.0f} % of the bake is done      Esc: Stop"
+
+    def finished(self, result: Baked) -> set[OperatorReturnItems]:
+        """Report how many keys there are, and how far a foot is off."""
+        share = 100.0 * result.error / result.size
+        text = (
+            f"{counted(result.keys, 'key')} instead of {result.most}; a foot is off by "
+            f"{length_text(self._scene, result.error)} at most, {share:.2g}% of its leg"
+        )
+        self.report({"INFO"}, text)
+        return {"FINISHED"}
+
+
+class FABRIK_OT_gait_preset_apply(Applying, bpy.types.Operator):
+    """Give the active walk the settings of a preset."""
+
+    bl_idname = "fabrik.gait_preset_apply"
+    bl_label = "Apply Walk Preset"
+    bl_description = "Let the legs walk in this way; which they are and their ground stay"
+    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a walk."""
+        return gait_refusal(context)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Apply it."""
+        self.apply()
+        gait = cast(FabrikGait, active_gait(active_armature(context)))
+        return f"“{gait.name}” is set up as “{self.title}”: simulate it"
+
+
+class FABRIK_OT_gait_preset_add(Adding, bpy.types.Operator):
+    """Keep the settings of the active walk as a preset."""
+
+    bl_idname = "fabrik.gait_preset_add"
+    bl_label = "Add Walk Preset"
+    bl_description = "Keep the settings of the active walk as a preset, or remove a preset"
+    preset_menu = "FABRIK_PT_gait_presets"
+    preset_subdir = GAITS
+    preset_defines = [
+        "fabrik = bpy.context.object.fabrik",
+        "gait = fabrik.gaits[fabrik.active_gait]",
+    ]
+    preset_values = [f"gait.{name}" for name in GAIT_SETTINGS]
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a walk."""
+        return gait_refusal(context)
+
+
+class FABRIK_PT_gait_presets(PresetPanel, bpy.types.Panel):
+    """The presets of walks."""
+
+    bl_label = "Walk Presets"
+    preset_subdir = GAITS
+    preset_operator = "fabrik.gait_preset_apply"
+    preset_add_operator = "fabrik.gait_preset_add"
+
+
+class FABRIK_UL_gaits(bpy.types.UIList):
+    """The walks of an armature."""
+
+    def draw_item(  # type: ignore[override]
+        self,
+        _context: bpy.types.Context,
+        layout: Layout,
+        data: bpy.types.PropertyGroup,
+        item: FabrikGait,
+        _icon: int,
+        _active_data: object,
+        _active_property: str,
+        index: int,
+    ) -> None:
+        """Draw one row: its name, and whether it is on."""
+        row = layout.row(align=True)
+        row.active = item.enabled
+        is_broken = bool(problem_of(cast(bpy.types.Object, data.id_data), index))
+        row.prop(
+            item, "name", text="", emboss=False, icon="ERROR" if is_broken else "CON_FOLLOWPATH"
+        )
+        layout.prop(item, "enabled", text="")
+
+
+class FABRIK_UL_gait_legs(bpy.types.UIList):
+    """The legs of a walk."""
+
+    def draw_item(  # type: ignore[override]
+        self,
+        _context: bpy.types.Context,
+        layout: Layout,
+        data: FabrikGait,
+        item: FabrikGaitLeg,
+        _icon: int,
+        _active_data: object,
+    ) -> None:
+        """Draw one row: its constraint, and its group if that counts."""
+        layout.label(text=item.constraint, icon="BONE_DATA")
+        if data.pattern == "GROUPS":
+            layout.prop(item, "group", text="Group")
+
+
+class FABRIK_PT_gait(OfArmature, bpy.types.Panel):
+    """The walks, in the 3D view."""
+
+    bl_label = "Walking"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "FABRIK"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw_header_preset(self, context: bpy.types.Context) -> None:
+        """Draw the button for presets."""
+        presets: Any = FABRIK_PT_gait_presets
+        presets.draw_panel_header(self.layout)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """Draw the walks, and the settings of the active one."""
+        layout: Layout = self.layout
+        armature = active_armature(context)
+        fabrik = settings(armature)
+        row = layout.row()
+        row.template_list("FABRIK_UL_gaits", "", fabrik, "gaits", fabrik, "active_gait", rows=2)
+        buttons = row.column(align=True)
+        buttons.operator("fabrik.gait_add", text="", icon="ADD")
+        buttons.operator("fabrik.gait_remove", text="", icon="REMOVE")
+        gait = active_gait(armature)
+        if gait is None:
+            draw_sentence(layout, context, HOW_TO)
+            return
+        # There is always something, so that the buttons below stay where they are.
+        said = said_of(armature, gait_settings(armature).active_gait)
+        said = said or simulation_of(armature).message
+        draw_sentence(layout.box().column(), context, said if gait.enabled else OFF)
+        row = layout.row(align=True)
+        row.operator("fabrik.simulate")
+        row.operator("fabrik.gait_bake")
+        layout.use_property_split = True
+        layout.active = gait.enabled
+        layout.prop(gait, "influence")
+        for title, draw in GROUPS:
+            header, body = layout.panel(f"FABRIK_PT_walk_{title.lower()}")
+            header.label(text=title)
+            if body is not None:
+                draw(body.column(), armature, gait)
+
+
+def _draw_legs(layout: Layout, armature: bpy.types.Object, gait: FabrikGait) -> None:
+    layout.prop_search(gait, "body", armature.pose, "bones")
+    layout.prop(gait, "up_axis")
+    layout.prop(gait, "pattern")
+    row = layout.row()
+    row.template_list("FABRIK_UL_gait_legs", "", gait, "legs", gait, "active_leg", rows=4)
+    buttons = row.column(align=True)
+    buttons.operator("fabrik.gait_leg_add", text="", icon="ADD")
+    buttons.operator("fabrik.gait_leg_remove", text="", icon="REMOVE")
+    if 0 <= gait.active_leg < len(gait.legs):
+        leg = gait.legs[gait.active_leg]
+        layout.prop_search(leg, "constraint", settings(armature), "constraints", text="Leg")
+        layout.prop(leg, "offset")
+
+
+def _draw_steps(layout: Layout, _armature: bpy.types.Object, gait: FabrikGait) -> None:
+    for name in ("threshold", "step_height", "duration", "overshoot"):
+        layout.prop(gait, name)
+
+
+def _draw_body(layout: Layout, _armature: bpy.types.Object, gait: FabrikGait) -> None:
+    column = layout.column()
+    column.active = bool(gait.body)
+    for name in ("height", "tilt", "bob"):
+        column.prop(gait, f"body_{name}", text=name.title())
+
+
+def _draw_ground(layout: Layout, _armature: bpy.types.Object, gait: FabrikGait) -> None:
+    layout.prop(gait, "source")
+    if gait.source != "SCENE":
+        layout.prop(gait, "ground" if gait.source == "OBJECT" else "collection")
+    layout.prop(gait, "ray_height")
+    layout.prop(gait, "climbs")
+
+
+GROUPS = (
+    ("Legs", _draw_legs),
+    ("Steps", _draw_steps),
+    ("Body", _draw_body),
+    ("Ground", _draw_ground),
+)
+
+CLASSES = (
+    FABRIK_OT_gait_add,
+    FABRIK_OT_gait_remove,
+    FABRIK_OT_gait_leg_add,
+    FABRIK_OT_gait_leg_remove,
+    FABRIK_OT_gait_bake,
+    FABRIK_OT_gait_preset_apply,
+    FABRIK_OT_gait_preset_add,
+    FABRIK_PT_gait_presets,
+    FABRIK_UL_gaits,
+    FABRIK_UL_gait_legs,
+    FABRIK_PT_gait,
+)
+
+
+def register() -> None:
+    """Add the operators, the lists and the panel."""
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    history.PROVIDERS.append(walks)
+    history.REFUSALS.append(walk_refusals)
+
+
+def unregister() -> None:
+    """Take them away."""
+    history.REFUSALS.remove(walk_refusals)
+    history.PROVIDERS.remove(walks)
+    end_running(FABRIK_OT_gait_bake)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -1,0 +1,211 @@
+"""Simulating a walk: the body's way and the ground are read frame by frame, and the steps found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ...blender.animation import animated
+from ...blender.errors import ProblemError
+from ...blender.skeleton import Point
+from ...core import Frame
+from ...core.vectors import Vec
+from ...loop import plan
+from ...loop.chain_plan import Moment
+from ...motion.footfall import STILL, Footfall, placed
+from ...motion.foothold import Hit
+from ...motion.gait import Record, Settings
+from ...motion.packing import packed
+from ...motion.walking import Walk
+from .editing import problem_of
+from .gait_plan import GaitPlan, plans_of
+from .settings import LEANING, STEPPING, gait_settings
+from .standing import Standing, standing_on, written
+
+if TYPE_CHECKING:
+    from .settings import FabrikGait
+
+
+RECENT = 4
+"""So many footfalls of a leg there may be within a frame or two."""
+
+
+class WalkSimulation:
+    """One walk during a pass over the frames.
+
+    Attributes:
+        owner: Where its settings are, from the armature object.
+    """
+
+    counts_wholly = False
+
+    def __init__(self, armature: bpy.types.Object, index: int) -> None:
+        """Take a walk of an armature; what is wrong with it is said when it begins."""
+        self.owner = f"fabrik.gaits[{index}]"
+        self._armature = armature
+        self._index = index
+        self._walk: Walk | None = None
+        self._grounds: dict[Standing, int] = {}
+        self._standings: list[Standing] = []
+        self._frames: list[Frame] = []
+        self._moving: set[int] = set()
+
+    @property
+    def plan(self) -> GaitPlan:
+        """The walk, resolved."""
+        if self._index >= len(plans_of(self._armature)):
+            plan.discard()  # A script added the walk, which Blender tells nobody.
+        plan.current()
+        return plans_of(self._armature)[self._index]
+
+    @property
+    def _gait(self) -> FabrikGait:
+        return gait_settings(self._armature).gaits[self._index]
+
+    def inputs(self) -> object:
+        """Return the settings that count, but those that are animated."""
+        gait, armature = self._gait, self.plan.rig.object
+        found = animated(armature)
+        moving = {path for path, _ in found.keyed | found.driven}
+        names = [n for n in (*STEPPING, *LEANING) if f"{self.owner}.{n}" not in moving]
+        legs = [(leg.joints, leg.foot, leg.axes, leg.group) for leg in self.plan.legs]
+        still = (gait.body, gait.up_axis, gait.source, gait.climbs)
+        return [(name, getattr(gait, name)) for name in names], still, legs
+
+    def sources(self) -> Sequence[bpy.types.Object | Point]:
+        """Return the body and the ground."""
+        rig = self.plan.rig
+        body = Point(rig.object, rig, self.plan.body) if self.plan.leans else Point(rig.object)
+        return [body, *self.plan.ground.objects]
+
+    def start(self, moment: Moment) -> None:
+        """Set the feet down.
+
+        Raises:
+            ProblemError: If the walk cannot work.
+        """
+        gait = self._gait
+        if self.plan.problem:
+            raise ProblemError(f"“{gait.name}” cannot walk. {self.plan.problem}")
+        rig = self.plan.rig
+        legs = self.plan.measured(moment.world(rig.object, rig.uid))
+        if min(leg.reach for leg in legs) <= 0.0:
+            raise ProblemError(f"A leg of “{gait.name}” has no length: give its bones a scale")
+        self._walk = Walk(
+            legs,
+            self._settings(moment),
+            round(moment.time),
+            self._body(moment),
+            lambda *ray: self._cast(moment, *ray),
+            lambda number: self._frame(moment, number),
+        )
+
+    def step(self, moment: Moment) -> None:
+        """Go on by one frame."""
+        walk = self._walk
+        assert walk is not None
+        if round(moment.time) > walk.frame:
+            walk.step(
+                self._settings(moment),
+                self._body(moment),
+                lambda *ray: self._cast(moment, *ray),
+                lambda number: self._frame(moment, number),
+            )
+        for number in self._in_use(walk):
+            if self._frame(moment, number) != self._frames[number]:
+                self._moving.add(number)
+
+    def result(self) -> bytes:
+        """Return the walk."""
+        assert self._walk is not None
+        record = self._walk.record()
+        used = {fall.ground for of_leg in record.falls for fall in of_leg}
+        moving = sorted(self._moving & used)
+        grounds = self.plan.ground.objects if moving else []
+        names, found = written([self._standings[number] for number in moving], grounds)
+        places = dict(zip(moving, found, strict=True))
+        falls = tuple(
+            tuple(self._settled(fall, places) for fall in of_leg) for of_leg in record.falls
+        )
+        return packed(Record(record.start, falls, record.sways), names)
+
+    def _settled(self, fall: Footfall, places: Mapping[int, int]) -> Footfall:
+        """Return a footfall in the world if its ground stands still: that may get other names."""
+        if fall.ground == STILL:
+            return fall
+        if fall.ground in places:
+            return fall._replace(ground=places[fall.ground])
+        place, normal, ahead = placed(fall, self._frames.__getitem__)
+        return fall._replace(place=place, normal=normal, ahead=ahead, ground=STILL)
+
+    def _settings(self, moment: Moment) -> Settings:
+        rig = self.plan.rig
+        gait = gait_settings(moment.rigs[rig.uid]).gaits[self.plan.index]
+        leans = self.plan.leans
+        if not all(isfinite(getattr(gait, name)) for name in (*STEPPING, *LEANING)):
+            raise ProblemError(
+                f"A setting of “{gait.name}” is not a number: type those of Steps and Body in"
+            )
+        return Settings(
+            max(gait.threshold, 1e-3),
+            max(gait.step_height, 0.0),
+            max(gait.duration, 0.1),
+            min(max(gait.overshoot, 0.0), 1.0),
+            max(gait.ray_height, 0.0),
+            gait.climbs,
+            min(max(gait.body_height, 0.0), 1.0),
+            min(max(gait.body_tilt, 0.0), 1.0),
+            min(max(gait.body_bob, 0.0), 0.3) if leans else 0.0,
+            leans,
+        )
+
+    def _body(self, moment: Moment) -> Frame:
+        rig = self.plan.rig
+        bone = moment.frame(rig, self.plan.body) if self.plan.leans else None
+        return self.plan.body_frame(moment.world(rig.object, rig.uid), bone)
+
+    def _cast(self, moment: Moment, origin: Vec, direction: Vec, distance: float) -> Hit | None:
+        hit = self.plan.ground.cast(moment.depsgraph, origin, direction, distance)
+        if hit is None:
+            return None
+        standing = standing_on(moment.depsgraph, hit)
+        if standing not in self._grounds:
+            self._grounds[standing] = len(self._standings)
+            self._standings.append(standing)
+            self._frames.append(standing.frame(moment))
+        return Hit(hit.place, hit.normal, self._grounds[standing])
+
+    def _frame(self, moment: Moment, number: int) -> Frame:
+        return self._standings[number].frame(moment)
+
+    def _in_use(self, walk: Walk) -> set[int]:
+        """Return the grounds that may have moved under a foot: objects, and corners stood on."""
+        objects = {number for one, number in self._grounds.items() if not one.corners}
+        falls = [fall for foot in walk.feet for fall in (*foot.falls[-RECENT:], foot.support())]
+        return objects | {fall.ground for fall in falls if fall.ground != STILL}
+
+
+def walks(armature: bpy.types.Object) -> list[WalkSimulation]:
+    """Return the walks of an armature that are on at any frame and can work, to be simulated."""
+    return [WalkSimulation(armature, i) for i in _on(armature) if not problem_of(armature, i)]
+
+
+def walk_refusals(armature: bpy.types.Object) -> list[str]:
+    """Return why the other walks that are on cannot work."""
+    found = [
+        (gait_settings(armature).gaits[i].name, problem_of(armature, i)) for i in _on(armature)
+    ]
+    return [f"“{name}” cannot walk. {problem}" for name, problem in found if problem]
+
+
+def _on(armature: bpy.types.Object) -> list[int]:
+    gaits = gait_settings(armature).gaits if armature.pose else ()
+    return [i for i, one in enumerate(gaits) if one.enabled or _is_switched(armature, one)]
+
+
+def _is_switched(armature: bpy.types.Object, gait: FabrikGait) -> bool:
+    found = animated(armature)
+    return (gait.path_from_id("enabled"), 0) in found.keyed | found.driven

@@ -1,0 +1,115 @@
+"""What feet stand on: an object, or three corners of a mesh that is deformed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple, cast
+
+import bpy
+from mathutils import Vector
+from mathutils.geometry import area_tri, intersect_point_tri
+
+from ...blender.rays import Hit, recalled
+from ...blender.skeleton import vector
+from ...core import Frame, point_in
+from ...core.vectors import cross, mat_from_columns, sub, unit
+from ...loop.chain_plan import Moment
+
+CORNERS = "\t"
+"""What begins the entry of corners among the names of grounds."""
+
+CORNERED = re.compile(CORNERS + " ".join(4 * ["([0-9]{1,9})"]))
+"""Such an entry: the place of the object, and three vertices."""
+
+
+class Standing(NamedTuple):
+    """What a foot stands on; its frame is where the foothold keeps its place.
+
+    Attributes:
+        ob: The object.
+        corners: Three vertices of its evaluated mesh, which carry the foothold where that is
+            deformed; none where the object keeps its shape.
+    """
+
+    ob: bpy.types.Object
+    corners: tuple[int, ...] = ()
+
+    def frame(self, moment: Moment) -> Frame:
+        """Return where it is in world space.
+
+        That of corners has two edges and the normal for axes, so that a place in it keeps its
+        shares of the corners however the mesh is deformed.
+        """
+        world = moment.world(self.ob, self.ob.session_uid)
+        if not self.corners:
+            return world
+        mesh = cast(bpy.types.Mesh, self.ob.evaluated_get(moment.depsgraph).data)
+        if max(self.corners) >= len(mesh.vertices):
+            return world
+        a, b, c = (point_in(world, vector(mesh.vertices[i].co)) for i in self.corners)
+        right, ahead = sub(b, a), sub(c, a)
+        normal = unit(cross(right, ahead))
+        return world if normal is None else (mat_from_columns(right, ahead, normal), a)
+
+
+def standing_on(depsgraph: bpy.types.Depsgraph, hit: Hit) -> Standing:
+    """Return what a foot stands on where a ray has hit the ground."""
+    data = cast(bpy.types.Mesh, hit.ob.data)
+    if not hit.ob.modifiers and data.shape_keys is None:
+        return Standing(hit.ob)
+    evaluated = hit.ob.evaluated_get(depsgraph)
+    mesh = cast(bpy.types.Mesh, evaluated.data)
+    if not 0 <= hit.face < len(mesh.polygons):
+        return Standing(hit.ob)
+    first, *others = cast(Iterable[int], mesh.polygons[hit.face].vertices)
+    place = evaluated.matrix_world.inverted_safe() @ Vector(hit.place)
+    found: tuple[int, ...] = ()
+    for second, third in pairwise(others):
+        corners = first, second, third
+        places = [mesh.vertices[i].co for i in corners]
+        if area_tri(*places) > 0.0:
+            found = corners
+            if intersect_point_tri(place, *places) is not None:
+                break
+    return Standing(hit.ob, found)
+
+
+def written(
+    used: Sequence[Standing], grounds: Sequence[bpy.types.Object]
+) -> tuple[list[str], list[int]]:
+    """Return the names by which grounds are kept, and the place of each used one among them.
+
+    Args:
+        used: What feet stand on.
+        grounds: All that counts as ground; these come first (see `recalled`).
+    """
+    objects = [*grounds]
+    objects += [ob for ob in {one.ob: None for one in used} if ob not in grounds]
+    names, places = [ob.name for ob in objects], list[int]()
+    for one in used:
+        at = objects.index(one.ob)
+        if one.corners:
+            names.append(f"{CORNERS}{at} {' '.join(map(str, one.corners))}")
+            at = len(names) - 1
+        places.append(at)
+    return names, places
+
+
+def read(names: Sequence[str], grounds: Sequence[bpy.types.Object]) -> list[Standing | None]:
+    """Return what was `written`, None where there is no such object any more."""
+    entries = [CORNERED.fullmatch(name) for name in names]
+    named = [name for name, entry in zip(names, entries, strict=True) if entry is None]
+    found = recalled(named, grounds)
+    objects = iter(found)
+    standings: list[Standing | None] = []
+    for entry in entries:
+        ob, corners = None, list[int]()
+        if entry is None:
+            ob = next(objects)
+        else:
+            at, *corners = map(int, entry.groups())
+            ob = found[at] if at < len(found) else None
+        standings.append(None if ob is None else Standing(ob, tuple(corners)))
+    return standings

@@ -1,0 +1,14 @@
+"""Feet on the ground: their goals, and the hip over them."""
+
+from ...loop.property_kinds import group
+from ...loop.registry import Feature
+from .hips import hips_of
+from .resolving import resolve_ground
+from .settings import FabrikGround
+
+FEATURE = Feature(
+    groups=(FabrikGround,),
+    constraint={"ground": group(FabrikGround, "Ground", "How the tip stands on the ground")},
+    resolve=resolve_ground,
+    carriers=hips_of,
+)

@@ -1,0 +1,135 @@
+"""Where a foot goes on uneven ground: on it, and at one place while it stands."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...blender.rays import Ground
+from ...loop.chain_plan import Aim, ChainPlan, Moment
+from ...motion.contacts import Thresholds
+from .probe import Probe, probe_of
+from .settings import ground_settings
+from .sole import end_of
+from .stances import Foreseen, Stances
+from .step import Foothold, Step
+from .track import unpacked
+from .walk import Walk
+
+if TYPE_CHECKING:
+    from .settings import FabrikGround
+
+UNKNOWN = "It is not known yet when the foot stands, so it is not locked: press Simulate"
+
+NONE_FOUND = (
+    "The foot never stands, seen from the ground: raise Speed and Height, let the armature move "
+    "with the walk, or turn Lock Contacts off"
+)
+
+
+NOTHING_BELOW = (
+    "There is no ground below the foot at any frame: raise Look Above and Look Below, or choose "
+    "another ground"
+)
+
+LEFT_OUT = (
+    "The ground is disabled, or left out of the view layer, so that the foot stands on nothing: "
+    "show it, or choose another one"
+)
+
+
+@dataclass(eq=False)
+class Footing:
+    """Puts the goal of a chain on the ground; made anew with the plan when a threshold changes.
+
+    Attributes:
+        ground: What counts as ground.
+    """
+
+    ground: Ground
+    _known: tuple[bytes, Walk | None] = (b"", None)
+    _last: tuple[weakref.ref[Moment], Aim, Foothold] | None = None
+    _found: tuple[weakref.ref[Moment], Stances] | None = None
+
+    def goal(self, moment: Moment, chain: ChainPlan, aim: Aim) -> Aim:
+        """Return the goal on the ground."""
+        return self.foothold(moment, chain, aim).aim
+
+    def foothold(self, moment: Moment, chain: ChainPlan, aim: Aim) -> Foothold:
+        """Return where a foot goes, given where the animation has it.
+
+        The hip asks for it before the foot does: it is found once.
+        """
+        last = self._last
+        if last is not None and last[0]() is moment and last[1] == aim:
+            return last[2]
+        found = self._foothold(moment, chain, aim)
+        self._last = (weakref.ref(moment), aim, found)
+        return found
+
+    def _foothold(self, moment: Moment, chain: ChainPlan, aim: Aim) -> Foothold:
+        given = ground_settings(moment.item(chain))
+        probe = probe_of(moment, chain, given, self.ground)
+        step = Step(moment.time, probe, aim, end_of(moment, chain, aim), given.blend)
+        left_out = LEFT_OUT if self.ground.is_left_out(moment.depsgraph) else ""
+        if not given.use_lock:
+            return step.unlocked(left_out)
+        walk, note = self.walk(chain, given, moment.time)
+        note = left_out or note
+        if walk is None or not walk.covers(moment.time):
+            return step.unlocked(note)
+        found = step.locked(self._stances(moment, probe, walk, given.blend))
+        return found._replace(aim=found.aim._replace(note=note))
+
+    def foreseen(self, moment: Moment, chain: ChainPlan, frames: range) -> dict[int, Foreseen]:
+        """Return where a leg is at other frames, as far as its track tells, on ground as it is.
+
+        Args:
+            moment: The ground.
+            chain: The constraint.
+            frames: The frames.
+        """
+        given = ground_settings(moment.item(chain))
+        walk, _ = self.walk(chain, given, moment.time)
+        if not given.use_lock or walk is None or not walk.covers(moment.time):
+            return {}
+        probe = probe_of(moment, chain, given, self.ground)
+        stances = self._stances(moment, probe, walk, given.blend)
+        return {f: stances.foreseen(f) for f in frames if walk.covers(f)}
+
+    def _stances(self, moment: Moment, probe: Probe, walk: Walk, blend: float) -> Stances:
+        """Return the contacts at a moment, which are looked for once."""
+        last = self._found
+        if last is None or last[0]() is not moment:
+            last = self._found = (weakref.ref(moment), Stances(moment, probe, walk, blend))
+        return last[1]
+
+    def walk(self, chain: ChainPlan, given: FabrikGround, time: float) -> tuple[Walk | None, str]:
+        """Return the track of a foot with its contacts, if there is one, and what is to be said.
+
+        Args:
+            chain: The constraint.
+            given: Its settings.
+            time: The frame for which that is said.
+        """
+        from ..simulation import history  # Which knows the plan, of which this is a part.
+
+        owner = owner_path(chain.item)
+        kept = history.data(chain.rig.object, owner)
+        blob = kept.blob if kept else b""
+        if blob != self._known[0]:
+            track = unpacked(blob)
+            thresholds = Thresholds(given.speed, given.height, given.shortest)
+            self._known = (blob, None if track is None else Walk(track, thresholds, chain.watched))
+        walk = self._known[1]
+        if kept is None or walk is None or len(walk.track.samples) != len(kept.frames):
+            return None, history.lack(chain.rig.object, owner, UNKNOWN)
+        if not walk.has_ground:
+            return walk, history.note(kept, time) or NOTHING_BELOW
+        return walk, history.note(kept, time) or ("" if walk.contacts else NONE_FOUND)
+
+
+def owner_path(index: int) -> str:
+    """Return the path of the settings of a constraint's ground."""
+    return f"fabrik.constraints[{index}].ground"

@@ -1,0 +1,218 @@
+"""The hip over feet on the ground: it goes along with them, and down until all of them reach."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from math import ceil, floor, isfinite
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...blender.errors import ProblemError
+from ...blender.rotation import LOCATION
+from ...blender.skeleton import Point, Skeleton, skeleton_of
+from ...core import WHOLE, Frame, point_in
+from ...core.vectors import (
+    Mat3,
+    Vec,
+    add,
+    length,
+    mat_apply,
+    mat_columns,
+    mat_product,
+    mat_solved,
+    mix,
+    scaled,
+    sub,
+)
+from ...loop.carrier import Carrier
+from ...loop.chain_plan import ChainPlan, Moment, refuse_connected
+from ...loop.goals import aim_of
+from ...loop.named_bone import bone_index
+from ...loop.properties import settings
+from ...loop.results import NOTHING, Answer
+from ...motion.ground import Leg, foreseen_drop, hip_drop, hip_rise
+from .footing import Footing
+from .probe import probe_of
+from .settings import ground_settings
+
+if TYPE_CHECKING:
+    from .settings import FabrikGround
+
+EASE = 0.2
+"""For how many seconds the hip goes down before it has to, and comes up after."""
+
+
+class HipTask(NamedTuple):
+    """All that the place of a hip depends on, to the last bit.
+
+    Attributes:
+        channels: What `Pose.bits_of` and, of a layer, `Pose.beneath` tell of it.
+        parent: The frame of its parent, in armature space.
+        world: Where the armature stands in world space.
+        shift: By how much it is moved, in world space.
+    """
+
+    channels: tuple[object, ...]
+    parent: Frame
+    world: Frame
+    shift: Vec
+
+
+class Hip(Carrier):
+    """A bone that goes down so that all feet reach."""
+
+    def needs(self) -> list[Point]:
+        """Return the targets of its legs."""
+        return [leg.target for leg in self.chains if leg.target is not None]
+
+    def read(self, moment: Moment) -> HipTask | None:
+        """Return by how much it is moved, None if it stays."""
+        pose = moment.poses[self.rig.uid]
+        working = [leg for leg in self.chains if not leg.problem and self._counts(moment, leg)]
+        if not working:
+            return None
+        first = ground_settings(moment.item(working[0]))
+        up = probe_of(moment, working[0], first, _footing(working[0]).ground).up
+        legs = [self._leg(moment, chain) for chain in working]
+        rise = hip_rise(legs, first.hip_follow)
+        drop = hip_drop(legs, up, first.hip_reach, rise)
+        shift = rise - max(drop, self._foreseen(moment, working, legs, up))
+        if shift == 0.0:
+            return None
+        beneath = pose.beneath(self.bones) if self.is_layered else None
+        return HipTask(
+            (*pose.bits_of(self.runs, -1), beneath),
+            WHOLE if self.root_parent < 0 else moment.frame(self.rig, self.root_parent),
+            moment.world(self.rig.object, self.rig.uid),
+            scaled(up, shift),
+        )
+
+    def answer(self, moment: Moment, task: object) -> Answer:
+        """Return its location.
+
+        Raises:
+            ProblemError: If the armature is scaled to nothing.
+        """
+        assert isinstance(task, HipTask)
+        pose, bone = moment.poses[self.rig.uid], self.rig.bone(self.bone)
+        shift = mat_apply(pose.in_armature(task.world)[0], task.shift)
+        axes = mat_product(task.parent[0], bone.rest) if bone.local_location else task.parent[0]
+        local = pose.posed_local(self.bone)
+        location = add(local.location, mat_solved(axes, shift))
+        return Answer(task, self.bones, local.rotation, (), NOTHING, {self.bone: location})
+
+    def _foreseen(
+        self, moment: Moment, chains: Sequence[ChainPlan], legs: Sequence[Leg], up: Vec
+    ) -> float:
+        """Return how far it goes down for what its feet do before and after, 0 if nobody knows."""
+        first = ground_settings(moment.item(chains[0]))
+        time = moment.time
+        walk, _ = _footing(chains[0]).walk(chains[0], first, time)
+        if walk is None:
+            return 0.0
+        ease = max(2, round(EASE * walk.track.rate))
+        first_frame = ceil(time) - 2 * ease - 1
+        # Every other frame will do, the same ones whatever the time is.
+        frames = range(first_frame + first_frame % 2, floor(time) + 2 * ease + 2, 2)
+        tracks = [_footing(chain).foreseen(moment, chain, frames) for chain in chains]
+        drops: dict[int, float] = {}
+        for frame in set(frames).intersection(*tracks):
+            others = [
+                Leg(seen.root, seen.target, seen.goal, leg.length, seen.rise)
+                for seen, leg in zip([track[frame] for track in tracks], legs, strict=True)
+            ]
+            rise = hip_rise(others, first.hip_follow)
+            drops[frame] = hip_drop(others, up, first.hip_reach, rise)
+        return foreseen_drop(drops, time, ease)
+
+    def _counts(self, moment: Moment, leg: ChainPlan) -> bool:
+        """Return whether a leg is on, and its target anywhere; else it says what is wrong."""
+        given = moment.poses[self.rig.uid].settings[leg.item]
+        is_on = given.enabled and given.influence > 0.0
+        return is_on and isfinite(sum(aim_of(moment, leg).place))
+
+    def _leg(self, moment: Moment, chain: ChainPlan) -> Leg:
+        world = moment.world(self.rig.object, self.rig.uid)
+        heads = [
+            point_in(world, moment.frame(self.rig, bone)[1])
+            for bone in (*chain.bones, *([chain.tip_bone] if chain.tip_bone >= 0 else ()))
+        ]
+        given = aim_of(moment, chain)
+        found = _footing(chain).foothold(moment, chain, given)
+        target, goal = given.place, found.base
+        last = self.rig.bone(chain.bones[-1])
+        axes = mat_product(world[0], moment.frame(self.rig, chain.bones[-1])[0])
+        tail = point_in((axes, heads[-1]), (0.0, last.length, 0.0))
+        if chain.tip_bone < 0 and not chain.has_hand:
+            heads.append(tail)
+        elif chain.tip_bone < 0:
+            # The foot lies as its target does, so it is its head that has to come within reach.
+            size = length(sub(tail, heads[-1]))
+            target = _heel(target, given.axes, size)
+            goal = _heel(goal, found.aim.axes, size)
+        size = sum(length(sub(b, a)) for a, b in itertools.pairwise(heads))
+        share = moment.poses[self.rig.uid].settings[chain.item].influence
+        return Leg(heads[0], target, mix(target, goal, share), size, share * found.rise)
+
+
+def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
+    """Yield the hips of an armature's legs; what is wrong with one is said by its legs."""
+    hips: dict[int, Hip] = {}
+    for chain in chains:
+        given = ground_settings(settings(rig.object).constraints[chain.item])
+        if chain.problem or not isinstance(chain.goal_source, Footing) or not given.hip:
+            continue
+        try:
+            bone = _hip_bone(rig, chain, given)
+        except ProblemError as problem:
+            chain.problem = str(problem)
+            continue
+        if bone not in hips:
+            hips[bone] = Hip(rig, bone, [], [rig.slot(LOCATION, bone)], is_timed=True)
+        hips[bone].chains.append(chain)
+    yield from hips.values()
+
+
+def _hip_bone(rig: Skeleton, chain: ChainPlan, given: FabrikGround) -> int:
+    """Return the bone that is the hip of a leg.
+
+    Raises:
+        ProblemError: If it cannot be that.
+    """
+    bone = bone_index(rig, given, "hip")
+    name = rig.names[bone]
+    if bone in chain.bones or bone not in rig.chain_up(chain.bones[0]):
+        raise ProblemError(
+            f"“{name}” is not above the leg: choose a bone that carries "
+            f"“{rig.names[chain.bones[0]]}”, or shorten the chain"
+        )
+    refuse_connected(rig, bone, "choose another hip")
+    target = chain.target
+    if target is not None and _hangs_on(target, rig, bone):
+        raise ProblemError(
+            f"The target hangs on the hip “{name}”, which moves for its sake: parent it to "
+            "something else, or choose another hip"
+        )
+    return bone
+
+
+def _hangs_on(point: Point, rig: Skeleton, hip: int) -> bool:
+    ob, bone = point.object, point.bone
+    while ob is not None:
+        if ob == rig.object and bone >= 0:
+            return hip in rig.chain_up(bone)
+        bone = -1
+        if ob.parent_type == "BONE" and ob.parent is not None and ob.parent.pose:
+            bone = skeleton_of(ob.parent).index.get(ob.parent_bone, -1)
+        ob = ob.parent
+    return False
+
+
+def _footing(chain: ChainPlan) -> Footing:
+    assert isinstance(chain.goal_source, Footing)
+    return chain.goal_source
+
+
+def _heel(tip: Vec, axes: Mat3 | None, size: float) -> Vec:
+    """Return where a foot's head is, given its tip."""
+    return tip if axes is None else sub(tip, scaled(mat_columns(axes)[1], size))

@@ -1,0 +1,154 @@
+"""Feet on the ground: their settings in the panel, and their bake."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, cast
+
+import bpy
+from bpy.props import FloatProperty, IntProperty
+
+from ...blender.refusals import linked_problem
+from ...loop.properties import FabrikConstraint, settings
+from ...ui.layout import Layout
+from ...ui.refusing import Refusing, active_armature, armature_refusal, end_running, rest_refusal
+from ...ui.sections import Section, add, reaches, remove
+from ...ui.stepping import Starting
+from ...ui.wording import counted
+from ..simulation import history
+from .recording import tracks_of
+from .settings import ground_settings
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+    from .bake import Outcome
+
+
+def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    """Draw how the tip of a chain stands on the ground."""
+    given = ground_settings(item)
+    layout.prop(given, "use")
+    rest = layout.column()
+    rest.active = given.use
+    rest.prop(given, "source")
+    if given.source != "SCENE":
+        rest.prop(given, given.source.lower())
+    rest.prop(given, "axis", text="Down")
+    rest.prop(given, "use_local_axis", text="Local")
+    _draw_all(rest.column(align=True), given, "ray_above", "ray_below")
+    _draw_all(rest.column(), given, "offset", "blend", "lift_only")
+    turn = rest.column()
+    turn.active = item.use_rotation
+    turn.prop(given, "max_angle")
+    rest.prop(given, "use_lock")
+    lock = rest.column(align=True)
+    lock.active = given.use_lock
+    _draw_all(lock, given, "speed", "height", "shortest")
+    rest.prop_search(given, "hip", armature.pose, "bones")
+    hip = rest.column(align=True)
+    hip.active = bool(given.hip)
+    _draw_all(hip, given, "hip_follow", "hip_reach")
+    buttons = rest.row(align=True)
+    buttons.operator("fabrik.simulate")
+    buttons.operator("fabrik.ground_bake")
+
+
+def _draw_all(layout: Layout, given: bpy.types.PropertyGroup, *names: str) -> None:
+    for name in names:
+        layout.prop(given, name)
+
+
+class FABRIK_OT_ground_bake(Starting, Refusing, bpy.types.Operator):
+    """Bake feet on the ground to keys of their targets."""
+
+    bl_idname = "fabrik.ground_bake"
+    bl_label = "Bake to Targets"
+    bl_description = (
+        "Key the targets of all feet on the ground, and the hip, as they go now: where contacts "
+        "begin and end, and as often between as the error asks for. The keys go into copies of the "
+        "actions; then the ground is turned off. Escape stops it and leaves everything as it was"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+    stopped = "Nothing was baked, and everything is as it was"
+    gone = "What was baked is gone, and nothing was baked: bake again"
+
+    if TYPE_CHECKING:
+        frame_start: int
+        frame_end: int
+        error: float
+    else:
+        frame_start: IntProperty(
+            name="Start", description="First frame; with End at 0, what was simulated", default=0
+        )
+        frame_end: IntProperty(name="End", description="Last frame", default=0)
+        error: FloatProperty(
+            name="Error",
+            description="By how much a foot may be elsewhere between keys",
+            default=1e-3,
+            min=1e-6,
+            soft_max=0.05,
+            subtype="DISTANCE",
+            precision=4,
+        )
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for feet on the ground."""
+        reason = armature_refusal(context)
+        if reason:
+            return reason
+        armature = active_armature(context)
+        if not any(ground_settings(item).use for item in settings(armature).constraints):
+            return "No foot of this armature is on the ground"
+        return linked_problem(armature) or rest_refusal(context)
+
+    def start(self, context: bpy.types.Context) -> Generator[float, None, Outcome]:
+        """Bake."""
+        from .bake import bake  # Which uses numpy.
+
+        armature = active_armature(context)
+        start, end = self.frame_start, self.frame_end
+        if start == end == 0:
+            start, end = history.range_of(armature, context.scene)
+        self._frames = range(start, end + 1)
+        layer = cast(bpy.types.ViewLayer, context.view_layer)
+        return bake(context.scene, layer, armature, self._frames, self.error)
+
+    def status(self, done: float) -> str:
+        """Return what the status bar says when a share of the bake is done."""
+        doing = "Recording" if done < 0.5 else "Playing the baked range"
+        return f"{doing}: {100.0 * done:.0f} % of the bake is done      Esc: Stop"
+
+    def finished(self, result: Outcome) -> set[OperatorReturnItems]:
+        """Report what was baked, and by how much it differs."""
+        frames = self._frames
+        text = (
+            f"Baked {counted(result.feet, 'constraint')}, frames {frames[0]} to {frames[-1]}: "
+            f"{result.keys:,} keys instead of {result.most:,}. Played once more, the largest "
+            f"difference is {1000.0 * result.distance:.3g} mm (frame {result.frame})"
+        )
+        self.report({"INFO"}, text)
+        return {"FINISHED"}
+
+
+CLASSES = (FABRIK_OT_ground_bake,)
+
+SECTION = Section(70, "Ground", _draw, reaches, is_closed=True)
+
+
+def register() -> None:
+    """Add the operator and the settings."""
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    add(SECTION)
+    history.PROVIDERS.append(tracks_of)
+
+
+def unregister() -> None:
+    """Take them away."""
+    history.PROVIDERS.remove(tracks_of)
+    remove(SECTION)
+    end_running(FABRIK_OT_ground_bake)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -1,0 +1,118 @@
+"""What is below a foot: its height along the axis, and where it faces."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, NamedTuple
+
+import bpy
+
+from ...blender.axes import AXES
+from ...blender.errors import ProblemError
+from ...blender.rays import Ground
+from ...core.vectors import Vec, add, dot, mat_apply, scaled, unit
+from ...loop.chain_plan import ChainPlan, Moment
+from ...motion.ground import is_ground
+
+if TYPE_CHECKING:
+    from .settings import FabrikGround
+
+
+MEASURES = (
+    "ray_above",
+    "ray_below",
+    "offset",
+    "blend",
+    "max_angle",
+    "hip_follow",
+    "hip_reach",
+)
+"""The settings that have to be numbers at each frame."""
+
+
+class Under(NamedTuple):
+    """What is below a place.
+
+    Attributes:
+        height: How high it is along the axis, in metres from the origin of the world.
+        normal: Of length 1 in world space.
+        ob: The object.
+    """
+
+    height: float
+    normal: Vec
+    ob: bpy.types.Object
+
+
+class Probe(NamedTuple):
+    """Looks for ground at one moment.
+
+    Attributes:
+        ground: What counts.
+        depsgraph: What it is read from.
+        up: The direction of length 1 against which is looked, in world space.
+        floor: The height of the animation's own floor, that of the armature's origin.
+        above: How far above the floor is looked, in metres.
+        below: How far below.
+        most: By how much a foot turns at most, in radians.
+        offset: How much higher than the ground the floor of the animation is put.
+        lift_only: Whether that is never put lower than it is.
+    """
+
+    ground: Ground
+    depsgraph: bpy.types.Depsgraph
+    up: Vec
+    floor: float
+    above: float
+    below: float
+    most: float
+    offset: float
+    lift_only: bool
+
+    def level(self, under: Under) -> float:
+        """Return the height at which the floor of the animation is meant to be."""
+        level = under.height + self.offset
+        return max(level, self.floor) if self.lift_only else level
+
+    def under(self, place: Vec) -> Under | None:
+        """Return the ground below or above a place, None if there is none to stand on."""
+        rise = self.floor - dot(place, self.up)
+        origin = add(place, scaled(self.up, rise + self.above))
+        down = scaled(self.up, -1.0)
+        hit = self.ground.cast(self.depsgraph, origin, down, self.above + self.below)
+        if hit is None or not is_ground(hit.normal, self.up):
+            return None
+        return Under(dot(hit.place, self.up), hit.normal, hit.ob)
+
+
+def probe_of(moment: Moment, chain: ChainPlan, given: FabrikGround, ground: Ground) -> Probe:
+    """Return what looks for the ground under a foot at a moment.
+
+    Raises:
+        ProblemError: If a setting is not a number, or the armature is scaled to nothing along its
+            axis.
+    """
+    if not all(isfinite(getattr(given, name)) for name in MEASURES):
+        raise ProblemError(
+            "A setting of the ground is not a number: type Look Above, Look Below, Offset, Blend "
+            "Height, Max Angle, Follow Ground and Straightest in"
+        )
+    axes, origin = moment.world(chain.rig.object, chain.rig.uid)
+    down = AXES[given.axis]
+    up = unit(scaled(mat_apply(axes, down) if given.use_local_axis else down, -1.0))
+    if up is None:
+        raise ProblemError(
+            f"“{chain.rig.object.name}” is scaled to nothing, so that nothing is down: give it a "
+            "scale, or turn Local off"
+        )
+    return Probe(
+        ground,
+        moment.depsgraph,
+        up,
+        dot(origin, up),
+        given.ray_above,
+        given.ray_below,
+        given.max_angle,
+        given.offset,
+        given.lift_only,
+    )

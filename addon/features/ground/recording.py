@@ -1,0 +1,146 @@
+"""Recording the track of a foot, as `history` simulates things."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import bpy
+
+from ...blender import animation
+from ...blender.access import frame_rate
+from ...blender.skeleton import Point
+from ...core import point_in
+from ...core.vectors import Vec, dot, length, mat_columns, sub
+from ...loop import plan
+from ...loop.chain_plan import ChainPlan
+from ...loop.goals import aim_of
+from ...loop.properties import settings
+from ...loop.registry import MOTIONS
+from .footing import Footing, owner_path
+from .hips import Hip, HipTask
+from .probe import probe_of
+from .settings import ground_settings
+from .sole import end_of
+from .stances import frame_of
+from .track import Track, TrackMaker, packed
+
+if TYPE_CHECKING:
+    from ...loop.read import Snapshot
+
+SETTINGS = ("source", "axis", "use_local_axis", "ray_above", "ray_below")
+"""Settings of the ground on which a track depends: when the foot stands is found from it later."""
+
+PLACE_SETTINGS = ("chain_count", "use_tail", "use_rotation", "use_offset")
+
+
+class FootTrack:
+    """Records where the animation has a foot.
+
+    Attributes:
+        owner: The path of the settings of its ground.
+    """
+
+    counts_wholly = False
+
+    def __init__(self, armature: bpy.types.Object, index: int) -> None:
+        """Take a constraint of an armature."""
+        self.owner = owner_path(index)
+        self._armature = armature
+        self._index = index
+        self._maker = TrackMaker()
+        self._start = 0
+        self._leg = 0.0
+
+    def inputs(self) -> object:
+        """Return the settings that count."""
+        item = settings(self._armature).constraints[self._index]
+        found = animation.animated(self._armature)
+        moving = {path for path, _ in found.keyed | found.driven}
+        still = [name for name in SETTINGS if f"{self.owner}.{name}" not in moving]
+        chain = self._chain(plan.current())
+        rest = [_rest(chain, bone) for bone in chain.bones] if chain else []
+        offset = [*item.offset_location, *item.offset_rotation] if item.use_offset else []
+        return (
+            [(name, getattr(ground_settings(item), name)) for name in still],
+            [getattr(item, name) for name in PLACE_SETTINGS],
+            rest,
+            offset,
+            frame_rate(bpy.context.scene),
+        )
+
+    def sources(self) -> list[Point]:
+        """Return the target, what carries the leg, and what counts as ground."""
+        chain = self._chain(plan.current())
+        if chain is None:
+            return [Point(self._armature)]
+        points = [] if chain.target is None else [chain.target]
+        above = Point(self._armature)
+        if chain.root_parent >= 0:
+            above = Point(self._armature, chain.rig, chain.root_parent)
+        return [*points, above, *map(Point, chain.watched)]
+
+    def start(self, moment: Snapshot) -> None:
+        """Begin, at the first frame."""
+        self._start = int(moment.time)
+        chain = self._chain(moment.plan)
+        if chain is not None:
+            self._maker.start(chain.watched)
+            world = moment.world(chain.rig.object, chain.rig.uid)[0]
+            size = sum(length(column) for column in mat_columns(world)) / 3.0
+            self._leg = size * sum(chain.rig.bone(bone).length for bone in chain.bones)
+
+    def step(self, moment: Snapshot) -> None:
+        """Record a frame."""
+        chain = self._chain(moment.plan)
+        if chain is None:
+            return  # What is wrong with it is said by the constraint.
+        footing = cast(Footing, chain.goal_source)
+        aim = aim_of(moment, chain)
+        place, end = aim.place, end_of(moment, chain, aim)
+        probe = probe_of(moment, chain, ground_settings(moment.item(chain)), footing.ground)
+        under = probe.under(place)
+        ob = under.ob if under else None
+        now, before = frame_of(moment, ob), frame_of(moment, self._maker.last_under)
+        height = dot(place, probe.up) - probe.floor
+        other = end, height + dot(end, probe.up)
+        self._maker.add(ob, (now, before), place, height, _root(moment, chain), other)
+
+    def result(self) -> bytes:
+        """Return the track."""
+        maker = self._maker
+        rate = frame_rate(bpy.context.scene)
+        return packed(Track(self._start, rate, self._leg, maker.grounds, maker.samples))
+
+    def _chain(self, now: plan.Plan) -> ChainPlan | None:
+        """Return the constraint as it is resolved, None if it does not work."""
+        for chain in now.chains:
+            if chain.rig.object == self._armature and chain.item == self._index:
+                works = isinstance(chain.goal_source, Footing) and not chain.problem
+                return chain if works else None
+        return None
+
+
+def _rest(chain: ChainPlan, bone: int) -> object:
+    """Return where a bone of a leg rests, and how long it is."""
+    rest = chain.rig.bone(bone)
+    return rest.rest, rest.length
+
+
+def _root(moment: Snapshot, chain: ChainPlan) -> Vec:
+    """Return where the animation has the first joint of a leg, in world space."""
+    world = moment.world(chain.rig.object, chain.rig.uid)
+    root = point_in(world, moment.frame(chain.rig, chain.bones[0])[1])
+    for unit in moment.plan.units:
+        if isinstance(unit, Hip) and chain in unit.chains and unit.last is not None:
+            root = sub(root, cast(HipTask, unit.last.task).shift)
+    return root
+
+
+def tracks_of(armature: bpy.types.Object) -> list[FootTrack]:
+    """Return what is recorded for an armature: the feet that are on the ground."""
+    items = settings(armature).constraints
+    return [
+        FootTrack(armature, i)
+        for i, item in enumerate(items)
+        if ground_settings(item).use and item.solver not in MOTIONS
+    ]

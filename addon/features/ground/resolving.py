@@ -1,0 +1,35 @@
+"""The ground of a constraint, resolved to objects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from ...blender.rays import Source, ground_of
+from ...loop.chain_plan import ChainPlan
+from .footing import Footing
+from .settings import ground_settings
+
+if TYPE_CHECKING:
+    from ...loop.properties import FabrikConstraint
+
+
+def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
+    """Let a chain stand on the ground, if it is to.
+
+    Raises:
+        ProblemError: If there is no ground.
+    """
+    given = ground_settings(item)
+    if not given.use:
+        return
+    source = cast(Source, given.source)
+    ground = ground_of(source, given.object, given.collection, chain.rig.object)
+    chain.goal_source = Footing(ground)
+    chain.is_timed = True
+    chain.watched += ground.objects
+    differing = [ob.name for ob in ground.objects if ob.hide_viewport and not ob.hide_render]
+    if differing:
+        chain.note = (
+            f"“{differing[0]}” is disabled in viewports and not in renders, so that the foot "
+            "stands on it only there: enable it, and hide it by its eye in the Outliner"
+        )

@@ -1,0 +1,1 @@
+"""What the joint of a bone allows."""

@@ -1,0 +1,129 @@
+"""Where the joint of a bone is shown: Properties > Bone, and the sidebar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+from ...blender.access import pose_bones
+from ...loop.joint_properties import FabrikJoint
+from ...loop.joints import joint_problem
+from ...ui.layout import Layout, draw_sentence
+
+
+def shown_bone(context: bpy.types.Context) -> Any:
+    """Return the pose bone that the panels show, None if there is none."""
+    ob = context.object
+    if ob is None or ob.type != "ARMATURE" or ob.pose is None or ob.mode == "EDIT":
+        return None
+    armature: Any = ob.data
+    # In the Properties editor it may be a pinned one.
+    bone = getattr(context, "bone", None) or armature.bones.active
+    return None if bone is None else pose_bones(ob).get(bone.name)
+
+
+def draw_joint(layout: Layout, context: bpy.types.Context, bone: Any) -> None:
+    """Draw the joint of a pose bone, as far as it matters for its kind of limit."""
+    joint: FabrikJoint = bone.fabrik_joint
+    layout.use_property_split = True
+    column = layout.column()
+    column.prop(joint, "limit_type")
+    draw = KINDS.get(joint.limit_type)
+    if draw is not None:
+        draw(column, bone, joint)
+    if joint.limit_type != "BLENDER":  # Which has a stiffness for each axis.
+        column.prop(joint, "stiffness")
+    problem = joint_problem(bone)
+    if problem:
+        box = layout.box().column()
+        box.alert = True
+        box.label(text="Invalid", icon="ERROR")
+        draw_sentence(box, context, problem)
+    layout.operator("fabrik.joint_learn", icon="ACTION")
+    copies = layout.row(align=True)
+    copies.operator("fabrik.joint_copy", icon="COPYDOWN")
+    copies.operator("fabrik.joint_mirror", icon="ARROW_LEFTRIGHT")
+
+
+def _draw_hinge(layout: Layout, _bone: Any, joint: FabrikJoint) -> None:
+    layout.prop(joint, "hinge_axis")
+    if joint.hinge_axis == "FREE":
+        layout.prop(joint, "hinge_vector")
+    angles = layout.column(align=True)
+    angles.prop(joint, "hinge_min")
+    angles.prop(joint, "hinge_max")
+
+
+def _draw_cone(layout: Layout, _bone: Any, joint: FabrikJoint) -> None:
+    swing = layout.column(align=True)
+    swing.prop(joint, "swing_x")
+    swing.prop(joint, "swing_z", text="Z")
+    layout.prop(joint, "center")
+    twist = layout.column(align=True)
+    twist.prop(joint, "twist_min")
+    twist.prop(joint, "twist_max")
+
+
+def _draw_blender(layout: Layout, bone: Any, _joint: FabrikJoint) -> None:
+    for axis in "xyz":
+        part = layout.column(align=True)
+        part.prop(bone, f"lock_ik_{axis}", text=f"Lock {axis.upper()}")
+        if getattr(bone, f"lock_ik_{axis}"):
+            continue
+        part.prop(bone, f"use_ik_limit_{axis}", text="Limit")
+        if getattr(bone, f"use_ik_limit_{axis}"):
+            part.prop(bone, f"ik_min_{axis}", text="Min")
+            part.prop(bone, f"ik_max_{axis}", text="Max")
+        part.prop(bone, f"ik_stiffness_{axis}", text="Stiffness")
+
+
+KINDS = {"BLENDER": _draw_blender, "HINGE": _draw_hinge, "CONE": _draw_cone}
+
+
+class OfBone:
+    """A panel for an active pose bone."""
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """Show the panel for bones of an armature that is not being edited."""
+        return shown_bone(context) is not None
+
+    def draw_header_preset(self, context: bpy.types.Context) -> None:
+        """Draw the button for presets."""
+        presets: Any = bpy.types.FABRIK_PT_joint_presets  # type: ignore[attr-defined]
+        presets.draw_panel_header(self.layout)  # type: ignore[attr-defined]
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """Draw the bone's joint."""
+        draw_joint(self.layout, context, shown_bone(context))  # type: ignore[attr-defined]
+
+
+class FABRIK_PT_joint(OfBone, bpy.types.Panel):
+    """The joint, beside Blender's own settings for IK."""
+
+    bl_label = "FABRIK IK Joint"
+    bl_space_type = "PROPERTIES"
+    bl_region_type = "WINDOW"
+    bl_context = "bone"
+    bl_options = {"DEFAULT_CLOSED"}
+
+
+class FABRIK_PT_joint_sidebar(OfBone, bpy.types.Panel):
+    """The joint, in the 3D view."""
+
+    bl_label = "Joint"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "FABRIK"
+    bl_parent_id = "FABRIK_PT_sidebar"
+
+    def draw_header(self, context: bpy.types.Context) -> None:
+        """Say whose joint it is."""
+        layout: Layout = self.layout
+        layout.label(text=shown_bone(context).name, icon="BONE_DATA")
+
+
+CLASSES = (FABRIK_PT_joint, FABRIK_PT_joint_sidebar)
+
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

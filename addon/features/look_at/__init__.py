@@ -1,0 +1,12 @@
+"""Chains that turn until their last bone looks at the target."""
+
+from ...loop.property_kinds import group
+from ...loop.registry import Feature
+from .look import MOTION, FabrikLook
+
+FEATURE = Feature(
+    groups=(FabrikLook,),
+    constraint={"look": group(FabrikLook, "Look-at", "How the chain looks at its target")},
+    solver=("LOOK_AT", "Look-at", "Turn so that the last bone looks at the target", 4),
+    motion=MOTION,
+)

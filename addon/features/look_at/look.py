@@ -1,0 +1,253 @@
+"""A chain that looks at its target: its settings, and how it is read and solved."""
+
+from __future__ import annotations
+
+from math import degrees, dist, isfinite, pi
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import bpy
+from bpy.props import EnumProperty, FloatProperty
+from mathutils import Matrix, Vector
+
+from ...blender.access import frame_rate
+from ...blender.axes import AXES, axis_items
+from ...blender.errors import ProblemError
+from ...blender.skeleton import Point
+from ...core import ChainInput, Posture, point_in
+from ...core.vectors import Vec, mat_apply
+from ...loop.chain_plan import ChainPlan, Moment, Motion, Posed, Scenery
+from ...loop.properties import FabrikConstraint
+from ...loop.property_kinds import animated, fixed
+from ...loop.results import Report
+from ...motion.damping import mean, moments
+from ...motion.look import UNLIMITED, Look, pose_look
+from .target_path import UntraceableError, place_track
+
+AXIS_ITEMS = axis_items("the bone's")
+
+UP_ITEMS = (
+    ("POSE", "FK Pose", "Where the Up Axis points in the FK pose"),
+    ("WORLD", "World Z", "The Z axis of the world"),
+    ("ARMATURE", "Armature Z", "The Z axis of the armature object"),
+)
+
+
+class FabrikLook(bpy.types.PropertyGroup):
+    """How a chain looks at its target."""
+
+    if TYPE_CHECKING:
+        axis: str
+        up_axis: str
+        up: str
+        share: float
+        limit_angle: float
+        limit_softness: float
+        damping: float
+    else:
+        axis: fixed(
+            EnumProperty,
+            "Look Axis",
+            "Axis of the last bone that looks at the target",
+            items=AXIS_ITEMS,
+            default="Z",
+        )
+        up_axis: fixed(
+            EnumProperty,
+            "Up Axis",
+            "Axis of the last bone that stays up",
+            items=(("NONE", "None", "Turn the bone as little as can be"), *AXIS_ITEMS),
+            default="Y",
+        )
+        up: fixed(
+            EnumProperty,
+            "Up",
+            "Where the Up Axis stays, as near as looking at the target allows",
+            items=UP_ITEMS,
+            default="POSE",
+        )
+        share: animated(
+            FloatProperty,
+            "Share",
+            (
+                "How the bones share the turn: 0 leaves it to the last one, 1 gives each an equal "
+                "part, and between them the parts grow towards the last one"
+            ),
+            default=0.5,
+            min=0.0,
+            max=1.0,
+            subtype="FACTOR",
+        )
+        limit_angle: animated(
+            FloatProperty,
+            "Limit Angle",
+            (
+                "The largest angle of the gaze from where the FK pose looks; 180° lets it turn "
+                "anywhere. When the target goes farther round behind, the gaze turns back"
+            ),
+            default=pi,
+            min=0.0,
+            max=pi,
+            subtype="ANGLE",
+        )
+        limit_softness: animated(
+            FloatProperty,
+            "Softness",
+            "How early the gaze eases into its limit, as a share of it",
+            default=0.25,
+            min=0.0,
+            max=1.0,
+            subtype="FACTOR",
+        )
+        damping: fixed(
+            FloatProperty,
+            "Damping",
+            (
+                "How late the gaze follows the target, in seconds, and how softly it starts and "
+                "stops. The target has to move by keys"
+            ),
+            default=0.0,
+            min=0.0,
+            soft_max=1.0,
+            subtype="TIME_ABSOLUTE",
+        )
+
+
+def look_of(item: FabrikConstraint) -> FabrikLook:
+    """Return how the chain of a constraint looks."""
+    return cast(Any, item).look
+
+
+class LookInput(NamedTuple):
+    """What a look depends on besides the chain and the scenery.
+
+    Attributes:
+        look: How it looks, with no direction for up.
+        up: The setting of that name.
+        target: Where the target is taken to be, in world space; None for where it is.
+        note: What the user should know although it works.
+    """
+
+    look: Look
+    up: str
+    target: Vec | None
+    note: str
+
+
+def resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
+    """Check what cannot be animated.
+
+    Raises:
+        ProblemError: If the settings do not go together.
+    """
+    look = look_of(item)
+    chain.offset = None
+    if chain.tip_bone >= 0:
+        raise ProblemError("Use Tail is off, but it is the whole bone that looks: turn it on")
+    if look.axis[-1] == look.up_axis[-1]:
+        raise ProblemError(
+            f"Look Axis and Up Axis are both along {look.axis[-1]}: choose another Up Axis, or None"
+        )
+
+
+def read(moment: Moment, chain: ChainPlan) -> LookInput:
+    """Return what a look depends on at a moment.
+
+    Raises:
+        ProblemError: If a setting is not a number.
+    """
+    group = look_of(moment.item(chain))
+    numbers = (group.share, group.limit_angle, group.limit_softness, group.damping)
+    if not all(isfinite(number) for number in numbers):
+        raise ProblemError("A setting is not a number: type Share, the limit and Damping in")
+    look = Look(
+        AXES[group.axis],
+        AXES.get(group.up_axis),
+        None,
+        min(max(group.share, 0.0), 1.0),
+        min(max(group.limit_angle, 0.0), pi),
+        min(max(group.limit_softness, 0.0), 1.0),
+    )
+    target, note = None, chain.note
+    if group.damping > 0.0:
+        try:
+            target = _damped(moment, chain, group.damping)
+        except UntraceableError as reason:
+            note = note or f"{reason}, so Damping does nothing: bake the target to keys to use it"
+    return LookInput(look, group.up, target, note)
+
+
+def _damped(moment: Moment, chain: ChainPlan, damping: float) -> Vec | None:
+    """Return the mean of where the target was, None if it does not move.
+
+    Raises:
+        UntraceableError: If that is not known.
+    """
+    place, moves = place_track(moment, cast(Point, chain.target), chain.rig)
+    if not moves:
+        return None
+    delay = damping * frame_rate(moment.depsgraph.scene)
+    return mean([(place(moment.time - ago), weight) for ago, weight in moments(delay)])
+
+
+def pose(given: ChainInput, scenery: Scenery, extra: object) -> Posed:
+    """Return how a chain stands that looks at its target."""
+    wanted = cast(LookInput, extra)
+    target = wanted.target or scenery.target
+    look = wanted.look
+    if wanted.up == "WORLD":
+        look = look._replace(up=mat_apply(scenery.to_armature[0], AXES["Z"]))
+    elif wanted.up == "ARMATURE":
+        look = look._replace(up=AXES["Z"])
+    there = point_in(scenery.to_armature, target)
+    posture = pose_look(given, there, look, scenery.influence, scenery.tolerance)
+    error = dist(point_in(scenery.world, posture.tip), target)
+    message = wanted.note
+    if not message and posture.state != "REACHED":
+        message = _explanation(given, look, posture)
+    return Posed(posture, Report(posture.state, round(error, 6), 0, message))
+
+
+def _explanation(given: ChainInput, look: Look, posture: Posture) -> str:
+    """Return why the gaze is not on the target, and what to do."""
+    if posture.state == "OUT_OF_REACH":
+        return (
+            "The target is too near to the bone to be looked at, or the bone is scaled flat: "
+            "move the target away, or give the bone a scale"
+        )
+    keeping = "Limit Angle and the limits of the joints keep"
+    if not given.held:
+        keeping = "Limit Angle keeps"
+    elif look.limit >= UNLIMITED:
+        keeping = "The limits of the joints keep"
+    return (
+        f"{keeping} the gaze {degrees(posture.askew):.1f}° from the target: widen what keeps it, "
+        "or move the target"
+    )
+
+
+def _gaze(item: FabrikConstraint) -> Vec:
+    return AXES[look_of(item).axis]
+
+
+def _mirrored(item: FabrikConstraint, hand: Matrix) -> tuple[dict[str, Any], str]:
+    """Return which axes of the bone on the other side look and stay up."""
+    look = look_of(item)
+    wanted = {"look.axis": look.axis, "look.up_axis": look.up_axis}
+    found = {
+        name: max(AXES, key=lambda one: (hand @ Vector(AXES[axis])).dot(Vector(AXES[one])))
+        for name, axis in wanted.items()
+        if axis in AXES
+    }
+    return found, ""
+
+
+MOTION = Motion(
+    needs_target=True,
+    resolve=resolve,
+    read=read,
+    pose=pose,
+    places_tip=False,
+    gaze=_gaze,
+    mirrored=_mirrored,
+)
+"""Looking at the target."""

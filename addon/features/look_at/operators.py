@@ -1,0 +1,106 @@
+"""Adding a constraint that looks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import bpy
+from bpy.props import EnumProperty, IntProperty
+
+from ...loop.properties import FabrikConstraint
+from ...ui.adding import chosen_target, tip_refusal
+from ...ui.layout import Layout
+from ...ui.refusing import Working
+from ...ui.sections import Section, add, remove
+from .adding import add_look
+from .look import AXIS_ITEMS, look_of
+
+LOOKING = "the bone that looks"
+
+
+class FABRIK_OT_look_add(Working, bpy.types.Operator):
+    """Let the active bone look at something."""
+
+    bl_idname = "fabrik.look_add"
+    bl_label = "Add Look-at"
+    bl_description = (
+        "Let the active bone look at the other selected bone or object. With no other one selected "
+        "it looks at a new Empty in front of it, so that nothing moves"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    if TYPE_CHECKING:
+        chain_count: int
+        axis: str
+    else:
+        chain_count: IntProperty(
+            name="Chain Length",
+            description=(
+                "How many bones share the turn, counted up from the active one; 0 takes all up to "
+                "the root. For an eye it is 1, for a head with its neck 2"
+            ),
+            default=1,
+            min=0,
+            soft_max=8,
+        )
+        axis: EnumProperty(
+            name="Look Axis",
+            description="Axis of the active bone that looks",
+            items=(
+                (
+                    "AUTO",
+                    "Automatic",
+                    "For an upright bone the axis that faces the front, for any other its Y axis",
+                ),
+                *AXIS_ITEMS,
+            ),
+            default="AUTO",
+        )
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for Pose Mode and an active bone."""
+        return tip_refusal(context, LOOKING)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Add the constraint."""
+        target, subtarget = chosen_target(context, LOOKING)
+        looking: Any = context.active_pose_bone
+        armature = looking.id_data
+        item = add_look(armature, looking.name, target, subtarget, self.chain_count, self.axis)
+        return f"“{item.bone}” looks at “{item.subtarget or cast(Any, item.target).name}”"
+
+
+CLASSES = (FABRIK_OT_look_add,)
+
+
+def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    look = look_of(item)
+    layout.prop(look, "axis")
+    layout.prop(look, "up_axis")
+    up = layout.column()
+    up.active = look.up_axis != "NONE"
+    up.prop(look, "up")
+    share = layout.column()
+    share.active = item.chain_count != 1
+    share.prop(look, "share")
+    layout.prop(look, "limit_angle")
+    layout.prop(look, "limit_softness")
+    layout.prop(look, "damping")
+
+
+SECTION = Section(29, "Look-at", _draw, "LOOK_AT".__eq__)
+
+
+def register() -> None:
+    """Add operators and settings."""
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    add(SECTION)
+
+
+def unregister() -> None:
+    """Undo `register`."""
+    remove(SECTION)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -1,0 +1,217 @@
+"""Where a target was at other frames, by its F-curves alone.
+
+No frame is stepped through for it, so a place at another frame is the same whichever way this one
+was reached. What moves by anything else than F-curves has no such answer, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import dist
+from typing import Any
+
+import bpy
+
+from ...blender.access import pose_bones, rest_bone
+from ...blender.animation import channel_curves, driven, has_nla
+from ...blender.native import active_constraints
+from ...blender.rotation import channel_of, mode_of, quaternion
+from ...blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of, vector
+from ...core import WHOLE, Frame, Local, bone_frame, frame_in, inverse, point_in
+from ...core.vectors import (
+    ORIGIN,
+    Mat3,
+    Vec,
+    add,
+    length,
+    mat_product,
+    mat_stretched,
+    quat_matrix,
+    times,
+)
+from ...loop.chain_plan import Moment
+
+TRACED = 1e-4
+"""How far a place may be from where Blender has it, as a share of its distance from the origin."""
+
+Track = Callable[[float], Frame]
+"""Takes a frame of the scene to where something stands at it."""
+
+
+class UntraceableError(Exception):
+    """Why it is not known where a target was, as the beginning of a sentence."""
+
+
+def place_track(moment: Moment, point: Point, rig: Skeleton) -> tuple[Callable[[float], Vec], bool]:
+    """Return what tells a target's place in world space, and whether it ever moves.
+
+    What hangs on the armature that looks is told as if that had been where it is now: moving the
+    whole character does not let its gaze trail behind.
+
+    Args:
+        moment: What is evaluated now.
+        point: The target.
+        rig: The armature that looks.
+
+    Raises:
+        UntraceableError: If it moves by anything else than F-curves.
+    """
+    tracer = _Tracer(moment, rig)
+    track = tracer.object(point.object)
+    if point.skeleton is not None:
+        track = _inside(track, tracer.bone(point.skeleton, point.bone))
+    here = moment.point(point)
+    off = dist(track(moment.time)[1], here)
+    if not off <= TRACED * (1.0 + length(here)):  # Physics, or a target that is being dragged.
+        raise UntraceableError(f"“{point.object.name}” is not where its F-curves have it")
+    return lambda frame: track(frame)[1], tracer.moves
+
+
+class _Tracer:
+    """Follows what a target hangs on upwards."""
+
+    def __init__(self, moment: Moment, rig: Skeleton) -> None:
+        self.moment = moment
+        self.rig = rig
+        self.moves = False
+
+    def object(self, ob: bpy.types.Object) -> Track:
+        """Return the track of an object in world space."""
+        if ob == self.rig.object:
+            return _still(self.moment.world(ob, self.rig.uid))
+        self._refuse(ob, ob, "")
+        own = self._basis(ob, ob, "")
+        if ob.parent is None:
+            return own
+        return _inside(self._parent(ob), own)
+
+    def _parent(self, ob: bpy.types.Object) -> Track:
+        """Return the track of what an object's own transform is added to."""
+        parent: Any = ob.parent
+        evaluated = ob.evaluated_get(self.moment.depsgraph)
+        link = _still(matrix_frame(evaluated.matrix_parent_inverse))
+        world = self.object(parent)
+        if ob.parent_type == "BONE" and parent.type == "ARMATURE":
+            skeleton = skeleton_of(parent)
+            bone = skeleton.index.get(ob.parent_bone)
+            if bone is not None:
+                return _inside(_inside(world, self._carrier(skeleton, bone)), link)
+        elif ob.parent_type not in ("OBJECT", "ARMATURE"):
+            raise UntraceableError(f"“{ob.name}” hangs on vertices")
+        return _inside(world, link)
+
+    def _carrier(self, skeleton: Skeleton, bone: int) -> Track:
+        """Return the track of what objects hang on whose parent is a bone, in armature space."""
+        posed = self.bone(skeleton, bone)
+        rest = rest_bone(skeleton.object, skeleton.names[bone])
+        if rest.use_relative_parent:
+            undone = inverse(matrix_frame(rest.matrix_local))
+            return lambda frame: frame_in(posed(frame), undone)
+        tail = (0.0, skeleton.bone(bone).length, 0.0)
+        return lambda frame: (posed(frame)[0], point_in(posed(frame), tail))
+
+    def bone(self, skeleton: Skeleton, bone: int) -> Track:
+        """Return the track of a bone in armature space."""
+        pairs = [(skeleton.bone(i), self._local(skeleton, i)) for i in skeleton.chain_up(bone)]
+
+        def track(frame: float) -> Frame:
+            found = WHOLE
+            for rest, local in pairs:
+                found = bone_frame(rest, local(frame), found)
+            return found
+
+        return track
+
+    def _local(self, skeleton: Skeleton, bone: int) -> Callable[[float], Local]:
+        ob, name = skeleton.object, skeleton.names[bone]
+        posed = pose_bones(ob.evaluated_get(self.moment.depsgraph))[name]
+        path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
+        if bone in self.moment.plan.moved.get(skeleton.uid, ()):
+            raise UntraceableError(f"“{name}” moves with a solved chain")
+        self._refuse(ob, posed, path)
+        mode = mode_of(posed)
+        location = self._channel(ob, posed, path, "location", 3)
+        rotation = self._channel(ob, posed, path, *channel_of(mode))
+        scale = self._channel(ob, posed, path, "scale", 3)
+        is_connected = bone in skeleton.connected
+        return lambda frame: Local(
+            ORIGIN if is_connected else vector(location(frame)),
+            quaternion(mode, rotation(frame)),
+            vector(scale(frame)),
+        )
+
+    def _basis(self, ob: bpy.types.Object, owner: Any, path: str) -> Track:
+        """Return the track of an object in what it hangs on."""
+        posed = owner.evaluated_get(self.moment.depsgraph)
+        mode = mode_of(posed)
+        location = self._channel(ob, posed, path, "location", 3)
+        rotation = self._channel(ob, posed, path, *channel_of(mode))
+        scale = self._channel(ob, posed, path, "scale", 3)
+        more_place, more_scale = vector(posed.delta_location), vector(posed.delta_scale)
+        more_turn = quat_matrix(quaternion(mode, _delta_rotation(posed)))
+
+        def axes(frame: float) -> Mat3:
+            turn = mat_product(more_turn, quat_matrix(quaternion(mode, rotation(frame))))
+            return mat_stretched(turn, times(vector(scale(frame)), more_scale))
+
+        if isinstance(rotation, _Still) and isinstance(scale, _Still):  # Like most targets.
+            still = axes(0.0)
+            return lambda frame: (still, add(vector(location(frame)), more_place))
+        return lambda frame: (axes(frame), add(vector(location(frame)), more_place))
+
+    def _channel(
+        self, ob: bpy.types.Object, posed: Any, path: str, name: str, count: int
+    ) -> Callable[[float], list[float]]:
+        """Return what tells a channel: by its F-curves, or as it stands where it has none."""
+        curves = channel_curves(ob, path + name, count)
+        standing = list(getattr(posed, name))
+        if not any(curves):
+            return _Still(standing)
+        self.moves = True
+        pairs = list(zip(curves, standing, strict=True))
+        return lambda frame: [
+            value if curve is None else curve.evaluate(frame) for curve, value in pairs
+        ]
+
+    def _refuse(self, ob: bpy.types.Object, owner: Any, path: str) -> None:
+        """Refuse what moves an object or a bone besides its F-curves.
+
+        Raises:
+            UntraceableError: If there is anything.
+        """
+        name = owner.name
+        for con in active_constraints(owner):
+            raise UntraceableError(f"“{name}” has the constraint “{con.name}”")
+        if has_nla(ob):
+            raise UntraceableError(f"“{ob.name}” is animated by the NLA")
+        driving = tuple(path + channel for channel in ("location", "rotation", "scale"))
+        if any(channel.startswith(driving) for channel, _ in driven(ob)):
+            raise UntraceableError(f"“{name}” has a driver")
+        if path == "" and ob.session_uid in self.moment.plan.carried:
+            raise UntraceableError(f"“{name}” moves with a solved chain")
+
+
+class _Still:
+    """A channel without F-curves."""
+
+    def __init__(self, values: list[float]) -> None:
+        self.values = values
+
+    def __call__(self, _frame: float) -> list[float]:
+        return self.values
+
+
+def _delta_rotation(posed: Any) -> Any:
+    if posed.rotation_mode == "QUATERNION":
+        return posed.delta_rotation_quaternion
+    if posed.rotation_mode == "AXIS_ANGLE":  # Blender has no delta for it that counts.
+        return (0.0, 0.0, 1.0, 0.0)
+    return posed.delta_rotation_euler
+
+
+def _inside(outer: Track, inner: Track) -> Track:
+    return lambda frame: frame_in(outer(frame), inner(frame))
+
+
+def _still(frame: Frame) -> Track:
+    return lambda _time: frame

@@ -1,0 +1,1 @@
+"""Constraints and joints, copied to other bones or to the other side."""

@@ -1,0 +1,404 @@
+"""Constraints and joints that are copied to the other side of an armature, mirrored.
+
+The mirror is the plane through the armature's origin, across its X axis. Mirroring takes what is
+known in the axes of a bone to the axes of the bone on the other side by a matrix S = R'ᵀ M R, where
+M mirrors armature space and R and R' are the rest axes of the two bones. As S mirrors, it takes a
+turn about an axis a to the turn by the same angle about −S a.
+"""
+
+from __future__ import annotations
+
+from math import atan2, pi
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import bpy
+from mathutils import Euler, Matrix, Quaternion, Vector
+
+from ...blender.access import pose_bones, rest_bone
+from ...blender.errors import ProblemError, listed
+from ...blender.named_chain import named_chain
+from ...blender.refusals import joints_problem
+from ...blender.skeleton import vector
+from ...core.vectors import ORIGIN
+from ...editing import constraints as editing
+from ...editing.copying import IK_AXIS, add_with, give, values_of
+from ...editing.placing import new_empty
+from ...loop.joints import AXES
+from ...loop.properties import free_name, settings
+from ...loop.registry import MOTIONS
+
+if TYPE_CHECKING:
+    from ...loop.joint_properties import FabrikJoint
+
+ACROSS = Matrix.Diagonal((-1.0, 1.0, 1.0))
+"""Mirrors what is told in armature space, or in the axes of a bone that was symmetrized."""
+
+SAME = 1e-3
+"""What differs by less, in radians or as a share of the whole, is the same."""
+
+
+class Mirrored(NamedTuple):
+    """What came of mirroring a constraint.
+
+    Attributes:
+        name: The name of the mirrored constraint.
+        notes: What could not be mirrored, and which objects were made, in a sentence each.
+    """
+
+    name: str
+    notes: list[str]
+
+
+class End(NamedTuple):
+    """What a mirrored chain reaches for or faces.
+
+    Attributes:
+        object: The object.
+        bone: Bone of it, or an empty name.
+        axes: What takes the axes of the original to those of it.
+    """
+
+    object: bpy.types.Object | None
+    bone: str
+    axes: Matrix
+
+
+# Joints
+
+
+def mirrored_axes(armature: bpy.types.Object, bone: str, other: str) -> Matrix:
+    """Return S: what takes the axes of a bone to those of the bone on the other side."""
+    return _rest(armature, other).transposed() @ ACROSS @ _rest(armature, bone)
+
+
+def other_side(armature: bpy.types.Object, bone: str) -> str:
+    """Return the name of the bone on the other side.
+
+    Raises:
+        ProblemError: If there is none.
+    """
+    name = bpy.utils.flip_name(bone)
+    if name == bone:
+        raise ProblemError(f"“{bone}” does not name a side: let its name end in .L or .R")
+    if name not in pose_bones(armature):
+        raise ProblemError(f"There is no bone “{name}” in “{armature.name}” to mirror “{bone}” to")
+    return name
+
+
+def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
+    """Give the bone on the other side the mirror image of a bone's joint.
+
+    Returns:
+        What could not be mirrored.
+
+    Raises:
+        ProblemError: If there is no such bone, or joints may not be changed.
+    """
+    other = other_side(armature, bone)
+    if problem := joints_problem(armature):
+        raise ProblemError(problem)
+    own = pose_bones(armature)
+    axes = mirrored_axes(armature, bone, other)
+    joint: FabrikJoint = own[bone].fabrik_joint
+    values = values_of(joint)
+    kind = joint.limit_type
+    if kind != "NONE" and (axes @ Vector(AXES["Y"])).angle(Vector(AXES["Y"])) > SAME:
+        return [f"“{other}” does not lie as the mirror image of “{bone}”: its limits stay"]
+    notes: list[str] = []
+    if kind == "HINGE":
+        values |= _mirrored_hinge(joint, axes)
+    elif kind == "CONE":
+        mirrored, is_whole = _mirrored_cone(joint, axes)
+        values |= mirrored
+        if not is_whole:
+            notes.append(f"The twist of “{other}” would go beyond 180°, where it is cut off")
+    elif kind == "BLENDER" and not _mirror_native(own[bone], own[other], axes):
+        return [f"“{other}” is rolled askew against “{bone}”: its limits for Blender's IK stay"]
+    give(own[other].fabrik_joint, values)
+    return notes
+
+
+def _mirrored_hinge(joint: FabrikJoint, axes: Matrix) -> dict[str, Any]:
+    low, high = joint.hinge_min, joint.hinge_max
+    axis: Vector = -(axes @ Vector(AXES.get(joint.hinge_axis) or joint.hinge_vector))
+    found = {"hinge_axis": "FREE", "hinge_vector": vector(axis)}
+    if joint.hinge_axis == "FREE":
+        return found
+    for name in ("X", "Z"):
+        along = axis.dot(Vector(AXES[name]))
+        if abs(along) > 1.0 - 0.5 * SAME * SAME:
+            turn = (low, high) if along > 0.0 else (-high, -low)
+            return {"hinge_axis": name, "hinge_min": turn[0], "hinge_max": turn[1]}
+    return found
+
+
+def _mirrored_cone(joint: FabrikJoint, axes: Matrix) -> tuple[dict[str, Any], bool]:
+    """Return the settings of a mirrored cone, and whether they can be all that they should.
+
+    S turns about Y by an angle after it mirrored X. Quarters of a turn let the half axes of the
+    ellipse change places; what is left goes into the centre, and out of the twist again.
+    """
+    turned: Matrix = axes @ ACROSS
+    roll = atan2(turned[0][2], turned[0][0])
+    swing = [joint.swing_x, joint.swing_z]
+    if abs(swing[0] - swing[1]) < SAME:
+        roll = 0.0  # A round cone has no roll.
+    quarters = round(roll / (0.5 * pi))
+    roll -= quarters * 0.5 * pi
+    roll = roll if abs(roll) > SAME else 0.0
+    if quarters % 2:
+        swing.reverse()
+    low, high = joint.twist_min, joint.twist_max
+    if high - low < 2.0 * pi - SAME:
+        low, high = -high - roll, -low - roll
+    centre = axes @ Euler(joint.center).to_matrix() @ axes.transposed()
+    centre = (centre @ Matrix.Rotation(roll, 3, "Y")).to_euler()
+    values = {
+        "swing_x": swing[0],
+        "swing_z": swing[1],
+        "center": (centre.x, centre.y, centre.z) if any(joint.center) or roll else ORIGIN,
+        "twist_min": max(low, -pi),
+        "twist_max": min(high, pi),
+    }
+    return values, low >= -pi - SAME and high <= pi + SAME
+
+
+def _mirror_native(bone: Any, other: Any, axes: Matrix) -> bool:
+    """Mirror what a bone keeps for Blender's IK, and return whether that can be said."""
+    images = [vector(-(axes @ Vector(AXES[name]))) for name in "XYZ"]
+    if any(max(map(abs, image)) < 1.0 - SAME for image in images):
+        return False
+    values = {name: {axis: getattr(bone, name + axis) for axis in "xyz"} for name in IK_AXIS}
+    for axis, image in zip("xyz", images, strict=True):
+        place = max(range(3), key=lambda i: abs(image[i]))
+        to = "xyz"[place]
+        low, high = values["ik_min_"][axis], values["ik_max_"][axis]
+        turn = (low, high) if image[place] > 0.0 else (-high, -low)
+        for name in IK_AXIS:
+            setattr(other, name + to, values[name][axis])
+        setattr(other, "ik_min_" + to, turn[0])
+        setattr(other, "ik_max_" + to, turn[1])
+    return True
+
+
+# Constraints
+
+
+def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
+    """Copy a constraint to the other side, with the joints of its chain, so that poses mirror.
+
+    One that is there already, with the mirrored name and tip bone, takes the settings. Targets and
+    poles are those of the mirrored names; where an Empty has none, its mirror image is made.
+
+    Args:
+        armature: The armature object, evaluated.
+        index: Place of the constraint in the list.
+
+    Raises:
+        ProblemError: If there is no other side, or the mirrored constraint could not work; then
+            nothing has changed.
+    """
+    item = settings(armature).constraints[index]
+    if item.bone not in pose_bones(armature):
+        raise ProblemError("There is no tip bone: choose the last bone of the chain")
+    tip = other_side(armature, item.bone)
+    hand = mirrored_axes(armature, item.bone, tip)
+    notes: list[str] = []
+    made: list[bpy.types.Object] = []
+    values = values_of(item)
+    name = _flipped(item.name, item.bone, tip)
+    axes = hand if item.use_rotation else ACROSS
+    target = _mirrored_end(armature, item, "target", "subtarget", axes, made, notes)
+    pole = _mirrored_end(armature, item, "pole_target", "pole_subtarget", ACROSS, made, notes)
+    values |= {
+        "bone": tip,
+        "target": target.object,
+        "subtarget": target.bone,
+        "pole_target": pole.object,
+        "pole_subtarget": pole.bone,
+        "pole_angle": -item.pole_angle,
+        **_mirrored_offset(item, target.axes, hand),
+    }
+    motion = MOTIONS.get(item.solver)
+    if motion is not None and motion.mirrored is not None:
+        own, lost = motion.mirrored(item, hand)
+        values |= own
+        notes += [lost] if lost else []
+    chain = named_chain(item, pose_bones(armature)[item.bone])
+    bones = [*chain.bones, chain.tip] if chain.tip and item.use_rotation else chain.bones
+    try:
+        result = _put(armature, name, values)
+    except ProblemError:
+        for ob in made:
+            bpy.data.objects.remove(ob)
+        raise
+    for bone in bones:
+        try:
+            notes += mirror_joint(armature, bone)
+        except ProblemError as problem:
+            if pose_bones(armature)[bone].fabrik_joint.limit_type != "NONE":
+                notes.append(str(problem))
+    return Mirrored(result, notes)
+
+
+def _put(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> str:
+    """Give the settings to the constraint of that name and tip, or to a new one.
+
+    Raises:
+        ProblemError: If it could not work so; then it is as it was.
+    """
+    items = settings(armature).constraints
+    known = items.get(name)
+    if known is None or known.bone != values["bone"]:
+        name = free_name(armature, name)
+        return add_with(armature, name, values).name
+    before, broken = values_of(known), editing.problems()
+    give(known, values)
+    if problem := editing.new_problem(broken):
+        give(known, before)
+        raise ProblemError(problem)
+    return name
+
+
+def _flipped(name: str, bone: str, other: str) -> str:
+    """Return a name for the other side: also of what is called after a bone, as “hand.L Pole”."""
+    flipped = bpy.utils.flip_name(name)
+    return name.replace(bone, other) if flipped == name else flipped
+
+
+def _mirrored_offset(item: Any, target: Matrix, hand: Matrix) -> dict[str, Any]:
+    """Return the offset that keeps the mirrored tip where it is mirrored beside its target.
+
+    Bones on the two sides may be rolled differently from their targets, and then the mirrored one
+    needs an offset of its turn though the original has none.
+    """
+    turn = Quaternion(item.offset_rotation) if item.use_offset else Quaternion()
+    place = Vector(item.offset_location) if item.use_offset else Vector()
+    mirrored = (target @ turn.to_matrix() @ hand.transposed()).to_quaternion()
+    if not item.use_offset and (not item.use_rotation or mirrored.angle < SAME):
+        return {}
+    return {
+        "use_offset": True,
+        "offset_location": vector(target @ place),
+        "offset_rotation": (mirrored.w, mirrored.x, mirrored.y, mirrored.z),
+    }
+
+
+def _mirrored_end(
+    armature: bpy.types.Object,
+    item: Any,
+    pointer: str,
+    bone_name: str,
+    axes: Matrix,
+    made: list[bpy.types.Object],
+    notes: list[str],
+) -> End:
+    """Return what stands for a target or pole on the other side, made if need be.
+
+    Args:
+        armature: The armature.
+        item: The constraint.
+        pointer: Field of the object.
+        bone_name: Field of the object's bone.
+        axes: What takes the axes of the original to those of an object that is made.
+        made: Gets what is made.
+        notes: Gets what is to be said.
+    """
+    ob, bone = getattr(item, pointer), getattr(item, bone_name)
+    if ob is None:
+        return End(None, bone, ACROSS)
+    if bone and ob.type == "ARMATURE":
+        return _mirrored_bone(ob, bone, notes)
+    tip = bpy.utils.flip_name(item.bone)
+    name = _flipped(ob.name, item.bone, tip)
+    known = bpy.data.objects.get(name)
+    if known is not None and known != ob:
+        return End(known, "", ACROSS)
+    place = _mirrored_matrix(armature, ob, ACROSS)
+    size = max(_distance(armature, ob), 1e-6)
+    on_plane = (place.translation - _world(ob).translation).length < SAME * size
+    if ob.type != "EMPTY" or (name == ob.name and on_plane):
+        notes.append(f"“{ob.name}” has no other side: both chains share it")
+        return End(ob, "", ACROSS)
+    if name == ob.name:
+        name = f"{tip} {'Pole' if pointer == 'pole_target' else 'Target'}"
+    new = _mirrored_empty(armature, ob, name, _mirrored_matrix(armature, ob, axes))
+    made.append(new)
+    notes.append(f"“{new.name}” was made as the mirror image of “{ob.name}”")
+    return End(new, "", axes)
+
+
+def _mirrored_bone(ob: bpy.types.Object, bone: str, notes: list[str]) -> End:
+    other = bpy.utils.flip_name(bone)
+    armature = bpy.data.objects.get(bpy.utils.flip_name(ob.name)) or ob
+    if armature.type != "ARMATURE" or other not in pose_bones(armature):
+        armature = ob
+    if other == bone or other not in pose_bones(armature):
+        notes.append(f"“{bone}” has no other side: both chains share it")
+        return End(ob, bone, ACROSS)
+    return End(armature, other, _rest(armature, other).transposed() @ ACROSS @ _rest(ob, bone))
+
+
+def _rest(ob: bpy.types.Object, bone: str) -> Matrix:
+    return rest_bone(ob, bone).matrix_local.to_3x3()
+
+
+def _world(ob: bpy.types.Object) -> Matrix:
+    return ob.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world
+
+
+def _distance(armature: bpy.types.Object, ob: bpy.types.Object) -> float:
+    return (_world(ob).translation - _world(armature).translation).length
+
+
+def _mirrored_matrix(armature: bpy.types.Object, ob: bpy.types.Object, axes: Matrix) -> Matrix:
+    """Return the mirror image of an object's place and axes in world space.
+
+    Raises:
+        ProblemError: If the armature is flat, and has no other side.
+    """
+    world = _world(armature)
+    try:
+        back = world.inverted()
+    except ValueError:
+        raise ProblemError(f"“{armature.name}” is scaled to zero: give it a scale") from None
+    return world @ ACROSS.to_4x4() @ back @ _world(ob) @ axes.inverted().to_4x4()
+
+
+def _mirrored_empty(
+    armature: bpy.types.Object, ob: bpy.types.Object, name: str, place: Matrix
+) -> bpy.types.Object:
+    """Make the mirror image of an Empty, on the mirrored parent if that is a bone."""
+    new = new_empty(armature, name, vector(place.translation), ob.empty_display_size, "CUBE")
+    new.empty_display_type = ob.empty_display_type
+    new.rotation_mode = ob.rotation_mode
+    if ob.parent is not None:
+        new.parent, new.parent_type = ob.parent, ob.parent_type
+        if ob.parent_type == "BONE":
+            flipped = bpy.utils.flip_name(ob.parent_bone)
+            new.parent_bone = flipped if flipped in pose_bones(ob.parent) else ob.parent_bone
+        bpy.context.view_layer.update()
+    new.matrix_world = place
+    return new
+
+
+def mirror_joints(armature: bpy.types.Object, bones: list[str]) -> tuple[list[str], list[str]]:
+    """Give the bones on the other side the mirror image of the joints of some bones.
+
+    Returns:
+        The names of those bones, and what could not be mirrored.
+
+    Raises:
+        ProblemError: If none of the bones has another side.
+    """
+    done: list[str] = []
+    notes: list[str] = []
+    for bone in bones:
+        try:
+            notes += mirror_joint(armature, bone)
+            done.append(other_side(armature, bone))
+        except ProblemError as problem:
+            notes.append(str(problem))
+    if not done:
+        raise ProblemError(notes[0] if len(notes) == 1 else f"None of {listed(bones)} has a side")
+    return done, notes

@@ -1,0 +1,157 @@
+"""The buttons that copy constraints and joints, to selected bones or mirrored, and their menu."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import bpy
+
+from ...blender.errors import ProblemError
+from ...blender.refusals import joints_problem
+from ...editing import copying
+from ...loop.properties import settings
+from ...ui.refusing import Working, active_armature, active_refusal
+from ...ui.wording import named
+from . import mirroring
+
+
+class FABRIK_OT_constraint_copy(Working, bpy.types.Operator):
+    """Copy the active constraint to the selected bones."""
+
+    bl_idname = "fabrik.constraint_copy"
+    bl_label = "Copy to Selected Bones"
+    bl_description = (
+        "Give each selected bone a constraint with the settings and the target of the active one"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a constraint, and for bones to copy it to."""
+        reason = active_refusal(context)
+        if not reason and not context.selected_pose_bones:
+            return "Enter Pose Mode and select the bones that are to get a copy"
+        return reason
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Copy it."""
+        armature = active_armature(context)
+        selected: list[Any] = list(context.selected_pose_bones or ())
+        bones = [bone for bone in selected if bone.id_data.is_editable]
+        made, notes = copying.copy_constraint(armature, settings(armature).active_index, bones)
+        self.warn(notes)
+        return f"Added {named(made)}"
+
+
+class FABRIK_OT_constraint_mirror(Working, bpy.types.Operator):
+    """Mirror the active constraint to the other side."""
+
+    bl_idname = "fabrik.constraint_mirror"
+    bl_label = "Mirror to Other Side"
+    bl_description = (
+        "Give the bone on the other side (.L and .R) the mirror image of the active constraint, "
+        "with its target, its pole and the joints of its chain. Empties are made where there are "
+        "none on that side"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a constraint."""
+        return active_refusal(context)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Mirror it."""
+        armature = active_armature(context)
+        name, notes = mirroring.mirror_constraint(armature, settings(armature).active_index)
+        self.warn(notes)
+        return f"“{name}” is the mirror image"
+
+
+def _joints_refusal(context: bpy.types.Context) -> str:
+    if context.active_pose_bone is None:
+        return "Enter Pose Mode and click the bone whose joint is copied"
+    return ""
+
+
+class FABRIK_OT_joint_copy(Working, bpy.types.Operator):
+    """Copy the active bone's joint to the selected bones."""
+
+    bl_idname = "fabrik.joint_copy"
+    bl_label = "Copy to Selected"
+    bl_description = "Give the other selected bones the joint of the active one"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for an active bone, and for others."""
+        reason = _joints_refusal(context)
+        if not reason and set(context.selected_pose_bones or ()) <= {context.active_pose_bone}:
+            return "Select the bones that are to get the joint of the active one"
+        return reason
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Copy it."""
+        bones: list[Any] = list(context.selected_pose_bones or ())
+        active = context.active_pose_bone
+        problems = [joints_problem(bone.id_data) for bone in bones if bone != active]
+        if all(problems):
+            raise ProblemError(problems[0])
+        able = [bone for bone in bones if not joints_problem(bone.id_data)]
+        names = copying.copy_joint(active, able)
+        return f"Copied the joint to {named(names)}"
+
+
+class FABRIK_OT_joint_mirror(Working, bpy.types.Operator):
+    """Mirror the joints of the selected bones to the other side."""
+
+    bl_idname = "fabrik.joint_mirror"
+    bl_label = "Mirror"
+    bl_description = (
+        "Give the bones on the other side (.L and .R) the mirror images of the joints of the "
+        "selected bones"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for an active bone of an armature that may be changed."""
+        bone = context.active_pose_bone
+        return _joints_refusal(context) or joints_problem(cast(Any, bone).id_data)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Mirror them."""
+        armature = active_armature(context)
+        bones: Any = context.selected_pose_bones or [context.active_pose_bone]
+        names = [bone.name for bone in bones if bone.id_data == armature]
+        done, notes = mirroring.mirror_joints(armature, names)
+        self.warn(notes)
+        return f"Mirrored the joint to {named(done)}"
+
+
+class FABRIK_MT_specials(bpy.types.Menu):
+    """What is not needed every day."""
+
+    bl_label = "FABRIK IK Specials"
+
+    def draw(self, _context: bpy.types.Context) -> None:  # type: ignore[override]
+        """Draw the entries."""
+        layout: Any = self.layout
+        layout.menu("FABRIK_MT_motion")
+        layout.separator()
+        layout.operator("fabrik.constraint_copy", icon="COPYDOWN")
+        layout.operator("fabrik.constraint_mirror", icon="ARROW_LEFTRIGHT")
+        layout.separator()
+        layout.operator_menu_enum("fabrik.convert_from_blender", "which", icon="IMPORT")
+        layout.operator_menu_enum("fabrik.convert_to_blender", "which", icon="EXPORT")
+
+
+CLASSES = (
+    FABRIK_OT_constraint_copy,
+    FABRIK_OT_constraint_mirror,
+    FABRIK_OT_joint_copy,
+    FABRIK_OT_joint_mirror,
+    FABRIK_MT_specials,
+)
+
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -1,0 +1,1 @@
+"""What the overlay shows: read from what was evaluated, and nothing is written."""

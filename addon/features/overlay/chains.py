@@ -1,0 +1,315 @@
+"""What the viewport shows of constraints, as plain numbers in world space.
+
+Blender's drawing asks for it. So it is read from what Blender has evaluated already; nothing is
+written, nothing is solved, and no plan is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import dist, radians
+from typing import TYPE_CHECKING, Any, cast
+
+import bpy
+
+from ...blender.access import pose_bones
+from ...blender.rotation import quaternion
+from ...blender.skeleton import Point, Skeleton, matrix_frame, vector
+from ...core import WHOLE, Frame, Local, bone_frame, frame_in, point_in
+from ...core.bend import STRAIGHT
+from ...core.vectors import ORIGIN, Quat, Vec, across, add, length, scaled, sub, unit
+from ...editing.offset import SOLVED
+from ...editing.placing import size_of
+from ...loop.body_plan import Unit, chains_of
+from ...loop.chain_plan import ChainPlan
+from ...loop.joints import ik_settings
+from ...loop.plan import Plan, known
+from ...loop.pose import Evaluated
+from ...loop.properties import settings
+from .shell import Shell
+
+if TYPE_CHECKING:
+    from ...loop.properties import FabrikConstraint
+
+NEAR_END = radians(0.5)
+"""A joint this near to the end of its limit is shown as being there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChain:
+    """What is shown of a constraint, in world space.
+
+    Attributes:
+        name: The constraint's name.
+        is_active: Whether its settings are in the panel.
+        joints: The heads of its bones, root first, and the tip.
+        at_end: The places of the joints that have come to an end of their limit.
+        tip: What is to come to the target: the end of the chain, or that of a gaze which is as long
+            as the target is far.
+        target: Where the tip is wanted, None if nowhere, as of a wave.
+        pole: What the bend faces, if anything.
+        elbow: The joint that stands out most, None if the chain cannot bend.
+        shell: What it reaches, None if that has no bounds because its root is free, if it moves by
+            itself, or if it is one of the legs that walk or stand, and not the active one.
+        missed: How far the tip is from the target, 0 if it has arrived.
+        state: How the last update ended.
+        doing: What it is said to do besides, if it has nothing to reach.
+    """
+
+    name: str
+    is_active: bool
+    joints: tuple[Vec, ...]
+    at_end: tuple[int, ...]
+    tip: Vec
+    target: Vec | None
+    pole: Vec | None
+    elbow: Vec | None
+    shell: Shell | None
+    missed: float
+    state: str
+    doing: str = ""
+
+
+class ShownRig:
+    """An armature as it is shown.
+
+    Attributes:
+        now: What Blender has evaluated.
+        world: Its frame in world space.
+    """
+
+    def __init__(self, evaluated: bpy.types.Object) -> None:
+        """Take the evaluated copy."""
+        self.now = Evaluated(evaluated)
+        self.world = matrix_frame(evaluated.matrix_world)
+
+    @classmethod
+    def seen(
+        cls,
+        armature: bpy.types.Object,
+        layer: bpy.types.ViewLayer,
+        viewport: bpy.types.SpaceView3D | None,
+    ) -> ShownRig | None:
+        """Return an armature if it is visible and shows its pose."""
+        depsgraph = layer.depsgraph
+        if depsgraph is None or armature.mode == "EDIT":
+            return None
+        if not armature.visible_get(view_layer=layer, viewport=cast(Any, viewport)):
+            return None
+        evaluated = armature.evaluated_get(depsgraph)
+        if not evaluated.is_evaluated:
+            return None
+        rig = cls(evaluated)
+        return None if rig.now.is_at_rest else rig
+
+    def rotation(self, bone: int) -> Quat:
+        """Return the shown local rotation of a bone."""
+        channels = self.now.channels
+        return quaternion(channels.modes[bone], channels.values(bone))
+
+    def item(self, chain: ChainPlan) -> FabrikConstraint:
+        """Return the evaluated settings of a constraint."""
+        return settings(self.now.object).constraints[chain.item]
+
+    def local(self, bone: int, rotation: Quat, scale: Sequence[float] | None = None) -> Local:
+        """Return the shown local channels of a bone, with another rotation, and another scale."""
+        is_fixed = self.now.bones[bone].bone.use_connect
+        location = ORIGIN if is_fixed else self.now.channels.numbers(bone, "location", 3)
+        return Local(vector(location), rotation, vector(scale or self.now.bones[bone].scale))
+
+
+def shown_chains(
+    layer: bpy.types.ViewLayer, viewport: bpy.types.SpaceView3D | None = None
+) -> list[ShownChain]:
+    """Return what is shown of all constraints that have posed their chain.
+
+    Shown are those of armatures that are selected or in Pose Mode, and those whose target or pole
+    is selected; the active one comes first.
+
+    Args:
+        layer: Whose objects are looked at, as it was evaluated last.
+        viewport: Where they are to be seen; anywhere if None.
+    """
+    plan = known()
+    if plan is None:
+        return []
+    rigs: dict[int, ShownRig | None] = {}
+    found: list[ShownChain] = []
+    for together in plan.units:
+        skeleton = together.rig
+        if skeleton.uid not in rigs:
+            rigs[skeleton.uid] = _seen(skeleton, layer, viewport)
+        rig = rigs[skeleton.uid]
+        if rig is None:
+            continue
+        is_chosen = _is_chosen(skeleton.object, layer)
+        fabrik = settings(skeleton.object)
+        for chain in chains_of(together):
+            item = fabrik.constraints[chain.item] if chain.item < len(fabrik.constraints) else None
+            if item is None or item.state not in SOLVED or not item.show_overlay:
+                continue
+            if is_chosen or _is_aim_selected(chain, layer):
+                found.append(_shown(plan, together, chain, rig, layer))
+    return sorted(found, key=lambda chain: not chain.is_active)
+
+
+def _seen(
+    skeleton: Skeleton, layer: bpy.types.ViewLayer, viewport: bpy.types.SpaceView3D | None
+) -> ShownRig | None:
+    """Return an armature as `ShownRig.seen` does, if it was evaluated with what it has now."""
+    rig = ShownRig.seen(skeleton.object, layer, viewport)
+    if rig is None or len(rig.now.bones) != len(skeleton.names):
+        return None
+    items = settings(skeleton.object).constraints
+    return rig if len(settings(rig.now.object).constraints) == len(items) else None
+
+
+def _is_chosen(ob: bpy.types.Object, layer: bpy.types.ViewLayer) -> bool:
+    return ob.mode == "POSE" or ob.select_get(view_layer=layer)
+
+
+def _is_aim_selected(chain: ChainPlan, layer: bpy.types.ViewLayer) -> bool:
+    aims = (chain.target, chain.pole)
+    return any(aim is not None and aim.object.select_get(view_layer=layer) for aim in aims)
+
+
+def _shown(
+    plan: Plan, together: Unit, chain: ChainPlan, rig: ShownRig, layer: bpy.types.ViewLayer
+) -> ShownChain:
+    depsgraph = cast(bpy.types.Depsgraph, layer.depsgraph)
+    armature = chain.rig.object
+    item = settings(armature).constraints[chain.item]  # What is reported is not evaluated.
+    frames = [rig.now.frame(bone) for bone in _bones_of(chain)]
+    local = _joints(chain, frames)
+    joints = tuple(point_in(rig.world, joint) for joint in local)
+    is_active = layer.objects.active == armature and settings(armature).active_index == chain.item
+    tip = joints[-1]
+    aim = tip
+    if chain.target is not None:
+        target = _place(chain.target, depsgraph)
+        aim = target[1] if chain.offset is None else point_in(target, chain.offset[1])
+    if chain.motion is not None and chain.motion.gaze is not None:
+        along = point_in(rig.now.frame(chain.bones[-1]), chain.motion.gaze(rig.item(chain)))
+        tip = _gaze(point_in(rig.world, along), joints[-2], aim)
+    if chain.goal_source is not None and item.state == "REACHED":
+        aim = tip  # Its foot stands where the ground or the walk has it.
+    # What moves by itself knows best how well it does; the others may be shown at another moment.
+    missed = dist(tip, aim) if chain.motion is None else item.error
+    tolerance = rig.item(chain).tolerance * size_of(joints)
+    has_shell = chain.goal_source is None or is_active
+    return ShownChain(
+        item.name,
+        is_active,
+        joints,
+        _at_end(chain, rig),
+        tip,
+        None if chain.motion is not None and not chain.motion.needs_target else aim,
+        None if chain.pole is None else _place(chain.pole, depsgraph)[1],
+        _elbow(joints[:-1] if _has_hand_beyond(chain) else joints),
+        _shell(plan, together, chain, rig, local) if has_shell else None,
+        missed if item.state != "REACHED" and missed > tolerance else 0.0,
+        item.state,
+        "" if chain.motion is None else chain.motion.doing,
+    )
+
+
+def _gaze(along: Vec, eye: Vec, target: Vec) -> Vec:
+    """Return the end of a gaze from the eye through a place, as far away as the target."""
+    direction = unit(sub(along, eye)) or ORIGIN
+    return add(eye, scaled(direction, dist(eye, target)))
+
+
+def _bones_of(chain: ChainPlan) -> list[int]:
+    """Return the bones whose heads are joints of a chain."""
+    if chain.tip_bone < 0 or chain.has_hand:
+        return chain.bones
+    return [*chain.bones, chain.tip_bone]
+
+
+def _joints(chain: ChainPlan, frames: Sequence[Frame]) -> list[Vec]:
+    """Return the joints of a chain in armature space, given the frames of `_bones_of`."""
+    heads = [head for _, head in frames]
+    if chain.tip_bone >= 0:
+        return heads
+    size = chain.rig.bone(chain.bones[-1]).length
+    return [*heads, point_in(frames[-1], (0.0, size, 0.0))]
+
+
+def _has_hand_beyond(chain: ChainPlan) -> bool:
+    """Return whether the last bone of a chain may be oriented and so does not reach."""
+    return chain.has_hand and chain.tip_bone < 0
+
+
+def _at_end(chain: ChainPlan, rig: ShownRig) -> tuple[int, ...]:
+    asked = [ik_settings(rig.now.bones[bone]) for _, bone in chain.joints.asked]
+    limits, _ = chain.joints.now(asked)
+    return tuple(
+        place
+        for place, limit in enumerate(limits)
+        if limit is not None and limit.is_at_end(rig.rotation(chain.bones[place]), NEAR_END)
+    )
+
+
+def _elbow(joints: Sequence[Vec]) -> Vec | None:
+    """Return the joint farthest from the line from root to tip; of a straight chain the middle."""
+    if len(joints) < 3:
+        return None
+    axis = unit(sub(joints[-1], joints[0])) or ORIGIN
+    off = [length(across(sub(joint, joints[0]), axis)) for joint in joints[1:-1]]
+    if max(off) <= STRAIGHT * size_of(joints):
+        return joints[len(joints) // 2]
+    return joints[1 + off.index(max(off))]
+
+
+def _shell(
+    plan: Plan, together: Unit, chain: ChainPlan, rig: ShownRig, joints: Sequence[Vec]
+) -> Shell | None:
+    """Return where the target may be, given the shown joints in armature space.
+
+    A hand that is oriented does not reach: its length is put on the middle instead.
+    """
+    if chain.motion is not None or any(
+        other.is_root_free
+        and other.bones[0] == together.bones[0]
+        and rig.item(other).root_weight > 0.0
+        for other in chains_of(together)
+    ):
+        return None
+    item = rig.item(chain)
+    own = joints
+    if chain.stretches:
+        own = _joints(chain, _ungrown(plan, chain, rig))
+    hand = ORIGIN
+    if _has_hand_beyond(chain) and item.rotation_weight > 0.0 and not _shares_hand(together, chain):
+        own, hand = own[:-1], sub(joints[-1], joints[-2])
+    lengths = [dist(a, b) for a, b in pairwise(own)]
+    outer = sum(lengths) * (max(1.0, item.stretch_max) if chain.stretches else 1.0)
+    middle = point_in(rig.world, add(joints[0], hand))
+    return Shell((rig.world[0], middle), outer, max(0.0, 2.0 * max(lengths) - sum(lengths)))
+
+
+def _shares_hand(together: Unit, chain: ChainPlan) -> bool:
+    others = (other for other in chains_of(together) if other is not chain)
+    return any(chain.bones[-1] in other.bones for other in others)
+
+
+def _ungrown(plan: Plan, chain: ChainPlan, rig: ShownRig) -> list[Frame]:
+    """Return the frames of a chain's bones, turned as shown, with the scales of their FK pose."""
+    own = pose_bones(chain.rig.object)
+    parent = WHOLE if chain.root_parent < 0 else rig.now.frame(chain.root_parent)
+    frames: list[Frame] = []
+    for bone in _bones_of(chain):
+        local = rig.local(bone, rig.rotation(bone), own[bone].scale)
+        frames.append(bone_frame(chain.rig.bone(bone), local, frames[-1] if frames else parent))
+    return frames
+
+
+def _place(point: Point, depsgraph: bpy.types.Depsgraph) -> Frame:
+    """Return where a target or pole stands in world space."""
+    evaluated = point.object.evaluated_get(depsgraph)
+    if point.skeleton is None:
+        return matrix_frame(evaluated.matrix_world)
+    matrix = pose_bones(evaluated)[point.bone].matrix
+    return frame_in(matrix_frame(evaluated.matrix_world), matrix_frame(matrix))

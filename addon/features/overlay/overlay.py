@@ -1,0 +1,281 @@
+"""How constraints do, drawn over the 3D views as Blender draws its bones.
+
+Lines are drawn in world space, joints and texts on top of them in pixels. What there is to draw is
+asked for once for both, each time that Blender draws a region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from math import cos, pi, sin
+from typing import Any, NamedTuple, cast
+
+import blf
+import bpy
+from bpy_extras.view3d_utils import location_3d_to_region_2d
+from mathutils import Vector
+
+from ...blender.errors import say_once
+from ...core.vectors import Vec, mix
+from ...loop import timing
+from ...loop.handlers import solve_in
+from ...loop.properties import STATE_ITEMS, scene_settings
+from ...ui.layout import Layout
+from ...ui.paint import Colour, Strokes, faint, palette, pixel, start_texts, write
+from ...ui.wording import length_text
+from .chains import ShownChain, shown_chains
+from .joint import ShownJoint, shown_joint
+
+STATES = {identifier: name for identifier, name, *_ in STATE_ITEMS}
+
+THIN, THICK = 1.25, 2.5
+"""Widths of lines, in pixels of an unscaled interface."""
+
+DOT = 3.5
+"""The radius of a joint, in such pixels."""
+
+ROUND = [(cos(0.25 * pi * i), sin(0.25 * pi * i)) for i in range(8)]
+"""The corners of a joint of radius 1."""
+
+MARGIN = 12
+"""How far the text stays from the corner, in such pixels."""
+
+MOST_LINES = 6
+"""The constraints that the corner tells of at most."""
+
+
+class Picture(NamedTuple):
+    """What there is to draw in a region.
+
+    Attributes:
+        chains: The constraints, the active one first.
+        joint: The joint of the active bone, if it is limited.
+    """
+
+    chains: list[ShownChain]
+    joint: ShownJoint | None
+
+
+def picture(context: bpy.types.Context) -> Picture | None:
+    """Return what there is to draw, None if the overlay is off or there is nothing."""
+    view = cast(bpy.types.SpaceView3D, context.space_data)
+    overlay = view.overlay
+    scene, layer = context.scene, context.view_layer
+    if not (overlay.show_overlays and overlay.show_bones) or scene is None or layer is None:
+        return None
+    if not scene_settings(scene).show_overlay:
+        return None
+    found = Picture(shown_chains(layer, view), shown_joint(layer, view))
+    return found if found.chains or found.joint else None
+
+
+# In world space
+
+
+def draw_world(context: bpy.types.Context, shown: Picture) -> None:
+    """Draw chains, their reach and aims, and what the active joint allows."""
+    colours = palette(context)
+    thin, thick, areas = Strokes(), Strokes(), Strokes()
+    eye, is_far = _eye(cast(bpy.types.RegionView3D, context.region_data))
+    for chain in shown.chains:
+        colour = colours.active if chain.is_active else colours.chain
+        thick.path(chain.joints, colour)
+        if chain.tip != chain.joints[-1]:
+            thin.path((chain.joints[-2], chain.tip), colour)
+        if chain.target is not None and chain.missed:
+            thick.path((chain.tip, chain.target), colours.target)
+        elif chain.target is not None:
+            thin.path((chain.tip, chain.target), faint(colours.target, 0.6))
+        if chain.pole is not None and chain.elbow is not None:
+            thin.path((chain.elbow, chain.pole), faint(colours.pole, 0.8))
+        if chain.shell is not None:
+            outline = faint(colour, 0.6 if chain.is_active else 0.3)
+            thin.path(chain.shell.outline(chain.shell.outer, eye, is_far), outline)
+            thin.path(chain.shell.outline(chain.shell.inner, eye, is_far), outline)
+            for circle in chain.shell.great_circles() if chain.is_active else ():
+                thin.path(circle, faint(colour, 0.15))
+    if shown.joint is not None:
+        _add_joint(shown.joint, colours.end, thin, areas)
+    areas.triangles()
+    thin.lines(THIN * pixel(context))
+    thick.lines(THICK * pixel(context))
+
+
+def _add_joint(joint: ShownJoint, colour: Colour, thin: Strokes, areas: Strokes) -> None:
+    edge = joint.edge
+    if edge:
+        areas.fan((joint.head, *edge), faint(colour, 0.12))
+        thin.path(edge, colour)
+        for end in (*edge[:: len(edge) // 4], edge[-1]):
+            thin.path((joint.head, end), faint(colour, 0.5))
+    if joint.twist:
+        middle, now = joint.twisted
+        areas.fan((middle, *joint.twist), faint(colour, 0.2))
+        thin.path(joint.twist, colour)
+        thin.path((middle, now), colour)
+
+
+def _eye(view: bpy.types.RegionView3D) -> tuple[Vec, bool]:
+    """Return from where a region looks, or the direction to there if it is orthographic."""
+    camera = view.view_matrix.inverted()
+    x, y, z = camera.translation if view.is_perspective else camera.to_3x3() @ Vector((0, 0, 1))
+    return (x, y, z), not view.is_perspective
+
+
+# In pixels
+
+
+def draw_pixels(context: bpy.types.Context, shown: Picture) -> None:
+    """Draw the joints, aims and distances, and the report in the corner."""
+    colours = palette(context)
+    dots = Strokes()
+    size = DOT * pixel(context)
+    for chain in shown.chains:
+        colour = colours.active if chain.is_active else colours.chain
+        for place, joint in enumerate(chain.joints):
+            if place in chain.at_end:
+                _add_dot(dots, context, joint, 1.8 * size, colours.end)
+            else:
+                _add_dot(dots, context, joint, size, colour)
+        if chain.target is not None:
+            _add_dot(dots, context, chain.target, size, colours.target)
+        if chain.pole is not None:
+            _add_dot(dots, context, chain.pole, size, colours.pole)
+    dots.triangles()
+    height = start_texts(context)
+    for chain in shown.chains:
+        if chain.target is None or not chain.missed:
+            continue
+        middle = _in_region(context, mix(chain.tip, chain.target, 0.5))
+        if middle is not None:
+            text = length_text(cast(bpy.types.Scene, context.scene), chain.missed)
+            write(text, middle[0], middle[1] + 3.0 * size, colours.target)
+    if _has_corner(context):
+        _write_report(context, report(context, shown.chains), 1.6 * height, colours.text)
+
+
+def _add_dot(
+    dots: Strokes, context: bpy.types.Context, place: Vec, size: float, colour: Colour
+) -> None:
+    middle = _in_region(context, place)
+    if middle is not None:
+        x, y = middle
+        dots.fan([(x + size * c, y + size * s, 0.0) for c, s in ROUND], colour)
+
+
+def _in_region(context: bpy.types.Context, place: Vec) -> tuple[float, float] | None:
+    """Return where a place is in the region, None if it is behind the eye."""
+    found = location_3d_to_region_2d(context.region, context.region_data, place)
+    return None if found is None else (found.x, found.y)
+
+
+def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str]:
+    """Return what the corner says: how each constraint did, and how long all took."""
+    lines: list[str] = []
+    for chain in chains[:MOST_LINES]:
+        parts = [chain.doing or STATES[chain.state]]
+        if chain.missed:
+            scene = cast(bpy.types.Scene, context.scene)
+            parts.append(f"{length_text(scene, chain.missed)} off")
+        lines.append(f"{chain.name}: {', '.join(parts)}")
+    if len(chains) > MOST_LINES:
+        lines.append(f"and {len(chains) - MOST_LINES} more")
+    seconds = timing.last()
+    if seconds is not None and chains:
+        lines.append(f"FABRIK IK: {1000.0 * seconds:.2f} ms")
+    return lines
+
+
+def _has_corner(context: bpy.types.Context) -> bool:
+    """Return whether the report belongs here: of four views, into the one that turns freely."""
+    view = cast(bpy.types.SpaceView3D, context.space_data)
+    return view.overlay.show_text and context.region_data == view.region_3d
+
+
+def _write_report(
+    context: bpy.types.Context, lines: Sequence[str], leading: float, colour: Colour
+) -> None:
+    """Write at the lower right, beside the sidebar and above the shelf, if these cover it."""
+    region = cast(bpy.types.Region, context.region)
+    right, bottom = region.x + region.width, region.y
+    for other in cast(bpy.types.Area, context.area).regions:
+        if other.type == "UI" and other.width > 1 and other.x > region.x + region.width // 2:
+            right = min(right, other.x)
+        if other.type.startswith("ASSET_SHELF") and other.height > 1:
+            bottom = max(bottom, other.y + other.height)
+    margin = MARGIN * pixel(context)
+    y = bottom - region.y + margin
+    for line in reversed(lines):
+        width = blf.dimensions(0, line)[0]
+        write(line, right - region.x - margin - width, y, colour)
+        y += leading
+
+
+# Blender's calls
+
+_waiting: Picture | None = None
+"""What was drawn in world space of the region that Blender draws, and not in pixels yet."""
+
+
+def on_world() -> None:
+    """Draw the lines of a region."""
+    global _waiting
+    _waiting = None
+    with _quietly():
+        solve_in(cast(bpy.types.Scene, bpy.context.scene), bpy.context.view_layer)
+        shown = picture(bpy.context)
+        if shown is not None:
+            draw_world(bpy.context, shown)
+            _waiting = shown
+
+
+def on_pixels() -> None:
+    """Draw the rest of the region whose lines were drawn just before."""
+    global _waiting
+    shown, _waiting = _waiting, None
+    if shown is not None:
+        with _quietly():
+            draw_pixels(bpy.context, shown)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Let no error out, which Blender would print each time that it draws."""
+    try:
+        yield
+    except ReferenceError:
+        pass  # Something was removed; the update that is due makes a new plan.
+    except Exception:
+        say_once("could not draw its overlay")
+
+
+def draw_switch(panel: Any, context: bpy.types.Context) -> None:
+    """Add the switch to the overlays of objects, where that of bones is."""
+    layout: Layout = panel.layout
+    column = layout.column()
+    column.active = cast(bpy.types.SpaceView3D, context.space_data).overlay.show_overlays
+    column.prop(scene_settings(cast(bpy.types.Scene, context.scene)), "show_overlay")
+
+
+def _overlays() -> Any:
+    return bpy.types.VIEW3D_PT_overlay_object
+
+
+CALLS = ((on_world, "POST_VIEW"), (on_pixels, "POST_PIXEL"))
+
+_handles: list[Any] = []
+
+
+def register() -> None:
+    """Have Blender call us whenever it draws a 3D view."""
+    for call, moment in CALLS:
+        _handles.append(bpy.types.SpaceView3D.draw_handler_add(call, (), "WINDOW", moment))
+    _overlays().append(draw_switch)
+
+
+def unregister() -> None:
+    """Draw no more, and keep nothing."""
+    _overlays().remove(draw_switch)
+    while _handles:
+        bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")

@@ -1,0 +1,72 @@
+"""The reach of a chain: a shell around its root."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import cos, pi, sin, sqrt
+
+from ...core import Frame, inverse, point_in
+from ...core.vectors import ORIGIN, Vec, any_across, cross, length, mat_apply, scaled, unit
+
+PARTS = 64
+ROUND = [(cos(2.0 * pi * i / PARTS), sin(2.0 * pi * i / PARTS)) for i in range(PARTS + 1)]
+"""The points of a drawn circle of radius 1, the first once more at its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """Where the target of a chain may be for the chain to reach it.
+
+    Attributes:
+        frame: The shell's middle in world space, and the axes in which it is round: those of the
+            armature, which may be scaled unevenly.
+        outer: The outer radius in these axes.
+        inner: The inner one, 0 if there is none.
+    """
+
+    frame: Frame
+    outer: float
+    inner: float
+
+    def outline(self, radius: float, eye: Vec, is_far: bool) -> list[Vec]:
+        """Return how a sphere of the shell looks from outside: the points where sight grazes it.
+
+        Args:
+            radius: One of the two radii.
+            eye: From where it is seen in world space; or the direction to there.
+            is_far: Whether it is a direction, as in an orthographic view.
+
+        Returns:
+            A closed line in world space; none from inside, without a radius, or if the armature is
+            flat.
+        """
+        if radius == 0.0:
+            return []
+        try:
+            undone = inverse(self.frame)
+        except ValueError:
+            return []
+        seen = mat_apply(undone[0], eye) if is_far else point_in(undone, eye)
+        ahead = unit(seen)
+        if ahead is None or (not is_far and length(seen) <= radius):
+            return []
+        nearer = 0.0 if is_far else radius * radius / length(seen)
+        return self._circle(
+            scaled(ahead, nearer), ahead, sqrt(max(0.0, radius * radius - nearer * nearer))
+        )
+
+    def great_circles(self) -> list[list[Vec]]:
+        """Return the three circles of the outer radius in the planes of the axes."""
+        axes: tuple[Vec, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+        return [self._circle(ORIGIN, axis, self.outer) for axis in axes]
+
+    def _circle(self, middle: Vec, normal: Vec, radius: float) -> list[Vec]:
+        x = any_across(normal)
+        y = cross(normal, x)
+        axes = self.frame[0]
+        ax, ay, az = mat_apply(axes, scaled(x, radius))
+        bx, by, bz = mat_apply(axes, scaled(y, radius))
+        mx, my, mz = point_in(self.frame, middle)
+        return [
+            (mx + c * ax + s * bx, my + c * ay + s * by, mz + c * az + s * bz) for c, s in ROUND
+        ]

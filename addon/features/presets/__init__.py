@@ -1,0 +1,1 @@
+"""Presets of constraints, joints and walks."""

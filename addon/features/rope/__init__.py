@@ -1,0 +1,12 @@
+"""Chains that hang between the root and the target."""
+
+from ...loop.property_kinds import group
+from ...loop.registry import Feature
+from .rope import MOTION, FabrikRope
+
+FEATURE = Feature(
+    groups=(FabrikRope,),
+    constraint={"rope": group(FabrikRope, "Rope", "How the chain hangs")},
+    solver=("ROPE", "Rope", "Hang between the root and the target", 5),
+    motion=MOTION,
+)

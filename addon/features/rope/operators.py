@@ -1,0 +1,58 @@
+"""Adding ropes, and their settings."""
+
+from __future__ import annotations
+
+import bpy
+
+from ...loop.properties import FabrikConstraint
+from ...ui.adding import AddingMotion, add_led
+from ...ui.layout import Layout, draw_if
+from ...ui.sections import Section, add, remove
+from .rope import rope_of
+
+
+class FABRIK_OT_rope_add(AddingMotion, bpy.types.Operator):
+    """Hang a chain between its root and a target."""
+
+    bl_idname = "fabrik.rope_add"
+    bl_label = "Add Rope"
+    bl_description = (
+        "Let the whole chain that ends at the active bone hang between its root and the other "
+        "selected bone or object. With no other one selected it hangs on a new Empty at its tip"
+    )
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Add the constraint."""
+        item, target = add_led(context, "ROPE")
+        return f"“{item.bone}” hangs on “{target}”"
+
+
+CLASSES = (FABRIK_OT_rope_add,)
+
+
+def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(rope_of(item), "use_scene_gravity")
+    layout.prop(rope_of(item), "collision")
+    rest = layout.column()
+    rest.active = rope_of(item).collision != "NONE"
+    rest.prop(rope_of(item), "collision_object")
+    rest.prop(rope_of(item), "thickness")
+    layout.prop(item, "use_stretch")
+    draw_if(layout, item, "use_stretch", "stretch_max", "use_volume")
+
+
+SECTION = Section(30, "Rope", _draw, "ROPE".__eq__)
+
+
+def register() -> None:
+    """Add operators and settings."""
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    add(SECTION)
+
+
+def unregister() -> None:
+    """Undo `register`."""
+    remove(SECTION)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -1,0 +1,277 @@
+"""What the motion of objects depends on at all frames together, as one short key.
+
+The key is the same whatever frame is shown, in another session, and where a file is linked: it is
+made of animation and of what is not animated. No data-block's name goes in, nor that of a bone, nor
+a constraint's place in the list: what is called or listed otherwise moves as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import Any
+
+import bpy
+
+from ...blender import animation, data_blocks, dependency_driver
+from ...blender.access import pose_bones
+from ...blender.native import active_constraints
+from ...blender.rotation import LOCATION, SCALE, channel_of, mode_of
+from ...blender.skeleton import Point
+from ...loop import plan
+from ...loop.properties import settings
+from ...loop.property_values import values_of
+
+Source = bpy.types.Object | Point
+"""An object; of an armature all bones count. As a point, only its own bone, and those above it."""
+
+OWN = "fabrik.constraints["
+
+NOWHERE = -1
+"""Stands for what a curve belongs to that makes no difference."""
+
+
+class Digest:
+    """What some objects depend on, found step by step.
+
+    Attributes:
+        seen: The numbers of all data that counts: if none of it changes, the key does not.
+        items: The constraints that count, by armature and place in its list.
+    """
+
+    def __init__(
+        self, sources: Iterable[Source], inputs: object, own: tuple[bpy.types.Object, str]
+    ) -> None:
+        """Look at all sources, and at what they hang on.
+
+        Args:
+            sources: The objects.
+            inputs: What counts besides.
+            own: An armature, and the path of one of its constraints or of a group
+                within it: its settings count only as far as they are among the inputs.
+        """
+        self.seen: set[int] = set()
+        self._own = own
+        self._bones: dict[bpy.types.Object, set[str]] = {}
+        self.items: dict[bpy.types.Object, set[int]] = {}
+        self._hash = blake2b(repr(inputs).encode(), digest_size=data_blocks.SIZE)
+        self._ranks: dict[bpy.types.Object, dict[str, int]] = {}
+        places: list[tuple[bpy.types.Object, str]] = []
+        for source in sources:
+            if not isinstance(source, Point):
+                self._add(source, _all_bones(source))
+            elif source.skeleton is None:
+                self._add(source.object)
+            else:
+                name = source.skeleton.names[source.bone]
+                self._add(source.object, {name})
+                places.append((source.object, name))
+        for ob, bones in self._bones.items():
+            order = [name for name in _all_bones(ob) if name in bones]
+            self._ranks[ob] = {name: rank for rank, name in enumerate(order)}
+        self._hash.update(repr([self._rank(*place) for place in places]).encode())
+        for ob in self._bones:  # In the order in which they were found.
+            for part in self._of_object(ob):
+                self._hash.update(part if isinstance(part, bytes) else repr(part).encode())
+
+    def key(self) -> bytes:
+        """Return the key."""
+        return self._hash.digest()
+
+    def _add(self, ob: bpy.types.Object | None, bones: Iterable[str] = ()) -> None:
+        """Let an object count, some of its bones, and all that they hang on."""
+        if ob is None:
+            return
+        is_new = ob not in self._bones
+        known = self._bones.setdefault(ob, set())
+        fresh = _upward(ob, bones) - known
+        known |= fresh
+        if is_new:
+            self._add_ties(ob)
+        if fresh:
+            self._add_bone_ties(ob, fresh)
+
+    def _rank(self, ob: bpy.types.Object | None, name: str) -> int:
+        """Return which of the bones that count one is, -1 if none."""
+        return self._ranks.get(ob, {}).get(name, -1) if ob is not None else -1
+
+    def _add_ties(self, ob: bpy.types.Object) -> None:
+        parent = ob.parent
+        if parent is not None and ob.parent_type == "BONE":
+            self._add(parent, {ob.parent_bone})
+        elif parent is not None:
+            self._add(parent, _all_bones(parent) if ob.parent_type == "ARMATURE" else ())
+        for con in active_constraints(ob):
+            self._add_targets(con)
+        for modifier in ob.modifiers:
+            for other in _objects_in(modifier):
+                self._add(other, _all_bones(other))
+        drivers: Any = ob.animation_data.drivers if ob.animation_data else ()
+        own = [curve.driver for curve in drivers if curve.data_path != dependency_driver.PATH]
+        for target in (t for driver in own for v in driver.variables for t in v.targets):
+            if isinstance(target.id, bpy.types.Object):
+                self._add(target.id, {target.bone_target} if target.bone_target else ())
+
+    def _add_targets(self, con: Any) -> None:
+        for ob, bone in _targets(con):
+            self._add(ob, {bone} if bone else ())
+
+    def _add_bone_ties(self, ob: bpy.types.Object, bones: set[str]) -> None:
+        for name in sorted(bones):
+            for con in active_constraints(pose_bones(ob)[name]):
+                self._add_targets(con)
+        known = plan.known()
+        for chain in known.chains if known else ():
+            names = {chain.rig.names[bone] for bone in chain.bones}
+            path = f"{OWN}{chain.item}]"
+            if chain.rig.object != ob or names.isdisjoint(bones):
+                continue
+            if (ob, path) == (self._own[0], self._own[1][: len(path)]):
+                continue
+            if chain.item not in self.items.setdefault(ob, set()):
+                self.items[ob].add(chain.item)
+                self._add(ob, names)
+                for point in filter(None, (chain.target, chain.pole)):
+                    of_bone = {point.skeleton.names[point.bone]} if point.skeleton else ()
+                    self._add(point.object, of_bone)
+                for other in chain.watched:
+                    self._add(other, _all_bones(other))
+
+    def _of_object(self, ob: bpy.types.Object) -> Iterator[object]:
+        self.seen.add(ob.session_uid)
+        animated = animation.animated(ob)
+        moving = animated.keyed | animated.driven
+        bone = self._rank(ob.parent, ob.parent_bone)
+        yield ob.type, ob.parent is not None and (ob.parent_type, bone)
+        yield [x for row in ob.matrix_parent_inverse for x in row]
+        for name in ("location", "scale", "delta_location", "delta_scale"):
+            yield data_blocks.still(ob, name, moving)
+        for name in (channel_of(mode_of(ob))[0], "rotation_mode"):
+            yield data_blocks.still(ob, name, moving)
+            yield (
+                data_blocks.still(ob, f"delta_{name}", moving)
+                if hasattr(ob, f"delta_{name}")
+                else None
+            )
+        for con in ob.constraints:
+            yield from self._of_native(con, moving)
+        for modifier in ob.modifiers:
+            yield data_blocks.values(modifier, moving)
+        yield from self._animation(ob, ob)
+        if isinstance(ob.data, bpy.types.ID):
+            yield from self._of_data(ob.data)
+        if self._bones[ob]:
+            yield from self._of_bones(ob, moving)
+
+    def _of_data(self, data: Any) -> Iterator[object]:
+        self.seen.add(data.session_uid)
+        yield from self._animation(data)
+        keys = getattr(data, "shape_keys", None)
+        if keys is not None:
+            self.seen.add(keys.session_uid)
+            yield from self._animation(keys)
+            yield [(key.name, key.mute, key.relative_key.name) for key in keys.key_blocks]
+            yield data_blocks.of_shapes(keys)
+        if isinstance(data, bpy.types.Mesh):
+            yield data_blocks.of_mesh(data)
+        elif isinstance(data, bpy.types.Curve):
+            found = animation.animated(data)
+            yield data_blocks.values(data, found.keyed | found.driven)
+            for spline in data.splines:
+                yield data_blocks.column(spline.points, "co", "f", 4)
+                for name in ("co", "handle_left", "handle_right"):
+                    yield data_blocks.column(spline.bezier_points, name, "f", 3)
+
+    def _of_bones(self, ob: bpy.types.Object, moving: data_blocks.Moving) -> Iterator[object]:
+        """Yield the rest and the FK pose of bones, as far as they are not animated."""
+        bones = pose_bones(ob)
+        for name in self._ranks[ob]:
+            bone = bones[name]
+            rest = bone.bone
+            yield self._rank(ob, rest.parent.name) if rest.parent else -1
+            yield rest.inherit_scale, rest.use_inherit_rotation, rest.use_local_location
+            yield rest.length, [x for row in rest.matrix_local for x in row], rest.use_connect
+            for channel in (mode_of(bone), LOCATION, SCALE):
+                channel_name, _ = channel_of(channel)
+                path = bone.path_from_id(channel_name)
+                values = enumerate(getattr(bone, channel_name))
+                yield [x for i, x in values if (path, i) not in moving]
+            for con in active_constraints(bone):
+                yield from self._of_native(con, moving)
+        for index in sorted(self.items.get(ob, ())):
+            path = f"{OWN}{index}]."
+            found = values_of(settings(ob).constraints[index])
+            animated = {path for path, _ in moving}
+            plain = {k: data_blocks.plain(v) for k, v in found.items() if path + k not in animated}
+            ranks = self._ranks[ob]
+            yield [(k, ranks.get(v, v) if isinstance(v, str) else v) for k, v in plain.items()]
+
+    def _of_native(self, con: Any, moving: data_blocks.Moving) -> Iterator[object]:
+        """Yield one of Blender's constraints, without the names of bones."""
+        found = data_blocks.values(con, moving)
+        yield [(name, value) for name, value in found if not name.endswith("subtarget")]
+        yield [self._rank(*target) for target in _targets(con)]
+
+    def _animation(self, owner: Any, ob: bpy.types.Object | None = None) -> Iterator[object]:
+        """Yield all that animates some data; of an object, as far as it counts."""
+        data = owner.animation_data
+        if data is None:
+            return
+        if data.nla_tracks:
+            yield from data_blocks.of_nla(data)
+        for curve in data.drivers:
+            place = None if ob is None else self._place(ob, curve.data_path)
+            if curve.data_path != dependency_driver.PATH and place != NOWHERE:
+                yield place, data_blocks.of_curve(curve), data_blocks.of_driver(curve.driver)
+        for holder in animation.holders(owner):
+            if holder.action is not None:
+                self.seen.add(holder.action.session_uid)
+                for path, part in data_blocks.of_action(holder):
+                    place = None if ob is None else self._place(ob, path)
+                    if place != NOWHERE:
+                        yield place
+                        yield part
+
+    def _place(self, ob: bpy.types.Object, path: str) -> object:
+        """Return what a curve belongs to, without its name: `NOWHERE` if it does not count."""
+        kind, name = data_blocks.owner_in(path)
+        if kind == "pose.bones":
+            return self._ranks[ob].get(name, NOWHERE)
+        if not kind:
+            return None
+        if ob == self._own[0] and self._own[1].startswith(f"{kind}[{name}]"):
+            return "own"
+        if kind != "fabrik.constraints":
+            return kind, name
+        counting = sorted(self.items.get(ob, ()))
+        return counting.index(int(name)) if int(name) in counting else NOWHERE
+
+
+def _targets(con: Any) -> list[tuple[bpy.types.Object | None, str]]:
+    """Return what one of Blender's constraints looks at: objects, and bones of them."""
+    return [
+        (getattr(one, name, None), getattr(one, name.replace("target", "subtarget"), ""))
+        for one in (con, *getattr(con, "targets", ()))
+        for name in ("target", "pole_target")
+    ]
+
+
+def _all_bones(ob: bpy.types.Object) -> list[str]:
+    return pose_bones(ob).keys() if ob.pose is not None else []
+
+
+def _upward(ob: bpy.types.Object, names: Iterable[str]) -> set[str]:
+    """Return bones, and all above them, of those that there are."""
+    found: set[str] = set()
+    for name in names if ob.pose is not None else ():
+        bone = pose_bones(ob).get(name)
+        while bone is not None and bone.name not in found:
+            found.add(bone.name)
+            bone = bone.parent
+    return found
+
+
+def _objects_in(struct: Any) -> list[bpy.types.Object]:
+    pointers = [p.identifier for p in struct.bl_rna.properties if p.type == "POINTER"]
+    found = [getattr(struct, name) for name in pointers]
+    return [value for value in found if isinstance(value, bpy.types.Object)]

@@ -1,0 +1,246 @@
+"""One pass over the frames, in which all histories of some armatures are made."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple
+
+import bpy
+
+from ...blender.errors import ProblemError
+from ...loop import plan
+from ...loop.evaluate import snapshot
+from ...loop.muting import muting
+from ...loop.properties import settings
+from ..bake.recording import returning, staged
+from . import history
+from .history import History, Simulated
+from .settings import simulation_of
+
+
+class Simulation(NamedTuple):
+    """What was simulated.
+
+    Attributes:
+        armatures: How many armatures.
+        frames: How many frames were played.
+        refused: Why some of what they have could not be simulated, in sentences.
+    """
+
+    armatures: int
+    frames: int
+    refused: list[str]
+
+
+class _Run(NamedTuple):
+    """One owner during a pass.
+
+    Attributes:
+        armature: Its armature.
+        one: The owner.
+        frames: The first frame and the last.
+        refused: Why it cannot be simulated, empty as long as it can.
+    """
+
+    armature: bpy.types.Object
+    one: Simulated
+    frames: tuple[int, int]
+    refused: list[str]
+
+    def needed(self) -> dict[bpy.types.Object, set[int]]:
+        """Return the constraints that it depends on, by their armature."""
+        plan.current()
+        return history.digest_of(self.armature, self.one, self.frames).items
+
+
+def simulated(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
+    """Return the armatures of a view layer of which anything can be simulated."""
+    found = [ob for ob in layer.objects if ob.type == "ARMATURE" and ob.is_editable]
+    return [ob for ob in found if history.owners(ob)]
+
+
+def stale(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
+    """Return those of which anything has to be simulated anew, or for the first time."""
+    plan.current()
+    history.look_again()  # What a script changes between two frames, no update tells of.
+    return [ob for ob in simulated(layer) if _is_outdated(ob)]
+
+
+def simulate(
+    scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armatures: Sequence[bpy.types.Object]
+) -> Generator[float, None, Simulation]:
+    """Play the frames once and keep what comes of it.
+
+    What cannot be simulated keeps what it had, and does not keep the others from it. If this is
+    closed before its end, or fails, nothing was kept. In any case the frame, the poses and what was
+    not keyed are given back.
+
+    Yields:
+        The share that is done, after each frame.
+
+    Raises:
+        ProblemError: If there is nothing to simulate, or nothing of it can be.
+    """
+    runs = _runs(scene, armatures)
+    refused = [reason for ob in armatures for reason in history.refused(ob)]
+    if not runs:
+        raise ProblemError((*refused, "Nothing of the armature has to be simulated")[0])
+    objects = list({run.armature: None for run in runs})
+    needed = {ob for run in runs for ob in _objects(run.one)}
+    with returning(scene, layer, in_any_case=True), staged(layer, objects, needed):
+        before = [history.stored(run.armature, run.one.owner) for run in runs]
+        try:
+            yield from _passes(scene, layer, runs)
+            failed = [reason for run in runs for reason in run.refused]
+            if len(failed) == len(runs):
+                raise ProblemError(failed[0])
+        except BaseException:
+            for run, stored in zip(runs, before, strict=True):
+                history.store(run.armature, run.one.owner, stored)
+            raise
+        for ob, (start, end) in {run.armature: run.frames for run in runs}.items():
+            kept = simulation_of(ob)
+            if (kept.frame_start, kept.frame_end) != (start, end):
+                kept.frame_start, kept.frame_end = start, end
+    return Simulation(len(objects), len(_span(runs)), refused + failed)
+
+
+def _passes(
+    scene: bpy.types.Scene, layer: bpy.types.ViewLayer, runs: list[_Run]
+) -> Generator[float, None, None]:
+    """Simulate first what others depend on, as a free chain whose tail leads another one."""
+    levels = _levels(runs)
+    for i, level in enumerate(levels):
+        made = [(run.armature, run.one.owner) for run in level]
+        with _without_others(level), history.running(made):
+            for done in _pass(scene, layer, level):
+                yield (i + done) / len(levels)
+        plan.current()
+        for run in [run for run in level if not run.refused]:
+            key = history.digest_of(run.armature, run.one, run.frames).key()
+            found = History(*run.frames, run.one.result(), key)
+            history.write(run.armature, run.one.owner, found)
+        plan.discard()
+
+
+def _pass(
+    scene: bpy.types.Scene, layer: bpy.types.ViewLayer, runs: list[_Run]
+) -> Generator[float, None, None]:
+    """Play the frames once."""
+    objects = list({run.armature: None for run in runs})
+    frames = _span(runs)
+    for i, frame in enumerate(frames):
+        scene.frame_set(frame)
+        _step(layer, runs, objects, frame)
+        yield (i + 1) / len(frames)
+
+
+def _span(runs: list[_Run]) -> range:
+    """Return the frames of all together."""
+    return range(min(run.frames[0] for run in runs), max(run.frames[1] for run in runs) + 1)
+
+
+def _levels(runs: list[_Run]) -> list[list[_Run]]:
+    """Sort into those that depend on no others, those that depend only on these, and so on."""
+    needs: dict[int, set[int]] = {}
+    for i, run in enumerate(runs):
+        needed = run.needed()
+        needs[i] = {j for j, other in enumerate(runs) if j != i and _counts(other, needed)}
+    levels: list[list[_Run]] = []
+    while needs:
+        # What depends on itself by way of others cannot be sorted: all of it is done together.
+        free = [i for i, others in needs.items() if not others & needs.keys()] or [*needs]
+        levels.append([runs[i] for i in free])
+        for i in free:
+            del needs[i]
+    return levels
+
+
+@contextmanager
+def _without_others(runs: list[_Run]) -> Iterator[None]:
+    """Solve no chain for a while that makes no difference, which saves most of the time."""
+    needed = [run.needed() for run in runs]
+    with ExitStack() as muted:
+        for rig in plan.current().rigs.values():
+            wanted = set[int]().union(*(items.get(rig.object, ()) for items in needed))
+            others = set(range(len(settings(rig.object).constraints))) - wanted
+            muted.enter_context(muting(rig.object, others))
+        yield
+
+
+def _counts(run: _Run, items: dict[bpy.types.Object, set[int]]) -> bool:
+    paths = [f"fabrik.constraints[{item}]." for item in items.get(run.armature, ())]
+    return any(run.one.owner.startswith(path) for path in paths)
+
+
+def is_at_rest(armature: bpy.types.Object) -> bool:
+    """Return whether an armature does not show its pose, so that there is nothing to simulate."""
+    data: Any = armature.data
+    return armature.mode == "EDIT" or data.pose_position == "REST"
+
+
+def _is_outdated(armature: bpy.types.Object) -> bool:
+    return bool(history.owners(armature)) and history.state(armature) != history.FRESH
+
+
+def _runs(scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]) -> list[_Run]:
+    """Return what is simulated: all of some armatures, and what it depends on and is not fresh.
+
+    Raises:
+        ProblemError: If it cannot be simulated.
+    """
+    runs: list[_Run] = []
+    waiting = list(armatures)
+    plan.current()
+    while waiting:
+        ob = waiting.pop(0)
+        if is_at_rest(ob):
+            raise ProblemError(
+                f"“{ob.name}” shows its rest pose: leave Edit Mode, or Rest Position"
+            )
+        own = [_Run(ob, one, _frames(ob, scene), []) for one in history.owners(ob)]
+        runs += own
+        known = {run.armature for run in runs} | set(waiting)
+        needed = {other: None for run in own for other in run.needed() if other not in known}
+        waiting += [other for other in needed if other.is_editable and _is_outdated(other)]
+    return runs
+
+
+def clear(armature: bpy.types.Object) -> None:
+    """Forget all that was simulated of an armature."""
+    for one in history.owners(armature):
+        history.store(armature, one.owner, b"")
+    plan.discard()
+    armature.update_tag()
+
+
+def _frames(armature: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, int]:
+    start, end = history.range_of(armature, scene)
+    if end < start:
+        raise ProblemError(
+            f"The simulation of “{armature.name}” ends at frame {end}, before it starts at "
+            f"{start}: set Start and End"
+        )
+    return start, end
+
+
+def _objects(one: Simulated) -> Iterator[bpy.types.Object]:
+    for source in one.sources():
+        yield source if isinstance(source, bpy.types.Object) else source.object
+
+
+def _step(
+    layer: bpy.types.ViewLayer, runs: list[_Run], objects: list[bpy.types.Object], frame: int
+) -> None:
+    depsgraph: Any = layer.depsgraph
+    moment = snapshot(depsgraph, objects)
+    for run in runs:
+        start, end = run.frames
+        if frame == start:
+            try:
+                run.one.start(moment)
+            except ProblemError as problem:
+                run.refused.append(str(problem))
+        if start <= frame <= end and not run.refused:
+            run.one.step(moment)

@@ -1,0 +1,91 @@
+"""What is simulated, as a thin bar at the foot of timelines and dope sheets."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import bpy
+
+from ...blender.errors import say_once
+from ...ui.paint import Colour, Strokes, faint, pixel
+from . import history
+
+HEIGHT, FOOT, GAP = 4.0, 18.0, 2.0
+"""Of a bar, from the bottom of the region to the first one, and between them, in pixels."""
+
+ALPHA = 0.75
+
+_handle: Any = None
+
+
+def _draw() -> None:
+    """Draw the bars; Blender tells the error of each redraw, so that no error may leave this."""
+    try:
+        _draw_bars(bpy.context)
+    except Exception:
+        say_once("could not draw what is simulated")
+
+
+def _draw_bars(context: bpy.types.Context) -> None:
+    bars = bars_of(context)
+    if not bars:
+        return
+    view: Any = context.region.view2d
+    scale = pixel(context)
+    strokes = Strokes()
+    for i, (start, end, colour) in enumerate(bars):
+        left = view.view_to_region(start, 0.0, clip=False)[0]
+        right = view.view_to_region(end + 1, 0.0, clip=False)[0]
+        low = scale * (FOOT + i * (HEIGHT + GAP))
+        high = low + scale * HEIGHT
+        corners = [(x, y, 0.0) for x, y in ((left, low), (right, low), (right, high), (left, high))]
+        strokes.fan(corners, colour)
+    strokes.triangles()
+
+
+def bars_of(context: bpy.types.Context) -> list[tuple[int, int, Colour]]:
+    """Return the bars to draw, from the first frame to the last one and in a colour.
+
+    That is one for the active armature; if it has nothing simulated, one for each that has.
+    """
+    layer = cast(bpy.types.ViewLayer, context.view_layer)
+    active = context.object
+    shown = [] if active is None else _bars(context, active)
+    if not shown:
+        shown = [bar for ob in layer.objects for bar in _bars(context, ob)]
+    return shown
+
+
+def _bars(context: bpy.types.Context, ob: bpy.types.Object) -> list[tuple[int, int, Colour]]:
+    frames = history.shown_range(ob) if ob.type == "ARMATURE" else None
+    if frames is None:
+        return []
+    themes = cast(bpy.types.Preferences, context.preferences).themes
+    states: Any = themes[0].user_interface.wcol_state
+    is_fresh = history.state(ob) == history.FRESH
+    colour = states.inner_anim if is_fresh else states.inner_changed
+    return [(*frames, faint(tuple(colour), ALPHA))]
+
+
+def redraw() -> None:
+    """Have timelines and dope sheets drawn again."""
+    manager = bpy.context.window_manager
+    for window in manager.windows if manager else ():
+        for area in window.screen.areas:
+            if area.type == "DOPESHEET_EDITOR":
+                area.tag_redraw()
+
+
+def register() -> None:
+    """Draw in all timelines and dope sheets from now on."""
+    global _handle
+    editor: Any = bpy.types.SpaceDopeSheetEditor
+    _handle = editor.draw_handler_add(_draw, (), "WINDOW", "POST_PIXEL")
+    history.listeners.append(redraw)
+
+
+def unregister() -> None:
+    """Draw no longer."""
+    history.listeners.remove(redraw)
+    editor: Any = bpy.types.SpaceDopeSheetEditor
+    editor.draw_handler_remove(_handle, "WINDOW")

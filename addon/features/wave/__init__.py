@@ -1,0 +1,12 @@
+"""Chains that wave on top of the pose that they have."""
+
+from ...loop.property_kinds import group
+from ...loop.registry import Feature
+from .wave import MOTION, FabrikWave
+
+FEATURE = Feature(
+    groups=(FabrikWave,),
+    constraint={"wave": group(FabrikWave, "Wave", "How the chain waves")},
+    solver=("WAVE", "Wave", "Wave on top of the pose that the constraints before it make", 7),
+    motion=MOTION,
+)

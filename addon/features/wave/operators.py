@@ -1,0 +1,58 @@
+"""Adding waves, and their settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+from ...editing import constraints as editing
+from ...loop.properties import FabrikConstraint
+from ...ui.adding import AddingMotion
+from ...ui.layout import Layout
+from ...ui.sections import Section, add, remove
+from .wave import wave_of
+
+
+class FABRIK_OT_wave_add(AddingMotion, bpy.types.Operator):
+    """Let a chain wave."""
+
+    bl_idname = "fabrik.wave_add"
+    bl_label = "Add Wave"
+    bl_description = (
+        "Let the whole chain that ends at the active bone wave, on top of its pose and of the "
+        "constraints that it has by now"
+    )
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Add the constraint."""
+        tip: Any = context.active_pose_bone
+        item = editing.add(tip.id_data, tip.name, solver="WAVE")
+        return f"The chain of “{item.bone}” waves"
+
+
+CLASSES = (FABRIK_OT_wave_add,)
+
+
+def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    for name in ("amplitude", "wavelength", "speed", "phase", "falloff", "direction"):
+        layout.prop(wave_of(item), name)
+    layout.prop(wave_of(item), "noise")
+    layout.prop(wave_of(item), "seed")
+
+
+SECTION = Section(32, "Wave", _draw, "WAVE".__eq__)
+
+
+def register() -> None:
+    """Add operators and settings."""
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    add(SECTION)
+
+
+def unregister() -> None:
+    """Undo `register`."""
+    remove(SECTION)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

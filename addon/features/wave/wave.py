@@ -1,0 +1,171 @@
+"""A chain that waves on top of the pose that it has."""
+
+from __future__ import annotations
+
+from math import atan2, cos, isfinite, sin
+from typing import TYPE_CHECKING, Any, cast
+
+import bpy
+from bpy.props import FloatProperty, IntProperty
+from mathutils import Matrix, Vector
+
+from ...blender.access import frame_rate
+from ...blender.animation import driven
+from ...blender.errors import ProblemError
+from ...core import ChainInput
+from ...loop.chain_plan import ChainPlan, Moment, Motion, Posed, Scenery
+from ...loop.properties import FabrikConstraint
+from ...loop.property_kinds import animated, structure_changed
+from ...loop.results import Report
+from ...motion.wave import Wave, pose_wave
+
+SHORTEST = 0.01
+"""The shortest wave, in lengths of the chain."""
+
+
+class FabrikWave(bpy.types.PropertyGroup):
+    """How a chain that waves moves."""
+
+    if TYPE_CHECKING:
+        amplitude: float
+        wavelength: float
+        speed: float
+        phase: float
+        falloff: float
+        direction: float
+        noise: float
+        seed: int
+    else:
+        amplitude: animated(
+            FloatProperty,
+            "Amplitude",
+            "The most by which each bone turns against the one before it",
+            default=0.1,
+            soft_min=0.0,
+            soft_max=1.5707963267948966,
+            subtype="ANGLE",
+        )
+        wavelength: animated(
+            FloatProperty,
+            "Wavelength",
+            "How long a wave is, in lengths of the chain",
+            default=1.0,
+            min=SHORTEST,
+            soft_min=0.1,
+            soft_max=5.0,
+        )
+        speed: animated(
+            FloatProperty,
+            "Speed",
+            (
+                "How many waves leave the root in a second; below 0 they run from the tip to the "
+                "root. To change it over time set it to 0 and key Phase, or all waves would jump"
+            ),
+            default=0.5,
+            soft_min=-5.0,
+            soft_max=5.0,
+            update=structure_changed,
+        )
+        phase: animated(
+            FloatProperty,
+            "Phase",
+            "How many waves have left the root besides; 1 is a whole one",
+            default=0.0,
+            soft_min=-10.0,
+            soft_max=10.0,
+        )
+        falloff: animated(
+            FloatProperty,
+            "Falloff",
+            (
+                "Where the chain waves most: at 0 all along, at 1 at the tip while the root is "
+                "still, at -1 at the root while the tip is"
+            ),
+            default=0.0,
+            min=-1.0,
+            max=1.0,
+            subtype="FACTOR",
+        )
+        direction: animated(
+            FloatProperty,
+            "Direction",
+            "Plane of the wave: 0 is that of a turn about each bone's X axis, 90° that about its Z",
+            default=0.0,
+            soft_min=-3.141592653589793,
+            soft_max=3.141592653589793,
+            subtype="ANGLE",
+        )
+        noise: animated(
+            FloatProperty,
+            "Noise",
+            "How much of the wave has no order: 0 is a sine, 1 wanders to all sides",
+            default=0.0,
+            min=0.0,
+            max=1.0,
+            subtype="FACTOR",
+        )
+        seed: animated(
+            IntProperty,
+            "Seed",
+            "Which noise: the same number gives the same motion, another number another one",
+            default=0,
+            min=0,
+        )
+
+
+def wave_of(item: FabrikConstraint) -> FabrikWave:
+    """Return how the chain of a constraint waves."""
+    return cast(Any, item).wave
+
+
+def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
+    # Where the speed is keyed the armature is animated, and needs nobody to wake it up. A driver
+    # may change it at any time, and is evaluated only when that does.
+    paths = {path for path, _ in driven(chain.rig.object)}
+    chain.is_timed = wave_of(item).speed != 0.0 or wave_of(item).path_from_id("speed") in paths
+
+
+def _read(moment: Moment, chain: ChainPlan) -> Wave:
+    settings = wave_of(moment.item(chain))
+    turns = settings.phase
+    if settings.speed != 0.0:
+        turns += settings.speed * moment.time / frame_rate(moment.depsgraph.scene)
+    wave = Wave(
+        settings.amplitude,
+        max(SHORTEST, settings.wavelength),
+        turns,
+        min(max(-1.0, settings.falloff), 1.0),
+        settings.direction,
+        min(max(0.0, settings.noise), 1.0),
+        settings.seed,
+    )
+    if not all(map(isfinite, wave)):
+        raise ProblemError(
+            "A setting of the wave is not a number: type Amplitude, Wavelength, Speed, Phase, "
+            "Falloff, Direction and Noise in"
+        )
+    return wave
+
+
+def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> Posed:
+    posture = pose_wave(chain, cast(Wave, extra), scenery.influence)
+    return Posed(posture, Report(posture.state))
+
+
+def _mirrored(item: FabrikConstraint, hand: Matrix) -> tuple[dict[str, Any], str]:
+    """Return the direction of a wave whose turns are the mirror images."""
+    wave = wave_of(item)
+    axis = -(hand @ Vector((cos(wave.direction), 0.0, sin(wave.direction))))
+    note = "What Noise makes of a wave has no mirror image: set it to 0 for one"
+    return {"wave.direction": atan2(axis.z, axis.x)}, note if wave.noise > 0.0 else ""
+
+
+MOTION = Motion(
+    needs_target=False,
+    resolve=_resolve,
+    read=_read,
+    pose=_pose,
+    places_tip=False,
+    doing="Waving",
+    mirrored=_mirrored,
+)

@@ -1,0 +1,1 @@
+"""Read, solve, write: how constraints pose armatures."""

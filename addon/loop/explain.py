@@ -1,0 +1,48 @@
+"""What the constraints say of how they did."""
+
+from __future__ import annotations
+
+from math import degrees, dist
+
+from ..core import Posture
+
+LIMITED = "The limits of the joints keep the tip from the target: widen them, or move the target"
+
+
+def explanation(posture: Posture, stretches: bool, has_iterations: bool = True) -> str:
+    """Return why the tip is not on the target, and what to do.
+
+    Args:
+        posture: How the chain stands.
+        stretches: Whether its bones may grow.
+        has_iterations: Whether its solver comes nearer with more iterations.
+    """
+    solution = posture.solution
+    if posture.state == "LIMITED" and posture.is_askew:
+        return (
+            f"The limits of the tip bone keep it {degrees(posture.askew):.1f}° from the target's "
+            "orientation: widen them, or turn the target"
+        )
+    if posture.state == "LIMITED":
+        return LIMITED
+    joints, target = solution.joints, posture.goal.target
+    if not joints:
+        return "The chain is scaled to zero and reaches nothing: give its bones a scale"
+    is_beyond = dist(target, joints[0]) > dist(joints[-1], joints[0])
+    is_held_back = dist(solution.aimed_at(), target) > solution.residual * 0.5
+    if stretches and is_beyond and (is_held_back or not solution.in_reach):
+        return (
+            "The target is farther away than Stretch Max allows: raise it, "
+            "or bring the target nearer"
+        )
+    if is_held_back:
+        return "Softness keeps the tip back near full reach: lower it to arrive"
+    if solution.in_reach and not has_iterations:
+        return (
+            "Its bones are scaled unevenly and change their length as they turn: scale them evenly"
+        )
+    if solution.in_reach:
+        return "Not there yet: raise Iterations or Tolerance"
+    if is_beyond:
+        return "The target is farther away than the chain is long"
+    return "The target is nearer to the root than the chain can fold"

@@ -1,0 +1,39 @@
+"""Goals that are changed before a chain is solved, as by the ground under a foot."""
+
+from __future__ import annotations
+
+from ..blender.errors import ProblemError
+from ..blender.skeleton import Point
+from ..core import point_in
+from ..core.vectors import mat_product, mat_upright
+from .chain_plan import Aim, ChainPlan, Moment
+
+
+def aim_of(moment: Moment, chain: ChainPlan) -> Aim:
+    """Return where the target of a chain wants its tip, before anything changes that.
+
+    A chain without a target has the armature's origin.
+
+    Raises:
+        ProblemError: If the target has no orientation to take.
+    """
+    if chain.target is None:
+        return Aim(moment.world(chain.rig.object, chain.rig.uid)[1], None)
+    if chain.has_hand or chain.offset is not None:
+        return _aim(moment, chain, chain.target)
+    return Aim(moment.point(chain.target), None)
+
+
+def _aim(moment: Moment, chain: ChainPlan, target: Point) -> Aim:
+    frame = moment.place(target)
+    place = frame[1] if chain.offset is None else point_in(frame, chain.offset[1])
+    if not chain.has_hand:
+        return Aim(place, None)
+    axes = mat_upright(frame[0])
+    if axes is None:
+        name = target.object.name if target.skeleton is None else target.skeleton.names[target.bone]
+        raise ProblemError(
+            f"“{name}” is scaled to nothing and so has no orientation: give it a scale, "
+            "or turn off Match Target"
+        )
+    return Aim(place, axes if chain.offset is None else mat_product(axes, chain.offset[0]))

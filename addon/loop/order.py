@@ -1,0 +1,395 @@
+"""In which order chains are solved, and what is carried along with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import bpy
+
+from ..blender import dependency_driver
+from ..blender.access import pose_bones
+from ..blender.curves import of_bone
+from ..blender.errors import FAULT, listed, say_once
+from ..blender.native import active_constraints, acts_plainly, constraint_point
+from ..blender.skeleton import skeleton_of
+from .body_plan import BodyPlan, Unit, chains_of
+from .carrier import Carrier
+from .chain_plan import ChainPlan
+
+Node = tuple[bpy.types.Object, int]
+"""An object, or with a number from 0 on a bone of it."""
+
+Member = ChainPlan | Carrier
+"""What waits for others by itself."""
+
+
+class RefusedError(Exception):
+    """A chain cannot be put in order, and knows why: the walk is made anew without it."""
+
+
+class Order:
+    """What hangs on what, found by walking upwards from what the chains are given."""
+
+    def __init__(
+        self,
+        carriers: list[Carrier],
+        chains: list[ChainPlan],
+        posed: dict[int, set[int]],
+        moved: dict[int, set[int]],
+    ) -> None:
+        """Walk.
+
+        A chain that waits for itself is told so, and left out of another attempt.
+
+        Args:
+            carriers: Bones that are posed before the chains of their armatures.
+            chains: All constraints, in the order of the lists.
+            posed: For each armature the bones that chains pose.
+            moved: For each armature the bones that are posed, or hang on a posed bone.
+        """
+        self.carriers = carriers
+        self.chains = chains
+        self.posed = posed
+        self.moved = moved
+        self.looked: set[tuple[int, int]] = set()
+        self.visited: set[bpy.types.Object] = set()
+        self._drivers: dict[int, dict[str, list[Any]]] = {}
+        self._read: dict[tuple[int, int], list[Node]] = {}
+        while True:
+            try:
+                self._walk()
+                break
+            except RefusedError:
+                continue
+
+    def _walk(self) -> None:
+        """Find the units and their order.
+
+        Raises:
+            RefusedError: If a chain waits for itself, or fails.
+        """
+        self.carried: set[int] = set()
+        self._reading: dict[tuple[int, int], bool] = {}
+        """Whether what drivers read moves with a solved chain: nothing waits for it."""
+        chains = [chain for chain in self.chains if not chain.problem]
+        self.units: list[Unit] = [*self.carriers, *self._together(chains)]
+        self.posing: dict[tuple[int, int], list[Unit]] = {}
+        for unit in self.units:
+            for bone in unit.bones:
+                self.posing.setdefault((unit.rig.uid, bone), []).append(unit)
+        self.beneath: dict[Unit, set[Unit]] = {}
+        for unit in self.units:
+            self.beneath[unit] = self._units_beneath(unit)
+        self.unit_of = {member: unit for unit in self.units for member in _members(unit)}
+        # What each chain itself waits for, and what its unit does.
+        self.own = {member: self._own_needs(member, u) for member, u in self.unit_of.items()}
+        self.needs = {
+            unit: self.beneath[unit].union(*[self.own[member] for member in _members(unit)])
+            for unit in self.units
+        }
+        for unit in self.units:
+            for layer in (unit, *chains_of(unit)):
+                layer.is_layered = bool(self.beneath[unit])
+            if isinstance(unit, BodyPlan):
+                self._note_buried(unit)
+        self.sequence: dict[Unit, None] = {}
+        waiting = self.units[:]
+        while waiting:
+            ready = next((u for u in waiting if self.needs[u] <= self.sequence.keys()), None)
+            if ready is None:
+                self._say_cycle(waiting)
+                raise RefusedError
+            waiting.remove(ready)
+            self.sequence[ready] = None
+
+    def _together(self, chains: list[ChainPlan]) -> list[Unit]:
+        """Return the units: chains that reach and share bones are one, others stand alone."""
+        first: dict[tuple[int, int], int] = {}
+        leader = list(range(len(chains)))
+
+        def led_by(i: int) -> int:
+            while leader[i] != i:
+                i = leader[i]
+            return i
+
+        for i, chain in enumerate(chains):
+            for bone in chain.bones if chain.motion is None else ():
+                other = led_by(first.setdefault((chain.rig.uid, bone), i))
+                own = led_by(i)
+                leader[max(own, other)] = min(own, other)
+        groups: dict[int, list[ChainPlan]] = {}
+        for i, chain in enumerate(chains):
+            groups.setdefault(led_by(i), []).append(chain)
+        return [
+            group[0] if len(group) == 1 and not group[0].is_root_free else BodyPlan(group)
+            for group in groups.values()
+        ]
+
+    def _units_beneath(self, unit: Unit) -> set[Unit]:
+        """Return the units that pose bones of one before it, and what is beneath these.
+
+        They are those before it in the list, of which it is known already.
+        """
+        sharing = {o for bone in unit.bones for o in self.posing[unit.rig.uid, bone]}
+        below = sharing & self.beneath.keys()
+        return below.union(*[self.beneath[other] for other in below])
+
+    def _note_buried(self, body: BodyPlan) -> None:
+        """Say which chains of a body come before a layer that stands before them in the list."""
+        first = body.chains[0]
+        layers = [unit for unit in self.units if isinstance(unit, ChainPlan)]
+        layers = [layer for layer in layers if body in self.beneath[layer]]
+        for chain in body.chains[1:]:
+            for layer in layers:
+                if layer.item < chain.item and set(layer.bones) & set(chain.bones):
+                    chain.note = chain.note or (
+                        f"It is solved together with “{first.name}”, before “{layer.name}” acts on "
+                        f"it: move “{layer.name}” to before, or after, both in the list"
+                    )
+
+    def ordered(self) -> list[Unit]:
+        """Return the units so that each comes after all it needs, else in the list's order."""
+        return [*self.sequence, *(chain for chain in self.chains if chain not in self.unit_of)]
+
+    def groups(self) -> dict[int, set[int]]:
+        """Return for each armature those that are evaluated with it, because one needs the other.
+
+        Were only the one evaluated that changed, what another one gives it would come once from
+        our own arithmetic and once from Blender's, and their last bits differ.
+        """
+        groups = {uid: {uid} for uid in self.posed}
+        for unit, needs in self.needs.items():
+            for other in needs:
+                merged = groups[unit.rig.uid] | groups[other.rig.uid]
+                for uid in merged:
+                    groups[uid] = merged
+        return groups
+
+    def _say_cycle(self, waiting: list[Unit]) -> None:
+        """Tell one of the chains that wait for themselves."""
+        for unit in waiting:
+            cycle = self._waiting_for(unit)
+            if unit not in cycle:
+                continue
+            cycle = {other for other in cycle if unit in self._waiting_for(other)}
+            guilty = [
+                chain
+                for other in waiting
+                if other in cycle
+                for chain in chains_of(other)
+                if self.own[chain] & cycle
+            ]
+            names = listed([chain.name for chain in guilty])
+            first = next(chain for chain in chains_of(unit) if chain in guilty)
+            first.problem = (
+                f"The target, pole or root depends on the chain itself (through {names}): "
+                "choose one that does not hang on the chain"
+            )
+            return
+        raise AssertionError("chains that all wait, but none for itself")
+
+    def _waiting_for(self, unit: Unit) -> set[Unit]:
+        found: set[Unit] = set()
+        fringe = [unit]
+        while fringe:
+            for other in self.needs[fringe.pop()]:
+                if other not in found:
+                    found.add(other)
+                    fringe.append(other)
+        return found
+
+    def _own_needs(self, member: Member, unit: Unit) -> set[Unit]:
+        """Return `_needs`.
+
+        Raises:
+            RefusedError: If that fails for a chain.
+        """
+        try:
+            return self._needs(member, unit)
+        except ReferenceError:
+            raise
+        except Exception:
+            say_once("could not find out what a chain depends on")
+            if isinstance(member, Carrier):
+                return set()
+            member.problem = FAULT
+            raise RefusedError from None
+
+    def _needs(self, chain: Member, unit: Unit) -> set[Unit]:
+        """Return the units that must be solved before a chain of one."""
+        starts = [(chain.rig.object, -1)]
+        if unit.root_parent >= 0:
+            starts.append((chain.rig.object, unit.root_parent))
+        # What is put on top of a layer may carry it as well, and is not there yet.
+        carrying = self._posing(starts, chain)
+        carrying = {other for other in carrying if unit not in self.beneath[other]}
+        points = chain.needs()
+        aims = [(point.object, bone) for point in points for bone in (-1, point.bone)]
+        return carrying | self._posing(aims, chain)
+
+    def _posing(self, starts: Sequence[Node], chain: Member) -> set[Unit]:
+        """Return the units with which the starts move."""
+        needs: set[Unit] = set()
+        seen: dict[tuple[int, int], bool] = {}
+        for start in starts:
+            self._visit(start, seen, needs, chain)
+        return needs
+
+    def _visit(
+        self,
+        node: Node,
+        seen: dict[tuple[int, int], bool],
+        needs: set[Unit],
+        chain: Member,
+    ) -> bool:
+        """Return whether a node moves with a solved chain; collect these chains on the way."""
+        ob, bone = node
+        key = (ob.session_uid, bone)
+        if key in seen:
+            return seen[key]
+        if bone >= 0:  # From the top down: a chain may have more bones than Python allows calls.
+            for above in skeleton_of(ob).chain_up(bone)[:-1]:
+                if (ob.session_uid, above) not in seen:
+                    self._visit((ob, above), seen, needs, chain)
+            skeleton_of(ob).rely_on(bone)
+        self.visited.add(ob)
+        seen[key] = False  # What leads back to itself adds nothing.
+        posing = self.posing.get(key) if bone >= 0 else None
+        if posing is not None:
+            needs.update(posing)
+        moves = posing is not None or bone in self.posed.get(ob.session_uid, ())
+        for parent in _parents(ob, bone):
+            moves |= self._visit(parent, seen, needs, chain)
+        if posing is None:
+            moves = self._visit_constraints(node, moves, seen, needs, chain)
+        self._note_unseen(node, chain)
+        if moves and bone < 0:
+            self.carried.add(ob.session_uid)
+        seen[key] = moves
+        return moves
+
+    def _visit_constraints(
+        self,
+        node: Node,
+        moves: bool,
+        seen: dict[tuple[int, int], bool],
+        needs: set[Unit],
+        chain: Member,
+    ) -> bool:
+        """Return whether a node moves, given whether its parents do, or its constraints' sources.
+
+        What we cannot place ahead of Blender is said in the chain's note.
+        """
+        ob, bone = node
+        owner = _owner(node)
+        follows = False
+        self.looked.add((ob.session_uid, bone))
+        # What a bone does in world space changes its pose when its armature is carried along.
+        constraints = active_constraints(owner)
+        carried = bool(constraints) and bone >= 0 and self._visit((ob, -1), seen, needs, chain)
+        is_placed = bone < 0 or bone in self.moved.get(ob.session_uid, ())
+        for con in constraints:
+            point = constraint_point(con)
+            sources = [] if point is None else [(point.object, -1), (point.object, point.bone)]
+            source_moves = False
+            for source in sources:
+                source_moves |= self._visit(source, seen, needs, chain)
+            follows |= source_moves
+            is_foreseen = is_placed and acts_plainly(con, bone >= 0)
+            if (moves or source_moves or carried) and not is_foreseen:
+                chain.is_late = True
+                chain.note = (
+                    f"“{owner.name}” moves with a solved chain through its constraint "
+                    f"“{con.name}”, which acts one update late: use a parent or a plain Child Of"
+                )
+        return moves or follows
+
+    def _note_unseen(self, node: Node, chain: Member) -> None:
+        """Say what moves a node with a solved chain without our seeing how: drivers and meshes."""
+        ob, bone = node
+        if any(self._is_moved(read, chain) for read in self._driving(node)):
+            chain.is_late = True
+            chain.note = (
+                f"“{_owner(node).name}” is driven by a solved chain and so one update late: "
+                "use a parent or a plain Child Of instead"
+            )
+        if bone < 0 and ob.parent and ob.parent_type in ("VERTEX", "VERTEX_3"):
+            for mod in ob.parent.modifiers:
+                rig = getattr(mod, "object", None)
+                if mod.type == "ARMATURE" and rig and self.posed.get(rig.session_uid):
+                    chain.is_late = True
+                    chain.note = (
+                        f"“{ob.name}” hangs on vertices that a solved chain moves, and so is one "
+                        "update late: use the bone as its parent instead"
+                    )
+
+    def _driving(self, node: Node) -> list[Node]:
+        """Return what the drivers of a node read."""
+        ob, bone = node
+        uid = ob.session_uid
+        if (uid, bone) not in self._read:
+            if uid not in self._drivers:
+                self._drivers[uid] = _drivers_by_bone(ob)
+            name = skeleton_of(ob).names[bone] if bone >= 0 else ""
+            drivers = self._drivers[uid].get(name, ())
+            self._read[uid, bone] = [read for driver in drivers for read in _read_by(driver)]
+        return self._read[uid, bone]
+
+    def _is_moved(self, node: Node, chain: Member) -> bool:
+        """Return whether what a driver of a chain reads moves with any solved chain."""
+        ob, bone = node
+        if bone >= 0:
+            return bone in self.moved.get(ob.session_uid, ())
+        return self._visit(node, self._reading, set(), chain)
+
+
+def _members(unit: Unit) -> Sequence[Member]:
+    return [unit] if isinstance(unit, Carrier) else chains_of(unit)
+
+
+def _owner(node: Node) -> Any:
+    ob, bone = node
+    return ob if bone < 0 else pose_bones(ob)[skeleton_of(ob).names[bone]]
+
+
+def _drivers_by_bone(ob: bpy.types.Object) -> dict[str, list[Any]]:
+    """Return the drivers of an object by the bone that they set, with no name those of none."""
+    found: dict[str, list[Any]] = {}
+    for curve in ob.animation_data.drivers if ob.animation_data else ():
+        path = curve.data_path
+        name, _ = of_bone(path)
+        # A custom property of a bone does not move it.
+        if name or not (path == dependency_driver.PATH or path.startswith("pose.bones")):
+            found.setdefault(name, []).append(curve.driver)
+    return found
+
+
+def _read_by(driver: Any) -> Iterator[Node]:
+    for variable in driver.variables:
+        for target in variable.targets:
+            ob = target.id
+            if isinstance(ob, bpy.types.Object):
+                name = target.bone_target or of_bone(target.data_path)[0]
+                yield ob, _bone_index(ob, name)
+
+
+def _bone_index(ob: bpy.types.Object, name: str) -> int:
+    if not name or ob.type != "ARMATURE" or ob.pose is None:
+        return -1
+    return skeleton_of(ob).index.get(name, -1)
+
+
+def _parents(ob: bpy.types.Object, bone: int) -> Iterator[Node]:
+    if bone >= 0:
+        skeleton = skeleton_of(ob)
+        if skeleton.parents[bone] >= 0:
+            yield ob, skeleton.parents[bone]
+        return
+    if ob.parent is None:
+        return
+    yield ob.parent, -1
+    if ob.parent_type == "BONE" and ob.parent.type == "ARMATURE" and ob.parent.pose:
+        skeleton = skeleton_of(ob.parent)
+        if ob.parent_bone in skeleton.index:
+            yield ob.parent, skeleton.index[ob.parent_bone]

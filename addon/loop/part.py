@@ -1,0 +1,143 @@
+"""What a plan knows of one armature by itself: its constraints, resolved, and what they pose."""
+
+from __future__ import annotations
+
+from array import array
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+import bpy
+
+from ..blender.skeleton import Skeleton, skeleton_of
+from . import dependencies
+from .carrier import Carrier
+from .chain_plan import ChainPlan
+from .pose import Pose
+from .properties import free_name, settings
+from .registry import LISTS, carriers_of
+from .resolving import resolved
+
+if TYPE_CHECKING:
+    from .properties import FabrikSettings
+
+
+@dataclass(eq=False, slots=True)
+class Part:
+    """One armature, until something changes that its constraints were resolved from.
+
+    Attributes:
+        rig: The armature.
+        keys: The keys of its constraints, in the list's order.
+        lists: What it is made of besides, by the name of the list (see `Feature`).
+        chains: Its constraints, in the list's order.
+        carriers: The bones that are posed before them.
+        slots: The slots (see `KINDS`) that chains pose.
+        posed: The bones that they pose.
+        moved: The bones that are posed, or hang on a posed bone.
+        names: What is posed: names of bones, each with a place in `KINDS`.
+        pose: What it holds, looked at again at each update.
+        blocks: The names of the object and of its data.
+        uids: The numbers of both, which are known even when they are gone.
+        sources: The objects that its constraints and walks name.
+        collections: The collections that they name.
+    """
+
+    rig: Skeleton
+    keys: list[int]
+    lists: dict[str, object] = field(init=False)
+    chains: list[ChainPlan] = field(init=False)
+    carriers: list[Carrier] = field(init=False)
+    slots: set[int] = field(init=False)
+    posed: set[int] = field(init=False)
+    moved: set[int] = field(init=False)
+    names: set[tuple[str, int]] = field(init=False)
+    pose: Pose = field(init=False)
+    blocks: tuple[str, str] = field(init=False)
+    uids: tuple[int, int] = field(init=False)
+    sources: set[int] = field(init=False)
+    collections: list[bpy.types.Collection] = field(init=False)
+    _said: list[tuple[str, str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Resolve the constraints."""
+        rig, ob = self.rig, self.rig.object
+        self.chains = [resolved(rig, i) for i in range(len(self.keys))]
+        self.carriers = carriers_of(rig, self.chains)
+        members = (*self.carriers, *self.chains)
+        self.slots = {slot for member in members for slot in (*member.bones, *member.more)}
+        self.posed = {slot % len(rig.names) for slot in self.slots}
+        self.moved = rig.below(self.posed)
+        count = len(rig.names)
+        self.names = {(rig.names[slot % count], slot // count) for slot in self.slots}
+        asked = {bone for chain in self.chains for _, bone in chain.joints.asked}
+        tips = {chain.tip_bone for chain in self.chains if chain.tip_bone >= 0}
+        self.pose = Pose(rig, self.slots, asked, tips)
+        data = cast(bpy.types.ID, ob.data)
+        self.blocks = (ob.name, data.name)
+        self.uids = (rig.uid, data.session_uid)
+        self.sources = {source.session_uid for source, _ in dependencies.sources(ob)}
+        self.collections = dependencies.collections(ob)
+        self.lists = _lists_of(settings(ob))  # What they name may have followed new names.
+        self._said = [(chain.problem, chain.note) for chain in self.chains]
+
+    def is_stale(self) -> bool:
+        """Return whether a script changed a list, which Blender tells nobody."""
+        own = settings(self.rig.object)
+        return keys_of(own) != self.keys or _lists_of(own) != self.lists
+
+    def start(self) -> None:
+        """Forget what was said of the constraints for what they have to do with others."""
+        for chain, (problem, note) in zip(self.chains, self._said, strict=True):
+            chain.problem, chain.note = problem, note
+
+
+def part_of(armature: bpy.types.Object) -> Part:
+    """Resolve the constraints of an armature object that has settings."""
+    _name_apart(armature)
+    return Part(skeleton_of(armature), _keyed(armature))
+
+
+def has_settings(ob: bpy.types.Object) -> bool:
+    """Return whether an object has constraints or walks."""
+    if ob.type != "ARMATURE" or ob.pose is None:
+        return False
+    return any(len(getattr(settings(ob), name)) > 0 for name in ("constraints", *LISTS))
+
+
+def keys_of(own: FabrikSettings) -> list[int]:
+    """Return the keys of an armature's constraints, in the list's order."""
+    keys = array("i", bytes(4 * len(own.constraints)))
+    own.constraints.foreach_get("key", keys)
+    return keys.tolist()
+
+
+def _lists_of(own: FabrikSettings) -> dict[str, object]:
+    return {name: told(own) for name, told in LISTS.items() if len(getattr(own, name)) > 0}
+
+
+def _keyed(armature: bpy.types.Object) -> list[int]:
+    """Return the keys of an armature's constraints, after giving one to those without."""
+    keys = keys_of(settings(armature))
+    for i, key in enumerate(keys):
+        if key == 0 or key in keys[:i]:
+            settings(armature).constraints[i].key = keys[i] = max(keys) + 1
+    return keys
+
+
+def _name_apart(armature: bpy.types.Object) -> None:
+    """Let all constraints and walks have names of their own, as whatever is in Blender's lists.
+
+    By nothing else does a library override know later which of them a value is for.
+    """
+    if armature.library is not None or armature.override_library is not None:
+        return
+    for collection in ("constraints", *LISTS):
+        items = getattr(settings(armature), collection)
+        names = items.keys()
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                names[i] = free_name(armature, name, collection)
+                # While a panel is drawn Blender refuses: then they keep theirs until the next plan.
+                with suppress(AttributeError):
+                    items[i].name = names[i]

@@ -1,0 +1,151 @@
+"""The names of a constraint, resolved to bones and objects."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from ..blender import animation
+from ..blender.access import pose_bones
+from ..blender.errors import FAULT, ProblemError, say_once
+from ..blender.limbs import next_joint, rest_bend
+from ..blender.native import active_constraints
+from ..blender.rotation import KINDS, channel_of, runs_of
+from ..blender.skeleton import Point, Skeleton, skeleton_of
+from ..core import Frame
+from ..core.vectors import quat_matrix, quat_unit
+from .chain_plan import ChainPlan
+from .joints import joint_problem, joints_of
+from .named_bone import bone_index
+from .properties import settings
+from .registry import MOTIONS, resolve_reach
+
+if TYPE_CHECKING:
+    from .properties import FabrikConstraint
+
+
+def resolved(rig: Skeleton, index: int) -> ChainPlan:
+    """Return a constraint of an armature, with what is wrong with it."""
+    item = settings(rig.object).constraints[index]
+    motion = MOTIONS.get(item.solver)
+    chain = ChainPlan(rig, index, motion)
+    try:
+        _resolve_bones(chain, item)
+        chain.target = _point(item, "target", "subtarget")
+        if chain.target is None and (motion is None or motion.needs_target):
+            raise ProblemError("There is no target: choose an object, or a bone, to reach for")
+        chain.offset = _offset(item)
+        _resolve_joints(chain)
+        if motion is None:
+            chain.pole = _point(item, "pole_target", "pole_subtarget")
+            resolve_reach(chain, item)
+        else:
+            motion.resolve(chain, item)
+        chain.note = _disturbance(chain) or chain.note
+    except ProblemError as problem:
+        chain.problem = str(problem)
+    except ReferenceError:
+        raise
+    except Exception:
+        say_once(f"could not plan “{item.name}”")
+        chain.problem = FAULT
+    return chain
+
+
+def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
+    rig = chain.rig
+    if not item.bone:
+        raise ProblemError("There is no tip bone: choose the last bone of the chain")
+    up = rig.chain_up(bone_index(rig, item, "bone"))
+    if item.use_tail:
+        chain.tip_bone = -1 if item.use_rotation else next_joint(rig, up[-1])
+    else:
+        chain.tip_bone = up.pop()
+        if not up:
+            raise ProblemError(
+                f"“{item.bone}” has no parent that could move its head: "
+                "turn on Use Tail or choose another tip bone"
+            )
+    chain.bones = up[-item.chain_count :]
+    chain.root_parent = rig.parents[chain.bones[0]]
+    chain.rest_bend = rest_bend(rig, chain.bones, chain.tip_bone)
+    if chain.motion is None:
+        _resolve_tip(chain, item)
+    chain.runs = runs_of(chain.bones)
+
+
+def _resolve_tip(chain: ChainPlan, item: FabrikConstraint) -> None:
+    """Let the tip bone be oriented, the bones grow, and the first one leave its place."""
+    if item.use_rotation:
+        _resolve_hand(chain, item)
+    if item.use_stretch:
+        chain.let_grow()
+    chain.is_root_free = item.use_free_root
+    if item.use_free_root:
+        chain.free_root("turn off Free Root")
+
+
+def _resolve_hand(chain: ChainPlan, item: FabrikConstraint) -> None:
+    """Let the tip bone be oriented: as the last bone of the chain, or as one that hangs on it."""
+    chain.has_hand = True
+    if chain.tip_bone >= 0:
+        chain.bones.append(chain.tip_bone)
+    elif len(chain.bones) == 1:
+        raise ProblemError(
+            f"“{item.bone}” is the only bone of the chain, so that none is left to reach while it "
+            "keeps the target's orientation: raise Chain Length, or turn off Match Target"
+        )
+    else:
+        chain.limb_bend = rest_bend(chain.rig, chain.bones[:-1], chain.bones[-1])
+
+
+def _offset(item: FabrikConstraint) -> Frame | None:
+    if not item.use_offset:
+        return None
+    x, y, z = item.offset_location
+    w, a, b, c = item.offset_rotation
+    if not all(isfinite(number) for number in (x, y, z, w, a, b, c)):
+        raise ProblemError("The offset is not a finite number: press Set, or type it in again")
+    return quat_matrix(quat_unit((w, a, b, c))), (x, y, z)
+
+
+def _resolve_joints(chain: ChainPlan) -> None:
+    pose = pose_bones(chain.rig.object)
+    bones = [pose[chain.rig.names[i]] for i in chain.bones]
+    for problem in map(joint_problem, bones):
+        if problem:
+            raise ProblemError(problem)
+    chain.joints = joints_of(bones, chain.bones)
+
+
+def _disturbance(chain: ChainPlan) -> str:
+    """Name what moves a bone of the chain after it was solved, if there is anything."""
+    bones = pose_bones(chain.rig.object)
+    count = len(chain.rig.names)
+    for i in chain.bones:
+        bone = bones[chain.rig.names[i]]
+        others = [channel_of(KINDS[slot // count])[0] for slot in chain.more if slot % count == i]
+        for channel in ("rotation", *others):
+            if animation.has_driver(chain.rig.object, bone, channel):
+                return (
+                    f"The {channel} of “{bone.name}” has a driver, which acts after the chain is "
+                    "solved and may take the tip away: remove it, or drive a parent of the chain"
+                )
+        for con in active_constraints(bone):
+            return (
+                f"“{bone.name}” has its own constraint “{con.name}”, which acts after the chain "
+                "is solved and may take the tip away: mute it, or move it to another bone"
+            )
+    return ""
+
+
+def _point(item: FabrikConstraint, pointer: str, bone_name: str) -> Point | None:
+    ob = getattr(item, pointer)
+    if ob is None:
+        return None
+    if not getattr(item, bone_name) or ob.type != "ARMATURE":
+        return Point(ob)
+    if ob.pose is None:
+        raise ProblemError(f"“{ob.name}” has no pose: select it and enter Pose Mode once")
+    skeleton = skeleton_of(ob)
+    return Point(ob, skeleton, bone_index(skeleton, item, bone_name))

@@ -1,0 +1,171 @@
+"""Armatures and objects as they stand in the file's own data, with F-curves at a frame to come."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, cast
+
+import bpy
+
+from ..blender import animation
+from ..blender.access import pose_bones, rest_bone
+from ..blender.curves import ITEM, Played, of_bone
+from ..blender.rotation import PatchedChannels, PoseChannels, Rows, channel_of, mode_of, quaternion
+from ..blender.skeleton import Skeleton, matrix3, matrix_frame
+from ..core import Frame
+from ..core.vectors import ORIGIN, Mat3, Vec, add, mat_product, mat_stretched, quat_matrix, times
+from .pose import Evaluated
+from .properties import settings
+from .settings_now import Settings
+
+
+class Unevaluated(Evaluated):
+    """An armature as Blender is going to evaluate it."""
+
+    def __init__(self, rig: Skeleton, rows: Rows, played: Played | None) -> None:
+        """Take the armature.
+
+        Args:
+            rig: The armature.
+            rows: The bones that are read of it time and again.
+            played: Its F-curves at the frame; None if the channels hold what they give.
+        """
+        super().__init__(rig.object, rows)
+        self._rig = rig
+        self._played = played
+
+    @property
+    def has_animated_bones(self) -> bool:
+        """Whether F-curves set channels of its bones."""
+        return self._played is not None and self._played.animates_bones()
+
+    @property
+    def has_animated_settings(self) -> bool:
+        """Whether F-curves set settings of its constraints."""
+        return self._played is not None and self._played.animates_settings()
+
+    def has_played(self, evaluated: PoseChannels) -> bool:
+        """Return whether evaluated channels hold what F-curves set."""
+        played = cast(Played, self._played)
+        for name, size in self.channels.names():
+            there = evaluated.buffer(name, size)
+            if any(there[place] != number for place, number in played.of_bones(name, size)):
+                return False
+        return True
+
+    @cached_property
+    def channels(self) -> PoseChannels:
+        """The channels with the FK pose."""
+        bones = pose_bones(self.object)
+        played = self._played
+        if played is None or not played.animates_bones():
+            return PoseChannels(bones, self._rows)
+        return PatchedChannels(bones, played.of_bones)
+
+    def columns(self) -> list[list[Any]]:
+        """Return the settings of all constraints, by `Settings`."""
+        columns = super().columns()
+        for path in self._played.places if self._played else ():
+            if not path.startswith(ITEM):
+                continue
+            place, _, name = path[len(ITEM) :].partition("].")
+            if name in Settings._fields and int(place) < len(columns[0]):
+                item = settings(self.object).constraints[int(place)]
+                for _, number in cast(Played, self._played).at(path):
+                    value = _as_property(item.bl_rna.properties[name], number)
+                    columns[Settings._fields.index(name)][int(place)] = value
+        return columns
+
+    def frame(self, bone: int) -> Frame:
+        """Return where a bone rests, in armature space."""
+        return matrix_frame(rest_bone(self.object, self._rig.names[bone]).matrix_local)
+
+
+def _as_property(prop: Any, number: float) -> Any:
+    """Return what Blender makes of a number that an F-curve gives a property."""
+    if prop.type == "BOOLEAN":
+        return number > 0.0
+    if prop.type == "ENUM":
+        return int(number)
+    number = min(max(number, prop.hard_min), prop.hard_max)
+    return int(number) if prop.type == "INT" else number
+
+
+def object_place(ob: bpy.types.Object, played: Played | None) -> Vec:
+    """Return where an object stands in the space of its parent's inverse, from its channels.
+
+    Args:
+        ob: The object.
+        played: Its F-curves at the frame; None if the channels hold what they give.
+    """
+    place = _vec(_channel(ob, played, "location"))
+    delta = _vec(_channel(ob, played, "delta_location"))
+    # Blender adds them in single precision.
+    return place if delta == ORIGIN else _vec(array("f", add(place, delta)))
+
+
+def object_frame(ob: bpy.types.Object, played: Played | None, turns: bool) -> Frame:
+    """Return where an object stands, and how it is turned and scaled; see `object_place`.
+
+    Args:
+        ob: The object.
+        played: Its F-curves at the frame.
+        turns: Whether it has F-curves that turn or scale it.
+    """
+    if not turns:
+        return matrix3(ob.matrix_basis), object_place(ob, played)
+    mode = mode_of(ob)
+    name, _ = channel_of(mode)
+    turn = _matrix(mode, _channel(ob, played, name))
+    if name != "rotation_axis_angle":  # To its delta Blender gives no access.
+        turn = mat_product(_matrix(mode, _channel(ob, played, f"delta_{name}")), turn)
+    scale = _vec(_channel(ob, played, "scale"))
+    size = times(scale, _vec(_channel(ob, played, "delta_scale")))
+    return mat_stretched(turn, size), object_place(ob, played)
+
+
+def _channel(ob: bpy.types.Object, played: Played | None, name: str) -> list[float]:
+    numbers = list(getattr(ob, name))
+    if played is not None:
+        for i, number in played.at(name):
+            numbers[i] = number
+    return numbers
+
+
+def _matrix(mode: int, numbers: list[float]) -> Mat3:
+    return quat_matrix(quaternion(mode, numbers))
+
+
+def _vec(numbers: Sequence[float]) -> Vec:
+    x, y, z = numbers
+    return (x, y, z)
+
+
+def animated_from(
+    evaluated: PoseChannels, ob: bpy.types.Object, original: PoseChannels
+) -> PoseChannels:
+    """Return channels with what animation has made of them in an evaluated copy."""
+    found = animation.animated(ob)
+    animated = found.keyed | found.driven
+    if not animated:
+        return original
+    bones = original.bones
+    bone_index = {name: i for i, name in enumerate(bones.keys())}
+    places: dict[str, list[tuple[int, int]]] = {}
+    for path, index in animated:
+        bone, channel = of_bone(path)
+        if bone in bone_index and evaluated.has(bone_index[bone]):
+            places.setdefault(channel, []).append((bone_index[bone], index))
+
+    def patches(name: str, size: int) -> Iterator[tuple[int, float]]:
+        numbers = evaluated.buffer(name, size) if name in places else None
+        for bone, index in places.get(name, ()):
+            if numbers is not None:
+                yield bone * size + index, numbers[bone * size + index]
+
+    patched = PatchedChannels(bones, patches)
+    if found.has_modes:
+        patched.modes = evaluated.modes
+    return patched

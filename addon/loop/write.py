@@ -1,0 +1,296 @@
+"""Writing: channels of bones, and what the constraints report; only what changed.
+
+What is written into channels stands there while Blender evaluates, and is taken back after it: the
+channels are the animator's.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..blender.access import pose_bones, set_of_all
+from ..blender.forgetting import forgets
+from ..blender.rotation import ALL_CHANNELS, floats, runs_of, taken
+from ..blender.skeleton import Skeleton, forget_bones
+from .fk_pose import Group
+from .pose import Pose
+from .properties import settings
+from .results import Report
+
+if TYPE_CHECKING:
+    from .properties import FabrikConstraint
+
+
+class Column:
+    """One channel of some bones of an armature, one bone after the other.
+
+    Few bones among many are found once, and such references are dead as soon as Blender makes
+    other bones: where it may have, they have to be found anew.
+    """
+
+    def __init__(self, pose: Pose, group: Group, bones: list[int]) -> None:
+        """Find the bones.
+
+        Args:
+            pose: The armature.
+            group: Bones of it, and the channel.
+            bones: Those of the bones that count.
+        """
+        self.rig, self.channel, self.size, self.bones = pose.rig, group.channel, group.size, bones
+        self.runs = group.runs if bones is group.bones else runs_of(bones)
+        self._are_few = pose.rows.are_few
+        self._setters = self._found() if self._are_few else []
+        self._whole = array("f")
+
+    def _found(self) -> list[Any]:
+        owners, names = pose_bones(self.rig.object), self.rig.names
+        found = [owners[names[bone]] for bone in self.bones]
+        return [bone.path_resolve(self.channel, False) for bone in found]
+
+    def find_anew(self) -> bool:
+        """Find the bones anew; return whether they are all there, where they were."""
+        if not self._are_few:
+            self.rig.forget_setters()
+            return self.rig.has_same_bones()
+        try:
+            self._setters = self._found()
+        except KeyError:
+            return False
+        return True
+
+    def read(self) -> array[float]:
+        """Return what the channel holds."""
+        if self._are_few:
+            return array("f", [number for setter in self._setters for number in setter])
+        self._whole = floats(pose_bones(self.rig.object), self.channel, self.size)
+        return array("f", taken(self._whole, self.runs, self.size))
+
+    def write(self, numbers: array[float]) -> None:
+        """Set all of it in the cheapest way after it was read; Blender may notice."""
+        if self._are_few:
+            self.write_quietly(numbers)
+            return
+        size = self.size
+        for first, end, place in self.runs:
+            part = numbers[place * size : (place + end - first) * size]
+            self._whole[first * size : end * size] = part
+        set_of_all(self.rig.object, self.channel, self._whole)
+
+    def write_quietly(self, numbers: array[float]) -> None:
+        """Set all of it, and have Blender notice nothing."""
+        size = self.size
+        if self._are_few:
+            view = memoryview(numbers)
+            for place, setter in enumerate(self._setters):
+                setter.foreach_set(view[place * size : (place + 1) * size])
+            return
+        room, setters = self.rig.setters(self.channel, size)
+        for first, end, place in self.runs:
+            part = numbers[place * size : (place + end - first) * size]
+            room[first * size : end * size] = part
+            for set_bone in setters[first:end]:
+                set_bone()
+
+
+class Overlaid(NamedTuple):
+    """What stands over one channel of some bones of an armature.
+
+    Attributes:
+        column: The bones and the channel.
+        kept: What the channel held.
+        written: What was written over it.
+    """
+
+    column: Column
+    kept: array[float]
+    written: array[float]
+
+
+_overlaid: list[Overlaid] = []
+
+
+def compose(pose: Pose) -> bool:
+    """Put together what is to be written of a solved armature.
+
+    Returns:
+        Whether it is anything else than last time, so that Blender has to be told.
+    """
+    fk_pose = pose.fk_pose
+    if fk_pose is None:
+        return False
+    results = pose.results(fk_pose)
+    has_changed = False
+    for group in fk_pose.groups:
+        now = group.of_slots(results)
+        has_changed |= now != group.written
+        group.written = now
+    return has_changed
+
+
+def write_ahead(pose: Pose) -> None:
+    """Write over the FK pose of an armature what was put together last, ahead of an evaluation.
+
+    Bones that F-curves or drivers set are left to them: whatever stands there might be what these
+    have just set, and nothing would tell it from what we have written.
+    """
+    fk_pose = pose.fk_pose
+    if fk_pose is None or fk_pose.has_animated_modes:
+        return  # Blender converts what stands in the channels as a mode changes.
+    for group in fk_pose.groups:
+        animated = {slot - group.first for slot in fk_pose.animated}
+        bones = [bone for bone in group.bones if bone not in animated] if animated else group.bones
+        _write(pose, group, bones)
+
+
+def write_pose(pose: Pose, is_quiet: bool = False) -> None:
+    """Write over the FK pose of an armature what was put together last, if anything was.
+
+    Args:
+        pose: The armature.
+        is_quiet: Whether Blender is not to notice.
+    """
+    for group in pose.fk_pose.groups if pose.fk_pose else ():
+        _write(pose, group, group.bones, is_quiet)
+
+
+def _write(pose: Pose, group: Group, bones: list[int], is_quiet: bool = False) -> None:
+    if group.written is None or not bones:
+        return
+    column = Column(pose, group, bones)
+    kept, written, size = column.read(), array("f", group.written), group.size
+    if len(bones) != len(group.bones):
+        places = [group.bones.index(bone) for bone in bones]
+        written = array("f", [x for at in places for x in written[at * size : (at + 1) * size]])
+    if written == kept:
+        return
+    _overlaid.append(Overlaid(column, kept, written))
+    if is_quiet:
+        column.write_quietly(written)
+    else:
+        column.write(written)
+
+
+def take_back(has_new_bones: bool) -> None:
+    """Give all channels what they held before anything was written over it.
+
+    Where anything else stands there by now, another extension has set it, and it stays.
+
+    Args:
+        has_new_bones: Whether Blender may have made other bones of an armature since it was looked
+            at.
+    """
+    if has_new_bones and _overlaid:
+        forget_bones()
+    while _overlaid:
+        over = _overlaid.pop()
+        try:
+            if has_new_bones and not over.column.find_anew():
+                _give_back_by_name(over)
+            else:
+                _give_back(over)
+        except ReferenceError:
+            continue  # The armature was removed.
+
+
+def _give_back(over: Overlaid) -> None:
+    column, kept, written = over
+    present = column.read()
+    column.write_quietly(kept if present == written else _merged(present, over, 0))
+
+
+def _merged(present: array[float], over: Overlaid, place: int) -> array[float]:
+    """Return numbers, each as it was, or as somebody has set it meanwhile.
+
+    Args:
+        present: What stands there.
+        over: What stood there, and what was written over it.
+        place: Where in that the numbers begin.
+    """
+    return array(
+        "f",
+        [
+            over.kept[i] if number == over.written[i] else number
+            for i, number in enumerate(present, place)
+        ],
+    )
+
+
+def _give_back_by_name(over: Overlaid) -> None:
+    """Give bones their pose back after an armature has got other ones, or another order."""
+    column = over.column
+    bones = pose_bones(column.rig.object)
+    for place, i in enumerate(column.bones):
+        bone = bones.get(column.rig.names[i])
+        if bone is None:
+            continue
+        setter = bone.path_resolve(column.channel, False)
+        present = array("f", getattr(bone, column.channel))
+        setter.foreach_set(_merged(present, over, place * column.size))
+
+
+class Kept:
+    """All channels of an armature's bones, to be given back unnoticed."""
+
+    def __init__(self, rig: Skeleton) -> None:
+        """Read them."""
+        self._rig = rig
+        bones = pose_bones(rig.object)
+        self._columns = [(name, size, floats(bones, name, size)) for name, size in ALL_CHANNELS]
+
+    def give_back(self) -> None:
+        """Set what is not as it was."""
+        bones = pose_bones(self._rig.object)
+        if not self._rig.has_same_bones():
+            return
+        for name, size, kept in self._columns:
+            present = floats(bones, name, size)
+            if present != kept:
+                changed = [
+                    bone
+                    for bone in range(len(bones))
+                    if present[bone * size : (bone + 1) * size]
+                    != kept[bone * size : (bone + 1) * size]
+                ]
+                room, setters = self._rig.setters(name, size)
+                room[:] = kept
+                for bone in changed:
+                    setters[bone]()
+
+
+@forgets
+def forget_written() -> None:
+    """Give nothing back: what it was written over is not there any more."""
+    _overlaid.clear()
+
+
+def write_reports(pose: Pose) -> None:
+    """Write what the panel shows of an armature's constraints.
+
+    One by one: were they set all at once, Blender would take the armature for changed.
+    """
+    reports, shown = pose.reports, pose.shown
+    if reports == shown:
+        return
+    pose.shown = reports[:]
+    items = settings(pose.rig.object).constraints
+    for i, report in enumerate(reports):
+        if not shown:
+            _write_report(items[i], report, _shown_by(items[i]))
+        elif report != shown[i]:
+            _write_report(items[i], report, shown[i])
+
+
+def _shown_by(item: FabrikConstraint) -> Report:
+    return Report(item.state, item.error, item.iterations_used, item.message)
+
+
+def _write_report(item: FabrikConstraint, report: Report, shown: Report) -> None:
+    if report.state != shown.state:
+        item.state = report.state
+    if report.error != shown.error:
+        item.error = report.error
+    if report.sweeps != shown.sweeps:
+        item.iterations_used = report.sweeps
+    if report.message != shown.message:
+        item.message = report.message

@@ -1,0 +1,53 @@
+"""What panels are drawn of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import blf
+import bpy
+
+Layout = Any
+"""A `bpy.types.UILayout`, whose stubs know neither our operators' settings nor names of icons."""
+
+
+def draw_sentence(layout: Layout, context: bpy.types.Context, sentence: str) -> None:
+    """Draw a sentence in lines that fit."""
+    column = layout.column(align=True)
+    column.scale_y = 0.8
+    for line in wrapped(sentence, context):
+        column.label(text=line)
+
+
+def wrapped(sentence: str, context: bpy.types.Context) -> list[str]:
+    """Return the lines in which a sentence fits into the region, as its font runs."""
+    scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
+    blf.size(0, context.preferences.ui_styles[0].widget.points * scale)
+    room = context.region.width - 70 * scale
+    lines = [""]
+    for word in sentence.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and blf.dimensions(0, longer)[0] > room:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def draw_if(layout: Layout, item: bpy.types.PropertyGroup, switch: str, *names: str) -> None:
+    """Draw settings that only matter while another one is on."""
+    column = layout.column()
+    column.active = getattr(item, switch)
+    for name in names:
+        column.prop(item, name)
+
+
+def draw_bone_of(
+    layout: Layout,
+    item: bpy.types.PropertyGroup,
+    name: str,
+    source: bpy.types.Object | None,
+) -> None:
+    """Draw a setting that names a bone of an armature that another one names."""
+    if source is not None and source.type == "ARMATURE":
+        layout.prop_search(item, name, source.data, "bones", text="Bone")

@@ -1,0 +1,126 @@
+"""What the overlay is drawn with: lines, areas, texts, and the theme's colours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple, cast
+
+import blf
+import bpy
+import gpu
+from gpu_extras.batch import batch_for_shader
+
+from ..core.vectors import Vec
+
+Colour = tuple[float, float, float, float]
+
+
+class Palette(NamedTuple):
+    """The colours, all of them the theme's.
+
+    Attributes:
+        active: Of the active constraint's chain.
+        chain: Of the other chains.
+        target: Of targets, and of what is missing to them.
+        pole: Of poles.
+        end: Of what a joint allows, and of joints that have come to the end of that.
+        text: Of the report.
+    """
+
+    active: Colour
+    chain: Colour
+    target: Colour
+    pole: Colour
+    end: Colour
+    text: Colour
+
+
+def palette(context: bpy.types.Context) -> Palette:
+    """Return the colours of the theme."""
+    theme = _preferences(context).themes[0]
+    view, gizmos = theme.view_3d, theme.user_interface
+    return Palette(
+        _opaque(view.bone_pose_active),
+        _opaque(view.bone_pose),
+        _opaque(gizmos.gizmo_primary),
+        _opaque(gizmos.gizmo_a),
+        _opaque(view.bone_locked_weight),
+        _opaque(view.space.text_hi),
+    )
+
+
+def _opaque(colour: Any) -> Colour:
+    return (colour[0], colour[1], colour[2], 1.0)
+
+
+def faint(colour: Colour, alpha: float) -> Colour:
+    """Return a colour that lets what is behind it through."""
+    return (*colour[:3], alpha)
+
+
+def pixel(context: bpy.types.Context) -> float:
+    """Return how many pixels there are to one of an interface that is not scaled."""
+    return _preferences(context).system.ui_scale
+
+
+def _preferences(context: bpy.types.Context) -> bpy.types.Preferences:
+    return cast(bpy.types.Preferences, context.preferences)
+
+
+@dataclass
+class Strokes:
+    """Ends of lines or corners of triangles, and their colours, gathered to be drawn at once."""
+
+    places: list[Vec] = field(default_factory=list)
+    colours: list[Colour] = field(default_factory=list)
+
+    def path(self, places: Sequence[Vec], colour: Colour) -> None:
+        """Add a line through several places."""
+        self._add([end for part in pairwise(places) for end in part], colour)
+
+    def fan(self, places: Sequence[Vec], colour: Colour) -> None:
+        """Add the triangles between the first place and a line through the others."""
+        self._add([corner for a, b in pairwise(places[1:]) for corner in (places[0], a, b)], colour)
+
+    def _add(self, places: Sequence[Vec], colour: Colour) -> None:
+        self.places += places
+        self.colours += [colour] * len(places)
+
+    def lines(self, width: float) -> None:
+        """Draw what was added as lines, their width in pixels."""
+        shader = gpu.shader.from_builtin("POLYLINE_FLAT_COLOR")
+        shader.bind()
+        shader.uniform_float("viewportSize", gpu.state.viewport_get()[2:])
+        shader.uniform_float("lineWidth", width)
+        self._draw(shader, "LINES")
+
+    def triangles(self) -> None:
+        """Draw what was added as triangles."""
+        self._draw(gpu.shader.from_builtin("FLAT_COLOR"), "TRIS")
+
+    def _draw(self, shader: gpu.types.GPUShader, kind: Any) -> None:
+        if not self.places:
+            return
+        content: Any = {"pos": self.places, "color": self.colours}
+        gpu.state.blend_set("ALPHA")
+        batch_for_shader(shader, kind, content).draw(shader)
+        gpu.state.blend_set("NONE")
+
+
+def start_texts(context: bpy.types.Context) -> float:
+    """Set the size of the texts that follow to the interface's, and return their height."""
+    blf.size(0, _preferences(context).ui_styles[0].widget.points * pixel(context))
+    return blf.dimensions(0, "X")[1]
+
+
+def write(text: str, x: float, y: float, colour: Colour) -> None:
+    """Write a text that can be read on anything."""
+    blf.enable(0, blf.SHADOW)
+    blf.shadow(0, 0, 0.0, 0.0, 0.0, 0.8)
+    blf.shadow_offset(0, 1, -1)
+    blf.color(0, *colour)
+    blf.position(0, x, y, 0.0)
+    blf.draw(0, text)
+    blf.disable(0, blf.SHADOW)

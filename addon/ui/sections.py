@@ -1,0 +1,101 @@
+"""What the settings of a constraint are shown in: each feature adds sections of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import bpy
+
+from ..core import SOLVERS
+from ..loop.properties import FabrikConstraint
+from ..loop.registry import MOTIONS
+from .layout import Layout
+
+
+def reaches(solver: str) -> bool:
+    """Return whether a solver brings the tip to a target by bending the chain."""
+    return solver in SOLVERS
+
+
+def has_target(solver: str) -> bool:
+    """Return whether a chain has a target."""
+    return reaches(solver) or MOTIONS[solver].needs_target
+
+
+def has_tip(solver: str) -> bool:
+    """Return whether the tip of a chain is brought to a place."""
+    return reaches(solver) or MOTIONS[solver].places_tip
+
+
+def always(_solver: str) -> bool:
+    """Return that a section is shown whatever the solver."""
+    return True
+
+
+class Section(NamedTuple):
+    """Some settings of a constraint.
+
+    Attributes:
+        place: By which sections are sorted.
+        title: The title; sections with one title are shown as one.
+        draw: Draws the settings, given a layout, the armature and the constraint.
+        is_for: Returns for which solvers it is shown.
+        is_closed: Whether it is closed at first, as few chains need it.
+    """
+
+    place: int
+    title: str
+    draw: Callable[[Layout, bpy.types.Object, FabrikConstraint], None]
+    is_for: Callable[[str], bool]
+    is_closed: bool = False
+
+
+Note = Callable[[Layout, bpy.types.Object], None]
+"""Draws something below the report of the active constraint, given the armature."""
+
+_sections: list[Section] = []
+_notes: list[Note] = []
+
+
+def add(*sections: Section) -> None:
+    """Have sections shown."""
+    _sections.extend(sections)
+    _sections.sort()
+
+
+def remove(*sections: Section) -> None:
+    """Have them shown no longer."""
+    for section in sections:
+        _sections.remove(section)
+
+
+def add_note(draw: Note) -> None:
+    """Have something drawn below the report of the active constraint."""
+    _notes.append(draw)
+
+
+def remove_note(draw: Note) -> None:
+    """Have it drawn no longer."""
+    _notes.remove(draw)
+
+
+def draw_notes(layout: Layout, armature: bpy.types.Object) -> None:
+    """Draw what features have to say below the report of the active constraint."""
+    for draw in _notes:
+        draw(layout, armature)
+
+
+def draw_sections(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    """Draw the settings of a constraint."""
+    bodies: dict[str, Layout] = {}
+    for section in _sections:
+        if not section.is_for(item.solver):
+            continue
+        if section.title not in bodies:
+            name = section.title.lower().replace(" ", "_").replace("-", "_")
+            header, body = layout.panel(f"FABRIK_PT_{name}", default_closed=section.is_closed)
+            header.label(text=section.title)
+            bodies[section.title] = body and body.column()
+        if bodies[section.title] is not None:
+            section.draw(bodies[section.title], armature, item)
