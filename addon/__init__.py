@@ -10,15 +10,13 @@ compiled.stand_in(__name__)
 
 def register() -> None:
     """Add everything to Blender."""
-    from . import binding, ui
+    from . import app
 
-    binding.register()
-    ui.register()
+    app.register()
 
 
 def unregister() -> None:
     """Take everything away, in the opposite order."""
-    from . import binding, ui
+    from . import app
 
-    ui.unregister()
-    binding.unregister()
+    app.unregister()

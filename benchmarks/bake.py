@@ -119,8 +119,8 @@ def _play(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
 
 
 def _bake(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
-    from addon.binding.baking import bake as baking
-    from addon.binding.baking import picking
+    from addon.features.bake import bake as baking
+    from addon.features.bake import picking
 
     scene.frame_set(frames)
     layer: Any = bpy.context.view_layer
@@ -141,7 +141,7 @@ def _bake(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
 
 
 def _bake_as_blender(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
-    from addon.binding.baking import picking
+    from addon.features.bake import picking
 
     ob = armature()
     picks, _ = picking.pick(picking.places([ob]))

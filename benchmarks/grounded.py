@@ -83,7 +83,7 @@ def _turn(rig: Any, is_on: bool) -> None:
 
 def _slide(rig: Any, scene: bpy.types.Scene, frames: list[int]) -> float:
     """Return how far a foot is at most from where it was when its contact began, in metres."""
-    from addon.binding import plan
+    from addon.loop import plan
 
     spans: dict[str, Any] = {}
     for chain in plan.current().chains:

@@ -99,8 +99,8 @@ class _Stopwatch:
 
 def _played(frames: int) -> tuple[list[float], float, float]:
     """Return the time of each frame, and by how much feet miss and slide at most."""
-    from addon.binding.motion.gait.body import known
-    from addon.binding.motion.simulating import history
+    from addon.features.gait.body import known
+    from addon.features.simulation import history
 
     scene: Any = bpy.context.scene
     rig: Any = armature()

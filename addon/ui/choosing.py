@@ -7,9 +7,9 @@ from typing import Any
 
 import bpy
 
-from ..binding.access import settings
-from ..binding.chain_plan import ProblemError
-from ..binding.choosing import that_pose
+from ..blender.errors import ProblemError
+from ..editing.choosing import that_pose
+from ..loop.properties import settings
 
 ACTIVE = ("Active", "The one whose settings are shown")
 SELECTED = ("Of Selected Bones", "Those that pose a selected bone, or end at one")

@@ -1,35 +1,8 @@
-"""Where the constraints are shown: Properties > Bone Constraints, the sidebar, the Pose menu."""
+"""What panels have in common."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import bpy
-
-from ..binding.access import scene_settings
-from ..binding.properties import FabrikConstraint
-from .draw import STATE_ICONS, Layout, draw_armature
-
-
-class FABRIK_UL_constraints(bpy.types.UIList):
-    """The constraints of an armature."""
-
-    def draw_item(  # type: ignore[override]
-        self,
-        _context: bpy.types.Context,
-        layout: Layout,
-        _data: object,
-        item: FabrikConstraint,
-        _icon: int,
-        _active_data: object,
-    ) -> None:
-        """Draw one row: how it is, its name, and whether it is on."""
-        row = layout.row(align=True)
-        row.active = item.enabled
-        row.prop(item, "name", text="", emboss=False, icon=STATE_ICONS[item.state])
-        eye = "HIDE_OFF" if item.show_overlay else "HIDE_ON"
-        layout.prop(item, "show_overlay", text="", emboss=False, icon=eye)
-        layout.prop(item, "enabled", text="")
 
 
 class OfArmature:
@@ -39,49 +12,3 @@ class OfArmature:
     def poll(cls, context: bpy.types.Context) -> bool:
         """Show the panel for armatures."""
         return context.object is not None and context.object.type == "ARMATURE"
-
-
-class OfConstraints(OfArmature):
-    """The panel of an armature's constraints."""
-
-    bl_label = "FABRIK IK"
-
-    def draw_header_preset(self, context: bpy.types.Context) -> None:
-        """Draw the button for presets."""
-        _draw_presets(self.layout)  # type: ignore[attr-defined]
-
-    def draw(self, context: bpy.types.Context) -> None:
-        """Draw the constraints."""
-        draw_armature(self.layout, context)  # type: ignore[attr-defined]
-
-
-class FABRIK_PT_constraints(OfConstraints, bpy.types.Panel):
-    """The constraints, beside Blender's own."""
-
-    bl_space_type = "PROPERTIES"
-    bl_region_type = "WINDOW"
-    bl_context = "bone_constraint"
-
-
-class FABRIK_PT_sidebar(OfConstraints, bpy.types.Panel):
-    """The constraints, in the 3D view."""
-
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "FABRIK"
-
-    def draw_header_preset(self, context: bpy.types.Context) -> None:
-        """Draw the switch of the overlay, and the presets, at the end of the title."""
-        layout: Layout = self.layout
-        layout.prop(scene_settings(context.scene), "show_overlay", text="", icon="OVERLAY")
-        _draw_presets(layout)
-
-
-def _draw_presets(layout: Layout) -> None:
-    presets: Any = bpy.types.FABRIK_PT_constraint_presets  # type: ignore[attr-defined]
-    presets.draw_panel_header(layout)
-
-
-CLASSES = (FABRIK_UL_constraints, FABRIK_PT_constraints, FABRIK_PT_sidebar)
-
-register, unregister = bpy.utils.register_classes_factory(CLASSES)

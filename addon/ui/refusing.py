@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 
-from ..binding import editing
-from ..binding.chain_plan import ProblemError
-from ..binding.refusals import linked_problem, tweak_problem
+from ..blender.errors import ProblemError
+from ..blender.refusals import linked_problem, tweak_problem
+from ..editing import constraints as editing
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems

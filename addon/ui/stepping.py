@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from ..binding.chain_plan import ProblemError
+from ..blender.errors import ProblemError
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems

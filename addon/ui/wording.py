@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import bpy
 
-from ..binding.chain_plan import listed
+from ..blender.errors import listed
 
 MOST_NAMES = 4
 """The most names that a report lists."""

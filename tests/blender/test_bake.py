@@ -21,12 +21,12 @@ from rigs import (
     update,
 )
 
-from addon.binding import animation
-from addon.binding.baking import bake as baking
-from addon.binding.baking import continuity, picking, proving, recording, simplifying
-from addon.binding.baking.turns import angles, quaternions
-from addon.binding.baking.wishes import DISABLE, LEAVE, REMOVE
-from addon.binding.chain_plan import ProblemError
+from addon.blender import animation, continuity, simplifying
+from addon.blender.errors import ProblemError
+from addon.blender.turns import angles, quaternions
+from addon.features.bake import bake as baking
+from addon.features.bake import picking, proving, recording
+from addon.features.bake.options import DISABLE, LEAVE, REMOVE
 from samples.opening import FOLDER
 
 MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from rigs import add_constraint, curves, go, make_chain, make_empty, update
 
-from addon.ui import command
+from addon.features.bake import command
 
 ROOT = Path(__file__).resolve().parents[2]
 END = 40
@@ -277,7 +277,7 @@ def test_a_path_that_blender_would_cut_short_is_refused(blend, capfd):
 
 
 def test_too_little_memory_is_said(blend, monkeypatch, capfd):
-    from addon.binding.baking import recording
+    from addon.features.bake import recording
 
     def fail(*_):
         raise MemoryError
@@ -288,7 +288,7 @@ def test_too_little_memory_is_said(blend, monkeypatch, capfd):
 
 
 def test_a_bake_that_is_not_as_it_was_live_is_not_written(blend, monkeypatch, capfd):
-    from addon.binding.baking import bake as baking
+    from addon.features.bake import bake as baking
 
     monkeypatch.setattr(baking, "write", lambda picked, keys: None)
     assert command.run([str(blend)]) == command.UNPROVEN
@@ -301,7 +301,7 @@ import sys
 sys.path.insert(0, {root!r})
 import addon
 addon.register()
-from addon.ui import command
+from addon.features.bake import command
 {patch}
 try:
     code = command.run({arguments!r})
@@ -381,7 +381,7 @@ def half(path, *_, **__):
             file.write(b"half")
     os.kill(os.getpid(), signal.SIGKILL)
 import os, signal
-from addon.binding.baking import parts
+from addon.features.bake import parts
 command._save = parts.save = half
 """
 
@@ -403,7 +403,7 @@ def test_what_a_killed_run_leaves_the_next_one_clears(blend, tmp_path_factory, o
 
 
 def test_two_runs_with_one_output_are_kept_apart(blend, capfd):
-    from addon.binding.baking.files import replaced
+    from addon.features.bake.files import replaced
 
     output = blend.with_name("out.blend")
     with replaced(output) as draft:
@@ -416,7 +416,7 @@ def test_two_runs_with_one_output_are_kept_apart(blend, capfd):
 
 
 def test_the_merge_proves_against_what_the_parts_saw(blend, tmp_path, monkeypatch, capfd):
-    from addon.binding.baking import parts
+    from addon.features.bake import parts
 
     save = parts.save
 
@@ -507,7 +507,7 @@ CHANGES = (backwards, same_time, endless, no_number, no_turn, no_time)
 
 def forge(part, change, head=lambda head: head):
     """Write a part anew with other rows or another head, and a checksum that is right."""
-    from addon.binding.baking import parts, picking
+    from addon.features.bake import parts, picking
     from addon.motion import codec
 
     payload = codec.opened(parts.MAGIC, parts.VERSION, part.read_bytes())
@@ -568,7 +568,7 @@ def test_parts_of_version_01_are_refused(blend, part, case, capfd):
     """Whatever these hold: they had neither a checksum nor bounds."""
     import json
 
-    from addon.binding.baking import parts, picking
+    from addon.features.bake import parts, picking
 
     picks, _ = picking.pick(command._places(bpy.context.view_layer, None))
     digest = parts.digest_of(blend)

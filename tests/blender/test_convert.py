@@ -34,13 +34,13 @@ NEAR = 1e-3
 
 
 def from_blender(rig: bpy.types.Object, bones: set[str] | None = None) -> Any:
-    from addon.binding.converting.convert import convert_from_blender
+    from addon.features.convert.convert import convert_from_blender
 
     return convert_from_blender(rig, bones)
 
 
 def to_blender(rig: bpy.types.Object, *indices: int) -> Any:
-    from addon.binding.converting.convert import convert_to_blender
+    from addon.features.convert.convert import convert_to_blender
 
     return convert_to_blender(rig, indices or range(len(rig.fabrik.constraints)))
 
@@ -564,7 +564,7 @@ def test_an_action_that_others_use_is_left_to_them() -> None:
 
 
 def all_curves(ob: bpy.types.Object) -> list[Any]:
-    from addon.binding.animation import all_curves as found
+    from addon.blender.animation import all_curves as found
 
     return found(ob)
 

@@ -91,7 +91,7 @@ def asymmetry(rig: bpy.types.Object, sides: tuple[str, ...] = ("Upper", "Lower",
 
 
 def mirror(rig: bpy.types.Object, index: int = 0) -> Any:
-    from addon.binding.mirroring import mirror_constraint
+    from addon.features.mirror.mirroring import mirror_constraint
 
     update()
     return mirror_constraint(rig, index)
@@ -268,7 +268,7 @@ JOINTS: dict[str, dict[str, Any]] = {
 
 
 def limit_of(rig: bpy.types.Object, bone: str) -> Any:
-    from addon.binding.joints import joints_of
+    from addon.loop.joints import joints_of
 
     return joints_of([rig.pose.bones[bone]], [0]).limits[0]
 
@@ -276,7 +276,7 @@ def limit_of(rig: bpy.types.Object, bone: str) -> Any:
 @pytest.mark.parametrize("rolls", ROLLS)
 @pytest.mark.parametrize("kind", JOINTS)
 def test_limits_allow_the_mirror_image_of_what_they_allow(kind: str, rolls: str) -> None:
-    from addon.binding.mirroring import mirror_joint
+    from addon.features.mirror.mirroring import mirror_joint
 
     rig = make_body(rolls, 7)
     for name, value in JOINTS[kind].items():

@@ -28,13 +28,13 @@ from rigs import (
     world_location,
 )
 
-from addon.binding.chain_plan import ProblemError
-from addon.binding.dragging import drag
-from addon.binding.dragging.chain import ChainDrag
-from addon.binding.dragging.motion import Lock, Typed, locked, on_grid, pressed, projected, stepped
-from addon.binding.dragging.selection import PoseSelection
-from addon.binding.dragging.snapping import seen_point
-from addon.binding.dragging.target import TargetDrag
+from addon.blender.errors import ProblemError
+from addon.features.drag import drag
+from addon.features.drag.chain import ChainDrag
+from addon.features.drag.motion import Lock, Typed, locked, on_grid, pressed, projected, stepped
+from addon.features.drag.selection import PoseSelection
+from addon.features.drag.snapping import seen_point
+from addon.features.drag.target import TargetDrag
 
 WAY = Vector((0.3, -0.4, -0.5))
 WORLD = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)

@@ -207,7 +207,7 @@ def test_a_file_that_is_loaded_shows_what_was_saved(kind: Kind, tmp_path: Path) 
 def test_the_extension_disabled_and_enabled_again(
     kind: Kind, addon: ModuleType, tmp_path: Path
 ) -> None:
-    from addon.binding import handlers
+    from addon.loop import handlers
 
     kind()
     shown = played()
@@ -340,7 +340,7 @@ def test_the_pose_is_the_same_after_a_bake_and_undone_all_is_back(
 
 @every_kind
 def test_what_is_left_on_after_a_bake_and_changes_the_pose_is_named(kind: Kind) -> None:
-    from addon.binding.baking import bake, picking
+    from addon.features.bake import bake, picking
 
     kind()
     rig, live = its_rig(), places()

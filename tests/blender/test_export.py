@@ -8,9 +8,9 @@ import bpy
 import pytest
 from rigs import add_constraint, evaluated, go, make_armature, make_empty
 
-from addon.binding.baking import bake as baking
-from addon.binding.baking import picking
-from addon.binding.baking.wishes import REMOVE
+from addon.features.bake import bake as baking
+from addon.features.bake import picking
+from addon.features.bake.options import REMOVE
 
 FRAMES = range(1, 25)
 BONES = ("B0", "B1", "B2", "Hand")

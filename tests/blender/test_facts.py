@@ -20,10 +20,12 @@ from mathutils import Euler, Matrix, Quaternion, Vector
 from rendering import rendered
 from rigs import add_constraint, evaluated, go, link, make_chain, make_empty, update
 
-from addon.binding import animation, dependencies
-from addon.binding.rotation import AXIS_ANGLE, EULER_ORDERS, QUATERNION
-from addon.binding.skeleton import Skeleton, matrix3, vector
+from addon.blender import animation
+from addon.blender.rotation import AXIS_ANGLE, EULER_ORDERS, QUATERNION
+from addon.blender.skeleton import Skeleton, matrix3, vector
 from addon.core import Local, bone_frame
+from addon.blender import dependency_driver
+from addon.loop import dependencies
 
 INHERIT_SCALE = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 
@@ -352,7 +354,7 @@ def test_a_driver_has_a_target_evaluated_that_a_pointer_alone_has_not(
     go(6)
     assert evaluated(target).matrix_world.translation.x == pytest.approx(5.0)
     monkeypatch.setattr(dependencies, "declare", lambda _armature: None)
-    rig.driver_remove(dependencies.PATH)
+    rig.driver_remove(dependency_driver.PATH)
     go(11)
     assert evaluated(target).matrix_world.translation.x != pytest.approx(10.0)
 

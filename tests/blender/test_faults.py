@@ -21,7 +21,8 @@ from rigs import (
     update,
 )
 
-from addon.binding import evaluate, faults, foresight, order, plan, read, resolving
+from addon.blender import errors as faults
+from addon.loop import evaluate, foresight, order, plan, read, resolving
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -196,7 +197,7 @@ def test_a_solver_animated_to_no_solver_is_said(
 
 
 def all_curves(ob: Any) -> Any:
-    from addon.binding import animation
+    from addon.blender import animation
 
     return animation.all_active_curves(ob)
 
@@ -273,7 +274,7 @@ def test_state_is_asked_for_while_references_are_dead() -> None:
     rig = make_chain(3)
     add_constraint(rig, "B2", make_empty())
     update()
-    from addon.binding import plan
+    from addon.loop import plan
 
     plan.discard()
     bpy.data.objects.remove(rig)

@@ -470,7 +470,7 @@ def test_extension_switched_off_shows_fk_and_comes_back(addon, kind, influence, 
             assert pose_bits(rig) == pose_bits(twin)
     finally:
         addon.register()
-    addon.binding.handlers.take_up()
+    addon.loop.handlers.take_up()
 
     assert pose_bits(rig) == solved
     assert_same(rig, twin)
@@ -495,7 +495,7 @@ def test_error_in_a_handler_leaves_fk(addon, kind, is_keyed, place, monkeypatch,
     solved = pose_bits(rig)
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"addon.binding.evaluate.{place}", breaks)
+        patch.setattr(f"addon.loop.evaluate.{place}", breaks)
         for frame in (9, 13, 25):
             go(frame)
             assert_same(rig, twin)
@@ -523,7 +523,7 @@ def distance_of(first, second):
 def test_error_half_way_through_writing_leaves_fk(kind, is_keyed, monkeypatch, capfd):
     """The second armature, or the second channel, cannot be written."""
     rig, twin = make(kind, is_keyed=is_keyed)
-    import addon.binding.write as write
+    import addon.loop.write as write
 
     real, calls = write.set_of_all, []
 

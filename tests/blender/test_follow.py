@@ -392,7 +392,7 @@ def test_render_simulates_what_is_outdated_before_its_first_frame(rig):
 def test_settings_are_copied_without_the_history(rig):
     rig.fabrik.constraints[0].follow.use_path = True
     other = make_chain(4, "Other")
-    from addon.binding.copying import copy_constraint
+    from addon.editing.copying import copy_constraint
 
     copy_constraint(rig, 0, [other.pose.bones["B3"]])
     made = other.fabrik.constraints[0]
@@ -401,7 +401,7 @@ def test_settings_are_copied_without_the_history(rig):
 
 
 def test_command_that_bakes_simulates_first(rig, tmp_path, capfd):
-    from addon.ui import command
+    from addon.features.bake import command
 
     go(30)
     wanted = joints(rig)
@@ -475,8 +475,8 @@ def test_chain_of_other_bones_is_invalid_in_memory_as_after_loading(empty_file, 
 
 
 def test_history_of_another_range_than_it_says_is_refused(rig):
-    from addon.binding import plan
-    from addon.binding.motion.simulating import history
+    from addon.features.simulation import history
+    from addon.loop import plan
 
     owner = "fabrik.constraints[0].follow"
     found = history.data(rig, owner)
@@ -498,9 +498,9 @@ FORGED = {
 
 @pytest.mark.parametrize("case", FORGED)
 def test_forged_way_is_said_and_left_out(rig, case, capsys):
-    from addon.binding import plan
-    from addon.binding.motion.follow import Recorded
-    from addon.binding.motion.simulating import history
+    from addon.features.free_chain.follow import Recorded
+    from addon.features.simulation import history
+    from addon.loop import plan
 
     owner, item = "fabrik.constraints[0].follow", rig.fabrik.constraints[0]
     found = history.data(rig, owner)

@@ -42,7 +42,8 @@ from rendering import rendered
 from rigs import channels_bits, elsewhere, evaluated, go, pose_bits, update, world_bits
 from test_stress import differences, pair, push
 
-from addon.binding import faults, plan
+from addon.blender import errors as faults
+from addon.loop import plan
 
 SECONDS = float(os.environ.get("FABRIK_FUZZ", "0")) / 2.0
 """How long to go on; 0 for a few steps that are always the same."""

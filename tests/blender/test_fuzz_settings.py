@@ -33,7 +33,7 @@ from rigs import (
 )
 from test_fuzz import is_finite
 
-from addon.binding import faults
+from addon.blender import errors as faults
 
 SECONDS = float(os.environ.get("FABRIK_FUZZ", "0")) / 4.0
 SEED = int(os.environ.get("FABRIK_FUZZ_SEED", "0")) or random.SystemRandom().randrange(1 << 32)

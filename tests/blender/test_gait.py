@@ -102,14 +102,14 @@ def simulate() -> None:
 
 
 def record(rig: bpy.types.Object, index: int = 0):
-    from addon.binding.motion.gait.body import known
-    from addon.binding.motion.simulating import history
+    from addon.features.gait.body import known
+    from addon.features.simulation import history
 
     return known(history.data(rig, f"fabrik.gaits[{index}]").blob)[0]
 
 
 def said(rig: bpy.types.Object) -> str:
-    from addon.binding.motion.gait.message import said_of
+    from addon.features.gait.message import said_of
 
     update()
     return said_of(rig, 0)
@@ -136,7 +136,7 @@ def spider(empty_file: None) -> bpy.types.Object:
 
 def assert_walks(rig: bpy.types.Object, end: int = END, fine: int = 2) -> None:
     """Feet do not slide, legs reach them, and groups take turns; between whole frames as well."""
-    from addon.binding.motion.gait.gait_plan import plans_of
+    from addon.features.gait.gait_plan import plans_of
 
     walked = record(rig)
     names = tips(rig)[: len(walked.falls)]
@@ -403,7 +403,7 @@ INPUTS = [
 
 
 def test_steps_are_outdated_by_each_input(spider) -> None:
-    from addon.binding.motion.simulating import history
+    from addon.features.simulation import history
 
     update()
     bpy.ops.ed.undo_push(message="simulated")
@@ -430,9 +430,9 @@ def test_steps_are_not_outdated_by_what_does_not_count(spider) -> None:
 
 def test_drawing_makes_no_plan(spider) -> None:
     """To make one is to write to the file, which Blender forbids while it draws."""
-    from addon.binding import plan
-    from addon.ui.simulate import FABRIK_PT_simulation
-    from addon.ui.timeline import bars_of
+    from addon.features.simulation.operators import FABRIK_PT_simulation
+    from addon.features.simulation.timeline import bars_of
+    from addon.loop import plan
 
     plan.discard()
     assert len(bars_of(bpy.context)) == 1
@@ -488,9 +488,9 @@ FORGED = {
 
 @pytest.mark.parametrize("case", FORGED)
 def test_forged_steps_are_said_or_harmless(spider, case: str, capsys) -> None:
-    from addon.binding import plan
-    from addon.binding.motion.gait.body import known
-    from addon.binding.motion.simulating import history
+    from addon.features.gait.body import known
+    from addon.features.simulation import history
+    from addon.loop import plan
     from addon.motion.packing import packed
 
     owner = "fabrik.gaits[0]"
@@ -513,7 +513,7 @@ def test_forged_steps_are_said_or_harmless(spider, case: str, capsys) -> None:
 
 
 def test_damaged_steps_are_said_and_left_out(spider) -> None:
-    from addon.binding import plan
+    from addon.loop import plan
 
     stored = spider.fabrik.gaits[0].history
     spider.fabrik.gaits[0].history = stored[:200] + b"AAAA" + stored[204:]
@@ -881,7 +881,7 @@ def test_walk_of_an_armature_without_constraints_is_refused(empty_file: None) ->
 
 def test_walk_that_cannot_be_keeps_nothing_else_from_being_simulated(spider) -> None:
     """Another walk, a free chain: only what cannot be is left out, and said."""
-    from addon.binding.motion.simulating import history
+    from addon.features.simulation import history
 
     armature = spider.data
     activate(spider)
@@ -916,8 +916,8 @@ def test_walk_that_cannot_be_keeps_nothing_else_from_being_simulated(spider) -> 
 
 
 def test_what_refuses_as_it_begins_keeps_what_it_had(empty_file: None) -> None:
-    from addon.binding.motion.gait.simulation import WalkSimulation
-    from addon.binding.motion.simulating import history
+    from addon.features.gait.simulation import WalkSimulation
+    from addon.features.simulation import history
 
     first, second = make_walker(4), make_walker(4, name="Other")
     make_ground()
@@ -929,14 +929,14 @@ def test_what_refuses_as_it_begins_keeps_what_it_had(empty_file: None) -> None:
 
     class Refused(WalkSimulation):
         def start(self, moment) -> None:
-            from addon.binding.chain_plan import ProblemError
+            from addon.blender.errors import ProblemError
 
             if self._armature == second:
                 raise ProblemError("not today")
             super().start(moment)
 
-    from addon.binding.motion.gait import simulation
-    from addon.binding.motion.simulating.simulate import simulate as passes
+    from addon.features.gait import simulation
+    from addon.features.simulation.simulate import simulate as passes
 
     for rig in (first, second):
         rig.fabrik.gaits[0].duration = 5.0
@@ -1111,7 +1111,7 @@ def test_presets_set_a_walk_up(empty_file: None, name: str) -> None:
 
 def test_bake_that_is_stopped_leaves_everything_as_it_was(spider) -> None:
     """While it records, and while it plays what it has keyed."""
-    from addon.binding.motion.gait.bake import bake_gait
+    from addon.features.gait.bake import bake_gait
 
     go(20)
     before = pose_bits(spider), len(bpy.data.actions)
@@ -1129,7 +1129,7 @@ def test_bake_that_is_stopped_leaves_everything_as_it_was(spider) -> None:
 
 
 def test_bake_that_is_stopped_leaves_what_drives_the_walk(spider) -> None:
-    from addon.binding.motion.gait.bake import bake_gait
+    from addon.features.gait.bake import bake_gait
 
     driver = spider.driver_add("fabrik.gaits[0].enabled")
     driver.driver.expression = "1"

@@ -26,18 +26,7 @@ from rigs import (
     update,
     world_location,
 )
-from walkers import (
-    ANKLE,
-    CYCLE,
-    Height,
-    flat,
-    hills,
-    key,
-    make_ground,
-    make_walker,
-    stairs,
-    stand,
-)
+from walkers import ANKLE, CYCLE, Height, flat, hills, key, make_ground, make_walker, stairs, stand
 
 LAST = 1 + 3 * CYCLE
 LEG = 0.8
@@ -60,7 +49,7 @@ def hip(rig: bpy.types.Object) -> Vector:
 
 def contacts(rig: bpy.types.Object, side: str) -> list[tuple[int, int]]:
     """Return the frames of the contacts that were found."""
-    from addon.binding import plan
+    from addon.loop import plan
 
     chain = next(c for c in plan.current().chains if c.rig.object == rig and side in c.name)
     item = rig.fabrik.constraints[chain.item]
@@ -380,7 +369,7 @@ def test_armature_scaled_to_nothing_is_said(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_what_somebody_else_wrote_is_no_track() -> None:
-    from addon.binding.motion.ground.track import unpacked
+    from addon.features.ground.track import unpacked
 
     assert [unpacked(blob) for blob in (b"5", b"null", b"[1, 24, 1, 2]", b"[]")] == [None] * 4
 
@@ -883,7 +872,7 @@ def test_sparse_bake_that_cannot_be_changes_nothing(
 
 def test_bake_that_is_stopped_leaves_everything_as_it_was() -> None:
     """At its beginning, while it records, and while it plays what it has keyed."""
-    from addon.binding.motion.ground.bake import bake
+    from addon.features.ground.bake import bake
 
     rig = walker_on(hills)
     go(9)

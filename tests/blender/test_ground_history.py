@@ -187,9 +187,9 @@ def standing_time(track):
 
 @pytest.mark.parametrize("forge", [fewer_frames, endless, unnamed_ground, standing_time])
 def test_forged_track_is_said_and_left_out(forge, capsys) -> None:
-    from addon.binding import plan
-    from addon.binding.motion.ground.track import packed, unpacked
-    from addon.binding.motion.simulating import history
+    from addon.features.ground.track import packed, unpacked
+    from addon.features.simulation import history
+    from addon.loop import plan
 
     rig = walker()
     item, owner = rig.fabrik.constraints[0], "fabrik.constraints[0].ground"

@@ -181,7 +181,7 @@ def test_toes_swing_over_a_stair_calmly() -> None:
 
 def test_toes_that_are_a_bone_of_their_own_count() -> None:
     """The foot is as long as its toes reach."""
-    from addon.binding import plan
+    from addon.loop import plan
 
     rig = make_walker()
     bpy.context.view_layer.objects.active = rig
@@ -429,7 +429,7 @@ def test_foot_whose_tail_has_the_target_lies_with_both_ends(terrain: Height) -> 
 
 def test_leg_is_as_long_as_the_armature_is_large() -> None:
     """Thresholds that are found by themselves are shares of the leg."""
-    from addon.binding import plan
+    from addon.loop import plan
 
     rig = make_walker()
     stand(rig, make_ground(flat))

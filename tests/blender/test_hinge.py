@@ -10,14 +10,7 @@ from random import Random
 import bpy
 import pytest
 from mathutils import Matrix, Quaternion, Vector
-from rigs import (
-    activate,
-    add_constraint,
-    evaluated,
-    make_chain,
-    make_empty,
-    update,
-)
+from rigs import activate, add_constraint, evaluated, make_chain, make_empty, update
 
 OWN = 0.1
 """How far, in degrees, a joint may turn off its own axis."""

@@ -34,8 +34,8 @@ KEYABLE = (
 
 def classes(addon: ModuleType) -> dict[str, Any]:
     """Return all classes of ours that Blender knows, by their names."""
-    from addon.binding import properties
-    from addon.ui import PARTS
+    from addon.app import PARTS
+    from addon.loop import properties
 
     return {
         cls.__name__: cls
@@ -104,7 +104,7 @@ def bpy_operator(cls: Any) -> Any:
 
 
 def test_the_operators_are_in_the_menu_of_inverse_kinematics(addon: ModuleType) -> None:
-    from addon.ui.menus import draw_ik
+    from addon.app.menus import draw_ik
 
     assert draw_ik in bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs
     layout = Layout()
@@ -117,7 +117,7 @@ def test_the_operators_are_in_the_menu_of_inverse_kinematics(addon: ModuleType) 
 def test_unregistering_takes_everything_away_and_registering_again_works(
     addon: ModuleType,
 ) -> None:
-    from addon.ui.menus import draw_ik
+    from addon.app.menus import draw_ik
 
     addon.unregister()
     try:
@@ -381,7 +381,7 @@ def test_a_row_of_the_list_shows_name_and_switch(addon: ModuleType) -> None:
 def test_the_overlay_is_switched_in_the_title_and_among_blenders_overlays(
     addon: ModuleType,
 ) -> None:
-    from addon.ui.overlay import draw_switch
+    from addon.features.overlay.overlay import draw_switch
 
     make_chain(2)
     title, overlays = Layout(), Layout()

@@ -358,7 +358,7 @@ def test_one_locked_axis_lets_the_others_turn() -> None:
     ],
 )
 def test_a_change_of_blenders_settings_counts_at_the_next_update(name: str, value: Any) -> None:
-    from addon.binding import plan
+    from addon.loop import plan
 
     rigs = [make_chain(3, f"Rig{i}") for i in range(2)]
     target = make_empty(location=(0.6, 1.5, 0.8))
@@ -528,7 +528,7 @@ def test_the_pose_does_not_depend_on_where_the_target_was() -> None:
 
 @pytest.mark.parametrize("before", ["NONE", "HINGE", "CONE"])
 def test_a_limit_that_a_script_sets_counts_at_the_next_update(before: str) -> None:
-    from addon.binding import plan
+    from addon.loop import plan
 
     rig = make_chain(3)
     reaching(rig, "B2")

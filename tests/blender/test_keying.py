@@ -6,9 +6,9 @@ import bpy
 import pytest
 from rigs import add_constraint, make_chain, make_empty, tip_world, update
 
-from addon.binding import animation
-from addon.binding.keying import set_keys, set_span
-from addon.binding.muting import insisting, muting
+from addon.blender import animation
+from addon.blender.keying import set_keys, set_span
+from addon.loop.muting import insisting, muting
 
 
 def keys(ob, path, index):

@@ -6,15 +6,7 @@ from typing import Any
 import bpy
 import pytest
 from rendering import rendered
-from rigs import (
-    add_constraint,
-    channels_bits,
-    go,
-    make_armature,
-    make_empty,
-    pose_bits,
-    update,
-)
+from rigs import add_constraint, channels_bits, go, make_armature, make_empty, pose_bits, update
 
 MANY = 60
 
@@ -144,8 +136,8 @@ def worked_with(kind: Callable[[Any], None], mode: str) -> list[object]:
 def test_a_few_bones_are_posed_as_all_are(kind, mode, monkeypatch):
     found = []
     for few in (0, 8, 10**6):
-        monkeypatch.setattr("addon.binding.rotation.FEW", few)
-        monkeypatch.setattr("addon.binding.skeleton.FEW", few)
+        monkeypatch.setattr("addon.blender.rotation.FEW", few)
+        monkeypatch.setattr("addon.blender.skeleton.FEW", few)
         found.append(worked_with(kind, mode))
 
     assert found[0] == found[1] == found[2]
@@ -180,7 +172,7 @@ def test_names_that_two_bones_exchange_mean_those_that_have_them(one):
     rig.pose.bones["Root"].location.x += 0.1
     update()
     shown = pose_bits(rig), state(rig)
-    from addon.binding import plan
+    from addon.loop import plan
 
     plan.discard(skeletons=True)
     rig.update_tag()
@@ -269,7 +261,7 @@ def test_removing_other_bones_meanwhile_leaves_fk():
 
 
 def test_a_bone_with_a_new_name_gets_a_copy_of_a_constraint():
-    from addon.binding import copying
+    from addon.editing import copying
 
     rig = make()
     plain(rig)

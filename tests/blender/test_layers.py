@@ -394,8 +394,8 @@ def test_nothing_jumps_where_fk_and_ik_take_over_beneath_a_layer(operator: str, 
 
 def test_what_comes_after_the_snapped_one_and_cannot_be_undone_is_named() -> None:
     """Its FK pose cannot be the one that a wave turns into what was solved after the wave."""
-    from addon.binding.switching.span import Span
-    from addon.binding.switching.to_ik import snap_to_ik
+    from addon.features.fk_ik.span import Span
+    from addon.features.fk_ik.to_ik import snap_to_ik
 
     rig = make_chain(4)
     wave(rig, "B3")

@@ -24,7 +24,7 @@ from rigs import (
     update,
 )
 
-from addon.binding import legacy
+from addon.loop import legacy
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 

@@ -478,7 +478,7 @@ def test_a_refused_one_leaves_nothing_behind() -> None:
 
 
 def test_the_viewport_shows_how_far_the_gaze_is_off_and_no_reach() -> None:
-    from addon.binding.showing.chains import shown_chains
+    from addon.features.overlay.chains import shown_chains
 
     rig, target = make_head(), make_empty(location=(3.0, -0.3, 0.6))
     item = look(rig, "Head", target, 2, limit_angle=0.8)

@@ -21,7 +21,7 @@ from rigs import (
     update,
 )
 
-from addon.binding import evaluate, plan
+from addon.loop import evaluate, plan
 
 FRAMES = range(1, 11)
 

@@ -22,7 +22,7 @@ NEAR = 1e-5
 @pytest.fixture
 def shown(addon: ModuleType, empty_file: None) -> Any:
     """Return what is shown of all constraints, or of the only one."""
-    from addon.binding.showing.chains import shown_chains
+    from addon.features.overlay.chains import shown_chains
 
     def ask(viewport: Any = None) -> list[Any]:
         return shown_chains(bpy.context.view_layer, viewport)
@@ -412,7 +412,7 @@ def test_it_is_there_again_after_undo_and_after_loading(
 def test_it_stays_when_a_plan_is_made_and_nothing_solved(
     shown: Any, rig: Any, stretch: bool
 ) -> None:
-    from addon.binding import plan
+    from addon.loop import plan
 
     rig.fabrik.constraints[0].use_stretch = stretch
     rig.pose.bones["B0"].scale = (1.1, 1.1, 1.1)
@@ -431,7 +431,7 @@ def test_it_stays_when_a_plan_is_made_and_nothing_solved(
 
 
 def test_showing_makes_no_plan(shown: Any, rig: Any) -> None:
-    from addon.binding import plan
+    from addon.loop import plan
 
     plan.discard(skeletons=True)
     assert shown() == []
@@ -441,7 +441,7 @@ def test_showing_makes_no_plan(shown: Any, rig: Any) -> None:
 def test_showing_writes_nothing_and_has_nothing_evaluated(
     addon: ModuleType, shown: Any, rig: Any
 ) -> None:
-    from addon.binding.showing.joint import shown_joint
+    from addon.features.overlay.joint import shown_joint
 
     bpy.ops.object.mode_set(mode="POSE")
     rig.data.bones.active = rig.data.bones["B1"]
@@ -471,7 +471,7 @@ def file_bits(rig: Any) -> list[Any]:
 
 
 def test_turning_it_on_and_off_solves_nothing(shown: Any, rig: Any, monkeypatch: Any) -> None:
-    from addon.binding import evaluate, plan
+    from addon.loop import evaluate, plan
 
     update()
     known = plan.known()
@@ -501,7 +501,7 @@ def test_the_switches_are_on_at_first_and_cannot_be_keyed(rig: Any) -> None:
 
 @pytest.mark.parametrize("is_far", [False, True], ids=("perspective", "orthographic"))
 def test_the_outline_is_where_sight_grazes_the_shell(addon: ModuleType, is_far: bool) -> None:
-    from addon.binding.showing.shell import Shell
+    from addon.features.overlay.shell import Shell
 
     shell = Shell(((1.5, 0.2, 0, 0, 0.8, 0, 0, 0, -1.1), (1, 2, 3)), 2.0, 0.5)
     eye = (4.0, -6.0, 5.0)
@@ -518,7 +518,7 @@ def test_the_outline_is_where_sight_grazes_the_shell(addon: ModuleType, is_far: 
 
 
 def test_the_outline_is_not_there_from_inside_or_if_it_has_no_size(addon: ModuleType) -> None:
-    from addon.binding.showing.shell import Shell
+    from addon.features.overlay.shell import Shell
 
     shell = Shell(((1, 0, 0, 0, 1, 0, 0, 0, 1), (0, 0, 0)), 2.0, 0.0)
     assert shell.outline(2.0, (0.1, 0.5, 0.0), False) == []
@@ -546,7 +546,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def joint(addon: ModuleType, empty_file: None) -> Any:
-    from addon.binding.showing.joint import shown_joint
+    from addon.features.overlay.joint import shown_joint
 
     return lambda: shown_joint(bpy.context.view_layer)
 
@@ -569,7 +569,7 @@ def posed(joint: Any) -> bpy.types.Object:
 
 
 def limit_of(bone: Any) -> Any:
-    from addon.binding.joints import ik_settings, joints_of
+    from addon.loop.joints import ik_settings, joints_of
 
     joints = joints_of([bone], [1])
     return joints.now([ik_settings(bone) for _ in joints.asked])[0][0]
@@ -647,7 +647,7 @@ def test_a_bone_whose_joint_is_free_or_wrong_shows_nothing(joint: Any, posed: An
 
 @pytest.fixture
 def overlay(addon: ModuleType) -> Any:
-    from addon.ui import overlay
+    from addon.features.overlay import overlay
 
     return overlay
 
@@ -732,7 +732,7 @@ def test_the_corner_tells_how_the_chains_do(overlay: Any, shown: Any) -> None:
 def test_time_is_taken_only_of_updates_that_were_asked_for(
     overlay: Any, rig: Any, monkeypatch: Any
 ) -> None:
-    from addon.binding import handlers, timing
+    from addon.loop import handlers, timing
 
     times: Iterator[float] = iter((10.0, 12.5))
     clock = lambda: next(times)  # noqa: E731

@@ -7,17 +7,9 @@ from typing import Any
 
 import bpy
 import pytest
-from rigs import (
-    activate,
-    add_constraint,
-    link,
-    make_chain,
-    make_empty,
-    shown_bits,
-    update,
-)
+from rigs import activate, add_constraint, link, make_chain, make_empty, shown_bits, update
 
-from addon.binding import dependencies, evaluate, plan
+from addon.loop import dependencies, evaluate, plan
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 

@@ -13,8 +13,8 @@ from mathutils import Euler, Matrix, Vector
 from rendering import rendered
 from rigs import activate, add_constraint, go, link, make_chain, make_empty, update
 
-from addon.binding.chain_plan import ProblemError
-from addon.binding.motion.rays import Ground, Hit, ground_of
+from addon.blender.errors import ProblemError
+from addon.blender.rays import Ground, Hit, ground_of
 
 DOWN = (0.0, 0.0, -1.0)
 

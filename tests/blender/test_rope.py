@@ -463,7 +463,7 @@ def test_baked_it_hangs_as_before(collision: str) -> None:
 
 
 def test_the_overlay_shows_what_hangs() -> None:
-    from addon.binding.showing.chains import shown_chains
+    from addon.features.overlay.chains import shown_chains
 
     rig = make_rope()
     hang(rig, make_empty("Target", (1.2, 0, 0)))

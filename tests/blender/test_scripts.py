@@ -17,7 +17,7 @@ from rigs import (
     update,
 )
 
-from addon.binding import faults
+from addon.blender import errors as faults
 
 
 def keyed_target(name: str = "Target") -> bpy.types.Object:

@@ -57,19 +57,19 @@ class Places:
         return round(self.armature.noted.weight, 3)
 
     def sources(self):
-        from addon.binding import plan
+        from addon.loop import plan
 
         chain = next(c for c in plan.current().chains if c.rig.object == self.armature)
         ground = bpy.data.objects.get("Ground")
         return [chain.target, *([ground] if ground else [])]
 
     def start(self, moment):
-        from addon.binding import plan
+        from addon.loop import plan
 
         self.chain = next(c for c in plan.current().chains if c.rig.object == self.armature)
 
     def step(self, moment):
-        from addon.binding.chain_plan import ProblemError
+        from addon.blender.errors import ProblemError
 
         if moment.time == self.fails_at:
             raise ProblemError("The test does not want this frame")
@@ -82,7 +82,7 @@ class Places:
 @pytest.fixture(autouse=True)
 def noting(empty_file):
     """An owner of histories on each armature with a constraint."""
-    from addon.binding.motion.simulating import history
+    from addon.features.simulation import history
 
     def provider(armature):
         return [Places(armature)] if armature.name == "Rig" and armature.fabrik.constraints else []
@@ -125,7 +125,7 @@ def state(rig):
 
 
 def kept(rig):
-    from addon.binding.motion.simulating import history
+    from addon.features.simulation import history
 
     return history.data(rig, "noted")
 
@@ -158,7 +158,7 @@ def test_pass_gives_everything_back(rig):
 
 
 def test_escape_leaves_everything_as_it_was(rig):
-    from addon.binding.motion.simulating.simulate import simulate as passing
+    from addon.features.simulation.simulate import simulate as passing
 
     go(5)
     before = everything_bits(), channels_bits(rig)
@@ -383,7 +383,7 @@ def test_clear_forgets_it(rig):
 
 def put(rig, stored):
     """Store bytes as a damaged file would hold them."""
-    from addon.binding import plan
+    from addon.loop import plan
 
     rig.noted.history = stored
     plan.discard()
@@ -498,7 +498,7 @@ def test_nothing_to_simulate_is_said():
 
 
 def test_render_without_a_window_simulates_what_is_outdated(rig):
-    from addon.ui.rendering import before_render
+    from addon.features.simulation.rendering import before_render
 
     simulate()
     go(12)
@@ -513,7 +513,7 @@ def test_render_without_a_window_simulates_what_is_outdated(rig):
 
 
 def test_render_tells_what_cannot_be_simulated_and_goes_on(rig, capsys):
-    from addon.ui.rendering import before_render
+    from addon.features.simulation.rendering import before_render
 
     Places.fails_at = 23
     before_render(bpy.context.scene)
@@ -522,7 +522,7 @@ def test_render_tells_what_cannot_be_simulated_and_goes_on(rig, capsys):
 
 
 def test_picture_that_a_window_shows_tells_of_what_is_outdated(rig, monkeypatch):
-    from addon.ui import rendering
+    from addon.features.simulation import rendering
 
     assert rendering.outdated(bpy.context.scene) == ["Rig"]
     simulate()
@@ -541,7 +541,7 @@ def test_picture_that_a_window_shows_tells_of_what_is_outdated(rig, monkeypatch)
 
 
 def test_render_whose_window_stays_open_does_not_keep_automatic_from_its_work():
-    from addon.ui.simulate import _is_taken
+    from addon.features.simulation.operators import _is_taken
 
     def window(*running):
         return SimpleNamespace(modal_operators=running)
@@ -554,7 +554,7 @@ def test_render_whose_window_stays_open_does_not_keep_automatic_from_its_work():
 
 
 def test_idle_updates_cost_nothing(rig, monkeypatch):
-    from addon.binding.motion.simulating import digest
+    from addon.features.simulation import digest
 
     simulate()
     assert kept(rig).is_fresh
@@ -602,7 +602,7 @@ def test_names_do_not_count_so_that_copies_and_links_are_as_good(rig, tmp_path):
 
 
 def test_chains_that_make_no_difference_are_not_solved_in_the_pass(rig, monkeypatch):
-    from addon.binding import evaluate
+    from addon.loop import evaluate
 
     other = make_chain(3, "Other")
     add_constraint(other, "B2", bpy.data.objects["Target"])
@@ -619,7 +619,7 @@ def test_chains_that_make_no_difference_are_not_solved_in_the_pass(rig, monkeypa
 
 
 def test_outdated_ones_are_due_where_automatic_is_on(rig):
-    from addon.ui.simulate import due
+    from addon.features.simulation.operators import due
 
     layer = bpy.context.view_layer
     simulate()
@@ -638,7 +638,7 @@ def test_outdated_ones_are_due_where_automatic_is_on(rig):
 
 
 def test_what_was_never_simulated_or_was_cleared_waits_for_its_button(rig):
-    from addon.ui.simulate import due
+    from addon.features.simulation.operators import due
 
     layer = bpy.context.view_layer
     assert due(layer) == []
@@ -650,7 +650,7 @@ def test_what_was_never_simulated_or_was_cleared_waits_for_its_button(rig):
 
 
 def test_what_was_stopped_or_failed_is_due_again_only_after_an_edit(rig):
-    from addon.ui.simulate import due
+    from addon.features.simulation.operators import due
 
     layer = bpy.context.view_layer
     simulate()
@@ -678,7 +678,7 @@ def test_what_was_stopped_or_failed_is_due_again_only_after_an_edit(rig):
 
 
 def test_rest_pose_is_not_simulated(rig):
-    from addon.ui.simulate import due
+    from addon.features.simulation.operators import due
 
     rig.data.pose_position = "REST"
     update()
@@ -695,7 +695,7 @@ def test_one_frame_may_be_simulated(rig):
 
 
 def test_edits_tell_the_listeners_and_playing_does_not(rig):
-    from addon.binding.motion.simulating import history
+    from addon.features.simulation import history
 
     told = []
     simulate()
@@ -713,7 +713,7 @@ def test_edits_tell_the_listeners_and_playing_does_not(rig):
 
 
 def test_timeline_shows_what_is_simulated(rig):
-    from addon.ui.timeline import bars_of
+    from addon.features.simulation.timeline import bars_of
 
     assert bars_of(bpy.context) == []
     simulate()

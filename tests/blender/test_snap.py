@@ -26,7 +26,7 @@ from rigs import (
     world_bits,
 )
 
-from addon.binding.switching.comparing import farthest
+from addon.features.fk_ik.comparing import farthest
 
 NEAR = 1e-4
 MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "ZXY", "YZX")
@@ -321,7 +321,7 @@ def test_softness_is_made_up_for_by_a_target_that_is_farther_away(empty_file) ->
 
 def warning(operator, **settings) -> str:
     """Run an operator and return what it warns of."""
-    from addon.ui import snap
+    from addon.features.fk_ik import operators as snap
 
     said = []
     cls = getattr(snap, operator)
@@ -839,7 +839,7 @@ def test_a_pole_that_serves_others_stays_and_is_named(arm) -> None:
 
 
 def test_the_buttons_say_why_they_are_grey(arm) -> None:
-    from addon.ui.snap import FABRIK_OT_snap_to_fk as operator
+    from addon.features.fk_ik.operators import FABRIK_OT_snap_to_fk as operator
 
     assert operator.refusal(bpy.context) == ""
     arm.fabrik.constraints.remove(0)

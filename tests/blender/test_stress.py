@@ -30,7 +30,7 @@ from rigs import (
     world_location,
 )
 
-from addon.binding import faults
+from addon.blender import errors as faults
 
 STEPS = int(os.environ.get("FABRIK_STRESS", "0")) or 600
 """How many steps a walk has."""
@@ -683,7 +683,7 @@ def switch_off_and_on(step):
             go(step.frame())
     finally:
         addon.register()
-    addon.binding.handlers.take_up()
+    addon.loop.handlers.take_up()
 
 
 STEPS_BY_NAME = {
@@ -782,8 +782,8 @@ def shown_wrong(rig):
 
 def end_world(rig, item):
     """Return where the bone of a constraint ends: where the next begins if far from its tail."""
-    from addon.binding.limbs import next_joint
-    from addon.binding.skeleton import skeleton_of
+    from addon.blender.limbs import next_joint
+    from addon.blender.skeleton import skeleton_of
 
     bones = skeleton_of(rig)
     after = -1 if item.use_rotation else next_joint(bones, bones.index[item.bone])

@@ -445,7 +445,7 @@ class TestBones:
 @pytest.fixture
 def calls(monkeypatch):
     """Count what is solved, and what is written."""
-    import addon.binding.evaluate as evaluation
+    import addon.loop.evaluate as evaluation
 
     counts = {"solved": 0, "written": 0}
     solve_task = evaluation.solve

@@ -288,7 +288,7 @@ def test_what_would_do_nothing_to_it_is_refused(solver: str, operator: str) -> N
 
 
 def test_a_baked_wave_that_is_left_on_is_said_to_wave_on() -> None:
-    from addon.binding.baking import bake, picking
+    from addon.features.bake import bake, picking
 
     rig = make_tentacle()
     wave(rig)

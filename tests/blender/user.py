@@ -18,7 +18,7 @@ from mathutils import Matrix, Vector
 from rigs import activate, go, make_armature, make_chain, make_empty, update
 from test_stress import PAIR, Step, insert, pair, select, torso
 
-from addon.binding.copying import values_of
+from addon.editing.copying import values_of
 
 SOLVERS = ("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK", "LOOK_AT", "ROPE", "FOLLOW", "WAVE")
 NAMES = ('a"]["b', "\\", 'pose.bones["B0"]', "ünïcödé", "new\nline", "a" * 60, "[0]", "  ", "%s{}")

@@ -24,7 +24,7 @@ from ..joints.panel import shown_bone
 if TYPE_CHECKING:
     from ...loop.properties import FabrikConstraint
 
-HOME = Path(__file__).resolve().parent.parent
+HOME = Path(__file__).resolve().parents[2]
 
 CONSTRAINTS, JOINTS = "fabrik_ik/constraint", "fabrik_ik/joint"
 

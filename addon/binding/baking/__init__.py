@@ -1,1 +1,0 @@
-"""What constraints pose, turned into keys and proven."""

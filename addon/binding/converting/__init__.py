@@ -1,1 +1,0 @@
-"""Blender's IK constraints made ours, and ours Blender's."""

@@ -1,1 +1,0 @@
-"""Dragging bones in the viewport, without a window."""

@@ -1,1 +1,0 @@
-"""Walking legs: the walks of an armature, from their settings to keys."""

@@ -1,1 +1,0 @@
-"""Feet on the ground: their goals, and the hip over them."""

@@ -1,1 +1,0 @@
-"""What the overlay shows: read from what was evaluated, and nothing is written."""

@@ -1,1 +1,0 @@
-"""FK and IK poses snapped to each other, and the switch between them keyed."""
