@@ -97,9 +97,10 @@ pictures: package  ## make the README's pictures of the quick start, in a real w
 	$(call env,core) tests/ui/screenshots.py dist/*.zip
 
 .PHONY: lint
-lint:  ## check style and format
+lint:  ## check style, format and layers
 	$(call env,tools) -m ruff check .
 	$(call env,tools) -m ruff format --check .
+	$(call env,tools) -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
 .PHONY: type
 type:  ## check types

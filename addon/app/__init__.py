@@ -1,10 +1,11 @@
 """What puts the extension together: which features there are, and the order of registering."""
 
 from ..features import continuous, free_chain, gait, ground, look_at, rope, simulation, wave
-from ..features.bake import command
 from ..features.bake import operators as bake
+from ..features.command import command
 from ..features.constraint import draw, panels
 from ..features.constraint import operators as constraint
+from ..features.constraint import presets as constraint_presets
 from ..features.continuous import panel as shots
 from ..features.convert import operators as convert
 from ..features.drag import operators as drag
@@ -13,16 +14,17 @@ from ..features.free_chain import operators as free_chains
 from ..features.gait import operators as walks
 from ..features.ground import operators as grounds
 from ..features.joints import panel as joints
+from ..features.joints import presets as joint_presets
 from ..features.learn import operators as learn
 from ..features.look_at import operators as looks
 from ..features.mirror import operators as mirror
 from ..features.overlay import overlay
-from ..features.presets import presets
 from ..features.rope import operators as ropes
 from ..features.simulation import operators as simulate
 from ..features.simulation import rendering, timeline
 from ..features.wave import operators as waves
 from ..loop import handlers, registry
+from ..ui import presets
 from . import menus
 
 FEATURES = (
@@ -50,6 +52,8 @@ PARTS = (
     convert,
     mirror,
     presets,
+    constraint_presets,
+    joint_presets,
     panels,
     grounds,
     walks,

@@ -13,7 +13,6 @@ import bpy
 from mathutils import Vector
 
 from ..core.vectors import Vec
-from ..loop.properties import settings
 from .access import session_uid
 from .errors import ProblemError
 from .skeleton import vector
@@ -91,11 +90,9 @@ class Ground:
 class SceneGround(Ground):
     """All that a scene shows in the viewport and in renders, but the character itself."""
 
-    def __init__(self, own: bpy.types.Object) -> None:
-        """Leave out an armature, what hangs on it, what it deforms, and what it reaches for."""
-        items = settings(own).constraints
-        self._own = {own.session_uid}
-        self._own |= {ob.session_uid for i in items for ob in (i.target, i.pole_target) if ob}
+    def __init__(self, own: bpy.types.Object, besides: Iterable[bpy.types.Object]) -> None:
+        """Leave out an armature and other objects, what hangs on them, and what they deform."""
+        self._own = {ob.session_uid for ob in (own, *besides)}
         self._known: dict[int, bool] = {}
         shown = dict.fromkeys(ob for scene in own.users_scene for ob in scene.objects)
         super().__init__(ob for ob in shown if not self._is_left_out(ob))
@@ -136,6 +133,7 @@ def ground_of(
     ob: bpy.types.Object | None,
     collection: bpy.types.Collection | None,
     own: bpy.types.Object,
+    besides: Iterable[bpy.types.Object],
 ) -> Ground:
     """Return what counts as ground.
 
@@ -146,12 +144,13 @@ def ground_of(
         ob: The object, if that is the source.
         collection: The collection, if that is.
         own: The armature of the character, which is no ground to itself.
+        besides: What of a scene is no ground to it either.
 
     Raises:
         ProblemError: If nothing is chosen, or what is chosen cannot be ground.
     """
     if source == "SCENE":
-        return SceneGround(own)
+        return SceneGround(own, besides)
     if source == "COLLECTION":
         return _collection_ground(collection)
     if ob is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 
@@ -14,13 +14,10 @@ from ..blender.limbs import MOST, limb_length
 from ..blender.skeleton import skeleton_of
 from ..loop import dependencies, plan
 from ..loop.evaluate import present
-from ..loop.properties import free_name, settings
+from ..loop.properties import FabrikConstraint, free_name, settings
 from ..loop.registry import MOTIONS
 from . import offset
 from .placing import new_empty, pole_world, tip_world
-
-if TYPE_CHECKING:
-    from ..loop.properties import FabrikConstraint
 
 
 def active_constraint(armature: bpy.types.Object) -> FabrikConstraint | None:

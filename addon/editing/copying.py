@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 
 from ..blender.errors import ProblemError
 from ..blender.skeleton import skeleton_of
 from ..loop import plan
-from ..loop.properties import free_name, settings
+from ..loop.properties import FabrikConstraint, free_name, settings
 from ..loop.property_values import values_of
 from . import constraints as editing
-
-if TYPE_CHECKING:
-    from ..loop.properties import FabrikConstraint
 
 IK_AXIS = ("lock_ik_", "use_ik_limit_", "ik_min_", "ik_max_", "ik_stiffness_")
 """The settings of a bone for Blender's IK that it has once for each axis."""

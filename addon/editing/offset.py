@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import bpy
 
@@ -23,9 +23,7 @@ from ..core.vectors import (
     quat_of,
 )
 from ..loop import changes
-
-if TYPE_CHECKING:
-    from ..loop.properties import FabrikConstraint
+from ..loop.properties import FabrikConstraint
 
 SOLVED = ("REACHED", "OUT_OF_REACH", "LIMITED")
 """The states of constraints that have posed their chain."""

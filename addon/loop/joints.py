@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite, pi
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from mathutils import Euler, Vector
 
 from ..core import Cone, Hinge, Limit
-
-if TYPE_CHECKING:
-    from .joint_properties import FabrikJoint
+from .joint_properties import FabrikJoint
 
 Range = tuple[float, float]
 

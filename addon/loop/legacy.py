@@ -7,17 +7,15 @@ from array import array
 from binascii import Error, a2b_base64
 from contextlib import suppress
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 
 from ..blender.access import pose_bones
 from ..blender.refusals import joints_problem
 from ..blender.rotation import KINDS, channel_of, mode_of
+from .joint_properties import FabrikJoint
 from .properties import NO_PLACE, settings
-
-if TYPE_CHECKING:
-    from .joint_properties import FabrikJoint
 
 NO_INPUT = -100
 """The mode of a bone of which the record keeps nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import bpy
 
@@ -14,12 +14,9 @@ from . import dependencies
 from .carrier import Carrier
 from .chain_plan import ChainPlan
 from .pose import Pose
-from .properties import free_name, settings
+from .properties import FabrikSettings, free_name, settings
 from .registry import LISTS, carriers_of
 from .resolving import resolved
-
-if TYPE_CHECKING:
-    from .properties import FabrikSettings
 
 
 @dataclass(eq=False, slots=True)

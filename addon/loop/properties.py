@@ -461,6 +461,12 @@ def scene_settings(scene: bpy.types.Scene) -> FabrikSceneSettings:
     return cast(Any, scene).fabrik
 
 
+def ends_of(armature: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return the targets and poles of an armature's constraints."""
+    items = settings(armature).constraints
+    return [ob for item in items for ob in (item.target, item.pole_target) if ob is not None]
+
+
 def free_name(armature: bpy.types.Object, name: str, collection: str = "constraints") -> str:
     """Return a name that nothing in a list of an armature has, the wanted one if possible."""
     taken = getattr(settings(armature), collection)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from math import dist
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import bpy
 
@@ -37,12 +37,9 @@ from ..core.vectors import (
 from .chain_plan import ChainPlan
 from .plan import Plan
 from .pose import Evaluated, Pose
-from .properties import settings
+from .properties import FabrikConstraint, settings
 from .results import Answer
 from .unevaluated import Unevaluated, animated_from, object_frame, object_place
-
-if TYPE_CHECKING:
-    from .properties import FabrikConstraint
 
 SAME_PLACE = 1e-5
 """How far apart two places may be that single precision takes for one, as a share of how far from

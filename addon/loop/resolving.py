@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from ..blender import animation
 from ..blender.access import pose_bones
@@ -17,11 +16,8 @@ from ..core.vectors import quat_matrix, quat_unit
 from .chain_plan import ChainPlan
 from .joints import joint_problem, joints_of
 from .named_bone import bone_index
-from .properties import settings
+from .properties import FabrikConstraint, settings
 from .registry import MOTIONS, resolve_reach
-
-if TYPE_CHECKING:
-    from .properties import FabrikConstraint
 
 
 def resolved(rig: Skeleton, index: int) -> ChainPlan:

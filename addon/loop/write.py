@@ -7,7 +7,7 @@ channels are the animator's.
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..blender.access import pose_bones, set_of_all
 from ..blender.forgetting import forgets
@@ -15,11 +15,8 @@ from ..blender.rotation import ALL_CHANNELS, floats, runs_of, taken
 from ..blender.skeleton import Skeleton, forget_bones
 from .fk_pose import Group
 from .pose import Pose
-from .properties import settings
+from .properties import FabrikConstraint, settings
 from .results import Report
-
-if TYPE_CHECKING:
-    from .properties import FabrikConstraint
 
 
 class Column:

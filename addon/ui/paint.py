@@ -17,6 +17,10 @@ from ..core.vectors import Vec
 Colour = tuple[float, float, float, float]
 
 
+MARGIN = 12
+"""How far text stays from a corner, in pixels of an unscaled interface."""
+
+
 class Palette(NamedTuple):
     """The colours, all of them the theme's.
 

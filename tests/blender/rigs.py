@@ -241,11 +241,17 @@ def elsewhere(
     )
     lines = textwrap.indent(textwrap.dedent(preparation).strip(), "    ")
     script.write_text(text.replace("    result = ", lines + "\n    result = ", 1))
+    printed = run_elsewhere(script)
+    return ast.literal_eval(answer.read_text()), printed
+
+
+def run_elsewhere(script: Path, timeout: float = 60.0) -> str:
+    """Run a script in another process of this Blender; return all that it printed."""
     if bpy.app.binary_path:
         options = ["--background", "--factory-startup", "--python-exit-code", "1", "--python"]
         command = [bpy.app.binary_path, *options, str(script)]
     else:
         command = [sys.executable, str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
     assert done.returncode == 0, done.stdout + done.stderr
-    return ast.literal_eval(answer.read_text()), done.stdout + done.stderr
+    return done.stdout + done.stderr

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from rigs import add_constraint, curves, go, make_chain, make_empty, update
 
-from addon.features.bake import command
+from addon.features.command import command
 
 ROOT = Path(__file__).resolve().parents[2]
 END = 40
@@ -301,7 +301,7 @@ import sys
 sys.path.insert(0, {root!r})
 import addon
 addon.register()
-from addon.features.bake import command
+from addon.features.command import command
 {patch}
 try:
     code = command.run({arguments!r})

@@ -20,11 +20,10 @@ from mathutils import Euler, Matrix, Quaternion, Vector
 from rendering import rendered
 from rigs import add_constraint, evaluated, go, link, make_chain, make_empty, update
 
-from addon.blender import animation
+from addon.blender import animation, dependency_driver
 from addon.blender.rotation import AXIS_ANGLE, EULER_ORDERS, QUATERNION
 from addon.blender.skeleton import Skeleton, matrix3, vector
 from addon.core import Local, bone_frame
-from addon.blender import dependency_driver
 from addon.loop import dependencies
 
 INHERIT_SCALE = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")

@@ -9,7 +9,7 @@ import bpy
 import pytest
 from rigs import add_constraint, go, is_keyed, make_chain, make_empty
 
-from addon.features.bake import command
+from addon.features.command import command
 
 JOB_TYPE = Path(__file__).resolve().parents[2] / "samples" / "flamenco" / "fabrik_bake.js"
 

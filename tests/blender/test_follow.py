@@ -401,7 +401,7 @@ def test_settings_are_copied_without_the_history(rig):
 
 
 def test_command_that_bakes_simulates_first(rig, tmp_path, capfd):
-    from addon.features.bake import command
+    from addon.features.command import command
 
     go(30)
     wanted = joints(rig)

@@ -167,7 +167,8 @@ def test_users_add_and_remove_their_own(kind: str, scripts: Path) -> None:
 
 def test_a_preset_keeps_every_setting_but_what_the_constraint_is_for() -> None:
     from addon.editing.copying import values_of
-    from addon.features.presets.presets import CONSTRAINT_SETTINGS, JOINT_SETTINGS
+    from addon.features.constraint.presets import CONSTRAINT_SETTINGS
+    from addon.features.joints.presets import JOINT_SETTINGS
 
     rig = pose_chain(1)
     add_constraint(rig, "B0")

@@ -15,6 +15,7 @@ from rigs import activate, add_constraint, go, link, make_chain, make_empty, upd
 
 from addon.blender.errors import ProblemError
 from addon.blender.rays import Ground, Hit, ground_of
+from addon.loop.properties import ends_of
 
 DOWN = (0.0, 0.0, -1.0)
 
@@ -43,7 +44,7 @@ def near(found: Sequence[float], wanted: Sequence[float]) -> bool:
 
 
 def of(ob: bpy.types.Object) -> Ground:
-    return ground_of("OBJECT", ob, None, make_chain())
+    return ground_of("OBJECT", ob, None, make_chain(), ())
 
 
 def test_ray_meets_the_ground_below() -> None:
@@ -97,7 +98,7 @@ def test_nearest_object_of_a_collection_is_met() -> None:
     for name, z, place in (("Low", 0.0, collection), ("High", 1.0, inner), ("Mid", 0.5, inner)):
         place.objects.link(make_plane(name, z=z))
     collection.objects.link(make_empty("Nothing"))
-    hit = cast(ground_of("COLLECTION", None, collection, make_chain()))
+    hit = cast(ground_of("COLLECTION", None, collection, make_chain(), ()))
     assert hit is not None and hit.ob.name == "High" and near(hit.place, (0.3, 0.2, 1.0))
 
 
@@ -112,7 +113,7 @@ def test_what_cannot_be_ground_is_refused() -> None:
         ("COLLECTION", None, bare),
     ):
         with pytest.raises(ProblemError):
-            ground_of(source, ob, collection, rig)
+            ground_of(source, ob, collection, rig, ())
 
 
 def test_hidden_object_that_was_chosen_is_ground() -> None:
@@ -147,16 +148,16 @@ def test_scene_leaves_the_character_out() -> None:
     sole.parent = shoe
     handle = make_plane("Handle", z=0.5)
     add_constraint(rig, "B2", handle)
-    hit = cast(ground_of("SCENE", None, None, rig))
+    hit = cast(ground_of("SCENE", None, None, rig, ends_of(rig)))
     assert hit is not None and hit.ob == floor and near(hit.place, (0.3, 0.2, -1.0))
-    assert cast(ground_of("SCENE", None, None, rig), distance=5.9) is None
+    assert cast(ground_of("SCENE", None, None, rig, ends_of(rig)), distance=5.9) is None
 
 
 def test_scene_without_a_floor_has_no_hit() -> None:
     rig = make_chain()
     for i in range(70):  # More than a ray passes through.
         make_plane(f"Skin{i}", z=0.01 * i).parent = rig
-    assert cast(ground_of("SCENE", None, None, rig)) is None
+    assert cast(ground_of("SCENE", None, None, rig, ())) is None
 
 
 def test_instances_are_ground_of_the_scene_and_none_as_an_object() -> None:
@@ -167,7 +168,7 @@ def test_instances_are_ground_of_the_scene_and_none_as_an_object() -> None:
     instance = make_empty("Instance", (30, 0, 2))
     instance.instance_type = "COLLECTION"
     instance.instance_collection = collection
-    hit = cast(ground_of("SCENE", None, None, make_chain()), (30, 0, 5))
+    hit = cast(ground_of("SCENE", None, None, make_chain(), ()), (30, 0, 5))
     assert hit is not None and near(hit.place, (30, 0, 2)) and hit.ob == stone
     with pytest.raises(ProblemError, match="“Instance” is no mesh"):
         of(instance)
@@ -225,7 +226,7 @@ def test_scene_has_the_same_ground_in_viewport_and_render(hidden: str) -> None:
     floor, step = make_plane("Floor"), make_plane("Step", z=0.5)
     if hidden:
         setattr(step, hidden, True)
-    grounds = [ground_of("SCENE", None, None, rig), Ground([floor])]
+    grounds = [ground_of("SCENE", None, None, rig, ()), Ground([floor])]
 
     def look(depsgraph: bpy.types.Depsgraph) -> list[object]:
         hits = [ground.cast(depsgraph, (0.3, 0.2, 5.0), DOWN, 10.0) for ground in grounds]

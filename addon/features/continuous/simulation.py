@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import bpy
 
@@ -20,14 +19,12 @@ from ...loop.joints import ik_settings
 from ...loop.pose import Pose
 from ...loop.properties import settings
 from ...loop.property_values import values_of
+from ...loop.read import Snapshot
 from ...loop.registry import MOTIONS
 from ...loop.results import Answer
 from ...loop.task import SOLVER_NAMES, goal_of, input_of, orientation_of, read, stretch_of
 from ..simulation.digest import Source
 from .shot import Kept, is_continuous, owner_path, packed
-
-if TYPE_CHECKING:
-    from ...loop.read import Snapshot
 
 Solved = ChainPlan | BodyPlan
 """What is solved as a shot."""

@@ -6,7 +6,7 @@ What has no counterpart is said in a sentence each, and nothing is dropped in si
 from __future__ import annotations
 
 from math import inf, isclose, pi, radians
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 
@@ -17,12 +17,10 @@ from ...blender.named_chain import named_chain
 from ...blender.native import active_constraints
 from ...blender.refusals import joints_problem
 from ...blender.skeleton import skeleton_of
+from ...loop.joint_properties import FabrikJoint
 from ...loop.joints import AXES, FREE, ik_settings, joint_problem
+from ...loop.properties import FabrikConstraint
 from ...loop.registry import MOTIONS
-
-if TYPE_CHECKING:
-    from ...loop.joint_properties import FabrikJoint
-    from ...loop.properties import FabrikConstraint
 
 NOT_LIMITED = (FREE, FREE, FREE)
 """The ranges of a bone that Blender's IK may turn in any way."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import bpy
 
@@ -14,10 +13,7 @@ from ...loop import plan
 from ...loop.properties import free_name, settings
 from ...loop.registry import MOTIONS
 from .gait_plan import plans_of
-from .settings import gait_settings
-
-if TYPE_CHECKING:
-    from .settings import FabrikGait
+from .settings import FabrikGait, gait_settings
 
 
 def active_gait(armature: bpy.types.Object) -> FabrikGait | None:

@@ -28,7 +28,7 @@ from ...core.vectors import (
 )
 from ...loop.chain_plan import ChainPlan
 from ...loop.named_bone import bone_index
-from ...loop.properties import settings
+from ...loop.properties import ends_of, settings
 from ...motion.gait import Leg
 from ...motion.pattern import groups_of
 from .settings import gait_settings
@@ -192,7 +192,9 @@ def resolved_gait(
         _resolve_legs(plan, gait, chains)
         _check_others(plan, others)
         source = cast(Source, gait.source)
-        plan.ground = ground_of(source, gait.ground, gait.collection, rig.object)
+        plan.ground = ground_of(
+            source, gait.ground, gait.collection, rig.object, ends_of(rig.object)
+        )
     except ProblemError as problem:
         plan.problem = str(problem)
     return plan

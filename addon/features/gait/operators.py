@@ -12,6 +12,7 @@ from ...blender.errors import ProblemError
 from ...loop.properties import settings
 from ...ui.layout import Layout, draw_sentence
 from ...ui.panels import OfArmature
+from ...ui.presets import Adding, Applying, PresetPanel
 from ...ui.refusing import (
     Refusing,
     Working,
@@ -23,7 +24,6 @@ from ...ui.refusing import (
 )
 from ...ui.stepping import Starting
 from ...ui.wording import counted, length_text
-from ..presets.presets import Adding, Applying, PresetPanel
 from ..simulation import history
 from ..simulation.settings import simulation_of
 from .bake import Baked, bake_gait

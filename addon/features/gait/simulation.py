@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING
 
 import bpy
 
@@ -22,12 +21,8 @@ from ...motion.packing import packed
 from ...motion.walking import Walk
 from .editing import problem_of
 from .gait_plan import GaitPlan, plans_of
-from .settings import LEANING, STEPPING, gait_settings
+from .settings import LEANING, STEPPING, FabrikGait, gait_settings
 from .standing import Standing, standing_on, written
-
-if TYPE_CHECKING:
-    from .settings import FabrikGait
-
 
 RECENT = 4
 """So many footfalls of a leg there may be within a frame or two."""

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ...blender.rays import Ground
 from ...loop.chain_plan import Aim, ChainPlan, Moment
 from ...motion.contacts import Thresholds
+from ..simulation import history
 from .probe import Probe, probe_of
-from .settings import ground_settings
+from .settings import FabrikGround, ground_settings
 from .sole import end_of
 from .stances import Foreseen, Stances
 from .step import Foothold, Step
 from .track import unpacked
 from .walk import Walk
-
-if TYPE_CHECKING:
-    from .settings import FabrikGround
 
 UNKNOWN = "It is not known yet when the foot stands, so it is not locked: press Simulate"
 
@@ -113,8 +110,6 @@ class Footing:
             given: Its settings.
             time: The frame for which that is said.
         """
-        from ..simulation import history  # Which knows the plan, of which this is a part.
-
         owner = owner_path(chain.item)
         kept = history.data(chain.rig.object, owner)
         blob = kept.blob if kept else b""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from math import ceil, floor, isfinite
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ...blender.errors import ProblemError
 from ...blender.rotation import LOCATION
@@ -33,10 +33,7 @@ from ...loop.results import NOTHING, Answer
 from ...motion.ground import Leg, foreseen_drop, hip_drop, hip_rise
 from .footing import Footing
 from .probe import probe_of
-from .settings import ground_settings
-
-if TYPE_CHECKING:
-    from .settings import FabrikGround
+from .settings import FabrikGround, ground_settings
 
 EASE = 0.2
 """For how many seconds the hip goes down before it has to, and comes up after."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import bpy
 
@@ -13,10 +13,7 @@ from ...blender.rays import Ground
 from ...core.vectors import Vec, add, dot, mat_apply, scaled, unit
 from ...loop.chain_plan import ChainPlan, Moment
 from ...motion.ground import is_ground
-
-if TYPE_CHECKING:
-    from .settings import FabrikGround
-
+from .settings import FabrikGround
 
 MEASURES = (
     "ray_above",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import bpy
 
@@ -15,6 +15,7 @@ from ...loop import plan
 from ...loop.chain_plan import ChainPlan
 from ...loop.goals import aim_of
 from ...loop.properties import settings
+from ...loop.read import Snapshot
 from ...loop.registry import MOTIONS
 from .footing import Footing, owner_path
 from .hips import Hip, HipTask
@@ -23,9 +24,6 @@ from .settings import ground_settings
 from .sole import end_of
 from .stances import frame_of
 from .track import Track, TrackMaker, packed
-
-if TYPE_CHECKING:
-    from ...loop.read import Snapshot
 
 SETTINGS = ("source", "axis", "use_local_axis", "ray_above", "ray_below")
 """Settings of the ground on which a track depends: when the foot stands is found from it later."""

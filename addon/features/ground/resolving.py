@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from ...blender.rays import Source, ground_of
 from ...loop.chain_plan import ChainPlan
+from ...loop.properties import FabrikConstraint, ends_of
 from .footing import Footing
 from .settings import ground_settings
-
-if TYPE_CHECKING:
-    from ...loop.properties import FabrikConstraint
 
 
 def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
@@ -23,7 +21,9 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
     if not given.use:
         return
     source = cast(Source, given.source)
-    ground = ground_of(source, given.object, given.collection, chain.rig.object)
+    ground = ground_of(
+        source, given.object, given.collection, chain.rig.object, ends_of(chain.rig.object)
+    )
     chain.goal_source = Footing(ground)
     chain.is_timed = True
     chain.watched += ground.objects

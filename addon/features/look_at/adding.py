@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import bpy
 from mathutils import Matrix, Vector
 
@@ -13,10 +11,8 @@ from ...blender.errors import ProblemError
 from ...blender.skeleton import vector
 from ...editing.constraints import add
 from ...editing.placing import new_empty
+from ...loop.properties import FabrikConstraint
 from .look import look_of
-
-if TYPE_CHECKING:
-    from ...loop.properties import FabrikConstraint
 
 FRONT = Vector((0.0, -1.0, 0.0))
 """Where characters face in Blender, in armature space."""

@@ -9,7 +9,7 @@ turn about an axis a to the turn by the same angle about −S a.
 from __future__ import annotations
 
 from math import atan2, pi
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import bpy
 from mathutils import Euler, Matrix, Quaternion, Vector
@@ -23,12 +23,10 @@ from ...core.vectors import ORIGIN
 from ...editing import constraints as editing
 from ...editing.copying import IK_AXIS, add_with, give, values_of
 from ...editing.placing import new_empty
+from ...loop.joint_properties import FabrikJoint
 from ...loop.joints import AXES
 from ...loop.properties import free_name, settings
 from ...loop.registry import MOTIONS
-
-if TYPE_CHECKING:
-    from ...loop.joint_properties import FabrikJoint
 
 ACROSS = Matrix.Diagonal((-1.0, 1.0, 1.0))
 """Mirrors what is told in armature space, or in the axes of a bone that was symmetrized."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import dist, radians
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import bpy
 
@@ -27,11 +27,8 @@ from ...loop.chain_plan import ChainPlan
 from ...loop.joints import ik_settings
 from ...loop.plan import Plan, known
 from ...loop.pose import Evaluated
-from ...loop.properties import settings
+from ...loop.properties import FabrikConstraint, settings
 from .shell import Shell
-
-if TYPE_CHECKING:
-    from ...loop.properties import FabrikConstraint
 
 NEAR_END = radians(0.5)
 """A joint this near to the end of its limit is shown as being there."""

@@ -22,7 +22,7 @@ from ...loop import timing
 from ...loop.handlers import solve_in
 from ...loop.properties import STATE_ITEMS, scene_settings
 from ...ui.layout import Layout
-from ...ui.paint import Colour, Strokes, faint, palette, pixel, start_texts, write
+from ...ui.paint import MARGIN, Colour, Strokes, faint, palette, pixel, start_texts, write
 from ...ui.wording import length_text
 from .chains import ShownChain, shown_chains
 from .joint import ShownJoint, shown_joint
@@ -38,8 +38,6 @@ DOT = 3.5
 ROUND = [(cos(0.25 * pi * i), sin(0.25 * pi * i)) for i in range(8)]
 """The corners of a joint of radius 1."""
 
-MARGIN = 12
-"""How far the text stays from the corner, in such pixels."""
 
 MOST_LINES = 6
 """The constraints that the corner tells of at most."""

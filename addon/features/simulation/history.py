@@ -11,7 +11,7 @@ from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from struct import Struct, error
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import bpy
 
@@ -21,12 +21,10 @@ from ...blender.errors import ProblemError
 from ...blender.forgetting import forgets
 from ...loop import plan
 from ...loop.properties import settings
+from ...loop.read import Snapshot
 from ...motion import codec
 from . import digest
 from .digest import Source
-
-if TYPE_CHECKING:
-    from ...loop.read import Snapshot
 
 RANGE = Struct("<ii16s")
 """The first frame, the last one, and the key; what the owner keeps comes after it."""

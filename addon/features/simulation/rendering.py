@@ -13,9 +13,8 @@ from bpy.app.handlers import persistent
 
 from ...blender.errors import ProblemError, say_once
 from ...loop import plan
-from ...ui.paint import Colour, palette, pixel, start_texts, write
+from ...ui.paint import MARGIN, Colour, palette, pixel, start_texts, write
 from ...ui.wording import named
-from ..overlay.overlay import MARGIN
 from . import history
 
 _outdated: list[str] = []

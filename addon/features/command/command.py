@@ -14,12 +14,12 @@ import bpy
 
 from ...blender.errors import ProblemError, listed
 from ...loop.properties import settings
-from .files import ask_for_regular, ask_for_short, replaced
-from .operators import armatures_of, summary
+from ..bake.files import ask_for_regular, ask_for_short, replaced
+from ..bake.operators import armatures_of, summary
 
 if TYPE_CHECKING:
-    from .options import Wishes
-    from .picking import Place
+    from ..bake.options import Wishes
+    from ..bake.picking import Place
 
 NAME = "fabrik_bake"
 
@@ -104,9 +104,9 @@ def _say(text: str) -> None:
 
 
 def _run(wanted: Any) -> int:
+    from ..bake import bake as baking
+    from ..bake import parts, picking, recording
     from ..simulation import simulate
-    from . import bake as baking
-    from . import parts, picking, recording
 
     digest = _open(wanted.file)
     output = wanted.part or wanted.output
@@ -148,7 +148,7 @@ def _run(wanted: Any) -> int:
 
 def _open(path: Path) -> bytes:
     """Open a file and return what tells it from others."""
-    from .parts import digest_of
+    from ..bake.parts import digest_of
 
     ask_for_regular(path, "read")
     ask_for_short(path)
@@ -163,7 +163,7 @@ def _open(path: Path) -> bytes:
 
 
 def _wishes(wanted: Any, scene: bpy.types.Scene) -> Wishes:
-    from .options import Wishes
+    from ..bake.options import Wishes
 
     return Wishes(
         scene.frame_start if wanted.start is None else wanted.start,
@@ -177,7 +177,7 @@ def _wishes(wanted: Any, scene: bpy.types.Scene) -> Wishes:
 
 def _places(layer: bpy.types.ViewLayer, names: Sequence[str] | None) -> list[Place]:
     """Return all constraints of a view layer, or those of some names."""
-    from . import picking
+    from ..bake import picking
 
     found = picking.places(armatures_of(layer))
     if not names:

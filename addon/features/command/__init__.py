@@ -1,0 +1,1 @@
+"""Baking on the command line."""

@@ -1,0 +1,96 @@
+"""Presets of joints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+from ...blender.refusals import joints_problem
+from ...editing.copying import copy_joint
+from ...ui.presets import Adding, Applying, PresetPanel
+from .panel import shown_bone
+
+FOLDER = "fabrik_ik/joint"
+
+JOINT_SETTINGS = (
+    "limit_type",
+    "hinge_axis",
+    "hinge_vector",
+    "hinge_min",
+    "hinge_max",
+    "swing_x",
+    "swing_z",
+    "center",
+    "twist_min",
+    "twist_max",
+    "stiffness",
+)
+
+
+class FABRIK_OT_joint_preset_apply(Applying, bpy.types.Operator):
+    """Give the selected bones the joint of a preset."""
+
+    bl_idname = "fabrik.joint_preset_apply"
+    bl_label = "Apply Joint Preset"
+    bl_description = "Limit the active bone, and the other selected ones, in this way"
+    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a bone."""
+        return _joint_refusal(context)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Apply it."""
+        self.apply()
+        bone = shown_bone(context)
+        bones: list[Any] = list(context.selected_pose_bones or ())
+        others = copy_joint(bone, [one for one in bones if not joints_problem(one.id_data)])
+        more = f" and {len(others)} more" if others else ""
+        return f"“{bone.name}”{more} bends as “{self.title}”"
+
+
+def _joint_refusal(context: bpy.types.Context) -> str:
+    bone = shown_bone(context)
+    if bone is None:
+        return "Enter Pose Mode and click a bone"
+    return joints_problem(bone.id_data)
+
+
+class FABRIK_OT_joint_preset_add(Adding, bpy.types.Operator):
+    """Keep the joint of the active bone as a preset."""
+
+    bl_idname = "fabrik.joint_preset_add"
+    bl_label = "Add Joint Preset"
+    bl_description = "Keep the joint of the active bone as a preset, or remove a preset"
+    preset_menu = "FABRIK_PT_joint_presets"
+    preset_subdir = FOLDER
+    preset_defines = [
+        "ob = bpy.context.object",
+        "joint = ob.pose.bones[ob.data.bones.active.name].fabrik_joint",
+    ]
+    preset_values = [f"joint.{name}" for name in JOINT_SETTINGS]
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a bone."""
+        return _joint_refusal(context)
+
+
+class FABRIK_PT_joint_presets(PresetPanel, bpy.types.Panel):
+    """The presets of joints."""
+
+    bl_label = "Joint Presets"
+    preset_subdir = FOLDER
+    preset_operator = "fabrik.joint_preset_apply"
+    preset_add_operator = "fabrik.joint_preset_add"
+
+
+CLASSES = (
+    FABRIK_OT_joint_preset_apply,
+    FABRIK_OT_joint_preset_add,
+    FABRIK_PT_joint_presets,
+)
+
+register, unregister = bpy.utils.register_classes_factory(CLASSES)
