@@ -1,79 +1,77 @@
 """What puts the extension together: which features there are, and the order of registering."""
 
-from ..features import continuous, free_chain, gait, ground, look_at, rope, simulation, wave
-from ..features.bake import operators as bake
-from ..features.command import command
-from ..features.constraint import draw, panels
-from ..features.constraint import operators as constraint
-from ..features.constraint import presets as constraint_presets
-from ..features.continuous import panel as shots
-from ..features.convert import operators as convert
-from ..features.drag import operators as drag
-from ..features.fk_ik import operators as fk_ik
-from ..features.free_chain import operators as free_chains
-from ..features.gait import operators as walks
-from ..features.ground import operators as grounds
-from ..features.joints import panel as joints
-from ..features.joints import presets as joint_presets
-from ..features.learn import operators as learn
-from ..features.look_at import operators as looks
-from ..features.mirror import operators as mirror
-from ..features.overlay import overlay
-from ..features.rope import operators as ropes
-from ..features.simulation import operators as simulate
-from ..features.simulation import rendering, timeline
-from ..features.wave import operators as waves
+from typing import Protocol
+
+from ..features import (
+    bake,
+    command,
+    constraint,
+    continuous,
+    convert,
+    drag,
+    fk_ik,
+    free_chain,
+    gait,
+    ground,
+    joints,
+    learn,
+    look_at,
+    mirror,
+    overlay,
+    rope,
+    simulation,
+    wave,
+)
 from ..loop import handlers, registry
 from ..ui import presets
 from . import menus
 
-FEATURES = (
-    simulation.FEATURE,
-    look_at.FEATURE,
-    rope.FEATURE,
-    free_chain.FEATURE,
-    wave.FEATURE,
-    ground.FEATURE,
-    gait.FEATURE,
-    continuous.FEATURE,
-)
-"""What takes part in planning and solving; each is asked in this order."""
 
-PARTS = (
-    handlers,
+class Part(Protocol):
+    """What adds classes, handlers or menus to Blender."""
+
+    def register(self) -> None:
+        """Add them."""
+        ...
+
+    def unregister(self) -> None:
+        """Take them away."""
+        ...
+
+
+FEATURES = (
     constraint,
-    draw,
-    looks,
-    ropes,
-    free_chains,
-    waves,
+    look_at,
+    rope,
+    free_chain,
+    wave,
     learn,
     fk_ik,
     convert,
     mirror,
-    presets,
-    constraint_presets,
-    joint_presets,
-    panels,
-    grounds,
-    walks,
+    ground,
+    gait,
     joints,
     bake,
-    simulate,
-    rendering,
-    shots,
+    simulation,
+    continuous,
     command,
     drag,
-    menus,
     overlay,
-    timeline,
 )
-"""What registers classes, handlers and menus, in an order in which each finds what it hangs on."""
+"""All features: panels are shown, and what takes part in the loop is asked, in this order."""
+
+PARTS: tuple[Part, ...] = (
+    handlers,
+    presets,
+    *[part for feature in FEATURES for part in feature.PARTS],
+    menus,
+)
 
 
 def register() -> None:
     """Add everything to Blender."""
-    registry.install(FEATURES)
+    registry.install([feature.FEATURE for feature in FEATURES if hasattr(feature, "FEATURE")])
     for part in PARTS:
         part.register()
 

@@ -7,14 +7,7 @@ from typing import Any
 
 import bpy
 
-MOTIONS = {
-    "look": "Look-at",
-    "rope": "Rope",
-    "follow": "Free Chain",
-    "wave": "Wave",
-    "gait": "Walk",
-}
-"""What moves by itself, and its name where the menu's own says that it is added."""
+from ..ui.adding import MOTIONS
 
 
 class FABRIK_MT_motion(bpy.types.Menu):
@@ -25,8 +18,8 @@ class FABRIK_MT_motion(bpy.types.Menu):
     def draw(self, _context: bpy.types.Context) -> None:  # type: ignore[override]
         """Draw the operators that add it."""
         layout: Any = self.layout
-        for name, title in MOTIONS.items():
-            layout.operator(f"fabrik.{name}_add", text=title)
+        for name, title in MOTIONS:
+            layout.operator(name, text=title)
 
 
 def draw_ik(menu: Any, _context: bpy.types.Context) -> None:

@@ -1,1 +1,5 @@
 """What constraints pose, turned into keys and proven."""
+
+from . import operators
+
+PARTS = (operators,)

@@ -1,1 +1,5 @@
 """Baking on the command line."""
+
+from . import command
+
+PARTS = (command,)

@@ -4,6 +4,7 @@ from bpy.props import BoolProperty
 
 from ...loop.property_kinds import fixed, group
 from ...loop.registry import Feature
+from . import panel
 from .shot import FabrikShot, resolve
 
 FEATURE = Feature(
@@ -22,3 +23,5 @@ FEATURE = Feature(
     },
     resolve=resolve,
 )
+
+PARTS = (panel,)

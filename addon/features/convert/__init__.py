@@ -1,1 +1,5 @@
 """Blender's IK constraints made ours, and ours Blender's."""
+
+from . import operators
+
+PARTS = (operators,)

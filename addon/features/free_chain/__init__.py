@@ -2,6 +2,7 @@
 
 from ...loop.property_kinds import group
 from ...loop.registry import Feature
+from . import operators
 from .follow import MOTION, FabrikFollow
 
 FEATURE = Feature(
@@ -15,3 +16,5 @@ FEATURE = Feature(
     ),
     motion=MOTION,
 )
+
+PARTS = (operators,)

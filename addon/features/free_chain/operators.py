@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ...loop.properties import FabrikConstraint
-from ...ui.adding import AddingMotion, add_led
+from ...ui.adding import MOTIONS, AddingMotion, add_led
 from ...ui.layout import Layout
 from ...ui.sections import Section, add, remove
 from ..simulation import history
@@ -39,16 +39,21 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
 SECTION = Section(31, "Free Chain", _draw, "FOLLOW".__eq__)
 
 
+ENTRY = ("fabrik.follow_add", "Free Chain")
+
+
 def register() -> None:
     """Add operators and settings."""
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     add(SECTION)
     history.PROVIDERS.append(heads)
+    MOTIONS.append(ENTRY)
 
 
 def unregister() -> None:
     """Undo `register`."""
+    MOTIONS.remove(ENTRY)
     history.PROVIDERS.remove(heads)
     remove(SECTION)
     for cls in reversed(CLASSES):

@@ -6,6 +6,7 @@ from bpy.props import CollectionProperty, IntProperty
 
 from ...loop.property_kinds import FIXED, OVERRIDABLE
 from ...loop.registry import Feature
+from . import operators
 from .body import bodies_of
 from .settings import FabrikGait, FabrikGaitLeg, legs_of_walks
 
@@ -29,3 +30,5 @@ FEATURE = Feature(
     carriers=bodies_of,
     lists={"gaits": legs_of_walks},
 )
+
+PARTS = (operators,)

@@ -10,6 +10,7 @@ from bpy.props import FloatProperty
 
 from ...blender.errors import ProblemError
 from ...loop.properties import settings
+from ...ui.adding import MOTIONS
 from ...ui.layout import Layout, draw_sentence
 from ...ui.panels import OfArmature
 from ...ui.presets import Adding, Applying, PresetPanel
@@ -431,16 +432,21 @@ CLASSES = (
 )
 
 
+ENTRY = ("fabrik.gait_add", "Walk")
+
+
 def register() -> None:
     """Add the operators, the lists and the panel."""
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     history.PROVIDERS.append(walks)
     history.REFUSALS.append(walk_refusals)
+    MOTIONS.append(ENTRY)
 
 
 def unregister() -> None:
     """Take them away."""
+    MOTIONS.remove(ENTRY)
     history.REFUSALS.remove(walk_refusals)
     history.PROVIDERS.remove(walks)
     end_running(FABRIK_OT_gait_bake)

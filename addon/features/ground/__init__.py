@@ -2,6 +2,7 @@
 
 from ...loop.property_kinds import group
 from ...loop.registry import Feature
+from . import operators
 from .hips import hips_of
 from .resolving import resolve_ground
 from .settings import FabrikGround
@@ -12,3 +13,5 @@ FEATURE = Feature(
     resolve=resolve_ground,
     carriers=hips_of,
 )
+
+PARTS = (operators,)

@@ -1,1 +1,5 @@
 """What the joint of a bone allows."""
+
+from . import panel, presets
+
+PARTS = (panel, presets)

@@ -1,1 +1,5 @@
 """Joint limits learned from animation."""
+
+from . import operators
+
+PARTS = (operators,)

@@ -2,6 +2,7 @@
 
 from ...loop.property_kinds import group
 from ...loop.registry import Feature
+from . import operators
 from .look import MOTION, FabrikLook
 
 FEATURE = Feature(
@@ -10,3 +11,5 @@ FEATURE = Feature(
     solver=("LOOK_AT", "Look-at", "Turn so that the last bone looks at the target", 4),
     motion=MOTION,
 )
+
+PARTS = (operators,)

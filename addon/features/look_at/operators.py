@@ -8,7 +8,7 @@ import bpy
 from bpy.props import EnumProperty, IntProperty
 
 from ...loop.properties import FabrikConstraint
-from ...ui.adding import chosen_target, tip_refusal
+from ...ui.adding import MOTIONS, chosen_target, tip_refusal
 from ...ui.layout import Layout
 from ...ui.refusing import Working
 from ...ui.sections import Section, add, remove
@@ -92,15 +92,20 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
 SECTION = Section(29, "Look-at", _draw, "LOOK_AT".__eq__)
 
 
+ENTRY = ("fabrik.look_add", "Look-at")
+
+
 def register() -> None:
     """Add operators and settings."""
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     add(SECTION)
+    MOTIONS.append(ENTRY)
 
 
 def unregister() -> None:
     """Undo `register`."""
+    MOTIONS.remove(ENTRY)
     remove(SECTION)
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)

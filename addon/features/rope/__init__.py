@@ -2,6 +2,7 @@
 
 from ...loop.property_kinds import group
 from ...loop.registry import Feature
+from . import operators
 from .rope import MOTION, FabrikRope
 
 FEATURE = Feature(
@@ -10,3 +11,5 @@ FEATURE = Feature(
     solver=("ROPE", "Rope", "Hang between the root and the target", 5),
     motion=MOTION,
 )
+
+PARTS = (operators,)

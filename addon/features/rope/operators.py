@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ...loop.properties import FabrikConstraint
-from ...ui.adding import AddingMotion, add_led
+from ...ui.adding import MOTIONS, AddingMotion, add_led
 from ...ui.layout import Layout, draw_if
 from ...ui.sections import Section, add, remove
 from .rope import rope_of
@@ -44,15 +44,20 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
 SECTION = Section(30, "Rope", _draw, "ROPE".__eq__)
 
 
+ENTRY = ("fabrik.rope_add", "Rope")
+
+
 def register() -> None:
     """Add operators and settings."""
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     add(SECTION)
+    MOTIONS.append(ENTRY)
 
 
 def unregister() -> None:
     """Undo `register`."""
+    MOTIONS.remove(ENTRY)
     remove(SECTION)
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)

@@ -2,6 +2,7 @@
 
 from ...loop.property_kinds import group
 from ...loop.registry import Feature
+from . import operators, rendering, timeline
 from .history import note_updates
 from .settings import FabrikSimulation
 
@@ -12,3 +13,5 @@ FEATURE = Feature(
     },
     on_update=note_updates,
 )
+
+PARTS = (operators, rendering, timeline)

@@ -2,6 +2,7 @@
 
 from ...loop.property_kinds import group
 from ...loop.registry import Feature
+from . import operators
 from .wave import MOTION, FabrikWave
 
 FEATURE = Feature(
@@ -10,3 +11,5 @@ FEATURE = Feature(
     solver=("WAVE", "Wave", "Wave on top of the pose that the constraints before it make", 7),
     motion=MOTION,
 )
+
+PARTS = (operators,)

@@ -8,7 +8,7 @@ import bpy
 
 from ...editing import constraints as editing
 from ...loop.properties import FabrikConstraint
-from ...ui.adding import AddingMotion
+from ...ui.adding import MOTIONS, AddingMotion
 from ...ui.layout import Layout
 from ...ui.sections import Section, add, remove
 from .wave import wave_of
@@ -44,15 +44,20 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
 SECTION = Section(32, "Wave", _draw, "WAVE".__eq__)
 
 
+ENTRY = ("fabrik.wave_add", "Wave")
+
+
 def register() -> None:
     """Add operators and settings."""
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     add(SECTION)
+    MOTIONS.append(ENTRY)
 
 
 def unregister() -> None:
     """Undo `register`."""
+    MOTIONS.remove(ENTRY)
     remove(SECTION)
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)
