@@ -12,15 +12,16 @@ AXES: dict[str, Vec] = {
 }
 
 
-def axis_items(of: str) -> tuple[tuple[str, str, str], ...]:
+def axis_items(of: str, first: int = 0) -> tuple[tuple[str, str, str, int], ...]:
     """Return the axes as the items of a setting.
 
     Args:
         of: Whose axes they are, as in “the bone's”.
+        first: The number that files and keys know X by; those of the others come after it.
     """
     return tuple(
-        (name, f"−{name[-1]}", f"Against {of} {name[-1]} axis")
+        (name, f"−{name[-1]}", f"Against {of} {name[-1]} axis", first + place)
         if name.startswith("NEGATIVE")
-        else (name, name, f"Along {of} {name} axis")
-        for name in AXES
+        else (name, name, f"Along {of} {name} axis", first + place)
+        for place, name in enumerate(AXES)
     )

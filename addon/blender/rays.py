@@ -6,7 +6,7 @@ deformed, counts as it is at this frame, in the viewport and in a render alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 import bpy
@@ -176,13 +176,13 @@ def _collection_ground(collection: bpy.types.Collection | None) -> Ground:
     return ground
 
 
-def source_items(*order: Source) -> tuple[tuple[str, str, str], ...]:
+def source_items(numbers: Mapping[Source, int]) -> tuple[tuple[str, str, str, int], ...]:
     """Return what can count as ground as the items of a setting.
 
     Args:
-        order: Their order: files know them by their place in it.
+        numbers: What files and keys know each by.
     """
-    return tuple((name, *SOURCES[name]) for name in order)
+    return tuple((name, *SOURCES[name], number) for name, number in numbers.items())
 
 
 def recalled(

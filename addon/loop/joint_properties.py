@@ -16,21 +16,27 @@ from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty
 from . import changes
 
 LIMIT_ITEMS = (
-    ("NONE", "None", "The bone may turn in any way"),
+    ("NONE", "None", "The bone may turn in any way", 0),
     (
         "BLENDER",
         "As for Blender's IK",
         "Keep the locks, limits and stiffness under Inverse Kinematics, measured from the rest "
         "pose",
+        1,
     ),
-    ("HINGE", "Hinge", "The bone turns about one axis only, like a knee or an elbow"),
-    ("CONE", "Cone", "The bone swings within a cone and twists in a range, like a hip or shoulder"),
+    ("HINGE", "Hinge", "The bone turns about one axis only, like a knee or an elbow", 2),
+    (
+        "CONE",
+        "Cone",
+        "The bone swings within a cone and twists in a range, like a hip or shoulder",
+        3,
+    ),
 )
 
 AXIS_ITEMS = (
-    ("X", "X", "Turn about the bone's X axis"),
-    ("Z", "Z", "Turn about the bone's Z axis"),
-    ("FREE", "Free", "Turn about any direction that is typed in"),
+    ("X", "X", "Turn about the bone's X axis", 0),
+    ("Z", "Z", "Turn about the bone's Z axis", 1),
+    ("FREE", "Free", "Turn about any direction that is typed in", 2),
 )
 
 

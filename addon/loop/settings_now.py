@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from .properties import FabrikConstraint
 
 
 class Settings(NamedTuple):
@@ -30,21 +33,22 @@ class Settings(NamedTuple):
 ENABLED = Settings._fields.index("enabled")
 INFLUENCE = Settings._fields.index("influence")
 
-LIMITS = {
-    "pole_weight": (0.0, 1.0),
-    "softness": (0.0, 0.9),
-    "swing": (0.0, 1.0),
-    "rotation_weight": (0.0, 1.0),
-    "twist_spread": (0.0, 1.0),
-    "stretch_max": (1.0, inf),
-    "chain_bias": (-1.0, 1.0),
-    "root_weight": (0.0, 1.0),
-}
+UNLIMITED = 1e30
+"""What is beyond is no limit: Blender has none that is infinite."""
+
+
+@cache
+def _ranges() -> list[tuple[float, float]]:
+    """Return the least and the greatest value of each setting, as its property has them."""
+    found: list[tuple[float, float]] = []
+    for name in Settings._fields:
+        prop: Any = FabrikConstraint.bl_rna.properties[name]
+        low, high = getattr(prop, "hard_min", -inf), getattr(prop, "hard_max", inf)
+        found.append((low if low > -UNLIMITED else -inf, high if high < UNLIMITED else inf))
+    return found
 
 
 def within_limits(settings: Settings) -> Settings:
-    """Return the settings within the properties' limits, past which scripts and curves get."""
-    kept = {
-        name: min(max(getattr(settings, name), low), high) for name, (low, high) in LIMITS.items()
-    }
-    return settings._replace(**kept)
+    """Return the settings within their properties' limits, past which scripts and curves get."""
+    pairs = zip(settings, _ranges(), strict=True)
+    return Settings._make([min(max(value, low), high) for value, (low, high) in pairs])

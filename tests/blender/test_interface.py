@@ -449,3 +449,40 @@ def test_add_pole_is_offered_while_there_is_none(addon: ModuleType) -> None:
     item.pole_target = make_empty("Pole")
     assert "fabrik.pole_add" not in drawn(addon)
     assert "pole_angle" in drawn(addon)
+
+
+NUMBERS = {
+    "FabrikConstraint.solver": (
+        "FABRIK TWO_BONE CCD TEXTBOOK LOOK_AT ROPE FOLLOW WAVE",
+        range(8),
+    ),
+    "FabrikConstraint.state": ("REACHED OUT_OF_REACH LIMITED INVALID DISABLED", range(5)),
+    "FabrikGait.pattern": ("ALTERNATING PAIRS WAVE GROUPS", range(4)),
+    "FabrikGait.source": ("SCENE OBJECT COLLECTION", range(3)),
+    "FabrikGait.up_axis": ("X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(6)),
+    "FabrikGround.axis": ("X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(6)),
+    "FabrikGround.source": ("OBJECT COLLECTION SCENE", range(3)),
+    "FabrikJoint.hinge_axis": ("X Z FREE", range(3)),
+    "FabrikJoint.limit_type": ("NONE BLENDER HINGE CONE", range(4)),
+    "FabrikLook.axis": ("X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(6)),
+    "FabrikLook.up": ("POSE WORLD ARMATURE", range(3)),
+    "FabrikLook.up_axis": ("NONE X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(7)),
+    "FabrikRope.collision": ("NONE PLANE MESH", range(3)),
+    "FabrikSimulation.state": ("NONE FRESH STALE", range(3)),
+}
+"""By what numbers files and keys know the items of settings."""
+
+
+def test_items_of_settings_keep_their_numbers() -> None:
+    found: dict[str, dict[str, int]] = {}
+    for group in bpy.types.PropertyGroup.__subclasses__():
+        if not group.__module__.startswith("addon.") or not getattr(group, "is_registered", False):
+            continue
+        for prop in group.bl_rna.properties:
+            if prop.type == "ENUM":
+                items = {item.identifier: item.value for item in prop.enum_items}
+                found[f"{group.__name__}.{prop.identifier}"] = items
+    assert found == {
+        name: dict(zip(items.split(), numbers, strict=True))
+        for name, (items, numbers) in NUMBERS.items()
+    }

@@ -26,13 +26,14 @@ PATTERN_ITEMS = (
         "ALTERNATING",
         "Alternating",
         "Every other leg at once: tripod with six legs, tetrapod with eight, trot with four",
+        0,
     ),
-    ("PAIRS", "Pairs", "Two legs at a time that stand diagonally"),
-    ("WAVE", "Wave", "One leg at a time, from the hindmost to the front"),
-    ("GROUPS", "Own Groups", "As the legs' own numbers say"),
+    ("PAIRS", "Pairs", "Two legs at a time that stand diagonally", 1),
+    ("WAVE", "Wave", "One leg at a time, from the hindmost to the front", 2),
+    ("GROUPS", "Own Groups", "As the legs' own numbers say", 3),
 )
 
-SOURCE_ITEMS = source_items("SCENE", "OBJECT", "COLLECTION")
+SOURCE_ITEMS = source_items({"SCENE": 0, "OBJECT": 1, "COLLECTION": 2})
 
 
 class FabrikGaitLeg(bpy.types.PropertyGroup):

@@ -19,7 +19,7 @@ from ...blender.rays import source_items
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, fixed, stored
 
-SOURCE_ITEMS = source_items("OBJECT", "COLLECTION", "SCENE")
+SOURCE_ITEMS = source_items({"OBJECT": 0, "COLLECTION": 1, "SCENE": 2})
 
 
 class FabrikGround(bpy.types.PropertyGroup):

@@ -26,9 +26,9 @@ from .target_path import UntraceableError, place_track
 AXIS_ITEMS = axis_items("the bone's")
 
 UP_ITEMS = (
-    ("POSE", "FK Pose", "Where the Up Axis points in the FK pose"),
-    ("WORLD", "World Z", "The Z axis of the world"),
-    ("ARMATURE", "Armature Z", "The Z axis of the armature object"),
+    ("POSE", "FK Pose", "Where the Up Axis points in the FK pose", 0),
+    ("WORLD", "World Z", "The Z axis of the world", 1),
+    ("ARMATURE", "Armature Z", "The Z axis of the armature object", 2),
 )
 
 
@@ -55,7 +55,10 @@ class FabrikLook(bpy.types.PropertyGroup):
             EnumProperty,
             "Up Axis",
             "Axis of the last bone that stays up",
-            items=(("NONE", "None", "Turn the bone as little as can be"), *AXIS_ITEMS),
+            items=(
+                ("NONE", "None", "Turn the bone as little as can be", 0),
+                *axis_items("the bone's", first=1),
+            ),
             default="Y",
         )
         up: fixed(

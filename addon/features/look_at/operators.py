@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 from bpy.props import EnumProperty, IntProperty
 
+from ...blender.axes import axis_items
 from ...loop.properties import FabrikConstraint
 from ...ui.adding import MOTIONS, chosen_target, tip_refusal
 from ...ui.layout import Layout
 from ...ui.refusing import Working
 from ...ui.sections import Section, add, remove
 from .adding import add_look
-from .look import AXIS_ITEMS, look_of
+from .look import look_of
 
 LOOKING = "the bone that looks"
 
@@ -51,8 +52,9 @@ class FABRIK_OT_look_add(Working, bpy.types.Operator):
                     "AUTO",
                     "Automatic",
                     "For an upright bone the axis that faces the front, for any other its Y axis",
+                    0,
                 ),
-                *AXIS_ITEMS,
+                *axis_items("the bone's", first=1),
             ),
             default="AUTO",
         )

@@ -28,9 +28,9 @@ STRAIGHTENING = 20
 STRAIGHT_DOWN: Vec = (0.0, 0.0, -1.0)
 
 COLLISION_ITEMS = (
-    ("NONE", "None", "Hang freely"),
-    ("PLANE", "Plane", "Rest on the XY plane of an object, on the side of its Z axis"),
-    ("MESH", "Mesh", "Lie over a mesh, as it is evaluated: lifted out of it against gravity"),
+    ("NONE", "None", "Hang freely", 0),
+    ("PLANE", "Plane", "Rest on the XY plane of an object, on the side of its Z axis", 1),
+    ("MESH", "Mesh", "Lie over a mesh, as it is evaluated: lifted out of it against gravity", 2),
 )
 
 

@@ -14,9 +14,9 @@ from . import history
 STATES = (history.NONE, history.FRESH, history.STALE)
 
 STATE_ITEMS = (
-    ("NONE", "Not Simulated", "Nothing was simulated yet"),
-    ("FRESH", "Simulated", "What was simulated belongs to what there is now"),
-    ("STALE", "Outdated", "Something that counts has changed since it was simulated"),
+    ("NONE", "Not Simulated", "Nothing was simulated yet", 0),
+    ("FRESH", "Simulated", "What was simulated belongs to what there is now", 1),
+    ("STALE", "Outdated", "Something that counts has changed since it was simulated", 2),
 )
 
 
