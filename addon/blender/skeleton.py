@@ -301,9 +301,6 @@ def skeleton_of(armature: bpy.types.Object) -> Skeleton:
     known = _skeletons.get(armature.session_uid)
     if known is None:
         known = _skeletons[armature.session_uid] = Skeleton(armature)
-        for bone in pose_bones(armature):
-            if bone.fabrik_name in known.index and bone.fabrik_name != bone.name:
-                bone.fabrik_name = ""  # A copy, which is not the one that constraints mean.
     return known
 
 

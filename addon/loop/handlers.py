@@ -117,7 +117,7 @@ def _catch_up(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt:
         plan.revise(_tagged | tagged_in(graphs_of(*others)), edited + clicked)
     elif plan.is_outdated(edited, clicked, moved):
         plan.discard(skeletons=True)
-    present = plan.current()
+    present = plan.kept() if depsgraph.mode == "VIEWPORT" else plan.current()
     changed = changes.take_followed()
     if (changed or not present.is_declared) and depsgraph.mode == "VIEWPORT":
         changed |= _declare_dependencies()
@@ -185,8 +185,9 @@ def refresh() -> None:
     layer = bpy.context.view_layer
     if layer is not None and layer.depsgraph is None:
         layer.update()  # The first update of a new depsgraph calls no handler.
+    present = plan.kept()
     _declare_dependencies()
-    for rig in plan.current().rigs.values():
+    for rig in present.rigs.values():
         rig.object.update_tag()
     if layer is not None:
         layer.update()

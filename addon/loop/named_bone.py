@@ -7,6 +7,7 @@ import bpy
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
 from ..blender.skeleton import Skeleton
+from . import keeping
 
 
 def bone_index(rig: Skeleton, owner: bpy.types.PropertyGroup, field_name: str) -> int:
@@ -30,8 +31,7 @@ def bone_index(rig: Skeleton, owner: bpy.types.PropertyGroup, field_name: str) -
                 f"There is no bone “{name}” in “{rig.object.name}”: choose another one"
             )
         name = rig.renamed[name]
-        setattr(owner, field_name, name)
-    if bones[name].fabrik_name != name:
-        bones[name].fabrik_name = name
+        keeping.note(owner, field_name, name)
+    keeping.note(bones[name], "fabrik_name", name)
     rig.rely_on(rig.index[name])
     return rig.index[name]

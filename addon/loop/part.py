@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from array import array
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import cast
 
 import bpy
 
 from ..blender.skeleton import Skeleton, skeleton_of
-from . import dependencies
+from . import dependencies, keeping
 from .carrier import Carrier
 from .chain_plan import ChainPlan
 from .pose import Pose
-from .properties import FabrikSettings, free_name, settings
+from .properties import FabrikSettings, keys_of, settings
 from .registry import LISTS, carriers_of
 from .resolving import resolved
 
@@ -83,6 +81,12 @@ class Part:
         own = settings(self.rig.object)
         return keys_of(own) != self.keys or _lists_of(own) != self.lists
 
+    def look_again(self) -> None:
+        """Take in what was written of the lists to keep what planning found out."""
+        own = settings(self.rig.object)
+        self.keys[:] = keys_of(own)
+        self.lists = _lists_of(own)
+
     def start(self) -> None:
         """Forget what was said of the constraints for what they have to do with others."""
         for chain, (problem, note) in zip(self.chains, self._said, strict=True):
@@ -91,8 +95,8 @@ class Part:
 
 def part_of(armature: bpy.types.Object) -> Part:
     """Resolve the constraints of an armature object that has settings."""
-    _name_apart(armature)
-    return Part(skeleton_of(armature), _keyed(armature))
+    keeping.note_new(armature)
+    return Part(skeleton_of(armature), keys_of(settings(armature)))
 
 
 def has_settings(ob: bpy.types.Object) -> bool:
@@ -102,39 +106,5 @@ def has_settings(ob: bpy.types.Object) -> bool:
     return any(len(getattr(settings(ob), name)) > 0 for name in ("constraints", *LISTS))
 
 
-def keys_of(own: FabrikSettings) -> list[int]:
-    """Return the keys of an armature's constraints, in the list's order."""
-    keys = array("i", bytes(4 * len(own.constraints)))
-    own.constraints.foreach_get("key", keys)
-    return keys.tolist()
-
-
 def _lists_of(own: FabrikSettings) -> dict[str, object]:
     return {name: told(own) for name, told in LISTS.items() if len(getattr(own, name)) > 0}
-
-
-def _keyed(armature: bpy.types.Object) -> list[int]:
-    """Return the keys of an armature's constraints, after giving one to those without."""
-    keys = keys_of(settings(armature))
-    for i, key in enumerate(keys):
-        if key == 0 or key in keys[:i]:
-            settings(armature).constraints[i].key = keys[i] = max(keys) + 1
-    return keys
-
-
-def _name_apart(armature: bpy.types.Object) -> None:
-    """Let all constraints and walks have names of their own, as whatever is in Blender's lists.
-
-    By nothing else does a library override know later which of them a value is for.
-    """
-    if armature.library is not None or armature.override_library is not None:
-        return
-    for collection in ("constraints", *LISTS):
-        items = getattr(settings(armature), collection)
-        names = items.keys()
-        for i, name in enumerate(names):
-            if name in names[:i]:
-                names[i] = free_name(armature, name, collection)
-                # While a panel is drawn Blender refuses: then they keep theirs until the next plan.
-                with suppress(AttributeError):
-                    items[i].name = names[i]

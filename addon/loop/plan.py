@@ -24,7 +24,7 @@ from ..blender.skeleton import (
     have_other_bones,
     have_skeletons_changed,
 )
-from . import changes, dependencies
+from . import changes, dependencies, keeping
 from .body_plan import Unit, chains_of
 from .chain_plan import ChainPlan
 from .foresight import Foresight, driver_count, foresight_of
@@ -254,7 +254,7 @@ def is_empty() -> bool:
 def known() -> Plan | None:
     """Return the plan if there is one.
 
-    None is made, which would write to the file: Blender's drawing may ask.
+    None is made, for which there is no time: Blender's drawing may ask.
     """
     return _plan
 
@@ -274,15 +274,29 @@ def current() -> Plan:
     if _plan is None:
         if have_other_bones():  # Of an armature that is hidden Blender tells nobody.
             discard(skeletons=True)
-        # Following a renamed bone writes to the constraint, which throws the plan away; not this.
-        with changes.following():
-            plan = _make()
+        plan = _make()
         for uid, (ob, names) in _shown.items():
             if uid not in plan.rigs or not names <= _parts[uid].names:
                 plan.freed[uid] = ob
         _shown.clear()
         _plan = plan
     return _plan
+
+
+def kept() -> Plan:
+    """Return the plan, and write what it found out and the file is to keep.
+
+    It is for updates of viewports, never for a render or a drawing.
+    """
+    plan = current()
+    for uid, has_new_names in keeping.keep().items():
+        part = _parts.get(uid)
+        if part is not None and has_new_names:  # Which what is wrong with others may tell.
+            _discard([uid])
+            plan = current()
+        elif part is not None:
+            part.look_again()
+    return plan
 
 
 def _make() -> Plan:

@@ -7,6 +7,7 @@ library overrides of bones treat them as they treat the bone.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -459,6 +460,13 @@ def settings(armature: bpy.types.ID) -> FabrikSettings:
 def scene_settings(scene: bpy.types.Scene) -> FabrikSceneSettings:
     """Return what a scene carries for the extension."""
     return cast(Any, scene).fabrik
+
+
+def keys_of(own: FabrikSettings) -> list[int]:
+    """Return the keys of an armature's constraints, in the list's order."""
+    keys = array("i", bytes(4 * len(own.constraints)))
+    own.constraints.foreach_get("key", keys)
+    return keys.tolist()
 
 
 def ends_of(armature: bpy.types.Object) -> list[bpy.types.Object]:

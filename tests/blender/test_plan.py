@@ -502,3 +502,29 @@ def test_settings_are_changed_after_another_armature_was_removed(
     update()
     assert_as_new()
     assert "Traceback" not in "".join(capfd.readouterr())
+
+
+def test_planning_writes_nothing() -> None:
+    """A render may ask for a plan: names are followed, and keys given, by the next update."""
+    rig, target = make_chain(), make_empty()
+    items = [rig.fabrik.constraints.add() for _ in range(2)]
+    for item in items:
+        item.bone, item.target = "B2", target
+    update()
+    rig.pose.bones["B2"].name = "Hand"
+    items[1].key, items[1].name = items[0].key, items[0].name
+    plan.discard(skeletons=True)
+
+    def stored() -> list[object]:
+        bones = [(bone.name, bone.fabrik_name) for bone in rig.pose.bones]
+        return [*bones, *((item.name, item.key, item.bone) for item in rig.fabrik.constraints)]
+
+    before = stored()
+    assert [chain.problem for chain in plan.current().chains] == ["", ""]
+    assert stored() == before
+    rig.update_tag()
+    update()
+    assert [item.bone for item in rig.fabrik.constraints] == ["Hand", "Hand"]
+    assert rig.pose.bones["Hand"].fabrik_name == "Hand"
+    assert len({item.key for item in rig.fabrik.constraints}) == 2
+    assert len({item.name for item in rig.fabrik.constraints}) == 2

@@ -26,6 +26,7 @@ from ...core.vectors import (
     mat_upright,
     sub,
 )
+from ...loop import keeping
 from ...loop.chain_plan import ChainPlan
 from ...loop.named_bone import bone_index
 from ...loop.properties import ends_of, settings
@@ -298,10 +299,8 @@ def _item_of(plan: GaitPlan, leg: FabrikGaitLeg) -> int:
             f"There is no constraint “{leg.constraint}”: choose another one for that leg, or "
             "remove the leg"
         )
-    if leg.constraint != items[index].name:
-        leg.constraint = items[index].name
-    if leg.key != items[index].key:
-        leg.key = items[index].key
+    keeping.note(leg, "constraint", items[index].name)
+    keeping.note(leg, "key", items[index].key)
     return index
 
 
