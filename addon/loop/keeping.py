@@ -45,13 +45,14 @@ def note_new(armature: bpy.types.Object) -> None:
     _new[armature.session_uid] = armature
 
 
-def keep() -> dict[int, bool]:
-    """Write what was noted.
+def planned() -> set[int]:
+    """Return the armatures that were planned since."""
+    return set(_new)
 
-    Returns:
-        The armatures that were planned since, and whether anything of theirs got another name.
-    """
-    new: dict[int, bool] = {}
+
+def keep() -> set[int]:
+    """Write what was noted; return the armatures of which anything listed got another name."""
+    renamed: set[int] = set()
     with changes.following():
         while _noted:
             (_, path, name), (block, before, value) = _noted.popitem()
@@ -63,9 +64,10 @@ def keep() -> dict[int, bool]:
             uid, armature = _new.popitem()
             with suppress(ReferenceError):
                 _give_keys(armature)
-                new[uid] = _name_apart(armature)
+                if _name_apart(armature):
+                    renamed.add(uid)
                 _let_copies_go(armature)
-    return new
+    return renamed
 
 
 def _give_keys(armature: bpy.types.Object) -> None:

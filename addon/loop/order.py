@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 from typing import Any
 
 import bpy
@@ -93,15 +95,25 @@ class Order:
                 layer.is_layered = bool(self.beneath[unit])
             if isinstance(unit, BodyPlan):
                 self._note_buried(unit)
-        self.sequence: dict[Unit, None] = {}
-        waiting = self.units[:]
-        while waiting:
-            ready = next((u for u in waiting if self.needs[u] <= self.sequence.keys()), None)
-            if ready is None:
-                self._say_cycle(waiting)
-                raise RefusedError
-            waiting.remove(ready)
-            self.sequence[ready] = None
+        try:
+            self.sequence = self._sorted()
+        except CycleError:
+            self._say_cycle()
+            raise RefusedError from None
+
+    def _sorted(self) -> list[Unit]:
+        """Return the units, each after those that it needs, else in the order of the lists."""
+        sorter = TopologicalSorter(self.needs)
+        sorter.prepare()
+        place = {unit: i for i, unit in enumerate(self.units)}
+        ready: list[int] = []
+        found: list[Unit] = []
+        while sorter.is_active():
+            for unit in sorter.get_ready():
+                heappush(ready, place[unit])
+            found.append(self.units[heappop(ready)])
+            sorter.done(found[-1])
+        return found
 
     def _together(self, chains: list[ChainPlan]) -> list[Unit]:
         """Return the units: chains that reach and share bones are one, others stand alone."""
@@ -166,16 +178,16 @@ class Order:
                     groups[uid] = merged
         return groups
 
-    def _say_cycle(self, waiting: list[Unit]) -> None:
+    def _say_cycle(self) -> None:
         """Tell one of the chains that wait for themselves."""
-        for unit in waiting:
+        for unit in self.units:
             cycle = self._waiting_for(unit)
             if unit not in cycle:
                 continue
             cycle = {other for other in cycle if unit in self._waiting_for(other)}
             guilty = [
                 chain
-                for other in waiting
+                for other in self.units
                 if other in cycle
                 for chain in chains_of(other)
                 if self.own[chain] & cycle

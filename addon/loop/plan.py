@@ -289,13 +289,14 @@ def kept() -> Plan:
     It is for updates of viewports, never for a render or a drawing.
     """
     plan = current()
-    for uid, has_new_names in keeping.keep().items():
-        part = _parts.get(uid)
-        if part is not None and has_new_names:  # Which what is wrong with others may tell.
-            _discard([uid])
-            plan = current()
-        elif part is not None:
-            part.look_again()
+    known = {uid: _parts[uid] for uid in keeping.planned() & _parts.keys()}
+    outdated = {uid for uid, part in known.items() if part.is_stale()}
+    outdated |= keeping.keep() & known.keys()
+    for uid in known.keys() - outdated:
+        known[uid].look_again()
+    if outdated:  # Also where what is wrong with some tells the names of others.
+        _discard(outdated)
+        plan = current()
     return plan
 
 
