@@ -54,42 +54,23 @@ class Section(NamedTuple):
 Note = Callable[[Layout, bpy.types.Object], None]
 """Draws something below the report of the active constraint, given the armature."""
 
-_sections: list[Section] = []
-_notes: list[Note] = []
+SECTIONS: list[Section] = []
+"""All that are shown."""
 
-
-def add(*sections: Section) -> None:
-    """Have sections shown."""
-    _sections.extend(sections)
-    _sections.sort()
-
-
-def remove(*sections: Section) -> None:
-    """Have them shown no longer."""
-    for section in sections:
-        _sections.remove(section)
-
-
-def add_note(draw: Note) -> None:
-    """Have something drawn below the report of the active constraint."""
-    _notes.append(draw)
-
-
-def remove_note(draw: Note) -> None:
-    """Have it drawn no longer."""
-    _notes.remove(draw)
+NOTES: list[Note] = []
+"""What is drawn below the report of the active constraint."""
 
 
 def draw_notes(layout: Layout, armature: bpy.types.Object) -> None:
     """Draw what features have to say below the report of the active constraint."""
-    for draw in _notes:
+    for draw in NOTES:
         draw(layout, armature)
 
 
 def draw_sections(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
     """Draw the settings of a constraint."""
     bodies: dict[str, Layout] = {}
-    for section in _sections:
+    for section in sorted(SECTIONS):
         if not section.is_for(item.solver):
             continue
         if section.title not in bodies:

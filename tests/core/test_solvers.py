@@ -6,13 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from strategies import (
-    answer,
-    arched,
-    lengths_of,
-    random_chain,
-    random_target,
-)
+from strategies import answer, arched, lengths_of, random_chain, random_target
 
 from addon.core import SOLVERS, Chain
 from addon.core.ccd import ccd

@@ -14,7 +14,8 @@ from ...loop.properties import settings
 from ...ui.choosing import ACTIVE, SELECTED, of_selected_bones, shown_range
 from ...ui.layout import Layout
 from ...ui.panels import OfArmature
-from ...ui.refusing import Refusing, end_running
+from ...ui.refusing import Refusing
+from ...ui.registering import registering
 from ...ui.stepping import Stepping
 from ...ui.wording import counted
 
@@ -284,15 +285,4 @@ class FABRIK_PT_bake(OfArmature, bpy.types.Panel):
 
 CLASSES = (FABRIK_OT_bake, FABRIK_PT_bake)
 
-
-def register() -> None:
-    """Add the operator and the panel."""
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-
-
-def unregister() -> None:
-    """Take them away."""
-    end_running(FABRIK_OT_bake)
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = registering(CLASSES, running=(FABRIK_OT_bake,))

@@ -12,16 +12,16 @@ from ...loop.plan import partners
 from ...loop.properties import FabrikConstraint, settings
 from ...loop.registry import MOTIONS
 from ...ui.layout import Layout, draw_bone_of, draw_if, draw_sentence
+from ...ui.registering import registering
 from ...ui.sections import (
+    SECTIONS,
     Section,
-    add,
     always,
     draw_notes,
     draw_sections,
     has_target,
     has_tip,
     reaches,
-    remove,
 )
 from ...ui.wording import length_text
 
@@ -173,7 +173,7 @@ def state_name(item: FabrikConstraint) -> str:
     return states.enum_items[item.state].name
 
 
-SECTIONS = (
+OWN = (
     Section(10, "Chain", _draw_chain, always),
     Section(20, "Target", _draw_target, has_target),
     Section(40, "Rotation", _draw_rotation, reaches, is_closed=True),
@@ -182,12 +182,4 @@ SECTIONS = (
     Section(80, "Solver", _draw_solver, always),
 )
 
-
-def register() -> None:
-    """Show the settings that all features share."""
-    add(*SECTIONS)
-
-
-def unregister() -> None:
-    """Undo `register`."""
-    remove(*SECTIONS)
+register, unregister = registering((), *[(SECTIONS, section) for section in OWN])

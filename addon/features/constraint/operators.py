@@ -11,13 +11,7 @@ from ...editing import constraints as editing
 from ...loop.properties import SOLVER_ITEMS, settings
 from ...loop.registry import MOTIONS
 from ...ui.adding import chosen_target, tip_refusal
-from ...ui.refusing import (
-    Working,
-    active_armature,
-    active_refusal,
-    rest_refusal,
-    tweak_refusal,
-)
+from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
 from ...ui.sections import has_tip
 
 

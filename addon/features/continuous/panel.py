@@ -6,7 +6,8 @@ import bpy
 
 from ...loop.properties import FabrikConstraint
 from ...ui.layout import Layout
-from ...ui.sections import Section, add, reaches, remove
+from ...ui.registering import registering
+from ...ui.sections import SECTIONS, Section, reaches
 from ..simulation import history
 from .simulation import shots
 
@@ -17,14 +18,4 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
 
 SECTION = Section(81, "Solver", _draw, reaches)
 
-
-def register() -> None:
-    """Add the settings."""
-    add(SECTION)
-    history.PROVIDERS.append(shots)
-
-
-def unregister() -> None:
-    """Take them away."""
-    history.PROVIDERS.remove(shots)
-    remove(SECTION)
+register, unregister = registering((), (SECTIONS, SECTION), (history.PROVIDERS, shots))

@@ -13,7 +13,8 @@ from ...loop.properties import FabrikConstraint
 from ...ui.choosing import WHICH_ITEMS, chosen, shown_range
 from ...ui.layout import Layout
 from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
-from ...ui.sections import Section, add, reaches, remove
+from ...ui.registering import registering
+from ...ui.sections import SECTIONS, Section, reaches
 from ...ui.wording import length_text, named
 from .snap import Snapped, fk_key_frames, ik_key_frames
 from .span import Span
@@ -235,16 +236,4 @@ def _draw(layout: Layout, _armature: bpy.types.Object, _item: FabrikConstraint) 
 
 SECTION = Section(90, "FK and IK", _draw, reaches, is_closed=True)
 
-
-def register() -> None:
-    """Add the operators and their buttons."""
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-    add(SECTION)
-
-
-def unregister() -> None:
-    """Take them away."""
-    remove(SECTION)
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = registering(CLASSES, (SECTIONS, SECTION))

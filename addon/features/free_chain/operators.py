@@ -7,7 +7,8 @@ import bpy
 from ...loop.properties import FabrikConstraint
 from ...ui.adding import MOTIONS, AddingMotion, add_led
 from ...ui.layout import Layout
-from ...ui.sections import Section, add, remove
+from ...ui.registering import registering
+from ...ui.sections import SECTIONS, Section
 from ..simulation import history
 from .follow import follow_of, heads
 
@@ -41,20 +42,6 @@ SECTION = Section(31, "Free Chain", _draw, "FOLLOW".__eq__)
 
 ENTRY = ("fabrik.follow_add", "Free Chain")
 
-
-def register() -> None:
-    """Add operators and settings."""
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-    add(SECTION)
-    history.PROVIDERS.append(heads)
-    MOTIONS.append(ENTRY)
-
-
-def unregister() -> None:
-    """Undo `register`."""
-    MOTIONS.remove(ENTRY)
-    history.PROVIDERS.remove(heads)
-    remove(SECTION)
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = registering(
+    CLASSES, (SECTIONS, SECTION), (history.PROVIDERS, heads), (MOTIONS, ENTRY)
+)

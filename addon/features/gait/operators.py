@@ -19,10 +19,10 @@ from ...ui.refusing import (
     Working,
     active_armature,
     armature_refusal,
-    end_running,
     rest_refusal,
     tweak_refusal,
 )
+from ...ui.registering import registering
 from ...ui.stepping import Starting
 from ...ui.wording import counted, length_text
 from ..simulation import history
@@ -434,21 +434,10 @@ CLASSES = (
 
 ENTRY = ("fabrik.gait_add", "Walk")
 
-
-def register() -> None:
-    """Add the operators, the lists and the panel."""
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-    history.PROVIDERS.append(walks)
-    history.REFUSALS.append(walk_refusals)
-    MOTIONS.append(ENTRY)
-
-
-def unregister() -> None:
-    """Take them away."""
-    MOTIONS.remove(ENTRY)
-    history.REFUSALS.remove(walk_refusals)
-    history.PROVIDERS.remove(walks)
-    end_running(FABRIK_OT_gait_bake)
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = registering(
+    CLASSES,
+    (history.PROVIDERS, walks),
+    (history.REFUSALS, walk_refusals),
+    (MOTIONS, ENTRY),
+    running=(FABRIK_OT_gait_bake,),
+)

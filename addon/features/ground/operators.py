@@ -11,8 +11,9 @@ from bpy.props import FloatProperty, IntProperty
 from ...blender.refusals import linked_problem
 from ...loop.properties import FabrikConstraint, settings
 from ...ui.layout import Layout
-from ...ui.refusing import Refusing, active_armature, armature_refusal, end_running, rest_refusal
-from ...ui.sections import Section, add, reaches, remove
+from ...ui.refusing import Refusing, active_armature, armature_refusal, rest_refusal
+from ...ui.registering import registering
+from ...ui.sections import SECTIONS, Section, reaches
 from ...ui.stepping import Starting
 from ...ui.wording import counted
 from ..simulation import history
@@ -136,19 +137,6 @@ CLASSES = (FABRIK_OT_ground_bake,)
 
 SECTION = Section(70, "Ground", _draw, reaches, is_closed=True)
 
-
-def register() -> None:
-    """Add the operator and the settings."""
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-    add(SECTION)
-    history.PROVIDERS.append(tracks_of)
-
-
-def unregister() -> None:
-    """Take them away."""
-    history.PROVIDERS.remove(tracks_of)
-    remove(SECTION)
-    end_running(FABRIK_OT_ground_bake)
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = registering(
+    CLASSES, (SECTIONS, SECTION), (history.PROVIDERS, tracks_of), running=(FABRIK_OT_ground_bake,)
+)

@@ -12,7 +12,8 @@ from ...loop.properties import FabrikConstraint
 from ...ui.adding import MOTIONS, chosen_target, tip_refusal
 from ...ui.layout import Layout
 from ...ui.refusing import Working
-from ...ui.sections import Section, add, remove
+from ...ui.registering import registering
+from ...ui.sections import SECTIONS, Section
 from .adding import add_look
 from .look import look_of
 
@@ -96,18 +97,4 @@ SECTION = Section(29, "Look-at", _draw, "LOOK_AT".__eq__)
 
 ENTRY = ("fabrik.look_add", "Look-at")
 
-
-def register() -> None:
-    """Add operators and settings."""
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-    add(SECTION)
-    MOTIONS.append(ENTRY)
-
-
-def unregister() -> None:
-    """Undo `register`."""
-    MOTIONS.remove(ENTRY)
-    remove(SECTION)
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = registering(CLASSES, (SECTIONS, SECTION), (MOTIONS, ENTRY))

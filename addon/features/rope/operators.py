@@ -7,7 +7,8 @@ import bpy
 from ...loop.properties import FabrikConstraint
 from ...ui.adding import MOTIONS, AddingMotion, add_led
 from ...ui.layout import Layout, draw_if
-from ...ui.sections import Section, add, remove
+from ...ui.registering import registering
+from ...ui.sections import SECTIONS, Section
 from .rope import rope_of
 
 
@@ -46,18 +47,4 @@ SECTION = Section(30, "Rope", _draw, "ROPE".__eq__)
 
 ENTRY = ("fabrik.rope_add", "Rope")
 
-
-def register() -> None:
-    """Add operators and settings."""
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-    add(SECTION)
-    MOTIONS.append(ENTRY)
-
-
-def unregister() -> None:
-    """Undo `register`."""
-    MOTIONS.remove(ENTRY)
-    remove(SECTION)
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = registering(CLASSES, (SECTIONS, SECTION), (MOTIONS, ENTRY))

@@ -16,7 +16,7 @@ from ...blender.access import session_uid
 from ...blender.errors import say_once
 from ...ui.layout import Layout, draw_sentence
 from ...ui.refusing import Refusing, Working, active_armature, armature_refusal, end_running
-from ...ui.sections import add_note, remove_note
+from ...ui.sections import NOTES
 from ...ui.stepping import Starting
 from ...ui.wording import counted
 from . import history
@@ -258,13 +258,13 @@ def register() -> None:
     """Add the operators, the panel, and what simulates by itself."""
     for cls in CLASSES:
         bpy.utils.register_class(cls)
-    add_note(_draw_note)
+    NOTES.append(_draw_note)
     history.listeners.append(_note_edit)
 
 
 def unregister() -> None:
     """Take them away."""
-    remove_note(_draw_note)
+    NOTES.remove(_draw_note)
     for cls in (FABRIK_OT_simulate, FABRIK_OT_simulate_again):
         end_running(cls)
     _tried.clear()

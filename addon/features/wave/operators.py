@@ -10,7 +10,8 @@ from ...editing import constraints as editing
 from ...loop.properties import FabrikConstraint
 from ...ui.adding import MOTIONS, AddingMotion
 from ...ui.layout import Layout
-from ...ui.sections import Section, add, remove
+from ...ui.registering import registering
+from ...ui.sections import SECTIONS, Section
 from .wave import wave_of
 
 
@@ -46,18 +47,4 @@ SECTION = Section(32, "Wave", _draw, "WAVE".__eq__)
 
 ENTRY = ("fabrik.wave_add", "Wave")
 
-
-def register() -> None:
-    """Add operators and settings."""
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-    add(SECTION)
-    MOTIONS.append(ENTRY)
-
-
-def unregister() -> None:
-    """Undo `register`."""
-    MOTIONS.remove(ENTRY)
-    remove(SECTION)
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = registering(CLASSES, (SECTIONS, SECTION), (MOTIONS, ENTRY))

@@ -1,0 +1,43 @@
+"""What a module of a feature adds to Blender and to what all features share, and takes away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import bpy
+
+from .refusing import end_running
+
+Entry = tuple[list[Any], Any]
+"""A list that all features share, and what one adds to it."""
+
+
+def registering(
+    classes: Sequence[type[Any]],
+    *entries: Entry,
+    running: Sequence[type[Any]] = (),
+) -> tuple[Callable[[], None], Callable[[], None]]:
+    """Return `register` and `unregister` of a module.
+
+    Args:
+        classes: Blender's classes, each after those that it needs.
+        entries: What is added to lists.
+        running: Those of the classes that may run in a window, and end before they are taken away.
+    """
+
+    def register() -> None:
+        for cls in classes:
+            bpy.utils.register_class(cls)
+        for shared, one in entries:
+            shared.append(one)
+
+    def unregister() -> None:
+        for shared, one in reversed(entries):
+            shared.remove(one)
+        for cls in running:
+            end_running(cls)
+        for cls in reversed(classes):
+            bpy.utils.unregister_class(cls)
+
+    return register, unregister
