@@ -90,7 +90,7 @@ class Part:
     def start(self) -> None:
         """Forget what was said of the constraints for what they have to do with others."""
         for chain, (problem, note) in zip(self.chains, self._said, strict=True):
-            chain.problem, chain.note = problem, note
+            chain.problem, chain.note, chain.is_late = problem, note, False
 
 
 def part_of(armature: bpy.types.Object) -> Part:

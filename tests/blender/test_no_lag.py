@@ -12,6 +12,7 @@ import bpy
 import pytest
 from mathutils import Matrix, Vector
 from rigs import (
+    activate,
     add_constraint,
     channels_bits,
     go,
@@ -26,6 +27,8 @@ from rigs import (
     world_bits,
     world_location,
 )
+
+from addon.binding import editing
 
 INHERIT_SCALE = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 
@@ -496,3 +499,18 @@ class TestWhatCannotBeForeseen:
         variable.targets[0].id = make_empty("Free", (3, 0, 1))
         bpy.context.view_layer.update()
         assert item.message == ""
+
+    def test_it_is_forgotten_of_a_chain_that_has_a_note_of_its_own(self):
+        leader, item, late = self.late_target()
+        item.id_data.pose.bones["B1"].constraints.new("LIMIT_ROTATION")
+        late.parent = make_empty("Carrier", (0, 0, 0))
+        constraint = late.parent.constraints.new("COPY_LOCATION")
+        constraint.target, constraint.subtarget, constraint.influence = leader, "B2", 0.5
+        update()
+        key = item.id_data.session_uid, 0
+        assert "one update late" in editing.problems(with_lag=True)[key]
+        activate(late.parent)
+        bpy.ops.constraint.delete(constraint=constraint.name, owner="OBJECT")
+        update()
+        assert "“Limit Rotation”" in item.message
+        assert key not in editing.problems(with_lag=True)
