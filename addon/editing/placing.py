@@ -11,25 +11,11 @@ import bpy
 
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
-from ..blender.limbs import next_joint
-from ..blender.skeleton import skeleton_of, vector
-from ..core import ChainInput, Frame, Posture, point_in
-from ..core.bend import STRAIGHT, bend_direction, chain_axis, off_axis
-from ..core.vectors import (
-    ORIGIN,
-    Vec,
-    across,
-    add,
-    any_across,
-    cross,
-    dot,
-    length,
-    quat_between,
-    quat_turn,
-    scaled,
-    sub,
-    unit,
-)
+from ..blender.limbs import next_joint, rest_bend
+from ..blender.skeleton import Skeleton, skeleton_of, vector
+from ..core import Chain, ChainInput, Frame, Posture, point_in
+from ..core.bend import bend_direction, chain_axis, straight_bend, swing_turn
+from ..core.vectors import ORIGIN, Mat3, Vec, add, dot, length, quat_turn, scaled, sub, unit
 
 
 def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
@@ -75,17 +61,32 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
 
 
 def _coming_bend(given: ChainInput, axis: Vec) -> Vec:
-    """Return the side to which a chain that is solved straight will bend: that of its FK pose.
+    """Return the side to which a chain that is solved straight will bend: that of its FK pose."""
+    chain = given.chain
+    side = side_of_bend(chain)
+    return quat_turn(swing_turn(chain.axis, side, axis, 1.0), side)
 
-    That of a straight one is the bend of its rest pose, as in `pose_chain`.
+
+def posed_chain(
+    rig: Skeleton, bones: Sequence[int], tip_bone: int, axes: Sequence[Mat3], joints: Sequence[Vec]
+) -> Chain:
+    """Return a chain of an armature in a pose, as it would be solved from there.
+
+    Args:
+        rig: The armature.
+        bones: The bones, root first.
+        tip_bone: The bone whose head is the tip; -1 if the last bone's tail is.
+        axes: The axes of the posed bones.
+        joints: The heads of the bones, and the tip, in the same space.
     """
-    joints = in_lengths(given.joints)
-    fk_axis = chain_axis(joints)
-    bend = bend_direction(joints, fk_axis)
-    if bend is None or max(length(across(joint, fk_axis)) for joint in joints) < STRAIGHT:
-        bend = vector(given.chain.bend or ORIGIN)
-    swung = quat_turn(quat_between(fk_axis, axis, cross(fk_axis, bend)), bend)
-    return unit(off_axis(swung, axis) or ORIGIN) or any_across(axis)
+    rest = rest_bend(rig, bones, tip_bone)
+    return Chain(tuple(joints), straight_bend(axes, rest), is_sure=rest is not None)
+
+
+def side_of_bend(chain: Chain) -> Vec:
+    """Return the unit vector to the side to which a chain bends, or will bend."""
+    bend, side, _ = chain.bending()
+    return unit(bend) or side
 
 
 def in_lengths(joints: Sequence[Vec]) -> list[Vec]:

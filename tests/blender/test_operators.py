@@ -7,7 +7,7 @@ from pathlib import Path
 
 import bpy
 import pytest
-from mathutils import Matrix, Vector
+from mathutils import Matrix, Quaternion, Vector
 from rigs import (
     activate,
     add_constraint,
@@ -547,6 +547,29 @@ def test_adding_a_pole_leaves_the_pose_unchanged(
     add_pole(rig)
     size = length_of(before)
     moved = [(a - b).length / size for a, b in zip(before, joints_world(rig), strict=True)]
+    assert max(moved) < 1e-4
+
+
+def test_a_new_pole_stands_before_a_stretched_knee_that_was_posed_a_little_backward() -> None:
+    rig = make_chain(2, "Leg", ((0, 0, 0), (0, -0.2, 1), (0, 0, 2)))
+    thigh, shin = (bone.matrix_local for bone in rig.data.bones)
+    turn = Quaternion((1, 0, 0), shin.col[1].angle(thigh.col[1]) + 0.1)
+    rest = shin.to_quaternion()
+    rig.pose.bones["B1"].rotation_quaternion = rest.inverted() @ turn @ rest
+    update()
+    hip, knee, ankle = joints_world(rig)
+    assert knee.y > hip.lerp(ankle, 0.5).y
+    target = make_empty(location=(0, 1, 3))
+    add_constraint(rig, "B1", target, solver="TWO_BONE")
+    target.location = (0, 0.5, 1.6)
+    update()
+    before = joints_world(rig)
+    target.location = (0, 1, 3)
+    pole = world_location(add_pole(rig))
+    assert pole.y < -0.5
+    target.location = (0, 0.5, 1.6)
+    update()
+    moved = [(a - b).length for a, b in zip(before, joints_world(rig), strict=True)]
     assert max(moved) < 1e-4
 
 

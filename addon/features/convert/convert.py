@@ -18,7 +18,11 @@ from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
 from ...blender.named_chain import named_chain
+from ...core import Chain
+from ...core.bend import bend_direction
+from ...core.joint import points_of
 from ...editing import constraints as editing
+from ...editing.placing import side_of_bend
 from ...loop.muting import muting
 from ...loop.properties import free_name, settings
 from .counterpart import (
@@ -141,8 +145,8 @@ def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
 def _own_link(bone: Any, con: Any, item: Any) -> Link:
     theta = con.pole_angle
 
-    def turn(root: Any, axis: Vector, side: Vector) -> float:
-        return angle_about(axis, _up(root, theta), side)
+    def turn(root: Any, chain: Chain) -> float:
+        return angle_about(Vector(chain.axis), _up(root, theta), Vector(side_of_bend(chain)))
 
     tip = pose_bones(bone.id_data)[item.bone]
     return Link(
@@ -207,8 +211,12 @@ def _add_native(bone: Any, item: Any, notes: list[str]) -> tuple[str, str]:
 def _native_link(bone: Any, con: Any, item: Any) -> Link:
     angle = item.pole_angle
 
-    def turn(root: Any, axis: Vector, side: Vector) -> float:
+    def turn(root: Any, chain: Chain) -> float:
         """Return by how much X and Z are mixed into what points where the pole is to be."""
+        axis = Vector(chain.axis)
+        # Blender's IK bends a knee on to the side to which it is bent, be it backward.
+        own = bend_direction(points_of(chain.start), chain.axis)
+        side = Vector(own or side_of_bend(chain))
         up: Vector = Quaternion(axis, -angle) @ side
         aside = axis.cross(up)
         x, z = root.col[0].to_3d(), root.col[2].to_3d()

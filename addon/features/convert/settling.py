@@ -13,13 +13,13 @@ from math import pi, remainder
 from typing import Any
 
 import bpy
-from mathutils import Vector
 
-from ...blender.limbs import rest_bend
 from ...blender.named_chain import NamedChain
-from ...blender.skeleton import skeleton_of
+from ...blender.skeleton import matrix3, skeleton_of, vector
+from ...core import Chain
+from ...editing.placing import posed_chain
 from ...loop import plan
-from .poses import Change, Shown, bend, change, joints, shown_pose, size_world, swivel, take_as_fk
+from .poses import Change, Shown, change, joints, shown_pose, size_world, swivel, take_as_fk
 
 NEAR = 1e-3
 """A pose that is off by more, as a share of the chain's length or in tens of radians, is not kept.
@@ -46,8 +46,8 @@ class Link:
         holder: The new constraint.
         chain: Its chain.
         title: How notes call it.
-        turn: Gives its pole angle, given the frame of its first bone in the FK pose, and the axis
-            and the bend that it has there.
+        turn: Gives its pole angle, given the frame of its first bone in the FK pose, and the chain
+            in it.
         is_on: Whether it is to be on.
         before: The pole angle of the old one.
         old: The path of the old one.
@@ -56,7 +56,7 @@ class Link:
     holder: Any
     chain: NamedChain
     title: str
-    turn: Callable[[Any, Vector, Vector], float]
+    turn: Callable[[Any, Chain], float]
     is_on: bool
     before: float
     old: str
@@ -89,8 +89,8 @@ def settle(
     fk = shown_pose(armature)
     for link in links:
         if link.has_pole:
-            axis, side = _fk_bend(armature, link.chain, fk)
-            link.holder.pole_angle = _wrapped(link.turn(fk[link.chain.bones[0]], axis, side))
+            posed = _fk_chain(armature, link.chain, fk)
+            link.holder.pole_angle = _wrapped(link.turn(fk[link.chain.bones[0]], posed))
     for link in links:
         link.holder.enabled = link.is_on
     after = _fit(armature, links, before)
@@ -160,19 +160,14 @@ def _step(lacking: float, before: float, step: float) -> float:
     return lacking / min(max(rate, SLOWEST), FASTEST)
 
 
-def _fk_bend(armature: bpy.types.Object, chain: NamedChain, fk: Shown) -> tuple[Vector, Vector]:
-    """Return the axis of a chain in its FK pose, and to which side it bends, or will bend."""
-    points = joints(armature, chain, fk)
-    found = bend(points)
-    if found is not None:
-        return found
-    root = fk[chain.bones[0]]
+def _fk_chain(armature: bpy.types.Object, chain: NamedChain, fk: Shown) -> Chain:
+    """Return a chain in its FK pose."""
     plan.discard_if_outdated()
     rig = skeleton_of(armature)
     tip = rig.index[chain.tip] if chain.tip else -1
-    side = rest_bend(rig, [rig.index[name] for name in chain.bones], tip)
-    axis: Vector = (points[-1] - points[0]).normalized()
-    return axis, root.to_3x3() @ Vector(side or (0.0, 0.0, 1.0))
+    axes = [matrix3(fk[name]) for name in chain.bones]
+    points = [vector(point) for point in joints(armature, chain, fk)]
+    return posed_chain(rig, [rig.index[name] for name in chain.bones], tip, axes, points)
 
 
 def _wrapped(angle: float) -> float:

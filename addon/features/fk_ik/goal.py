@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import cos, log, sin
 from typing import NamedTuple
 
 import bpy
 
 from ...blender.errors import ProblemError
-from ...blender.limbs import rest_bend
 from ...blender.moving import place_of
 from ...blender.skeleton import matrix_frame
 from ...core import Chain, Frame, frame_in, inverse, point_in
-from ...core.bend import NEAR_AXIS, UNCLEAR, aimed_past, chain_axis, eased, straight_bend
+from ...core.bend import NEAR_AXIS, UNCLEAR, aimed_past, eased
 from ...core.chain import measured
 from ...core.vectors import (
     ORIGIN,
@@ -30,9 +28,8 @@ from ...core.vectors import (
     scaled,
     sub,
     turned_about,
-    unit,
 )
-from ...editing.placing import in_lengths, size_of, sum_of
+from ...editing.placing import posed_chain, side_of_bend, sum_of
 from ...loop.chain_plan import ChainPlan
 from ...loop.pose import Evaluated
 from ...loop.properties import settings
@@ -93,15 +90,15 @@ def fk_goal(
     joints = [*[head for _, head in frames[start:]], tip]
     if chain.has_hand and (item.rotation_weight > 0.0 or chain.tip_bone >= 0):
         joints.pop()  # The bones before the hand reach with its head.
+    bent = _shown(chain, start, frames, joints) if len(joints) > 1 else None
     place = tip
-    if start == 0 and len(joints) > 1:
+    if start == 0 and bent is not None and bent.scale > 0.0:
         # What stretches makes up for softness by growing.
         softness = 0.0 if chain.stretches else min(max(item.softness, 0.0), 0.9)
-        place = add(tip, _outwards(joints, softness))
+        place = add(tip, _outwards(bent, softness))
     place, axes = _beside(depsgraph, chain, point_in(world, place), frame_in(world, frames[-1])[0])
     pole = None
-    bent = _shown(chain, start, frames, joints) if len(joints) > 2 else None
-    if chain.pole is not None and bent is not None and bent.scale > 0.0:
+    if chain.pole is not None and bent is not None and len(joints) > 2 and bent.scale > 0.0:
         now = _from_world(chain, world, place_of(depsgraph, chain.pole)[1])
         off = off or beside(bent, now)
         pole = point_in(world, faced_from(bent, off, item.pole_angle))
@@ -112,9 +109,8 @@ def _shown(chain: ChainPlan, start: int, frames: list[Frame], joints: list[Vec])
     """Return a chain, from one of its bones on, as it is shown."""
     end = start + len(joints) - 1
     tip_bone = chain.tip_bone if end == len(chain.bones) else chain.bones[end]
-    rest = rest_bend(chain.rig, chain.bones[start:end], tip_bone)
-    bend = straight_bend([axes for axes, _ in frames[start:end]], rest)
-    return Chain(tuple(joints), bend, is_sure=rest is not None)
+    axes = [axes for axes, _ in frames[start:end]]
+    return posed_chain(chain.rig, chain.bones[start:end], tip_bone, axes, joints)
 
 
 def _from_world(chain: ChainPlan, world: Frame, place: Vec) -> Vec:
@@ -146,22 +142,20 @@ def _beside(
     return sub(place, mat_apply(place_of(depsgraph, chain.target)[0], chain.offset[1])), axes
 
 
-def _outwards(joints: Sequence[Vec], softness: float) -> Vec:
-    """Return by how much the target has to be farther out than the tip."""
-    root, end = joints[0], joints[-1]
-    size = size_of(joints)
-    way = sub(end, root)
-    distance = length(way) / size if size > 0.0 else 0.0
+def _outwards(chain: Chain, softness: float) -> Vec:
+    """Return by how much the target of a chain has to be farther out than the tip."""
+    way = chain.start[-1].at()
+    distance = length(way)
     if distance == 0.0:
         return ORIGIN
-    is_straight = distance > 0.5 and _aside(joints, chain_axis(in_lengths(joints))) < STRAIGHT
+    is_straight = distance > 0.5 and chain.aside < STRAIGHT
     wanted = 1.0 + BEYOND if is_straight else distance
     begins = 1.0 - softness
     if distance > begins and softness > 0.0:
         left = 1.0 - (distance - begins) / softness
         far = begins - softness * log(left) if left > 0.0 and not is_straight else SOFT_MOST
         wanted = min(far, SOFT_MOST)
-    return scaled(way, wanted / distance - 1.0)
+    return scaled(way, chain.scale * (wanted / distance - 1.0))
 
 
 def beside(chain: Chain, pole: Vec) -> Off:
@@ -192,9 +186,9 @@ def faced_from(chain: Chain, off: Off, pole_angle: float) -> Vec:
         pole_angle: By how much the chain turns on, in radians.
     """
     axis = chain.axis
-    bend, side, _ = chain.bending()
+    bend, _, _ = chain.bending()
     aim = -pole_angle - aimed_past(eased(length(bend) / UNCLEAR))
-    direction = turned_about(unit(bend) or side, axis, cos(aim), sin(aim))
+    direction = turned_about(side_of_bend(chain), axis, cos(aim), sin(aim))
     along = dot(_middle(chain), axis) + off[0]
     place = add(scaled(axis, along), scaled(direction, off[1]))
     return add(chain.root, scaled(place, chain.scale))
@@ -204,8 +198,3 @@ def _middle(chain: Chain) -> Vec:
     """Return the mean of the inner joints, from the root, in lengths of the chain."""
     inner = [joint.at() for joint in chain.start[1:-1]]
     return scaled(sum_of(inner), 1.0 / len(inner))
-
-
-def _aside(joints: Sequence[Vec], axis: Vec) -> float:
-    """Return how far joints stand off the axis, as a share of the chain's length."""
-    return max(length(across(point, axis)) for point in in_lengths(joints))
