@@ -255,3 +255,41 @@ def run_elsewhere(script: Path, timeout: float = 60.0) -> str:
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
+
+
+def assert_frames_are_the_same_whichever_way(
+    rig: bpy.types.Object, end: int, jumps: Sequence[int], between: float, blend: Path
+) -> None:
+    """Look at what is simulated by playing, jumping, backwards, after loading, and elsewhere.
+
+    Args:
+        rig: The armature, which is found by its name after loading.
+        end: The last frame.
+        jumps: Frames in no order.
+        between: A place between two frames.
+        blend: The file to save to.
+    """
+    name = rig.name
+    wanted = {}
+    for frame in range(1, end + 1):
+        go(frame)
+        wanted[frame] = pose_bits(rig)
+    for frame in jumps:
+        go(frame)
+        assert pose_bits(rig) == wanted[frame]
+    go(between)
+    wanted[between] = pose_bits(rig)
+    for frame in (*range(end, 0, -1), between):
+        go(frame)
+        assert pose_bits(rig) == wanted[frame]
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+    bpy.ops.wm.open_mainfile(filepath=str(blend))
+    for frame in jumps[::-1]:
+        go(frame)
+        assert pose_bits(bpy.data.objects[name]) == wanted[frame]
+    found, _ = elsewhere(
+        blend,
+        f"rig = bpy.data.objects[{name!r}]; go({jumps[0]})",
+        "(pose_bits(rig), rig.fabrik.simulation.state)",
+    )
+    assert found == (wanted[jumps[0]], "FRESH")
