@@ -14,6 +14,7 @@ from ..core.vectors import (
     Mat3,
     Quat,
     Vec,
+    length,
     mat_apply,
     mat_columns,
     mat_product,
@@ -26,11 +27,13 @@ from . import animation
 from .access import pose_bones
 from .errors import ProblemError
 from .native import active_constraints
+from .precision import rounding_of
 from .rotation import LOCATION, channel_of, channel_values, mode_of, quaternion
 from .skeleton import Point, Skeleton, matrix3, matrix_frame, vector
 
 LOCKED = 1e-5
-"""What a locked number may be off without having to be changed, as a share of 1 or of itself."""
+"""What a locked number may be off without having to be changed, as a share of 1 or of itself,
+besides what rounding makes of it."""
 
 
 def owner_of(point: Point) -> Any:
@@ -112,11 +115,14 @@ def move_to(depsgraph: bpy.types.Depsgraph, point: Point, place: Vec, axes: Mat3
         raise ProblemError(
             f"“{owner.name}”, or what it hangs on, is scaled to nothing: give it a scale"
         ) from None
-    _set(owner, "location", [a + b for a, b in zip(owner.location, shift, strict=True)])
+    near = rounding_of(depsgraph, point)
+    rounded = near.place * max(map(length, mat_columns(to_channel)))
+    values = [a + b for a, b in zip(owner.location, shift, strict=True)]
+    _set(owner, "location", values, rounded)
     if turn is not None:
         mode = mode_of(owner)
         name = channel_of(mode)[0]
-        _set(owner, name, channel_values(mode, turn, list(getattr(owner, name))))
+        _set(owner, name, channel_values(mode, turn, list(getattr(owner, name))), near.turn)
 
 
 def location_axes(depsgraph: bpy.types.Depsgraph, point: Point) -> Mat3:
@@ -174,8 +180,14 @@ def _turn(inherited: Mat3, sizes: Vec, axes: Mat3) -> Quat:
     return turn
 
 
-def _set(owner: Any, name: str, values: Sequence[float]) -> None:
+def _set(owner: Any, name: str, values: Sequence[float], rounded: float) -> None:
     """Set a channel; what is locked stays as it is if it may.
+
+    Args:
+        owner: The object or pose bone.
+        name: The channel.
+        values: What it gets.
+        rounded: By how much these are off at most by rounding.
 
     Raises:
         ProblemError: If what is locked would have to change.
@@ -183,7 +195,8 @@ def _set(owner: Any, name: str, values: Sequence[float]) -> None:
     locks = _locks(owner, name)
     present = list(getattr(owner, name))
     for i, value in enumerate(values):
-        if locks[i] and abs(value - present[i]) > LOCKED * (1.0 + abs(present[i])):
+        most = LOCKED * (1.0 + abs(present[i])) + rounded
+        if locks[i] and abs(value - present[i]) > most:
             what = "location" if name == "location" else "rotation"
             raise ProblemError(
                 f"The {what} of “{owner.name}” is locked, and would have to change: unlock it "

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 import bpy
 import pytest
+from addon.binding import editing
 from mathutils import Matrix, Vector
 from rigs import (
     activate,
@@ -27,8 +28,6 @@ from rigs import (
     world_bits,
     world_location,
 )
-
-from addon.binding import editing
 
 INHERIT_SCALE = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 

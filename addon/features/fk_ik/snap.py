@@ -8,12 +8,14 @@ from typing import NamedTuple, cast
 
 import bpy
 
+from ...binding.precision import chain_rounding
 from ...blender import animated_values
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import key_frames
 from ...blender.moving import channels_of, owner_of
 from ...blender.refusals import refuse_unkeyable
+from ...blender.skeleton import Point
 from ...core.vectors import Vec
 from ...editing.choosing import chains_in, is_on
 from ...loop import plan
@@ -26,6 +28,11 @@ from .span import Span, go_to, updated
 
 NEAR = 1e-4
 """Poses that differ by less, as a share of the length of the chain, are the same."""
+
+ROUNDED = (
+    "Numbers of single precision are no finer: bring it, its target, its pole and what they hang "
+    "on nearer to the origin, or bend it more if it is all but straight"
+)
 
 Look = list[list[Vec]]
 """The `bone_points` of each of some constraints."""
@@ -155,7 +162,7 @@ def compared(
     chains: Sequence[ChainPlan],
     span: Span,
     wanted: Sequence[Look],
-    why: Callable[[ChainPlan], str],
+    why: Callable[[ChainPlan, bool], str],
 ) -> tuple[float, str]:
     """Play the frames, and return the largest difference, and why it is more than `NEAR`.
 
@@ -163,7 +170,8 @@ def compared(
         chains: Of which armatures the poses are compared.
         span: The frames.
         wanted: The pose that each of them should show.
-        why: Says of a constraint, at the frame that is shown, why it differs.
+        why: Says of a constraint, at the frame that is shown, why it differs, given whether
+            rounding can make it.
     """
     largest, worst, problem = 0.0, NEAR, ""
     for depsgraph, should in zip(span.visit(), wanted, strict=True):
@@ -171,5 +179,14 @@ def compared(
             difference, size = farthest(points, shown), bones_length(points)
             largest = max(largest, difference)
             if difference > worst * size:
-                worst, problem = difference / size, f"“{chain.name}”: {why(chain)}"
+                is_rounded = difference <= _rounding(depsgraph, chain, points)
+                worst = difference / size
+                problem = f"“{chain.name}”: {why(chain, is_rounded)}"
     return largest, problem
+
+
+def _rounding(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, points: Sequence[Vec]) -> float:
+    """Return how far joints of a constraint's bones may be off by rounding alone."""
+    ends = (Point(chain.rig.object, chain.rig, chain.bones[-1]), chain.target, chain.pole)
+    joints = [*points[::3], points[-2]]
+    return chain_rounding(depsgraph, [end for end in ends if end], joints, chain.has_hand)

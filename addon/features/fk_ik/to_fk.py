@@ -8,6 +8,7 @@ from typing import Any
 
 import bpy
 
+from ...binding.precision import rounding_of
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import set_span
@@ -15,25 +16,30 @@ from ...blender.moving import channels_of, move_to, owner_of, place_of, refuse_u
 from ...blender.refusals import refuse_unkeyable
 from ...blender.rotation import CHANNELS, LOCATION, continuous, mode_of
 from ...blender.skeleton import Point
-from ...core.vectors import mat_columns, mat_upright
+from ...core.vectors import length, mat_apply, mat_columns, mat_upright
 from ...editing.choosing import is_on
 from ...loop import plan
 from ...loop.body_plan import BodyPlan
 from ...loop.chain_plan import ChainPlan
 from ...loop.muting import insisting, muting
 from ...loop.properties import settings
-from .comparing import bone_points, bones_length
 from .goal import Off, fk_goal
 from .influence import key_influence
-from .snap import Look, Snapped, compared, keeping_unkeyed, look, on_top, planned, present_frame
+from .snap import (
+    ROUNDED,
+    Look,
+    Snapped,
+    compared,
+    keeping_unkeyed,
+    look,
+    on_top,
+    planned,
+    present_frame,
+)
 from .span import Span, updated
 
 ROUNDS = 8
 """The most times that targets are moved, which may hang on one another, until all are in place."""
-
-THERE = 1e-6
-"""How near a target is to its place, as a share of the chain's length and of the place's
-distance from the world's origin, which rounding grows with."""
 
 MOVES_ALONG = (
     "“{}” cannot be put where the tip is, as the chain moves along with it, or another constraint "
@@ -189,22 +195,29 @@ class Snap:
         chain, target, pole = self.chains[i], self.targets[i], self.poles[i]
         goal = fk_goal(depsgraph, chain, self.starts[i], self.offs[i])
         self.offs[i] = goal.off
-        size = bones_length(bone_points(depsgraph, chain.rig, chain.bones))
         moved: list[Handle] = []
         for handle, place, axes in ((target, goal.place, goal.axes), (pole, goal.pole, None)):
             if handle is None or place is None:
                 continue
             present = place_of(depsgraph, handle.point)
-            gap = dist(present[1], place)
-            near = THERE * (size + max(abs(number) for number in place))
-            is_turned = axes is not None and _apart(present[0], axes) > 2.0 * THERE
-            if is_first or gap > near or is_turned:
+            near = rounding_of(depsgraph, handle.point)
+            far = near.place
+            if handle is target and chain.offset is not None:
+                far += near.turn * length(mat_apply(present[0], chain.offset[1]))
+            is_away = dist(present[1], place) > far
+            is_turned = axes is not None and _apart(present[0], axes) > near.turn
+            if is_first or is_away or is_turned:
                 move_to(depsgraph, handle.point, place, axes)
                 moved.append(handle)
         return moved
 
-    def why(self, chain: ChainPlan) -> str:
-        """Return why a chain, as it is shown, is not in its FK pose."""
+    def why(self, chain: ChainPlan, is_rounded: bool) -> str:
+        """Return why a chain, as it is shown, is not in its FK pose.
+
+        Args:
+            chain: The constraint.
+            is_rounded: Whether rounding can make it.
+        """
         item = settings(chain.rig.object).constraints[chain.item]
         if chain.item in self.left:
             return self.left[chain.item]
@@ -227,6 +240,8 @@ class Snap:
                 "It shares bones with constraints that want another pose of them: snap them "
                 "together, with Constraints set to All"
             )
+        if is_rounded:
+            return ROUNDED
         remedy = "scale its bones evenly" if item.solver == "TWO_BONE" else "raise Iterations"
         return item.message or f"It is solved in another pose than its FK pose: {remedy}"
 

@@ -17,6 +17,7 @@ from ...loop.muting import insisting, muting
 from .applying import Channel, Values, apply_pose, posed_channels, refuse_driven, shown, taken
 from .influence import key_influence
 from .snap import (
+    ROUNDED,
     Look,
     Snapped,
     compared,
@@ -76,10 +77,15 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
                     key_influence(armature, index, span, is_on=False)
         with muting(armature, indices):
             difference, problem = compared(
-                chains, span, wanted, lambda chain: _why_not_fk(chain, indices)
+                chains,
+                span,
+                wanted,
+                lambda chain, is_rounded: _why_not_fk(chain, is_rounded, indices),
             )
         updated()
-        other, reason = compared(chains, span, wanted, lambda _: WHY_NOT_IK)
+        other, reason = compared(
+            chains, span, wanted, lambda _, is_rounded: ROUNDED if is_rounded else WHY_NOT_IK
+        )
     bones = dict.fromkeys(bone for bone, _ in channels)
     return Snapped(list(bones), max(difference, other), problem or reason)
 
@@ -104,9 +110,11 @@ def _shown(
     return looks, found
 
 
-def _why_not_fk(chain: ChainPlan, indices: Sequence[int]) -> str:
+def _why_not_fk(chain: ChainPlan, is_rounded: bool, indices: Sequence[int]) -> str:
     others = others_on(chain, indices)
-    return WHY_OTHERS.format(listed(others)) if others else WHY_NOT_FK
+    if others:
+        return WHY_OTHERS.format(listed(others))
+    return ROUNDED if is_rounded else WHY_NOT_FK
 
 
 def _key(armature: bpy.types.Object, span: Span, found: Sequence[Values], before: Values) -> None:
