@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -493,6 +494,73 @@ def test_a_cone_becomes_limits() -> None:
 
 
 # Animation
+
+
+def swung(count: int, has_pole: bool) -> bpy.types.Object:
+    """A chain of Blender's whose target goes about, with an elbow that is posed by hand."""
+    random = Random(count)
+    rig, con = poled_limb(random, count)
+    if not has_pole:
+        con.pole_target = None
+    place = con.target.location * 0.7
+    for frame in (1, 10, 20):
+        con.target.location = place + random_vector(random, 0.5)
+        con.target.keyframe_insert("location", frame=frame)
+    for frame in (1, 20):
+        rig.pose.bones["B1"].keyframe_insert("location", frame=frame)
+    go(7)
+    return rig
+
+
+def poses(rig: bpy.types.Object) -> list[dict[str, Matrix]]:
+    found = []
+    for frame in range(1, 21):
+        go(frame)
+        found.append(pose(rig))
+    go(7)
+    return found
+
+
+@pytest.mark.parametrize("is_back", (False, True))
+def test_how_far_other_frames_of_the_animation_go_is_said(is_back: bool) -> None:
+    rig = swung(5, has_pole=False)
+    convert = from_blender
+    if is_back:
+        from_blender(rig)
+        convert = to_blender
+    before = poses(rig)
+    rig.pose.bones["B1"].scale.x = 1.25
+    (rig.fabrik.constraints[0] if is_back else native(rig, "B4")).target.location.x += 0.01
+    update()
+    place = (rig.fabrik.constraints[0] if is_back else native(rig, "B4")).target.location.copy()
+
+    found = convert(rig)
+
+    target = (native(rig, "B4") if is_back else rig.fabrik.constraints[0]).target
+    assert bpy.context.scene.frame_current == 7
+    assert target.location == place, "what is set and not keyed is as it was"
+    assert rig.pose.bones["B1"].scale.x == 1.25
+    (note,) = (note for note in found.notes if "other frames" in note)
+    numbers = re.search(r"up to (.*) m and (.*)° off .* at frame (\d+) \((\d+) of (\d+) ", note)
+    assert numbers is not None
+    moved, turned = float(numbers[1]), float(numbers[2])
+    rig.pose.bones["B1"].scale.x = 1.0
+    after = poses(rig)
+    off = [
+        max((b[n] @ p - a[n] @ p).length for n in a for p in (Vector(), Vector((0, 1, 0)) * size))
+        for a, b in zip(before, after, strict=True)
+        for size in [rig.data.bones["B1"].length]
+    ]
+    assert moved == pytest.approx(max(off), rel=0.1)
+    assert moved == pytest.approx(off[int(numbers[3]) - 1], rel=0.1)
+    assert 0.0 < turned <= 180.0
+    assert 0 < int(numbers[4]) <= int(numbers[5]) <= 24
+
+
+def test_nothing_is_said_where_other_frames_are_as_before() -> None:
+    rig = swung(2, has_pole=True)
+    for convert in (from_blender, to_blender):
+        assert not any("other frames" in note for note in convert(rig).notes)
 
 
 def keyed_values(rig: bpy.types.Object, get: Callable[[bpy.types.Object], float]) -> list[float]:

@@ -36,6 +36,7 @@ from .counterpart import (
     to_native,
 )
 from .curve_moves import Move, animated_below, move_curves
+from .elsewhen import other_frames, poses_at, said_of
 from .poses import angle_about, shown_pose
 from .settling import Link, settle
 
@@ -84,6 +85,8 @@ def convert_from_blender(
         where = "The armature has" if bones is None else "The selected bones have"
         raise ProblemError(f"{where} no Inverse Kinematics constraint of Blender's")
     before = shown_pose(armature)
+    frames = other_frames(armature, [own[b].constraints[n] for b, n in picked])
+    earlier = poses_at(armature, frames)
     notes: list[str] = []
     made: list[tuple[str, str]] = []
     for bone, name in picked:
@@ -114,6 +117,7 @@ def convert_from_blender(
     settings(armature).active_index = first
     editing.changed(armature)
     bpy.context.view_layer.update()
+    notes += said_of(armature, links, frames, earlier, poses_at(armature, frames))
     return Conversion([link.holder.name for link in links], notes, *outcome, off)
 
 
@@ -177,6 +181,8 @@ def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> 
             chosen.append(index)
     if not chosen:
         raise ProblemError(" ".join(f"{note}." for note in notes))
+    frames = other_frames(armature, [items[index] for index in chosen])
+    earlier = poses_at(armature, frames)
     made = [_add_native(own[items[index].bone], items[index], notes) for index in chosen]
     links = [
         _native_link(own[bone], own[bone].constraints[name], items[index])
@@ -192,6 +198,7 @@ def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> 
     for index in reversed(chosen):
         notes += _remove_own(armature, index)
     bpy.context.view_layer.update()
+    notes += said_of(armature, links, frames, earlier, poses_at(armature, frames))
     return Conversion([name for _, name in made], notes, *outcome, off)
 
 
