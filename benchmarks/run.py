@@ -31,6 +31,8 @@ SECTIONS = (
     "idle",
     "sweeps",
     "limits",
+    "hinged",
+    "shots",
     "long",
     "bake",
     "looking",

@@ -23,6 +23,8 @@ TITLES = (
     "Idle",
     "Sweeps",
     "Joint limits",
+    "Hinges",
+    "Continuous",
     "Long chains",
     "Baking",
     "Look-at",

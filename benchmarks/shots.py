@@ -1,0 +1,180 @@
+"""Chains with joint limits solved frame by frame, and as a whole shot with Continuous."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import cos, dist, pi
+from random import Random
+from time import perf_counter
+from typing import Any, cast
+
+import bpy
+
+from addon.core import (
+    WHOLE,
+    Bone,
+    Candidate,
+    ChainInput,
+    ChainInstant,
+    Goal,
+    Local,
+    chain_frames,
+    solve_shot,
+)
+from addon.core.vectors import Quat, Vec, quat_matrix
+
+from . import extension, report
+from .effort import Effort
+from .jointed import KINDS, Case, draw, tip_of
+from .report import Section, Table, ms
+from .scenes import FRAMES, Rig, add_ours, armature, build
+
+PATHS = 10
+SEED = 16
+BONES = (3, 5, 10)
+JUMP = 0.1
+"""Of the length: what no joint may go from one frame to the next."""
+
+MEANING = """\
+Chains of 1 m whose joints have limits; their targets go where the tip is on the way from one pose \
+that the limits allow to another, so that a continuous solution exists: {paths} paths of {frames} \
+frames in each row. “jumps” counts the paths on which a joint goes farther than {jump} m from one \
+frame to the next, “step” is the farthest that one goes; “alone” is each frame solved by itself, \
+“shot” all of them by Continuous. “missed” is the farthest that a tip of a shot is from its \
+target. The times are those of the solver, a frame."""
+
+SIMULATED = """\
+Milliseconds a frame that `fabrik.simulate` takes for chains without limits, {frames} frames, with \
+Continuous on and everything included, and of one `Scene.frame_set` afterwards and with it off."""
+
+
+@dataclass
+class _Row:
+    """What came of some paths."""
+
+    jumps_alone: int = 0
+    jumps_shot: int = 0
+    step_alone: float = 0.0
+    step_shot: float = 0.0
+    missed: float = 0.0
+    seconds_alone: float = 0.0
+    seconds_shot: float = 0.0
+
+
+def run(effort: Effort) -> Section:
+    """Measure the solver by itself, and what simulating takes in Blender."""
+    paths, frames = effort.of(PATHS, 1), effort.of(FRAMES, 20)
+    rows: list[list[str]] = []
+    jumps, worst = 0, 0.0
+    for kind in effort.of(KINDS, KINDS[:1]):
+        for bones in effort.of(BONES, BONES[:1]):
+            row = _measured(draw(kind, bones, paths, SEED), frames)
+            jumps += row.jumps_shot
+            worst = max(worst, row.missed)
+            count = paths * frames
+            rows.append(
+                [
+                    f"{kind}, {bones} bones",
+                    str(row.jumps_alone),
+                    str(row.jumps_shot),
+                    f"{row.step_alone:.3f}",
+                    f"{row.step_shot:.3f}",
+                    f"{row.missed:.1e}",
+                    ms(row.seconds_alone / count),
+                    ms(row.seconds_shot / count),
+                ]
+            )
+    headings = ("chains", "jumps alone", "shot", "step alone", "shot", "missed", "ms alone", "shot")
+    meaning = MEANING.format(paths=paths, frames=frames, jump=JUMP)
+    simulated = [_simulated(rig, frames) for rig in effort.of((Rig(1, 4), Rig(8, 3)), (Rig(1, 4),))]
+    return Section(
+        "Continuous",
+        [
+            Table(meaning, headings, rows),
+            Table(
+                SIMULATED.format(frames=frames),
+                ("chains × bones", "simulate", "frame afterwards", "off"),
+                simulated,
+            ),
+        ],
+        goals=[
+            report.Goal("Continuous: paths within limits with a jump", 0.0, jumps),
+            report.Goal("Continuous: target missed / length", 1e-4, worst),
+        ],
+    )
+
+
+def _measured(cases: Sequence[Case], frames: int) -> _Row:
+    row = _Row()
+    for number, case in enumerate(cases):
+        chain, path = _path(case, Random(number), frames)
+        shot = [ChainInstant(chain, Goal(target)) for target in path]
+        begin = perf_counter()
+        alone = [one.alone() for one in shot]
+        middle = perf_counter()
+        solved = solve_shot(shot)
+        row.seconds_alone += middle - begin
+        row.seconds_shot += perf_counter() - middle
+        here, whole = _step(chain, alone), _step(chain, solved)
+        row.jumps_alone += here > JUMP
+        row.jumps_shot += whole > JUMP
+        row.step_alone, row.step_shot = max(row.step_alone, here), max(row.step_shot, whole)
+        ends = [tip_of(case.rests, list(one.rotations)) for one in solved]
+        row.missed = max(row.missed, *map(dist, ends, path))
+    return row
+
+
+def _path(case: Case, random: Random, frames: int) -> tuple[ChainInput, list[Vec]]:
+    """Return a chain, and the way of its tip between two poses that its limits allow."""
+    size = case.size
+    bones = [
+        Bone(quat_matrix(rest), (0.0, size if i else 0.0, 0.0), size)
+        for i, rest in enumerate(case.rests)
+    ]
+    chain = ChainInput(bones, [Local() for _ in bones], (0.0, size, 0.0), WHOLE, None, case.limits)
+    ends = [[(random.random(), random.random()) for _ in range(3)] for _ in bones]
+    path: list[Vec] = []
+    for frame in range(frames):
+        share = 0.5 - 0.5 * cos(pi * frame / (frames - 1))
+        turns: list[Quat] = []
+        for limit, ((a, b), (c, d), (e, f)) in zip(case.limits, ends, strict=True):
+            place = (a + (b - a) * share, c + (d - c) * share, e + (f - e) * share)
+            turns.append(limit.inside(place))
+        path.append(tip_of(case.rests, turns))
+    return chain, path
+
+
+def _step(chain: ChainInput, poses: Sequence[Candidate]) -> float:
+    """Return the farthest that the head of a bone goes from one frame to the next."""
+    heads = [[head for _, head in chain_frames(chain, one.rotations)] for one in poses]
+    return max(dist(a, b) for p, q in pairwise(heads) for a, b in zip(p, q, strict=True))
+
+
+def _simulated(rig: Rig, frames: int) -> list[str]:
+    """Return what simulating chains takes, as a row."""
+    extension.turn(True)
+    build(rig)
+    add_ours(rig)
+    ob: Any = armature()
+    scene = bpy.context.scene
+    scene.frame_end = frames
+    bpy.context.view_layer.objects.active = ob
+    off = _played(scene, frames)
+    for item in ob.fabrik.constraints:
+        item.use_continuous = True
+    bpy.context.view_layer.update()
+    begin = perf_counter()
+    cast(Any, bpy.ops).fabrik.simulate()
+    seconds = perf_counter() - begin
+    return [rig.name, ms(seconds / frames), ms(_played(scene, frames)), ms(off)]
+
+
+def _played(scene: bpy.types.Scene, frames: int) -> float:
+    """Return what a frame takes on average, each played for the first time."""
+    scene.frame_set(1)
+    begin = perf_counter()
+    for frame in range(2, frames + 1):
+        scene.frame_set(frame)
+    return (perf_counter() - begin) / (frames - 1)
