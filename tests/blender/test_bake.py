@@ -24,6 +24,7 @@ from rigs import (
 from addon.blender import animation, continuity, simplifying
 from addon.blender.errors import ProblemError
 from addon.blender.turns import angles, quaternions
+from addon.editing import playing
 from addon.features.bake import bake as baking
 from addon.features.bake import picking, proving, recording
 from addon.features.bake.options import DISABLE, LEAVE, REMOVE
@@ -498,7 +499,7 @@ def test_meshes_are_not_evaluated_meanwhile_and_all_is_shown_again(rig):
     bpy.context.scene.collection.objects.link(mesh)
     rig.hide_set(True)
     layer = bpy.context.view_layer
-    with recording.staged(layer, [rig]):
+    with playing.staged(layer, [rig]):
         assert mesh.hide_viewport and rig.visible_get()
     assert not mesh.hide_viewport and not rig.visible_get()
     assert bake(rig).proof.holds

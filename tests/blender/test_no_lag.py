@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 
 import bpy
 import pytest
-from addon.binding import editing
 from mathutils import Matrix, Vector
 from rigs import (
     activate,
@@ -28,6 +27,8 @@ from rigs import (
     world_bits,
     world_location,
 )
+
+from addon.editing import constraints as editing
 
 INHERIT_SCALE = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 

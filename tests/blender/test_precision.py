@@ -8,14 +8,15 @@ from pathlib import Path
 
 import bpy
 import pytest
-from addon.binding.chain_plan import ProblemError
-from addon.binding.precision import rounding_of
-from addon.binding.skeleton import Point
-from addon.binding.switching.snap import ROUNDED, Snapped
-from addon.binding.switching.span import Span
-from addon.binding.switching.to_fk import snap_to_fk
 from mathutils import Euler, Quaternion, Vector
 from rigs import activate, add_constraint, go, make_armature, make_chain, make_empty, update
+
+from addon.blender.errors import ProblemError
+from addon.blender.precision import rounding_of
+from addon.blender.skeleton import Point
+from addon.features.fk_ik.snap import ROUNDED, Snapped
+from addon.features.fk_ik.span import Span
+from addon.features.fk_ik.to_fk import snap_to_fk
 
 CAPTURES = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 FAR = 1e4

@@ -18,12 +18,13 @@ from ...blender.rotation import channel_of
 from ...blender.simplifying import ROUNDING, simplified, slopes
 from ...blender.turns import Numbers
 from ...editing import constraints as editing
+from ...editing.playing import returning, staged
 from ...loop.muting import muting
 from ...loop.properties import settings
 from .options import DISABLE, LEAVE, REMOVE, Wishes, check
 from .picking import Picked, posing, working
 from .proving import Proof, compare, moved_on
-from .recording import Take, Track, record, returning, staged
+from .recording import Take, Track, record
 
 PLAYED = 0.5
 """The share of the work that is done when the range is recorded."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import bpy
 
 from ...blender.errors import ProblemError, listed
+from ...editing.playing import staged
 from ...loop.properties import settings
 from ..bake.files import ask_for_regular, ask_for_short, replaced
 from ..bake.operators import armatures_of, summary
@@ -126,7 +127,7 @@ def _run(wanted: Any) -> int:
         _say(f"{listed(left_out)} left out, being off or unable to work")
     with replaced(output) as draft:
         if wanted.part is not None:
-            with recording.staged(layer, [picked.armature for picked in picks]):
+            with staged(layer, [picked.armature for picked in picks]):
                 take = _shown(recording.record(scene, layer, picks, wishes.frames))
             parts.save(draft, digest, picks, take)
             _say(f"Recorded frames {wishes.start} to {wishes.end} to “{output}”")

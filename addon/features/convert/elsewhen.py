@@ -8,10 +8,9 @@ from typing import Any
 
 import bpy
 
-from .. import animation
-from ..baking.recording import returning
-from ..chain_plan import listed
-from ..switching.span import go_to
+from ...blender import animation
+from ...blender.errors import listed
+from ...editing.playing import go_to, returning
 from .poses import Change, Shown, change, shown_pose, size_world
 from .settling import NEAR, Link
 

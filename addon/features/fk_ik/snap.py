@@ -8,23 +8,24 @@ from typing import NamedTuple, cast
 
 import bpy
 
-from ...binding.precision import chain_rounding
 from ...blender import animated_values
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import key_frames
 from ...blender.moving import channels_of, owner_of
+from ...blender.precision import chain_rounding
 from ...blender.refusals import refuse_unkeyable
 from ...blender.skeleton import Point
 from ...core.vectors import Vec
 from ...editing.choosing import chains_in, is_on
+from ...editing.playing import go_to, updated
 from ...loop import plan
 from ...loop.body_plan import Unit
 from ...loop.chain_plan import ChainPlan
 from .applying import posed_channels
 from .comparing import bone_points, bones_length, farthest
 from .influence import refuse_unswitchable
-from .span import Span, go_to, updated
+from .span import Span
 
 NEAR = 1e-4
 """Poses that differ by less, as a share of the length of the chain, are the same."""

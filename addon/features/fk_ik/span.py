@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import cast
 
 import bpy
+
+from ...editing.playing import go_to, updated
 
 
 @dataclass(frozen=True)
@@ -43,16 +44,3 @@ class Span:
                 go_to(frame)
             self.tell(done / len(self.frames))
             yield updated()
-
-
-def go_to(frame: float) -> None:
-    """Go to a frame of the scene, or between two."""
-    scene = cast(bpy.types.Scene, bpy.context.scene)
-    scene.frame_set(int(frame // 1.0), subframe=frame % 1.0)
-
-
-def updated() -> bpy.types.Depsgraph:
-    """Have Blender evaluate what changed, and return what it shows."""
-    layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
-    layer.update()
-    return cast(bpy.types.Depsgraph, layer.depsgraph)

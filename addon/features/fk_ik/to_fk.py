@@ -8,16 +8,17 @@ from typing import Any
 
 import bpy
 
-from ...binding.precision import rounding_of
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import set_span
 from ...blender.moving import channels_of, move_to, owner_of, place_of, refuse_unmovable
+from ...blender.precision import rounding_of
 from ...blender.refusals import refuse_unkeyable
 from ...blender.rotation import CHANNELS, LOCATION, continuous, mode_of
 from ...blender.skeleton import Point
 from ...core.vectors import length, mat_apply, mat_columns, mat_upright
 from ...editing.choosing import is_on
+from ...editing.playing import updated
 from ...loop import plan
 from ...loop.body_plan import BodyPlan
 from ...loop.chain_plan import ChainPlan
@@ -36,7 +37,7 @@ from .snap import (
     planned,
     present_frame,
 )
-from .span import Span, updated
+from .span import Span
 
 ROUNDS = 8
 """The most times that targets are moved, which may hang on one another, until all are in place."""

@@ -12,6 +12,7 @@ from ...blender.keying import set_span
 from ...blender.refusals import refuse_unkeyable
 from ...blender.rotation import KINDS, channel_of, continuous, mode_of
 from ...editing.choosing import is_on
+from ...editing.playing import updated
 from ...loop.chain_plan import ChainPlan
 from ...loop.muting import insisting, muting
 from .applying import Channel, Values, apply_pose, posed_channels, refuse_driven, shown, taken
@@ -28,7 +29,7 @@ from .snap import (
     planned,
     present_frame,
 )
-from .span import Span, updated
+from .span import Span
 
 OTHERS = tuple(channel_of(kind)[0] for kind in KINDS[1:])
 """The channels that are no rotation."""

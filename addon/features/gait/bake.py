@@ -19,6 +19,7 @@ from ...blender.skeleton import Point, matrix_frame
 from ...core import point_in
 from ...core.vectors import Vec
 from ...editing.constraints import changed
+from ...editing.playing import returning
 from ...loop import plan
 from ...loop.chain_plan import ChainPlan
 from ...loop.evaluate import snapshot
@@ -27,7 +28,6 @@ from ...motion.footfall import STILL, Footfall
 from ...motion.gait import Record
 from ..bake.bake import drafted
 from ..bake.goal_keys import Channel, led, target_channels
-from ..bake.recording import returning
 from ..simulation import history
 from .body import known
 from .gait_plan import GaitPlan, plans_of

@@ -20,13 +20,13 @@ from ...blender.refusals import refuse_unkeyable
 from ...blender.rotation import LOCATION
 from ...blender.skeleton import Point, vector
 from ...blender.turns import Numbers
+from ...editing.playing import returning, staged
 from ...loop.chain_plan import ChainPlan
 from ...loop.evaluate import snapshot
 from ...loop.plan import Plan, current
 from ...loop.properties import settings
 from ..bake.bake import drafted
 from ..bake.goal_keys import Channel, led, target_channels
-from ..bake.recording import returning, staged
 from .footing import Footing
 from .hips import Hip
 from .settings import ground_settings

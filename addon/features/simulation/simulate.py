@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import bpy
 
 from ...blender.errors import ProblemError
+from ...editing.playing import returning, staged
 from ...loop import plan
 from ...loop.evaluate import snapshot
 from ...loop.muting import muting
 from ...loop.properties import settings
-from ..bake.recording import returning, staged
 from . import history
 from .history import History, Simulated
 from .settings import simulation_of

@@ -1,0 +1,149 @@
+"""Going through the frames of a scene, and back to what was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import cast
+
+import bpy
+
+from ..blender import animated_values, animation
+from ..blender.access import pose_bones
+from ..blender.errors import ProblemError
+from ..blender.rotation import AXIS_ANGLE, LOCATION, QUATERNION, SCALE, channel_of, floats
+from ..loop import plan
+
+CHEAP = {"EMPTY", "CAMERA", "LIGHT", "LIGHT_PROBE", "SPEAKER"}
+"""Kinds of objects that cost nothing to evaluate, whether anything needs them or not."""
+
+
+def go_to(frame: float) -> None:
+    """Go to a frame of the scene, or between two."""
+    scene = cast(bpy.types.Scene, bpy.context.scene)
+    scene.frame_set(int(frame // 1.0), subframe=frame % 1.0)
+
+
+def updated() -> bpy.types.Depsgraph:
+    """Have Blender evaluate what changed, and return what it shows."""
+    layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
+    layer.update()
+    return cast(bpy.types.Depsgraph, layer.depsgraph)
+
+
+@contextmanager
+def staged(
+    layer: bpy.types.ViewLayer,
+    armatures: Sequence[bpy.types.Object],
+    needed: Collection[bpy.types.Object] = (),
+) -> Iterator[None]:
+    """Let Blender evaluate nothing but armatures, and what they need, for a while.
+
+    What is disabled in viewports is evaluated only where something that is shown depends on it: the
+    meshes of a character, which nothing here depends on, would cost more than all the rest.
+    Armatures that are hidden are shown meanwhile. What was selected and hidden is so again
+    afterwards.
+
+    Args:
+        layer: What is evaluated.
+        armatures: The armatures that are looked at.
+        needed: Objects of other kinds that are to be evaluated as well.
+
+    Raises:
+        ProblemError: If an armature stays hidden.
+    """
+    selected = [ob for ob in layer.objects if ob.select_get(view_layer=layer)]
+    watched = {ob for chain in plan.current().chains for ob in chain.watched}
+    kept = {*armatures, *needed, *watched}
+    costly = [ob for ob in layer.objects if ob not in kept and _can_be_left_out(ob)]
+    hidden = {ob: (ob.hide_get(view_layer=layer), ob.hide_viewport) for ob in armatures}
+    try:
+        for ob in armatures:
+            _show(ob, layer)
+        for ob in costly:
+            ob.hide_viewport = True
+        yield
+    finally:
+        for ob in costly:
+            ob.hide_viewport = False
+        for ob, (is_hidden, is_disabled) in hidden.items():
+            if ob.hide_viewport != is_disabled:
+                ob.hide_viewport = is_disabled
+            if ob.hide_get(view_layer=layer) != is_hidden:
+                ob.hide_set(is_hidden, view_layer=layer)
+        for ob in selected:
+            if not ob.select_get(view_layer=layer):
+                ob.select_set(True, view_layer=layer)
+
+
+def _can_be_left_out(ob: bpy.types.Object) -> bool:
+    """Return whether leaving an object out saves anything, and can be taken back."""
+    if ob.type in CHEAP or ob.mode != "OBJECT" or ob.hide_viewport or not ob.is_editable:
+        return False
+    return not animation.animated(ob).sets("hide_viewport")
+
+
+def _show(ob: bpy.types.Object, layer: bpy.types.ViewLayer) -> None:
+    if ob.hide_get(view_layer=layer):
+        ob.hide_set(False, view_layer=layer)
+    if ob.hide_viewport:
+        ob.hide_viewport = False
+    if not ob.visible_get(view_layer=layer):
+        raise ProblemError(
+            f"“{ob.name}” is hidden by its collection, so that Blender does not pose it: show it"
+        )
+
+
+class _FkPose:
+    """What the bones of an armature hold."""
+
+    def __init__(self, armature: bpy.types.Object) -> None:
+        self._armature = armature
+        bones = pose_bones(armature)
+        self._columns = {
+            name: floats(bones, name, size)
+            for name, size in map(channel_of, (QUATERNION, AXIS_ANGLE, 1, LOCATION, SCALE))
+        }
+
+    def restore(self) -> None:
+        for name, column in self._columns.items():
+            pose_bones(self._armature).foreach_set(name, column)
+        self._armature.update_tag()
+
+
+@contextmanager
+def returning(
+    scene: bpy.types.Scene, layer: bpy.types.ViewLayer, in_any_case: bool = False
+) -> Iterator[None]:
+    """Go back to the present frame afterwards, and after a failure to what was not keyed as well.
+
+    At a frame change Blender gives each animated channel the value of its animation, and what was
+    set there by hand and not keyed is lost.
+
+    Args:
+        scene: The scene that is played.
+        layer: What is evaluated.
+        in_any_case: Whether to go back to what was not keyed without a failure, too.
+    """
+    frame, subframe = scene.frame_current, scene.frame_subframe
+    unkeyed = [(ob, animated_values.values(ob)) for ob in layer.objects if ob.animation_data]
+    posed = [_FkPose(rig.object) for rig in plan.current().rigs.values()]
+
+    def give_back() -> None:
+        scene.frame_set(frame, subframe=subframe)
+        for ob, values in unkeyed:
+            animated_values.restore(ob, values)
+        for one in posed:
+            one.restore()
+        plan.discard()
+        layer.update()
+
+    try:
+        yield
+    except BaseException:
+        give_back()
+        raise
+    if in_any_case:
+        give_back()
+    else:
+        scene.frame_set(frame, subframe=subframe)
