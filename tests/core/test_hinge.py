@@ -320,6 +320,19 @@ def test_a_knee_that_is_posed_slightly_backward_bends_forward(
         assert off[2] > 0.01
 
 
+@pytest.mark.parametrize("backward", [0.04, 0.06, 0.1])
+@pytest.mark.parametrize("rounding", [-1e-7, 1e-7])
+def test_it_stays_as_it_is_posed_where_its_target_is_rounded(
+    backward: float, rounding: float
+) -> None:
+    chain = backward_leg(-backward)
+    target = scaled(chain.joints[-1], 1.0 + rounding)
+    knee = pose_chain(chain, Goal(target), "TWO_BONE").solution.joints[1]
+    off = math.hypot(*sub((knee[0], knee[1], knee[2]), chain.joints[1]))
+    # The bend is off by what the rounding makes of it; bent forward the knee were as far off again.
+    assert off < 0.7 * math.sin(math.radians(backward))
+
+
 def test_one_that_is_posed_clearly_backward_is_meant_so() -> None:
     chain = backward_leg(-15.0)
     knee = pose_chain(chain, Goal((0.0, 1.6, 0.0)), "TWO_BONE").solution.joints[1]
