@@ -247,6 +247,26 @@ def test_only_a_property_of_a_bone_can_be_set_in_bulk_in_linked_armatures(tmp_pa
     assert rig.pose.bones["B0"].rotation_quaternion[:] == tuple(TURNED)
 
 
+def test_a_saved_file_forgets_parents_that_only_linked_objects_have_brought(tmp_path: Path) -> None:
+    """Random users name none for it."""
+    parent(make_empty("Child"), make_empty("Parent"))
+    library, file = str(tmp_path / "library.blend"), str(tmp_path / "file.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=library)
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(library, link=True) as (_, linked):
+        linked.objects = ["Child"]
+    child = link(linked.objects[0])
+    parent(make_empty("On Child"), child)
+    parent(make_empty("On Parent"), child.parent)
+    bpy.ops.wm.save_as_mainfile(filepath=file)
+    bpy.ops.wm.open_mainfile(filepath=file)
+    found = bpy.data.objects
+    assert not found["Child"].is_library_indirect and found["Parent"].is_library_indirect
+    assert found["On Child"].parent == found["Child"]
+    assert found["Child"].parent == found["Parent"]
+    assert found["On Parent"].parent is None
+
+
 def test_before_an_update_it_is_told_what_is_tagged() -> None:
     """Also what was removed since: its name is safe, but to ask for its original crashes."""
     rig, empty = make_chain(1), make_empty()

@@ -105,6 +105,11 @@ def own_objects() -> list[bpy.types.Object]:
     return [ob for ob in bpy.data.objects if ob.library is None]
 
 
+def kept() -> list[bpy.types.Object]:
+    """What a file still names after loading: not what only linked objects have brought along."""
+    return [ob for ob in bpy.data.objects if not ob.is_library_indirect]
+
+
 def loose() -> list[bpy.types.Object]:
     """Targets that can be renamed and deleted; there are always some."""
     found = [ob for ob in targets() if "loose" in ob or ob.name in LOOSE]
@@ -363,7 +368,7 @@ def key_target(chance: Chance) -> str:
 
 def parent_target(chance: Chance) -> str:
     ob = chance.choice(targets())
-    carrier = chance.choice([None, *(one for one in bpy.data.objects if can_carry(one, ob))])
+    carrier = chance.choice([None, *(one for one in kept() if can_carry(one, ob))])
     ob.parent, ob.parent_type = carrier, "OBJECT"
     if carrier is None:
         return f"{ob.name} from nothing"
