@@ -195,7 +195,7 @@ def evaluate(
     again |= held.keys() & changed
     beside = set[int]()
     if changed:
-        # Blender builds its relations anew, and evaluates what is tagged for any view layer.
+        # Blender evaluates what is tagged for any view layer, or shares armature data with these.
         beside = held.keys() - again
     elif has_company:
         tagged = tagged_in([depsgraph])
@@ -554,7 +554,8 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, changed: Set[in
     """Look at the armatures to solve: at those that an update concerns.
 
     It concerns those that are in it, that depend on something in it, or on the time if that moves,
-    that changed, or that this view layer has not shown yet; and all that are solved with them.
+    or that this view layer has not shown yet; and all that are solved with them. If Blender has
+    been told of other dependencies, it concerns all.
     """
     plan = current()
     updates = depsgraph.updates
@@ -574,7 +575,11 @@ def _look(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, changed: Set[in
     rigs: set[int] = set()
     # The scene has the gravity and the frame rate.
     is_timed = is_frame_change or session_uid(depsgraph.scene) in updated
-    for uid in plan.rigs.keys() & (updated | new | changed | _woken(plan, updated, is_timed)):
+    concerned = updated | new | _woken(plan, updated, is_timed)
+    if changed:
+        # Blender builds its relations anew, and may evaluate any of them for it.
+        concerned |= plan.rigs.keys()
+    for uid in plan.rigs.keys() & concerned:
         rigs |= plan.groups[uid]
     held = _held(plan, depsgraph, rigs)
     is_foreign = _is_foreign(depsgraph)

@@ -220,6 +220,33 @@ def test_what_a_copy_depends_on_leaves_the_rig_solved_beside_another_view_layer(
         assert channels_bits(rig) == given
 
 
+def reverse(copy: bpy.types.Object) -> None:
+    copy.fabrik.constraints.move(1, 0)
+
+
+def remove_one(copy: bpy.types.Object) -> None:
+    copy.fabrik.constraints.remove(0)
+
+
+@pytest.mark.parametrize("change", [clear, reverse, remove_one])
+def test_what_a_copy_depends_on_leaves_the_rig_solved_at_a_frame_that_only_moves_the_copy(change):
+    """It is told at the next frame, and Blender evaluates all that share its armature data."""
+    rig = make_chain(3)
+    add_constraint(rig, "B2", make_empty(location=(0.4, 0.9, 1.5)), solver="ROPE")
+    add_constraint(rig, "B0", make_empty(location=(0.9, 0.1, 0.5)), chain_count=1)
+    copy = rig.copy()
+    bpy.context.scene.collection.objects.link(copy)
+    update()
+    go(1)
+    given, solved = channels_bits(rig), shown_bits(rig)
+    change(copy)
+    copy.update_tag()
+    for show in (update, lambda: go(1), update, lambda: go(2)):
+        show()
+        assert shown_bits(rig) == solved != given
+        assert channels_bits(rig) == given
+
+
 def test_an_armature_is_solved_that_only_an_instance_of_its_collection_shows():
     rig = make_chain(3)
     target = keyed_target()
