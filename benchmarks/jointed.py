@@ -21,8 +21,8 @@ from addon.core.vectors import (
     quat_about,
     quat_matrix,
     quat_product,
-    quat_turn,
     quat_turned_by,
+    rotate,
     scaled,
     unit,
 )
@@ -105,7 +105,7 @@ def tip_of(rests: Sequence[Quat], pose: Sequence[Quat]) -> Vec:
     tip: Vec = (0.0, 0.0, 0.0)
     for rest, rotation in zip(rests, pose, strict=True):
         axes = quat_product(axes, quat_product(rest, rotation))
-        tip = add(tip, scaled(quat_turn(axes, Y), 1.0 / len(rests)))
+        tip = add(tip, scaled(rotate(axes, Y), 1.0 / len(rests)))
     return tip
 
 
@@ -114,9 +114,9 @@ def tip_of(rests: Sequence[Quat], pose: Sequence[Quat]) -> Vec:
 
 def _of_hinge(limit: Hinge, rotation: Quat) -> float:
     """Return how far the axis is tilted, or the angle about it is out of its range."""
-    tilt = length(_least_turn(limit.axis, quat_turn(rotation, limit.axis)))
+    tilt = length(_least_turn(limit.axis, rotate(rotation, limit.axis)))
     # Y is at right angles to X and Z.
-    image = quat_turn(rotation, Y)
+    image = rotate(rotation, Y)
     angle = atan2(dot(limit.axis, cross(Y, image)), dot(Y, image))
     return max(tilt, _outside(angle, limit.turn))
 
@@ -129,7 +129,7 @@ def _of_cone(limit: Cone, rotation: Quat, half: bool) -> float:
         rotation: The bone's.
         half: Whether the ellipse is one of the sines of half the angles, not of the angles.
     """
-    swing = _least_turn(Y, quat_turn(rotation, Y))
+    swing = _least_turn(Y, rotate(rotation, Y))
     angle = length(swing)
     a, b = limit.swing_x[1], limit.swing_z[1]
     x, z = (swing[0] / angle, swing[2] / angle) if angle > 0.0 else (1.0, 0.0)

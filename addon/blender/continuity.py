@@ -17,7 +17,7 @@ TURN = 2.0 * np.pi
 CALM = 1.0
 """Euler angles that change by less from frame to frame, in radians, are continuous as they are."""
 
-NO_TURN = 1e-6
+QUAT_IDENTITY = 1e-6
 """A turn by less, in radians, has no axis worth the name."""
 
 
@@ -58,7 +58,7 @@ def _one_axis(column: Numbers) -> None:
         now = row.astype(np.float64)
         if np.dot(now[1:], before[1:]) < 0.0:
             now = -now
-        if abs(now[0]) < NO_TURN:
+        if abs(now[0]) < QUAT_IDENTITY:
             now[1:] = before[1:]
         now[0] += TURN * np.round((before[0] - now[0]) / TURN)
         row[:] = before = now

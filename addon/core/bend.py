@@ -11,14 +11,14 @@ from typing import Final
 from .arc import arc
 from .joint import Joint, points_of, sizes_of
 from .vectors import (
-    NO_TURN,
     ORIGIN,
+    QUAT_IDENTITY,
     Mat3,
     Quat,
     Vec,
     across,
     add,
-    any_across,
+    any_perpendicular,
     cross,
     dot,
     length,
@@ -26,7 +26,7 @@ from .vectors import (
     mix,
     quat_between,
     quat_mix,
-    quat_turn,
+    rotate,
     scaled,
     sub,
     unit,
@@ -90,7 +90,7 @@ def swing_turn(axis: Vec, side: Vec, target: Vec, share: float) -> Quat:
     Where the target is behind, no turn is the least: it turns in its plane.
     """
     turn = quat_between(axis, target, cross(axis, side))
-    return quat_mix(NO_TURN, turn, share) if share < 1.0 else turn
+    return quat_mix(QUAT_IDENTITY, turn, share) if share < 1.0 else turn
 
 
 def bend_of(joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
@@ -191,7 +191,7 @@ def side_of(bends: Sequence[Vec | None], axis: Vec) -> Vec:
         side = None if bend is None else off_axis(bend, axis)
         if side is not None:
             return unit(side) or side
-    return any_across(axis)
+    return any_perpendicular(axis)
 
 
 def bend_direction(joints: Sequence[Vec], axis: Vec) -> Vec | None:
@@ -273,7 +273,7 @@ def swivel_turn(axis: Vec, swivel: Swivel) -> Quat:
 def turn_joints(joints: list[Joint], turn: Quat) -> None:
     """Turn a chain as a whole."""
     for joint in joints:
-        joint.move(quat_turn(turn, joint.at()))
+        joint.move(rotate(turn, joint.at()))
 
 
 def aimed_past(clear: float) -> float:

@@ -16,26 +16,26 @@ from .bones import Bone, Local, head_in_parent, inherited_axes, turned_axes
 from .chain import Goal, State, in_space
 from .frames import Frame, point_in
 from .landing import EXACT
+from .limit_solver import ConstrainedBone, Effector, Figure, solve_with_limits
 from .limits import Limit
 from .pose import pose_chain
 from .posture import ChainInput, Posture
 from .reach import distance_to
-from .settling import Effector, Figure, Held, hold
 from .stretch import Stretch
 from .tip import Tip, fitting, oriented
 from .tree import shape
 from .vectors import (
-    NO_TURN,
     ORIGIN,
+    QUAT_IDENTITY,
     Quat,
     Vec,
     add,
+    inverse_apply,
     length,
     mat_apply,
     mat_product,
-    mat_solved,
     mix,
-    quat_beside,
+    quat_compatible,
     quat_mix,
     scaled,
     sub,
@@ -556,8 +556,8 @@ def _pose_own(
     frame = body.frame if parent < 0 else frames[parent]
     if len(own) == 1 and member.has_hand:
         if pull.tip is not None:
-            held = _held(body, [member])[own[0]]
-            rotation, _ = oriented(held, frame[0], pull.tip)
+            constrained = _constrained(body, [member])[own[0]]
+            rotation, _ = oriented(constrained, frame[0], pull.tip)
             turned = quat_mix(rotations[own[0]], rotation, pull.tip.weight)
             posture.rotations[own[0]] = turned
         return _shared_outcome(body, member, pull, body.frames(posture))
@@ -593,8 +593,8 @@ def _landed(
             point, target = ORIGIN, sub(target, scaled(pull.tip.ahead, way))
         effectors.append(Effector(member.bones[-1], point, target, weight))
     root = _root_at(body, body.locals[0].location)
-    held = _held(body, body.members)
-    figure = Figure(held, effectors, body.frame[0], root, root_weight)
+    constrained = _constrained(body, body.members)
+    figure = Figure(constrained, effectors, body.frame[0], root, root_weight)
     tolerance = min([pull.tolerance for pull in wanted])
     lightest = min([effector.pull for effector in effectors])
     starts: list[list[Quat]] = []
@@ -610,28 +610,32 @@ def _landed(
     seeks = body.start is None
     if not starts or (seeks and any([limit is not None for limit in body.limits])):
         # Without limits there is but one valley, and another start only makes jumps.
-        starts += [[bone.given for bone in held], [NO_TURN] * len(held)]
+        starts += [[bone.given for bone in constrained], [QUAT_IDENTITY] * len(constrained)]
     size = lightest * figure.reach
-    _, steps = hold(figure, starts, min(tolerance, EXACT) * size, tolerance * size, seeks)
-    posture.rotations = [quat_beside(bone.rotation, bone.given) for bone in held]
+    _, steps = solve_with_limits(
+        figure, starts, min(tolerance, EXACT) * size, tolerance * size, seeks
+    )
+    posture.rotations = [quat_compatible(bone.rotation, bone.given) for bone in constrained]
     posture.location = _moved(body, figure.root)
     return posture, steps
 
 
-def _held(body: BodyInput, members: Sequence[Member]) -> list[Held]:
+def _constrained(body: BodyInput, members: Sequence[Member]) -> list[ConstrainedBone]:
     """Return the bones, each with the arm that it points at the next joint of a chain with."""
     arms = [ORIGIN] * len(body.bones)
     for member in members:
         for i, after in zip(member.bones, member.bones[1:], strict=False):
             arms[i] = head_in_parent(body.bones[after], body.locals[after])
         arms[member.bones[-1]] = member.tip
-    held: list[Held] = []
+    constrained: list[ConstrainedBone] = []
     for i, bone in enumerate(body.bones):
         local = body.locals[i]
         at = head_in_parent(bone, local)
         stiffness = body.stiffness[i]
-        held.append(Held(bone, local, body.parents[i], at, arms[i], body.limits[i], stiffness))
-    return held
+        constrained.append(
+            ConstrainedBone(bone, local, body.parents[i], at, arms[i], body.limits[i], stiffness)
+        )
+    return constrained
 
 
 def _bend(member: Member, shared: set[int], frames: list[Frame]) -> Vec:
@@ -669,7 +673,7 @@ def _moved(body: BodyInput, root: Vec) -> Vec:
     if shift == ORIGIN:
         return local.location
     axes = mat_product(body.frame[0], bone.rest) if bone.local_location else body.frame[0]
-    return add(local.location, mat_solved(axes, shift))
+    return add(local.location, inverse_apply(axes, shift))
 
 
 def _shared_outcome(body: BodyInput, member: Member, pull: Pull, frames: list[Frame]) -> Outcome:

@@ -7,8 +7,8 @@ from typing import final
 from .frames import Frame, point_in
 from .vectors import (
     IDENTITY,
-    NO_TURN,
     ORIGIN,
+    QUAT_IDENTITY,
     Mat3,
     Quat,
     Vec,
@@ -30,7 +30,7 @@ from .vectors import (
     quat_matrix,
     quat_of,
     quat_product,
-    quat_turn,
+    rotate,
     scaled,
     sub,
     unit,
@@ -80,7 +80,7 @@ class Local:
     scale: Vec
 
     def __init__(
-        self, location: Vec = ORIGIN, rotation: Quat = NO_TURN, scale: Vec = NO_STRETCH
+        self, location: Vec = ORIGIN, rotation: Quat = QUAT_IDENTITY, scale: Vec = NO_STRETCH
     ) -> None:
         self.location = location
         self.rotation = rotation
@@ -93,7 +93,7 @@ def bone_frame(bone: Bone, local: Local, parent: Frame) -> Frame:
     The same as Blender's ``Bone.convert_local_to_pose``.
     """
     axes, post_scale = inherited_axes(bone, parent[0])
-    if local.rotation != NO_TURN:
+    if local.rotation != QUAT_IDENTITY:
         axes = mat_product(axes, quat_matrix(local.rotation))
     axes = mat_stretched(mat_stretched(axes, local.scale), post_scale)
     return axes, point_in(parent, head_in_parent(bone, local))
@@ -125,14 +125,14 @@ def turned_to(axes: Mat3, aim: Vec, towards: Vec, normal: Vec, turn: Quat) -> Qu
         turn: The turn before, in that space.
     """
     ahead = mat_direction_before(axes, towards)
-    before = NO_TURN
-    if turn != NO_TURN:
+    before = QUAT_IDENTITY
+    if turn != QUAT_IDENTITY:
         before = quat_before(axes, turn)
-        aim = quat_turn(before, aim)
+        aim = rotate(before, aim)
     swing = quat_between(aim, ahead, X_AXIS)
     if swing[0] == 0.0:
         swing = quat_between(aim, ahead, mat_direction_before(axes, normal))
-    return swing if turn == NO_TURN else quat_product(swing, before)
+    return swing if turn == QUAT_IDENTITY else quat_product(swing, before)
 
 
 def facing(axes: Mat3, own: tuple[Vec, Vec], wanted: tuple[Vec, Vec]) -> Quat | None:

@@ -2,18 +2,18 @@
 
 from .joint import Joint, points_of
 from .vectors import (
-    NO_TURN,
     ORIGIN,
+    QUAT_IDENTITY,
     Quat,
     Vec,
     add,
-    any_across,
+    any_perpendicular,
     cross,
     length,
     quat_between,
     quat_product,
-    quat_turn,
     quat_unit,
+    rotate,
     scaled,
     sub,
     unit,
@@ -36,14 +36,14 @@ def ccd(joints: list[Joint], target: Vec) -> None:
         arm = sub(tip, joint)
         turn = quat_between(arm, sub(target, joint), normal)
         turns.append(turn)
-        tip = add(joint, quat_turn(turn, arm))
+        tip = add(joint, rotate(turn, arm))
     turns.reverse()
 
     placed = points[0]
-    total = NO_TURN
+    total = QUAT_IDENTITY
     for i, turn in enumerate(turns):
         total = quat_unit(quat_product(total, turn))
-        direction = unit(quat_turn(total, sub(points[i + 1], points[i])))
+        direction = unit(rotate(total, sub(points[i + 1], points[i])))
         placed = add(placed, scaled(direction or ORIGIN, joints[i].size))
         joints[i + 1].move(placed)
 
@@ -59,4 +59,4 @@ def _normal(points: list[Vec]) -> Vec:
         if length(found) > largest:
             best, largest = found, length(found)
     axis = unit(sub(points[-1], points[0])) or (1.0, 0.0, 0.0)
-    return best if largest > 1e-9 else cross(axis, any_across(axis))
+    return best if largest > 1e-9 else cross(axis, any_perpendicular(axis))

@@ -13,7 +13,7 @@ from .bend import (
     side_of,
 )
 from .joint import Joint
-from .vectors import NO_TURN, ORIGIN, Quat, Vec, add, dot, mix, scaled, unit
+from .vectors import ORIGIN, QUAT_IDENTITY, Quat, Vec, add, dot, mix, scaled, unit
 
 X_AXIS: Vec = (1.0, 0.0, 0.0)
 
@@ -261,7 +261,7 @@ class Solution:
         residual: float,
         sweeps: int,
         aim: Vec,
-        turn: Quat = NO_TURN,
+        turn: Quat = QUAT_IDENTITY,
         normal: Vec = X_AXIS,
     ) -> None:
         self.chain = chain

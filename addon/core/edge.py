@@ -5,7 +5,7 @@ from typing import Final
 
 from .bend import axis_of
 from .joint import Joint, sizes_of
-from .vectors import Vec, length, mix, quat_between, quat_turn, sub, unit
+from .vectors import Vec, length, mix, quat_between, rotate, sub, unit
 
 EDGE: Final = 0.05
 """How near to the edge of its reach a chain of length 1 is not left to the sweeps alone."""
@@ -51,7 +51,7 @@ def close(joints: list[Joint], target: Vec, tolerance: float, most: float = 1.0)
     aim = mix(tip, target, share)
     swing = quat_between(joints[-1].at(), aim, (0.0, 0.0, 1.0))
     for joint in joints:
-        joint.move(quat_turn(swing, joint.at()))
+        joint.move(rotate(swing, joint.at()))
 
 
 def longest_of(joints: list[Joint]) -> int:

@@ -8,10 +8,10 @@ from .bend import bend_of
 from .body import BodyInput, Pull, member_length, pose_body
 from .chain import Goal
 from .frames import Frame, point_in
+from .limit_solver import spread
 from .pose import pose_chain
 from .posture import ChainInput, Posture, chain_frames
 from .reach import distance_to
-from .settling import spread
 from .stretch import Stretch
 from .tip import Tip
 from .vectors import ORIGIN, Quat, Vec, add, length, mat_columns, scaled, sub, unit
@@ -128,7 +128,7 @@ class ChainInstant(Instant):
         """Return some rotations that limits allow."""
         chain = self._chain
         found = list(chain.rotations)
-        for i, bone in enumerate(chain.held):
+        for i, bone in enumerate(chain.constrained):
             if bone.limit is not None:
                 found[i] = bone.limit.inside(spread(number, i))
         if chain.hand is not None and chain.limb is None:
@@ -155,7 +155,7 @@ class ChainInstant(Instant):
         posed = chain.with_scales(posture.scales) if posture.scales else chain
         frames = chain_frames(posed, rotations)
         arms = [link.arm for link in chain.links]
-        missed = distance_to(posture.tip, self._goal.target) / size + posture.askew
+        missed = distance_to(posture.tip, self._goal.target) / size + posture.orientation_error
         points = _points(frames, arms, size)
         return Candidate(rotations, ORIGIN, points, missed, posture.state == "REACHED")
 

@@ -9,13 +9,13 @@ from math import atan2, cos, pi, sin, sqrt
 from typing import Final, final
 
 from .vectors import (
-    NO_TURN,
+    QUAT_IDENTITY,
     Quat,
     Vec,
     length,
     quat_about,
     quat_product,
-    quat_turn,
+    rotate,
     scaled,
 )
 
@@ -56,7 +56,7 @@ class Limit:
 
     def inside(self, place: Vec) -> Quat:
         """Return an allowed rotation; those of all places from 0 to 1 fill what is allowed."""
-        return NO_TURN
+        return QUAT_IDENTITY
 
     def outline(self) -> list[Quat]:
         """Return allowed rotations that take the bone along the edge of where it may point.
@@ -168,7 +168,7 @@ class Cone(Limit):
     twist: Range
 
     def __init__(
-        self, swing_x: Range, swing_z: Range, twist: Range, centre: Quat = NO_TURN
+        self, swing_x: Range, swing_z: Range, twist: Range, centre: Quat = QUAT_IDENTITY
     ) -> None:
         """Take the angles.
 
@@ -212,7 +212,7 @@ class Cone(Limit):
             found.append(
                 (along * x + aside * cosine * z, aside * sine, along * z - aside * cosine * x)
             )
-        return [scaled(quat_turn(self.centre, n), 1.0 / length(n)) for n in found]
+        return [scaled(rotate(self.centre, n), 1.0 / length(n)) for n in found]
 
     def _parts(self, rotation: Quat) -> tuple[float, float, float, float]:
         """Return the axis of swing as x and z, its angle from 0 to π, and the angle of twist."""
@@ -269,7 +269,7 @@ class Cone(Limit):
 
     def _turn(self, swing_x: float, swing_z: float, twist: float) -> Quat:
         size = sqrt(swing_x * swing_x + swing_z * swing_z)
-        swing = NO_TURN
+        swing = QUAT_IDENTITY
         if size > 0.0:
             swing = quat_about((swing_x / size, 0.0, swing_z / size), size)
         half = 0.5 * twist

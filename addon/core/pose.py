@@ -12,7 +12,7 @@ from .posture import ChainInput, Posture, chain_frames
 from .reach import distance_to
 from .stretch import Stretch, reach_stretched
 from .tip import Tip, reach_oriented
-from .vectors import Quat, Vec, mix, quat_beside, quat_mix
+from .vectors import Quat, Vec, mix, quat_compatible, quat_mix
 
 
 def pose_chain(
@@ -74,7 +74,7 @@ def _beside(rotations: Sequence[Quat], chain: ChainInput) -> list[float]:
         given.append(chain.hand.given)
     numbers: list[float] = []
     for i, rotation in enumerate(rotations):
-        numbers.extend(quat_beside(rotation, given[i]))
+        numbers.extend(quat_compatible(rotation, given[i]))
     return numbers
 
 
@@ -149,5 +149,11 @@ def weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
     numbers = [number for rotation in rotations for number in rotation]
     return Posture(
-        numbers, tip, posture.state, posture.goal, posture.solution, tuple(scales), posture.askew
+        numbers,
+        tip,
+        posture.state,
+        posture.goal,
+        posture.solution,
+        tuple(scales),
+        posture.orientation_error,
     )

@@ -8,8 +8,8 @@ from .bend import straight_bend
 from .bones import Bone, Local, head_in_parent, inherited_axes, turned_axes
 from .chain import Chain, Goal, Solution, State
 from .frames import Frame, point_in
+from .limit_solver import ConstrainedBone
 from .limits import Limit
-from .settling import Held
 from .vectors import (
     ORIGIN,
     Mat3,
@@ -37,18 +37,18 @@ class Posture:
         goal: Target and pole in armature space.
         solution: The joints that were aimed at; with an oriented tip bone those before it, and
             the goal is theirs.
-        askew: By how much the limits of an oriented tip bone keep it from its orientation, in
-            radians.
+        orientation_error: By how much the limits of an oriented tip bone keep it from its
+            orientation, in radians.
     """
 
-    __slots__ = ("askew", "goal", "numbers", "scales", "solution", "state", "tip")
+    __slots__ = ("goal", "numbers", "orientation_error", "scales", "solution", "state", "tip")
     numbers: list[float]
     tip: Vec
     state: State
     goal: Goal
     solution: Solution
     scales: tuple[Vec, ...]
-    askew: float
+    orientation_error: float
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Posture:
         goal: Goal,
         solution: Solution,
         scales: tuple[Vec, ...] = (),
-        askew: float = 0.0,
+        orientation_error: float = 0.0,
     ) -> None:
         self.numbers = numbers
         self.tip = tip
@@ -66,12 +66,12 @@ class Posture:
         self.goal = goal
         self.solution = solution
         self.scales = scales
-        self.askew = askew
+        self.orientation_error = orientation_error
 
     @property
-    def is_askew(self) -> bool:
+    def has_orientation_error(self) -> bool:
         """Whether limits keep the tip bone noticeably from its orientation."""
-        return self.askew > NOTICED
+        return self.orientation_error > NOTICED
 
     @property
     def rotations(self) -> tuple[Quat, ...]:
@@ -132,7 +132,7 @@ class ChainInput:
         rotations: The FK pose's rotation of each bone.
         joints: The heads and the tip under the FK pose, in armature space.
         chain: The same as the solver takes it.
-        held: The bones as their limits are kept; none if no bone has a limit, is stiff or biased.
+        constrained: The bones as limits are kept; none if no bone has a limit, is stiff or biased.
         bias: Which bones turn more, from -1 for those near the root to 1 for those near the tip.
         is_only_biased: Whether bones are held by their bias alone.
         channels: The FK pose of each bone.
@@ -151,8 +151,8 @@ class ChainInput:
         "bias",
         "chain",
         "channels",
+        "constrained",
         "hand",
-        "held",
         "is_only_biased",
         "is_started",
         "joints",
@@ -169,12 +169,12 @@ class ChainInput:
     rotations: tuple[Quat, ...]
     joints: tuple[Vec, ...]
     chain: Chain
-    held: list[Held]
+    constrained: list[ConstrainedBone]
     bias: float
     is_only_biased: bool
     channels: Sequence[Local]
     rest_bend: Vec | None
-    hand: Held | None
+    hand: ConstrainedBone | None
     limb: "ChainInput | None"
     is_started: bool
     _limits: Sequence[Limit | None]
@@ -219,7 +219,7 @@ class ChainInput:
         if has_hand and bones and len(bones) == len(locals_):
             head = head_in_parent(bones[-1], locals_[-1])
             last = len(bones) - 1
-            self.hand = _held(bones, locals_, head, tip_in_bone, limits, stiffness, last)
+            self.hand = _constrained(bones, locals_, head, tip_in_bone, limits, stiffness, last)
             before = bones[:-1], locals_[:-1], limits[:-1], stiffness[:-1]
             if tip_in_bone == ORIGIN:
                 bones, locals_, limits, stiffness = before
@@ -256,12 +256,14 @@ class ChainInput:
         self.joints = tuple(joints)
         bend = straight_bend(posed, rest_bend)
         self.chain = Chain(self.joints, bend, is_sure=rest_bend is not None)
-        self.held = []
+        self.constrained = []
         self.is_only_biased = bias != 0.0 and not any(limits) and not any(stiffness)
         if bias != 0.0 or any(limits) or any(stiffness):
             for i, link in enumerate(links):
                 at = links[i - 1].arm if i else ORIGIN
-                self.held.append(_held(bones, locals_, at, link.arm, limits, stiffness, i))
+                self.constrained.append(
+                    _constrained(bones, locals_, at, link.arm, limits, stiffness, i)
+                )
 
     def under(self, channels: Sequence[Local]) -> "ChainInput":
         """Return the same bones, without a hand, under another FK pose."""
@@ -306,12 +308,12 @@ class ChainInput:
     def _let_start(self, other: "ChainInput") -> "ChainInput":
         """Return another one of the same bones, which stays stiff towards this FK pose."""
         other.is_started = True
-        for bone, own in zip(other.held, self.held, strict=True):
+        for bone, own in zip(other.constrained, self.constrained, strict=True):
             bone.given = own.given
         return other
 
 
-def _held(
+def _constrained(
     bones: Sequence[Bone],
     locals_: Sequence[Local],
     at: Vec,
@@ -319,11 +321,11 @@ def _held(
     limits: Sequence[Limit | None],
     stiffness: Sequence[float],
     i: int,
-) -> Held:
+) -> ConstrainedBone:
     """Return one of the bones with what its limit and stiffness allow."""
     limit = limits[i] if limits else None
     stiff = stiffness[i] if stiffness else 0.0
-    return Held(bones[i], locals_[i], i - 1, at, arm, limit, stiff)
+    return ConstrainedBone(bones[i], locals_[i], i - 1, at, arm, limit, stiff)
 
 
 def chain_frames(chain: ChainInput, rotations: Sequence[Quat]) -> list[Frame]:

@@ -8,12 +8,12 @@ from .chain import Chain, Goal, Point, Solution, State, in_space, measured
 from .frames import point_in
 from .joint import Joint
 from .landing import EXACT
+from .limit_solver import Effector, Figure, follow, solve_with_limits
 from .posture import ChainInput, Link, Posture, chain_frames, rotations_of
-from .settling import Effector, Figure, follow, hold
 from .solve import solve
 from .vectors import (
-    NO_TURN,
     ORIGIN,
+    QUAT_IDENTITY,
     Mat3,
     Quat,
     Vec,
@@ -24,7 +24,7 @@ from .vectors import (
     mat_product,
     mat_stretched,
     quat_before,
-    quat_beside,
+    quat_compatible,
     quat_matrix,
     quat_product,
     sub,
@@ -69,7 +69,7 @@ def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance
     reached = distance_to(tip, goal.target) <= (1.0 + 1e-9) * tolerance * size
     state: State = "REACHED" if reached else "OUT_OF_REACH"
     posture = Posture(numbers, tip, state, goal, solution)
-    if chain.held:
+    if chain.constrained:
         posture = limited(posture, chain, tolerance)
     return posture
 
@@ -77,24 +77,26 @@ def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance
 def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     """Return a solved pose with all joints in their limits, the tip as near as these allow."""
     solved = rotations_of(posture.numbers)
-    held = chain.held
+    constrained = chain.constrained
     if chain.bias != 0.0:
         _bias(chain, posture.solution)
-    if not chain.is_started and all([bone.keeps(solved[i]) for i, bone in enumerate(held)]):
+    if not chain.is_started and all([bone.keeps(solved[i]) for i, bone in enumerate(constrained)]):
         return posture
     solution, target = posture.solution, posture.solution.aimed_at()
     joints = [in_space(joint) for joint in solution.joints]
     size = chain.chain.scale
     near_enough = min(tolerance, EXACT) * size
-    effector = Effector(len(held) - 1, chain.links[-1].arm, target)
-    figure = Figure(held, [effector], chain.parent[0], joints[0])
+    effector = Effector(len(constrained) - 1, chain.links[-1].arm, target)
+    figure = Figure(constrained, [effector], chain.parent[0], joints[0])
     if chain.is_started:
         starts = [_facing_pole(posture, chain, list(chain.rotations))]
     else:
-        followed = follow(held, joints, chain.parent[0], solution.turn)
-        starts = [followed, solved, list(chain.rotations), [NO_TURN] * len(held)]
-    missed, steps = hold(figure, starts, near_enough, tolerance * size, not chain.is_started)
-    rotations = [quat_beside(bone.rotation, bone.given) for bone in held]
+        followed = follow(constrained, joints, chain.parent[0], solution.turn)
+        starts = [followed, solved, list(chain.rotations), [QUAT_IDENTITY] * len(constrained)]
+    missed, steps = solve_with_limits(
+        figure, starts, near_enough, tolerance * size, not chain.is_started
+    )
+    rotations = [quat_compatible(bone.rotation, bone.given) for bone in constrained]
     if chain.is_only_biased and not chain.is_started and posture.goal.pole is not None:
         rotations = _facing_pole(posture, chain, rotations)
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
@@ -123,10 +125,12 @@ def _bias(chain: ChainInput, solution: Solution) -> None:
     """Let the bones at one end of a chain turn less readily, unless it has to be straight."""
     left = 1.0 - length(solution.aim) / max(solution.chain.outer, 1e-300)
     bias = BIAS * abs(chain.bias) * eased(max(0.0, left) / STRAIGHTENING)
-    last = max(1, len(chain.held) - 1)
-    for i, bone in enumerate(chain.held):
+    last = max(1, len(chain.constrained) - 1)
+    for i, bone in enumerate(chain.constrained):
         way = i / last
-        bone.ease = (1.0 - bone.stiffness) * (1.0 - bias * (way if chain.bias < 0.0 else 1.0 - way))
+        bone.compliance = (1.0 - bone.stiffness) * (
+            1.0 - bias * (way if chain.bias < 0.0 else 1.0 - way)
+        )
 
 
 def _facing_pole(posture: Posture, chain: ChainInput, rotations: list[Quat]) -> list[Quat]:
@@ -172,7 +176,7 @@ def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, V
             rz + joint.z * scale - z,
         )
         rotation, parent = _pointed(link, parent, to_joint, solution.normal, turn)
-        turn = NO_TURN  # The others are carried along.
+        turn = QUAT_IDENTITY  # The others are carried along.
         numbers.extend(rotation)
         along = mat_apply(parent, link.arm)
         size += length(along)
@@ -209,7 +213,7 @@ def swing_along(
 
 
 def _pointed(
-    link: Link, parent: Mat3, towards: Vec, normal: Vec, turn: Quat = NO_TURN
+    link: Link, parent: Mat3, towards: Vec, normal: Vec, turn: Quat = QUAT_IDENTITY
 ) -> tuple[Quat, Mat3]:
     """Return a bone's local rotation, turned and then pointed in a direction, and its posed axes.
 

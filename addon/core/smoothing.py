@@ -5,7 +5,7 @@ from math import inf
 from typing import Final
 
 from .instants import Candidate, Instant, second_difference
-from .vectors import ORIGIN, Quat, Vec, add, mix, quat_beside, quat_mix, quat_unit, scaled
+from .vectors import ORIGIN, Quat, Vec, add, mix, quat_compatible, quat_mix, quat_unit, scaled
 
 BLENDS: Final = (64, 32, 16, 8, 4)
 """Over how many frames to each side of a change of tracks these are blended: what is smoothest."""
@@ -126,7 +126,7 @@ def _mean(near: list[Candidate], weights: Sequence[float]) -> tuple[list[Quat], 
         w = x = y = z = 0.0
         for weight, one in zip(weights, near, strict=True):
             if weight != 0.0:
-                a, b, c, d = quat_beside(one.rotations[i], own)
+                a, b, c, d = quat_compatible(one.rotations[i], own)
                 w, x, y, z = w + weight * a, x + weight * b, y + weight * c, z + weight * d
         rotations.append(quat_unit((w / total, x / total, y / total, z / total)))
     location = ORIGIN

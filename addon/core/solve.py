@@ -24,13 +24,13 @@ from .joint import Joint, copied
 from .landing import EXACT, land
 from .two_bone import two_bone
 from .vectors import (
-    NO_TURN,
     ORIGIN,
+    QUAT_IDENTITY,
     Vec,
     cross,
     length,
     quat_product,
-    quat_turn,
+    rotate,
     scaled,
     sub,
     unit,
@@ -112,11 +112,11 @@ def solve(
     pole = None if goal.pole is None or len(joints) < 3 else measured(goal.pole, root, scale)
     share = 1.0 if pole is not None or solver == "TWO_BONE" else goal.swing
     bend, side, keep = chain.bending(pole)
-    axis, turn = chain.axis, NO_TURN
+    axis, turn = chain.axis, QUAT_IDENTITY
     if share > 0.0:
         turn = swing_turn(axis, bend, target, share)
         turn_joints(joints, turn)
-        axis, bend = quat_turn(turn, axis), quat_turn(turn, bend)
+        axis, bend = rotate(turn, axis), rotate(turn, bend)
     swivel = (1.0, 0.0)
     if pole is not None:
         swivel = swivel_to(pole, bend, axis, goal.pole_angle, goal.pole_weight)
@@ -133,7 +133,7 @@ def solve(
             # How far it bends by itself goes with the root of how far its tip is from full reach.
             kept = near_enough + KEPT * min(1.0, chain.aside / STRAIGHT) ** 2
             left = (moved / kept) ** 2
-            bow(joints, axis, max(keep, 1.0 - left), target, quat_turn(turn, side))
+            bow(joints, axis, max(keep, 1.0 - left), target, rotate(turn, side))
         sweeps = _reach(joints, target, chain, solver, iterations, near_enough, tolerance)
         if pole is not None and len(joints) > 3:
             # Out of a plane it may face another way than in the input pose, or have turned over.
@@ -146,7 +146,7 @@ def solve(
         # About root → target, so that the tip keeps its distance to the target.
         last = swivel_turn(axis, swivel)
         turn_joints(joints, last)
-        turn, normal = quat_product(last, turn), quat_turn(last, normal)
+        turn, normal = quat_product(last, turn), rotate(last, normal)
 
     residual = length(sub(joints[-1].at(), goal_place))
     state: State = "REACHED" if residual <= tolerance else "OUT_OF_REACH"

@@ -17,8 +17,8 @@ from .posture import ChainInput, Link, Posture, chain_frames, rotations_of
 from .reach import SOLVED, distance_to, limited, reach
 from .solve import solve
 from .vectors import (
-    NO_TURN,
     ORIGIN,
+    QUAT_IDENTITY,
     Mat3,
     Quat,
     Vec,
@@ -133,13 +133,13 @@ def _stretched(
     for _ in range(ROUNDS):
         aimed = Chain(chain.joints, chain.chain.bend, tuple(lengths), chain.chain.is_sure)
         share = expected / wanted
-        if chain.held:  # Limits may need more than that, and are kept for this very target.
+        if chain.constrained:  # Limits may need more than that, and are kept for this very target.
             share = min(1.0, share)
         aim = _moved(goal, chain.root, share)
         solution = solve(aimed, aim, solver, iterations, SOLVED * tolerance)
         posture, lengths, missed = _grown(chain, solution, goal, frames, factor, stretch)
         size, scales = sum(lengths) / own_size, posture.scales
-        if chain.held:
+        if chain.constrained:
             longer = chain.with_scales(scales)
             posture = limited(posture, longer, tolerance)
             # Its larger limbs may miss in another way.
@@ -174,7 +174,7 @@ def _lack(posture: Posture, chain: ChainInput, goal: Goal, tolerance: float) -> 
     if size == 0.0:
         return 1.0
     target = measured(goal.target, chain.root, size)
-    if not chain.held:
+    if not chain.constrained:
         solved = posture.solution.chain
         came = min(max(length(posture.solution.aim), solved.inner), solved.outer)
         return max(1.0, length(target) / came) if came > 0.0 else 1.0
@@ -247,7 +247,7 @@ def _grown(
         to_joint = sub(goal_joint, head)
         wanted = times(mat_column_lengths(frames[i][0]), growth)
         axes, rotation, scale = _fitted(link, axes, to_joint, wanted, solution.normal, turn)
-        turn = NO_TURN  # The others are carried along.
+        turn = QUAT_IDENTITY  # The others are carried along.
         numbers.extend(rotation)
         scales.append(scale)
         along = mat_apply(axes, link.arm)

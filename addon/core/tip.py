@@ -11,9 +11,9 @@ from .bones import Local, facing, inherited_axes, turned_axes
 from .chain import Goal, Point, State, in_space
 from .frames import Frame, point_in
 from .landing import EXACT
+from .limit_solver import ConstrainedBone, Effector, Figure, solve_with_limits
 from .posture import ChainInput, Posture, chain_frames
 from .reach import distance_to
-from .settling import Effector, Figure, Held, hold
 from .stretch import Stretch, reach_stretched
 from .twist import with_shared_twist
 from .vectors import (
@@ -30,10 +30,10 @@ from .vectors import (
     mat_from_columns,
     mat_product,
     mat_stretched,
-    mat_upright,
     mix,
+    orthonormalize,
     quat_apart,
-    quat_beside,
+    quat_compatible,
     quat_matrix,
     quat_mix,
     scaled,
@@ -74,7 +74,7 @@ class Tip:
         Raises:
             ValueError: If the axes have no orientation, or a number is not from 0 to 1.
         """
-        upright = mat_upright(axes)
+        upright = orthonormalize(axes)
         if upright is None:
             raise ValueError("the tip has no orientation: give axes Y and Z that differ")
         if not 0.0 <= weight <= 1.0 or not 0.0 <= spread <= 1.0:
@@ -121,17 +121,30 @@ def reach_oriented(
     mixed = [quat_mix(a, b, tip.weight) for a, b in pairs]
     start = limb.turned(mixed[:-1])
     scale = mix(plain.scales[-1], hand.scale, tip.weight) if plain.scales else hand.scale
-    held = _other(hand, mixed[-1], scale, hand.stiffness)
+    constrained = _other(hand, mixed[-1], scale, hand.stiffness)
     posture = _oriented(
-        start, held, goal, solver, iterations, tolerance, Tip(_axes_of(start, held)), stretch
+        start,
+        constrained,
+        goal,
+        solver,
+        iterations,
+        tolerance,
+        Tip(_axes_of(start, constrained)),
+        stretch,
     )
     # It is the whole orientation that a limit keeps it from, also where only a part is asked for.
-    return _posture(posture, limb, hand, posture.rotations, max(full.askew, posture.askew))
+    return _posture(
+        posture,
+        limb,
+        hand,
+        posture.rotations,
+        max(full.orientation_error, posture.orientation_error),
+    )
 
 
 def _plain(
     chain: ChainInput,
-    hand: Held,
+    hand: ConstrainedBone,
     goal: Goal,
     solver: str,
     iterations: int,
@@ -147,15 +160,15 @@ def _plain(
     return posture
 
 
-def _with_hand(scales: tuple[Vec, ...], hand: Held) -> tuple[Vec, ...]:
+def _with_hand(scales: tuple[Vec, ...], hand: ConstrainedBone) -> tuple[Vec, ...]:
     """Return the scales of a limb and its hand; none if the limb has not grown."""
     return (*scales, hand.scale) if scales else ()
 
 
-def _other(hand: Held, rotation: Quat, scale: Vec, stiffness: float) -> Held:
+def _other(hand: ConstrainedBone, rotation: Quat, scale: Vec, stiffness: float) -> ConstrainedBone:
     """Return the hand under another FK pose."""
     local = Local(ORIGIN, rotation, scale)
-    return Held(hand.bone, local, hand.parent, hand.at, hand.arm, hand.limit, stiffness)
+    return ConstrainedBone(hand.bone, local, hand.parent, hand.at, hand.arm, hand.limit, stiffness)
 
 
 def fitting(solver: str, chain: ChainInput) -> str:
@@ -163,7 +176,7 @@ def fitting(solver: str, chain: ChainInput) -> str:
     return "FABRIK" if solver == "TWO_BONE" and len(chain.links) != 2 else solver
 
 
-def _axes_of(limb: ChainInput, hand: Held) -> Mat3:
+def _axes_of(limb: ChainInput, hand: ConstrainedBone) -> Mat3:
     """Return the axes of the hand, without their sizes, under the FK pose of both."""
     carrying = chain_frames(limb, limb.rotations)[-1][0]
     inherited, post_scale = inherited_axes(hand.bone, carrying)
@@ -172,7 +185,7 @@ def _axes_of(limb: ChainInput, hand: Held) -> Mat3:
     return mat_from_columns(ORIGIN, mat_apply(turned, ahead), mat_apply(turned, up))
 
 
-def _own_axes(hand: Held, post_scale: Vec) -> tuple[Vec, Vec]:
+def _own_axes(hand: ConstrainedBone, post_scale: Vec) -> tuple[Vec, Vec]:
     """Return what of the hand, before it turns, comes to lie on its Y and Z axes as scaled."""
     y, z = hand.scale[1] * post_scale[1], hand.scale[2] * post_scale[2]
     return (0.0, -1.0 if y < 0.0 else 1.0, 0.0), (0.0, 0.0, -1.0 if z < 0.0 else 1.0)
@@ -180,7 +193,7 @@ def _own_axes(hand: Held, post_scale: Vec) -> tuple[Vec, Vec]:
 
 def _oriented(
     limb: ChainInput,
-    hand: Held,
+    hand: ConstrainedBone,
     goal: Goal,
     solver: str,
     iterations: int,
@@ -210,7 +223,9 @@ def _oriented(
         moved = _moved(goal, lever)
         posture = reach_stretched(limb, moved, solver, iterations, tolerance, stretch)
         grown = limb.with_scales(posture.scales) if posture.scales else limb
-        rotations, place, askew = _handed(grown, hand, [*posture.rotations], tip, tip.spread)
+        rotations, place, orientation_error = _handed(
+            grown, hand, [*posture.rotations], tip, tip.spread
+        )
         before, change = change, sub(sub(place, posture.tip), lever)
         rounds += 1
         if length(change) <= EXACT * size or rounds == ROUNDS:
@@ -221,19 +236,19 @@ def _oriented(
         lever = add(lever, step)
     missed = distance_to(place, goal.target)
     if length(change) > tolerance * size:
-        held, settled = _settled(grown, hand, rotations, goal.target, tolerance * size)
-        if held < missed:
-            rotations, missed = settled, held
+        gap, settled = _settled(grown, hand, rotations, goal.target, tolerance * size)
+        if gap < missed:
+            rotations, missed = settled, gap
             last = chain_frames(grown, rotations)[-1]
             place = _place(grown, hand, last, rotations[-1])
-            askew = quat_apart(rotations[-1], _wanted(hand, last[0], tip))
+            orientation_error = quat_apart(rotations[-1], _wanted(hand, last[0], tip))
     reached = missed <= (1.0 + 1e-9) * tolerance * size
     state: State = "REACHED" if reached else posture.state
     if not reached and state == "REACHED":
-        state = "OUT_OF_REACH" if hand.limit is None and hand.ease == 1.0 else "LIMITED"
+        state = "OUT_OF_REACH" if hand.limit is None and hand.compliance == 1.0 else "LIMITED"
     scales = _with_hand(posture.scales, hand)
     answer = Posture([], place, state, posture.goal, posture.solution, scales)
-    return _posture(answer, limb, hand, rotations, askew)
+    return _posture(answer, limb, hand, rotations, orientation_error)
 
 
 @final
@@ -279,13 +294,17 @@ def _moved(goal: Goal, lever: Vec) -> Goal:
 
 
 def _posture(
-    posture: Posture, limb: ChainInput, hand: Held, rotations: Sequence[Quat], askew: float
+    posture: Posture,
+    limb: ChainInput,
+    hand: ConstrainedBone,
+    rotations: Sequence[Quat],
+    orientation_error: float,
 ) -> Posture:
     """Return a posture with other rotations, and what their distance from the wanted one means."""
     given = [*limb.rotations, hand.given]
     numbers: list[float] = []
     for i, rotation in enumerate(rotations):
-        numbers.extend(quat_beside(rotation, given[i]))
+        numbers.extend(quat_compatible(rotation, given[i]))
     answer = Posture(
         numbers,
         posture.tip,
@@ -293,15 +312,15 @@ def _posture(
         posture.goal,
         posture.solution,
         posture.scales,
-        askew,
+        orientation_error,
     )
-    if answer.state == "REACHED" and answer.is_askew:
+    if answer.state == "REACHED" and answer.has_orientation_error:
         answer.state = "LIMITED"
     return answer
 
 
 def _handed(
-    limb: ChainInput, hand: Held, rotations: list[Quat], tip: Tip, spread: float
+    limb: ChainInput, hand: ConstrainedBone, rotations: list[Quat], tip: Tip, spread: float
 ) -> tuple[list[Quat], Vec, float]:
     """Turn the hand of a limb to its orientation, as far as it may.
 
@@ -314,11 +333,11 @@ def _handed(
         wanted = _wanted(hand, last[0], tip)
         rotations = with_shared_twist(limb, rotations, hand, wanted, spread)
         last = chain_frames(limb, rotations)[-1]
-    rotation, askew = oriented(hand, last[0], tip)
-    return [*rotations, rotation], _place(limb, hand, last, rotation), askew
+    rotation, orientation_error = oriented(hand, last[0], tip)
+    return [*rotations, rotation], _place(limb, hand, last, rotation), orientation_error
 
 
-def oriented(hand: Held, carrying: Mat3, tip: Tip) -> tuple[Quat, float]:
+def oriented(hand: ConstrainedBone, carrying: Mat3, tip: Tip) -> tuple[Quat, float]:
     """Return the local rotation that orients a hand as far as it may; the weight does not count.
 
     Args:
@@ -330,12 +349,12 @@ def oriented(hand: Held, carrying: Mat3, tip: Tip) -> tuple[Quat, float]:
         The rotation, and the angle that is left to the orientation.
     """
     wanted = _wanted(hand, carrying, tip)
-    rotation = quat_mix(hand.given, wanted, hand.ease) if hand.ease < 1.0 else wanted
+    rotation = quat_mix(hand.given, wanted, hand.compliance) if hand.compliance < 1.0 else wanted
     rotation = hand.allowed(rotation)
     return rotation, quat_apart(rotation, wanted)
 
 
-def _wanted(hand: Held, carrying: Mat3, tip: Tip) -> Quat:
+def _wanted(hand: ConstrainedBone, carrying: Mat3, tip: Tip) -> Quat:
     """Return the local rotation that the orientation asks of the hand, on the bone before it.
 
     It is its FK pose where that bone is scaled to nothing.
@@ -345,7 +364,7 @@ def _wanted(hand: Held, carrying: Mat3, tip: Tip) -> Quat:
     return facing(inherited, own, (tip.ahead, tip.up)) or hand.given
 
 
-def _place(limb: ChainInput, hand: Held, last: Frame, rotation: Quat) -> Vec:
+def _place(limb: ChainInput, hand: ConstrainedBone, last: Frame, rotation: Quat) -> Vec:
     """Return where the tip is, given where the limb's last bone stands."""
     inherited, post_scale = inherited_axes(hand.bone, last[0])
     axes = turned_axes(inherited, rotation, hand.scale, post_scale)
@@ -353,7 +372,7 @@ def _place(limb: ChainInput, hand: Held, last: Frame, rotation: Quat) -> Vec:
 
 
 def _settled(
-    limb: ChainInput, hand: Held, rotations: list[Quat], target: Point, near: float
+    limb: ChainInput, hand: ConstrainedBone, rotations: list[Quat], target: Point, near: float
 ) -> tuple[float, list[Quat]]:
     """Bring the tip to the target with the hand fixed on the bone before it.
 
@@ -363,15 +382,15 @@ def _settled(
     Returns:
         The distance that is left, and the rotations of limb and hand.
     """
-    bones: list[Held] = []
+    bones: list[ConstrainedBone] = []
     for i, link in enumerate(limb.links):
-        limit = limb.held[i].limit if limb.held else None
-        stiffness = limb.held[i].stiffness if limb.held else 0.0
+        limit = limb.constrained[i].limit if limb.constrained else None
+        stiffness = limb.constrained[i].stiffness if limb.constrained else 0.0
         at = limb.links[i - 1].arm if i else ORIGIN
         local = Local(ORIGIN, rotations[i], link.scale)
-        bones.append(Held(link.bone, local, i - 1, at, link.arm, limit, stiffness))
+        bones.append(ConstrainedBone(link.bone, local, i - 1, at, link.arm, limit, stiffness))
     bones.append(_other(hand, rotations[-1], hand.scale, 1.0))
     effector = Effector(len(bones) - 1, hand.arm, in_space(target))
     figure = Figure(bones, [effector], limb.parent[0], limb.root)
-    missed, _ = hold(figure, [rotations], min(near, EXACT), near)
+    missed, _ = solve_with_limits(figure, [rotations], min(near, EXACT), near)
     return missed, figure.rotations()

@@ -12,25 +12,25 @@ from .bend import STRAIGHT, bow, side_of
 from .bones import inherited_axes, turned_axes
 from .chain import Chain, measured
 from .joint import copied
-from .settling import Effector, Figure, Held, pointed
+from .limit_solver import ConstrainedBone, Effector, Figure, pointed
 from .vectors import (
-    NO_TURN,
     ORIGIN,
+    QUAT_IDENTITY,
     Mat3,
     Quat,
     Vec,
     add,
     cross,
     dot,
+    inverse_apply,
     length,
     mat_apply,
-    mat_solved,
     mix,
     quat_matrix,
     quat_product,
-    quat_turn,
     quat_turned_by,
     quat_unit,
+    rotate,
     scaled,
     sub,
     times,
@@ -98,7 +98,7 @@ class Node:
         self.ends = []
         self.wanted = head
         self.weight = 0.0
-        self.turn = NO_TURN
+        self.turn = QUAT_IDENTITY
 
 
 def shape(figure: Figure, bends: list[Vec], iterations: int, tolerance: float) -> list[Quat]:
@@ -201,7 +201,7 @@ def _backward(nodes: list[Node], effectors: list[Effector]) -> None:
             arms = [sub(a, arm) for a in node.arms]
             ways = [sub(p, place) for p in places]
             node.turn = fitted(node.turn, arms, ways, weights, NEARLY_FITS)
-            node.wanted = sub(place, quat_turn(node.turn, arm))
+            node.wanted = sub(place, rotate(node.turn, arm))
         else:
             back = unit(sub(node.head, place)) or scaled(unit(node.arms[0]) or ORIGIN, -1.0)
             node.wanted = add(place, scaled(back, length(node.arms[0])))
@@ -218,7 +218,7 @@ def _forward(nodes: list[Node], effectors: list[Effector], start: Vec) -> None:
         ways = [sub(place, node.head) for place, _ in pulls]
         if node.is_rigid:
             node.turn = fitted(node.turn, node.arms, ways, weights, NEARLY_FITS)
-            node.ends = [add(node.head, quat_turn(node.turn, arm)) for arm in node.arms]
+            node.ends = [add(node.head, rotate(node.turn, arm)) for arm in node.arms]
         else:
             way = unit(_mean(ways, weights, sum(weights))) or unit(sub(node.ends[0], node.head))
             end = add(node.head, scaled(way or ORIGIN, length(node.arms[0])))
@@ -279,12 +279,12 @@ def _followed(nodes: list[Node], figure: Figure) -> list[Quat]:
 
 
 def _fitted_bone(
-    node: Node, nodes: list[Node], figure: Figure, bone: Held, inherited: Mat3
+    node: Node, nodes: list[Node], figure: Figure, bone: ConstrainedBone, inherited: Mat3
 ) -> Quat:
     """Return the rotation of a rigid part, from the FK pose by as much as its ends turn."""
     points = [figure.bones[i].at for i in node.children]
     points += [figure.effectors[i].point for i in node.effectors]
-    arms = [quat_turn(bone.given, times(point, bone.scale)) for point in points]
-    ways = [mat_solved(inherited, sub(end, node.head)) for end in node.ends]
-    turn = fitted(NO_TURN, arms, ways, [1.0] * len(arms), FITS)
+    arms = [rotate(bone.given, times(point, bone.scale)) for point in points]
+    ways = [inverse_apply(inherited, sub(end, node.head)) for end in node.ends]
+    turn = fitted(QUAT_IDENTITY, arms, ways, [1.0] * len(arms), FITS)
     return bone.allowed(quat_product(turn, bone.given))

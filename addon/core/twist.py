@@ -5,19 +5,19 @@ from typing import Final
 
 from .bones import facing, inherited_axes, turned_axes
 from .frames import Frame, point_in
+from .limit_solver import ConstrainedBone
 from .posture import ChainInput, chain_frames
-from .settling import Held
 from .vectors import (
     Mat3,
     Quat,
     Vec,
-    any_across,
+    any_perpendicular,
     dot,
     mat_apply,
     mat_determinant,
     mat_direction_before,
     mat_product,
-    quat_beside,
+    quat_compatible,
     quat_matrix,
     quat_product,
     sub,
@@ -33,7 +33,7 @@ HALVINGS: Final = 24
 
 
 def with_shared_twist(
-    limb: ChainInput, rotations: list[Quat], hand: Held, wanted: Quat, spread: float
+    limb: ChainInput, rotations: list[Quat], hand: ConstrainedBone, wanted: Quat, spread: float
 ) -> list[Quat]:
     """Turn the bones of a limb about themselves, so that they share the twist of the hand.
 
@@ -51,8 +51,8 @@ def with_shared_twist(
     Returns:
         The local rotations of the limb's bones.
     """
-    for bone in limb.held:
-        spread = min(spread, bone.ease)
+    for bone in limb.constrained:
+        spread = min(spread, bone.compliance)
     frames = chain_frames(limb, rotations)
     twist = spread * _twist(limb, frames, hand, wanted)
     if twist == 0.0:
@@ -73,10 +73,10 @@ def with_shared_twist(
 
 
 def _keeps(limb: ChainInput, rotations: list[Quat]) -> bool:
-    return all(bone.is_within(rotations[i]) for i, bone in enumerate(limb.held))
+    return all(bone.is_within(rotations[i]) for i, bone in enumerate(limb.constrained))
 
 
-def _twist(limb: ChainInput, frames: list[Frame], hand: Held, wanted: Quat) -> float:
+def _twist(limb: ChainInput, frames: list[Frame], hand: ConstrainedBone, wanted: Quat) -> float:
     """Return by how much the hand is turned about the bone before it, from −π to π.
 
     It is measured from the FK pose, so that a hand which is carried along unturned has none,
@@ -90,7 +90,7 @@ def _twist(limb: ChainInput, frames: list[Frame], hand: Held, wanted: Quat) -> f
     if axis is None:
         return 0.0
     w, x, y, z = hand.given
-    w, x, y, z = quat_product(quat_beside(wanted, hand.given), (w, -x, -y, -z))
+    w, x, y, z = quat_product(quat_compatible(wanted, hand.given), (w, -x, -y, -z))
     along = dot((x, y, z), axis)
     # Half a turn about an axis across the bone can be any twist: it is taken as none.
     angle = 2.0 * atan2(along, w) if w * w + along * along > 1e-18 else 0.0
@@ -108,7 +108,7 @@ def _twisted(
         before, _ = inherited_axes(link.bone, frames[i - 1][0] if i > 0 else limb.parent[0])
         inherited, post_scale = inherited_axes(link.bone, axes)
         ahead = unit(times(times(link.arm, link.scale), post_scale)) or Y_AXIS
-        up = any_across(ahead)
+        up = any_perpendicular(ahead)
         stood = mat_product(before, quat_matrix(rotations[i]))
         to_ahead, to_up = mat_apply(stood, ahead), mat_apply(stood, up)
         axis = unit(to_ahead)

@@ -7,7 +7,7 @@ from .vectors import (
     Vec,
     across,
     add,
-    any_across,
+    any_perpendicular,
     length,
     scaled,
     sub,
@@ -30,9 +30,9 @@ def two_bone(joints: list[Joint], target: Vec) -> None:
     bone, to_target = sub(middle, root), sub(target, root)
     distance = length(to_target)
     direction = unit(to_target) or unit(sub(joints[2].at(), root)) or unit(bone) or (1.0, 0.0, 0.0)
-    aside = unit(across(bone, direction)) or any_across(direction)
+    aside = unit(across(bone, direction)) or any_perpendicular(direction)
     # Of a limb that is all but straight the first part has hardly any digits.
-    bend = unit(across(aside, direction)) or any_across(direction)
+    bend = unit(across(aside, direction)) or any_perpendicular(direction)
 
     along = 0.5 * distance
     if distance > 0.0:

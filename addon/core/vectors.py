@@ -13,7 +13,7 @@ Quat = tuple[float, float, float, float]
 Mat3 = tuple[float, float, float, float, float, float, float, float, float]
 
 ORIGIN: Vec = (0.0, 0.0, 0.0)
-NO_TURN: Quat = (1.0, 0.0, 0.0, 0.0)
+QUAT_IDENTITY: Quat = (1.0, 0.0, 0.0, 0.0)
 IDENTITY: Mat3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
@@ -84,7 +84,7 @@ def across(a: Vec, axis: Vec) -> Vec:
     return (a[0] - axis[0] * along, a[1] - axis[1] * along, a[2] - axis[2] * along)
 
 
-def any_across(axis: Vec) -> Vec:
+def any_perpendicular(axis: Vec) -> Vec:
     """Return a unit vector at right angles to the unit vector ``axis``.
 
     An axis in the XY plane gets an answer in that plane, so that flat chains stay flat.
@@ -125,11 +125,11 @@ def quat_unit(q: Quat) -> Quat:
     square = w * w + x * x + y * y + z * z
     size = sqrt(square) if SMALL < square < LARGE else hypot(w, x, y, z)
     if size < 1e-300:
-        return NO_TURN
+        return QUAT_IDENTITY
     return (w / size, x / size, y / size, z / size)
 
 
-def quat_turn(q: Quat, a: Vec) -> Vec:
+def rotate(q: Quat, a: Vec) -> Vec:
     """Turn the vector a by the unit quaternion q."""
     w, x, y, z = q
     tx = 2.0 * (y * a[2] - z * a[1])
@@ -153,7 +153,11 @@ def quat_between(a: Vec, b: Vec, half_turn_axis: Vec) -> Quat:
     square = (ax * ax + ay * ay + az * az) * (bx * bx + by * by + bz * bz)
     if not SMALL < square < LARGE:
         start, end = unit(a), unit(b)
-        return NO_TURN if start is None or end is None else quat_between(start, end, half_turn_axis)
+        return (
+            QUAT_IDENTITY
+            if start is None or end is None
+            else quat_between(start, end, half_turn_axis)
+        )
     size = sqrt(square)
     w = size + ax * bx + ay * by + az * bz
     if w > 1e-12 * size:
@@ -161,7 +165,7 @@ def quat_between(a: Vec, b: Vec, half_turn_axis: Vec) -> Quat:
         norm = sqrt(w * w + x * x + y * y + z * z)
         return (w / norm, x / norm, y / norm, z / norm)
     start = unit(a) or a
-    axis = unit(across(half_turn_axis, start)) or any_across(start)
+    axis = unit(across(half_turn_axis, start)) or any_perpendicular(start)
     return (0.0, axis[0], axis[1], axis[2])
 
 
@@ -213,7 +217,7 @@ def quat_of(m: Mat3) -> Quat:
     return quat_unit((z, m[2] + m[6], m[5] + m[7], 1.0 + zz - xx - yy))
 
 
-def quat_beside(q: Quat, other: Quat) -> Quat:
+def quat_compatible(q: Quat, other: Quat) -> Quat:
     """Return the one of q and −q, which are the same rotation, that is nearer to another one."""
     w, x, y, z = q
     if w * other[0] + x * other[1] + y * other[2] + z * other[3] < 0.0:
@@ -223,7 +227,7 @@ def quat_beside(q: Quat, other: Quat) -> Quat:
 
 def quat_apart(a: Quat, b: Quat) -> float:
     """Return the angle in radians, from 0 to π, between two rotations."""
-    near = quat_beside(b, a)
+    near = quat_compatible(b, a)
     aw, ax, ay, az = a
     chord = hypot(aw - near[0], ax - near[1], ay - near[2], az - near[3])
     # By the chord, as the cosine knows nothing of angles below 1e-8.
@@ -307,7 +311,7 @@ def mat_stretched(m: Mat3, factors: Vec) -> Mat3:
     )
 
 
-def mat_upright(m: Mat3) -> Mat3 | None:
+def orthonormalize(m: Mat3) -> Mat3 | None:
     """Return unit axes at right angles: Y as it is, Z as near as it can be, X to their right.
 
     None if Y and Z are not two finite directions.
@@ -360,14 +364,14 @@ def quat_before(m: Mat3, q: Quat) -> Quat:
     w, x, y, z = q
     before = unit(mat_direction_before(m, (x, y, z)))
     if before is None:
-        return NO_TURN
+        return QUAT_IDENTITY
     size = length((x, y, z))
     if mat_determinant(m) < 0.0:
         size = -size
     return (w, before[0] * size, before[1] * size, before[2] * size)
 
 
-def mat_solved(m: Mat3, a: Vec) -> Vec:
+def inverse_apply(m: Mat3, a: Vec) -> Vec:
     """Return the vector that m takes to a, zeros if m flattens space."""
     size = mat_determinant(m)
     if size == 0.0:

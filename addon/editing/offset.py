@@ -12,14 +12,14 @@ from ..blender.limbs import next_joint
 from ..blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
 from ..core import Frame, frame_in, inverse, point_in
 from ..core.vectors import (
-    NO_TURN,
     ORIGIN,
+    QUAT_IDENTITY,
     Mat3,
     Quat,
     Vec,
     mat_columns,
     mat_product,
-    mat_upright,
+    orthonormalize,
     quat_of,
 )
 from ..loop import changes
@@ -28,7 +28,7 @@ from ..loop.properties import FabrikConstraint
 SOLVED = ("REACHED", "OUT_OF_REACH", "LIMITED")
 """The states of constraints that have posed their chain."""
 
-UNTOUCHED = (*ORIGIN, *NO_TURN)
+UNTOUCHED = (*ORIGIN, *QUAT_IDENTITY)
 
 SAME = 1e-6
 """An offset that differs by less, as a share of its size, is the same but for rounding."""
@@ -134,9 +134,9 @@ def _target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Fra
 
 def _turn(target: Mat3, hand: Mat3) -> Quat:
     """Return how the hand is turned in the axes of the target, none where one has no axes."""
-    outer, inner = mat_upright(target), mat_upright(hand)
+    outer, inner = orthonormalize(target), orthonormalize(hand)
     if outer is None or inner is None:
-        return NO_TURN
+        return QUAT_IDENTITY
     x, y, z = mat_columns(outer)
     w, a, b, c = quat_of(mat_product((*x, *y, *z), inner))
     return (-w, -a, -b, -c) if w < 0.0 else (w, a, b, c)

@@ -15,7 +15,7 @@ from ..blender.limbs import next_joint, rest_bend
 from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..core import Chain, ChainInput, Frame, Posture, point_in
 from ..core.bend import bend_direction, chain_axis, straight_bend, swing_turn
-from ..core.vectors import ORIGIN, Mat3, Vec, add, dot, length, quat_turn, scaled, sub, unit
+from ..core.vectors import ORIGIN, Mat3, Vec, add, dot, length, rotate, scaled, sub, unit
 
 
 def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
@@ -64,7 +64,7 @@ def _coming_bend(given: ChainInput, axis: Vec) -> Vec:
     """Return the side to which a chain that is solved straight will bend: that of its FK pose."""
     chain = given.chain
     side = side_of_bend(chain)
-    return quat_turn(swing_turn(chain.axis, side, axis, 1.0), side)
+    return rotate(swing_turn(chain.axis, side, axis, 1.0), side)
 
 
 def posed_chain(

@@ -207,7 +207,7 @@ def _why(body: BodyPlan, i: int, task: BodyTask, outcome: Outcome) -> str:
         return ""
     posture, bones = outcome.posture, set(body.chains[i].bones)
     if outcome.state == "LIMITED":
-        return explanation(posture, False) if posture and posture.is_askew else LIMITED
+        return explanation(posture, False) if posture and posture.has_orientation_error else LIMITED
     others = [
         chain.name
         for chain, own in zip(body.chains, task.tasks, strict=True)

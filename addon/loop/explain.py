@@ -18,10 +18,10 @@ def explanation(posture: Posture, stretches: bool, has_iterations: bool = True) 
         has_iterations: Whether its solver comes nearer with more iterations.
     """
     solution = posture.solution
-    if posture.state == "LIMITED" and posture.is_askew:
+    if posture.state == "LIMITED" and posture.has_orientation_error:
         return (
-            f"The limits of the tip bone keep it {degrees(posture.askew):.1f}° from the target's "
-            "orientation: widen them, or turn the target"
+            f"The limits of the tip bone keep it {degrees(posture.orientation_error):.1f}° from "
+            "the target's orientation: widen them, or turn the target"
         )
     if posture.state == "LIMITED":
         return LIMITED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..blender.errors import ProblemError
 from ..blender.skeleton import Point
 from ..core import point_in
-from ..core.vectors import mat_product, mat_upright
+from ..core.vectors import mat_product, orthonormalize
 from .chain_plan import Aim, ChainPlan, Moment
 
 
@@ -29,7 +29,7 @@ def _aim(moment: Moment, chain: ChainPlan, target: Point) -> Aim:
     place = frame[1] if chain.offset is None else point_in(frame, chain.offset[1])
     if not chain.has_hand:
         return Aim(place, None)
-    axes = mat_upright(frame[0])
+    axes = orthonormalize(frame[0])
     if axes is None:
         name = target.object.name if target.skeleton is None else target.skeleton.names[target.bone]
         raise ProblemError(

@@ -14,7 +14,7 @@ from ..core.vectors import (
     Vec,
     across,
     add,
-    any_across,
+    any_perpendicular,
     mat_apply,
     mat_direction_before,
     mix,
@@ -130,7 +130,7 @@ def foot_at(falls: Sequence[Footfall], time: float, grounds: Grounds) -> Foot:
     share = gone(u, fall.late, fall.early)
     rise = unit(add(start_normal, normal)) or normal
     facing = unit(mix(start_normal, normal, share)) or normal
-    pointing = unit(across(mix(start_ahead, ahead, share), facing)) or any_across(facing)
+    pointing = unit(across(mix(start_ahead, ahead, share), facing)) or any_perpendicular(facing)
     line = mix(start, place, share)
     return Foot(add(line, scaled(rise, fall.height * hump(u))), facing, pointing, u)
 

@@ -11,8 +11,8 @@ from math import acos, ceil, cos, floor, fsum, pi, sqrt
 from typing import NamedTuple
 
 from ..core.vectors import (
-    NO_TURN,
     ORIGIN,
+    QUAT_IDENTITY,
     Quat,
     Vec,
     across,
@@ -106,7 +106,7 @@ def tilt_of(normal: Vec, up: Vec, most: float) -> Vec:
 
 def turn_of(tilt: Vec) -> Quat:
     """Return the turn of a tilt."""
-    return NO_TURN if tilt == ORIGIN else quat_turned_by(tilt)
+    return QUAT_IDENTITY if tilt == ORIGIN else quat_turned_by(tilt)
 
 
 def raised(height: float, tilt: Vec) -> float:

@@ -20,7 +20,7 @@ from ..core.vectors import (
     Vec,
     across,
     add,
-    any_across,
+    any_perpendicular,
     cross,
     dot,
     length,
@@ -29,11 +29,11 @@ from ..core.vectors import (
     mat_product,
     mat_stretched,
     quat_about,
-    quat_beside,
+    quat_compatible,
     quat_matrix,
     quat_mix,
     quat_product,
-    quat_turn,
+    rotate,
     scaled,
     sub,
     times,
@@ -155,7 +155,7 @@ def pose_look(
     tip, missed = _seen(joints, axes[-1], gaze, target)
     state: State = "REACHED"
     if missed > tolerance:
-        is_held = bool(chain.held) or look.limit < UNLIMITED
+        is_held = bool(chain.constrained) or look.limit < UNLIMITED
         state = "LIMITED" if is_held and gaze is not None else "OUT_OF_REACH"
     if influence != 1.0:
         pairs = zip(chain.rotations, rotations, strict=True)
@@ -165,10 +165,10 @@ def pose_look(
     solved = Chain(tuple(joints))
     numbers: list[float] = []
     for given, rotation in zip(chain.rotations, rotations, strict=True):
-        numbers.extend(quat_beside(rotation, given))
+        numbers.extend(quat_compatible(rotation, given))
     residual = length(sub(tip, target))
     solution = Solution(solved, solved.start, state, state == "REACHED", residual, 0, ORIGIN)
-    return Posture(numbers, tip, state, goal, solution, askew=missed)
+    return Posture(numbers, tip, state, goal, solution, orientation_error=missed)
 
 
 def shares(chain: ChainInput, share: float) -> list[float]:
@@ -182,7 +182,7 @@ def shares(chain: ChainInput, share: float) -> list[float]:
     for i in range(count):
         # Towards 0 all powers of what is below 1 vanish.
         after = ((i + 1) / count) ** (1.0 / share) if share > 0.0 else float(i + 1 == count)
-        ease = chain.held[i].ease if chain.held else 1.0
+        ease = chain.constrained[i].compliance if chain.constrained else 1.0
         parts.append((after - before) * ease)
         before = after
     total = sum(parts)
@@ -221,18 +221,18 @@ def _turned(
     rotations: list[Quat] = []
     for i, (link, part) in enumerate(zip(chain.links, parts, strict=True)):
         inherited, post_scale = inherited_axes(link.bone, axes)
-        held = chain.held[i] if chain.held else None
+        held = chain.constrained[i] if chain.constrained else None
         rotation = link.rotation
-        if held is not None and held.ease == 0.0:
+        if held is not None and held.compliance == 0.0:
             pass  # It never leaves its FK pose.
         elif i + 1 == len(chain.links):
             whole = _quat(gaze, _turn(gaze, head, target, look))
-            wanted = quat_turn(whole, gaze.ahead), quat_turn(whole, gaze.side)
+            wanted = rotate(whole, gaze.ahead), rotate(whole, gaze.side)
             rotation = facing(inherited, gaze.own, wanted) or rotation
         elif part > 0.0:
             partly = _quat(gaze, turn, part * turn.share[0], part * turn.share[1])
             _, y, z = mat_columns(stood[i])
-            wanted = quat_turn(partly, y), quat_turn(partly, z)
+            wanted = rotate(partly, y), rotate(partly, z)
             rotation = facing(inherited, (Y_AXIS, Z_AXIS), wanted) or rotation
         if held is not None:
             rotation = held.allowed(rotation)
@@ -255,7 +255,7 @@ def _turn(gaze: Gaze, head: Vec, target: Vec, look: Look) -> Turn:
     if gaze.up is None:
         return Turn(axis, turned, 0.0, (share, 0.0))
     swing = quat_about(axis, turned)
-    ahead, side = quat_turn(swing, gaze.ahead), quat_turn(swing, gaze.side)
+    ahead, side = rotate(swing, gaze.ahead), rotate(swing, gaze.side)
     up = across(gaze.up, ahead)
     # Straight up or down nothing is more upright than anything else.
     roll = atan2(dot(cross(side, up), ahead), dot(side, up)) if length(up) > 1e-9 else 0.0
@@ -268,7 +268,7 @@ def _quat(gaze: Gaze, turn: Turn, angle: float = 1.0, roll: float = 1.0) -> Quat
     swing = quat_about(turn.axis, turn.angle * angle)
     if turn.roll == 0.0:
         return swing
-    return quat_product(quat_about(quat_turn(swing, gaze.ahead), turn.roll * roll), swing)
+    return quat_product(quat_about(rotate(swing, gaze.ahead), turn.roll * roll), swing)
 
 
 def _gaze(chain: ChainInput, stood: Mat3, look: Look) -> Gaze | None:
@@ -283,7 +283,7 @@ def _gaze(chain: ChainInput, stood: Mat3, look: Look) -> Gaze | None:
     # Scales below 0 mirror what looks.
     signs = (-1.0 if x < 0.0 else 1.0, -1.0 if y < 0.0 else 1.0, -1.0 if z < 0.0 else 1.0)
     axis = times(look.axis, signs)
-    other = times(look.up_axis or any_across(look.axis), signs)
+    other = times(look.up_axis or any_perpendicular(look.axis), signs)
     ahead = unit(mat_apply(stood, axis))
     raised = mat_apply(stood, other)
     if ahead is None:

@@ -9,7 +9,7 @@ from math import asinh, atanh, cosh, dist, fsum, inf, sinh, sqrt
 from typing import Final
 
 from ..core import Chain, ChainInput, Goal, Posture, solve, swing_along, weakened
-from ..core.vectors import Vec, across, add, any_across, dot, length, scaled, sub, unit
+from ..core.vectors import Vec, across, add, any_perpendicular, dot, length, scaled, sub, unit
 from .laid import laid
 
 EXACT: Final = 1e-13
@@ -124,7 +124,7 @@ def hang(root: Vec, target: Vec, lengths: Sequence[float], down: Vec, side: Vec)
     shares = [part / size for part in lengths]
     x, y = length(across_way) / size, -dot(way, down) / size
     ahead = unit(across_way) if x > 1e-12 else None
-    ahead = ahead or unit(across(side, down)) or any_across(down)
+    ahead = ahead or unit(across(side, down)) or any_perpendicular(down)
     wide, slack = _apart(x, y, max(shares))
     tension = _tension(shares, wide, y, slack)
     joints = [root]

@@ -9,7 +9,18 @@ from itertools import pairwise
 from math import fsum, sqrt
 from typing import Final, final
 
-from ..core.vectors import Vec, across, add, any_across, cross, dot, length, scaled, sub, unit
+from ..core.vectors import (
+    Vec,
+    across,
+    add,
+    any_perpendicular,
+    cross,
+    dot,
+    length,
+    scaled,
+    sub,
+    unit,
+)
 from .rope import landed
 from .solid import Solid
 
@@ -193,7 +204,7 @@ def _beside(joints: Sequence[Vec], target: Vec, normal: Vec, side: Vec) -> Vec:
     """Return the direction in the ground in which a rope lies to one side, of length 1."""
     ahead = unit(across(sub(target, joints[0]), normal))
     if ahead is None:
-        return unit(across(side, normal)) or any_across(normal)
+        return unit(across(side, normal)) or any_perpendicular(normal)
     beside = cross(normal, ahead)
     return beside if dot(beside, side) >= 0.0 else scaled(beside, -1.0)
 

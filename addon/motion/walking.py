@@ -19,7 +19,7 @@ from ..core.vectors import (
     Vec,
     across,
     add,
-    any_across,
+    any_perpendicular,
     length,
     mix,
     quat_of,
@@ -268,7 +268,7 @@ class Walk:
             start = place_of(last, now.whole)
             rise = unit(add(normal_of(last, now.whole), hit.normal)) or now.up
             arc = arc_over(now.cast, start, hit.place, rise, arc.height, HIGH * leg.reach)
-        ahead = unit(across(now.ahead, hit.normal)) or any_across(hit.normal)
+        ahead = unit(across(now.ahead, hit.normal)) or any_perpendicular(hit.normal)
         height, late, early = arc
         fall = Footfall(
             lift, land, hit.place, hit.normal, ahead, hit.ground, height, is_held, late, early

@@ -28,7 +28,7 @@ from addon.core.vectors import (
     quat_between,
     quat_matrix,
     quat_product,
-    quat_turn,
+    rotate,
     sub,
     unit,
 )
@@ -183,7 +183,7 @@ def tree_of(drawing: Drawing, *tips: str, mode: str = "FULL") -> Tree:
             parent, origin = places[names[above]]
             back = (parent[0], -parent[1], -parent[2], -parent[3])
             rest = quat_matrix(quat_product(back, turn))
-            at = quat_turn(back, sub(head, origin))
+            at = rotate(back, sub(head, origin))
             bones.append(Bone(rest, at, size, quat_matrix(parent), mode))
         else:
             bones.append(Bone(quat_matrix(turn), head, size, inherit_scale=mode))

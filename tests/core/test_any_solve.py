@@ -48,7 +48,7 @@ from addon.core import (
     pose_chain,
     solve,
 )
-from addon.core.vectors import NO_TURN, Quat, Vec, quat_apart, quat_matrix
+from addon.core.vectors import QUAT_IDENTITY, Quat, Vec, quat_apart, quat_matrix
 
 SECONDS = float(os.environ.get("FABRIK_FUZZ", "0")) / 4.0
 """How long to go on; 0 for a few cases that are always the same."""
@@ -180,7 +180,7 @@ def chain(rng: random.Random) -> object:
         assert "TWO_BONE" in str(error)
         return ()
     check_posture(given, posture, limits, influence, turn)
-    return posture.numbers, posture.scales, posture.tip, posture.askew
+    return posture.numbers, posture.scales, posture.tip, posture.orientation_error
 
 
 def check_posture(
@@ -214,7 +214,7 @@ def body(rng: random.Random) -> object:
     limits = [any_limit(rng) if rng.random() < 0.5 else None for _ in range(count)]
     if rng.random() < 0.5:
         limits = [None] * count
-    channels = [Local(rotation=random_inside(rng, one) if one else NO_TURN) for one in limits]
+    channels = [Local(rotation=random_inside(rng, one) if one else QUAT_IDENTITY) for one in limits]
     given = tree.body(channels, limits)
     if not any(limits):
         turns = random_pose(rng, given, rng.choice((0.0, 0.5, 3.0)))

@@ -157,7 +157,7 @@ def test_hardly_any_bias_is_hardly_any_change() -> None:
         rng.setstate(state)
         hair = some_chain(rng, 5, 1e-9)
         answer, near = pose_chain(plain, Goal(target)), pose_chain(hair, Goal(target))
-        assert not plain.held
+        assert not plain.constrained
         for a, b in zip(answer.numbers, near.numbers, strict=True):
             assert a == pytest.approx(b, abs=1e-6)
         state = rng.getstate()

@@ -55,7 +55,7 @@ from addon.core.vectors import (
     quat_between,
     quat_matrix,
     quat_product,
-    quat_turn,
+    rotate,
     scaled,
     unit,
 )
@@ -152,7 +152,7 @@ def test_bones_swing_without_a_turn_about_themselves(solver: str) -> None:
         arms.append(tip_of(rig))
         for arm, given, result in zip(arms, channels, posture.rotations, strict=True):
             swing = quat_product(result, undone(given.rotation))
-            own = unit(quat_turn(given.rotation, arm))
+            own = unit(rotate(given.rotation, arm))
             assert own is not None
             assert dot((swing[1], swing[2], swing[3]), own) == pytest.approx(0.0, abs=1e-9)
 
@@ -177,9 +177,9 @@ def swung(rig: Rig, joints: Sequence[Point], parent: Frame) -> list[Quat]:
         at = bone_frame(bone, local, parent)
         axes, post_scale = inherited_axes(bone, parent[0])
         stretched = tuple(a * b * c for a, b, c in zip(arm, local.scale, post_scale, strict=True))
-        carried = quat_turn(local.rotation, (stretched[0], stretched[1], stretched[2]))
+        carried = rotate(local.rotation, (stretched[0], stretched[1], stretched[2]))
         wanted = point_in(inverse((axes, at[1])), (x, y, z))
-        side = quat_turn(local.rotation, X)
+        side = rotate(local.rotation, X)
         rotation = quat_product(quat_between(carried, wanted, side), local.rotation)
         result.append(rotation)
         parent = bone_frame(bone, Local(local.location, rotation, local.scale), parent)

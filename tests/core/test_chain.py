@@ -25,7 +25,7 @@ from strategies import (
 )
 
 from addon.core import SOLVERS, Chain, Goal, Solution, solve
-from addon.core.vectors import quat_turn
+from addon.core.vectors import rotate
 
 BENT = arched([1.0, 0.8])
 solvers = st.sampled_from(sorted(SOLVERS))
@@ -169,7 +169,7 @@ def test_turning_moving_and_scaling_the_world_does_so_to_the_answer(
         offset = tuple(rng.uniform(-10.0, 10.0) * size for _ in range(3))
 
         def carried(point: Point) -> Point:
-            x, y, z = quat_turn(turn, (point[0], point[1], point[2]))  # noqa: B023
+            x, y, z = rotate(turn, (point[0], point[1], point[2]))  # noqa: B023
             return moved(offset, (x, y, z), size)  # noqa: B023
 
         here = answer(joints, target, solver, pole, angle, bend)
@@ -179,7 +179,7 @@ def test_turning_moving_and_scaling_the_world_does_so_to_the_answer(
             solver,
             carried(pole) if pole else None,
             angle,
-            quat_turn(turn, (bend[0], bend[1], bend[2])),
+            rotate(turn, (bend[0], bend[1], bend[2])),
         )
         error = farthest([carried(joint) for joint in here.joints], there.joints)
         worst = max(worst, error / (size * sum(lengths_of(joints))))

@@ -62,7 +62,8 @@ for i in range(60):
     target = random_target(rng, joints_of(rig, PARENT))
     stretch = core.Stretch(2.0, i % 3 > 0) if i % 4 == 0 else None
     posture = core.pose_chain(given, core.Goal(target), tip=tip, stretch=stretch)
-    print(posture.rotations, posture.tip, posture.state, fields(posture.solution), posture.askew,
+    print(posture.rotations, posture.tip, posture.state, fields(posture.solution),
+        posture.orientation_error,
         posture.scales)
 for i in range(60):
     tree = list(SHAPES.values())[i % 5]
@@ -108,7 +109,7 @@ from addon.motion.wave import Wave, pose_wave
 def place():
     return tuple(rng.uniform(-1.0, 1.0) for _ in range(3))
 def show(posture):
-    print(posture.rotations, posture.tip, posture.state, posture.askew)
+    print(posture.rotations, posture.tip, posture.state, posture.orientation_error)
 DOWN, UP = (0.0, 0.0, -1.0), (0.0, 0.0, 1.0)
 def hills(origin, direction, distance):
     height = 0.1 * sin(3.0 * origin[0]) - 0.2

@@ -216,7 +216,7 @@ def test_within_limits_that_leave_room() -> None:
         free = limb(rng, 2)
         whole = (-math.pi, math.pi)
         cone = Cone(whole, whole, whole)
-        held = ChainInput(
+        constrained = ChainInput(
             [link.bone for link in free.links],
             free.channels,
             free.links[-1].arm,
@@ -224,7 +224,7 @@ def test_within_limits_that_leave_room() -> None:
             limits=[cone, cone],
         )
         goal = Goal(any_target(free, rng), poles(free, 1)[0])
-        assert off_hinge(held, pose_chain(held, goal, "TWO_BONE")) <= OWN
+        assert off_hinge(constrained, pose_chain(constrained, goal, "TWO_BONE")) <= OWN
 
 
 @pytest.mark.parametrize("solver", ["TWO_BONE", "FABRIK"])

@@ -27,7 +27,7 @@ from addon.core import (
     pose_chain,
 )
 from addon.core.vectors import (
-    NO_TURN,
+    QUAT_IDENTITY,
     Quat,
     Vec,
     cross,
@@ -300,12 +300,12 @@ def test_twists_are_drawn_from_end_to_end_about_the_bone_as_it_points() -> None:
 def test_what_is_free_or_locked_has_nothing_drawn() -> None:
     free, still = (-math.pi, math.pi), (0.0, 0.0)
     assert not Cone(free, free, (-0.1, 0.1)).outline()
-    assert not Cone((-1.0, 1.0), (-1.0, 1.0), free).twists(NO_TURN)
-    assert not Cone((-1.0, 1.0), (-1.0, 1.0), still).twists(NO_TURN)
+    assert not Cone((-1.0, 1.0), (-1.0, 1.0), free).twists(QUAT_IDENTITY)
+    assert not Cone((-1.0, 1.0), (-1.0, 1.0), still).twists(QUAT_IDENTITY)
     twisting = Hinge(Y, (-0.5, 1.0))
     assert not twisting.outline(), "it leaves the bone's direction"
-    assert len(twisting.twists(NO_TURN)) == len(Hinge(X, (-0.5, 1.0)).outline())
-    assert not Hinge(X, (-0.5, 1.0)).twists(NO_TURN)
+    assert len(twisting.twists(QUAT_IDENTITY)) == len(Hinge(X, (-0.5, 1.0)).outline())
+    assert not Hinge(X, (-0.5, 1.0)).twists(QUAT_IDENTITY)
 
 
 @pytest.mark.parametrize("kind", ["hinge", "cone"])

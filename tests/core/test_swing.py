@@ -15,7 +15,7 @@ from addon.core.vectors import (
     dot,
     length,
     quat_between,
-    quat_turn,
+    rotate,
     scaled,
     sub,
     unit,
@@ -57,8 +57,8 @@ def test_the_tip_arrives_and_the_bones_keep_their_lengths(solver: str, target: V
 def test_the_leg_stays_in_the_plane_in_which_it_bends(target: Vec) -> None:
     joints = swung(target)
     turn = quat_between(sub(LEG[-1], LEG[0]), sub(target, LEG[0]), (0.0, 0.0, 1.0))
-    across = quat_turn(turn, (1.0, 0.0, 0.0))
-    bend = quat_turn(turn, cross((1.0, 0.0, 0.0), sub(LEG[-1], LEG[0])))
+    across = rotate(turn, (1.0, 0.0, 0.0))
+    bend = rotate(turn, cross((1.0, 0.0, 0.0), sub(LEG[-1], LEG[0])))
     for joint in joints[1:]:
         assert abs(dot(sub(joint, LEG[0]), across)) <= 1e-6
     assert dot(sub(joints[1], LEG[0]), bend) > 0.0

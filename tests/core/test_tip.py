@@ -371,11 +371,17 @@ def test_limits_hold_and_the_tip_comes_first(use_tail: bool, figure: Figure) -> 
         for limit, rotation in zip(limits, posture.rotations, strict=True):
             assert limit is None or within(limit, rotation)
         last = frames_of(rig, posture.rotations)[-1]
-        if posture.askew <= math.radians(0.1) and posture.state == "REACHED" and weight == 1.0:
+        if (
+            posture.orientation_error <= math.radians(0.1)
+            and posture.state == "REACHED"
+            and weight == 1.0
+        ):
             assert off(last[0], axes) <= math.radians(0.3)
         if limits[1] is None and posture.solution.in_reach:
             worst = max(worst, math.dist(posture.tip, target) / chain.chain.scale)
-            assert posture.state == ("LIMITED" if posture.askew > math.radians(0.1) else "REACHED")
+            assert posture.state == (
+                "LIMITED" if posture.orientation_error > math.radians(0.1) else "REACHED"
+            )
     figure(f"tip with a limited hand, tail {use_tail}", f"{worst:.1e}")
     assert worst <= 1e-4
     assert {"REACHED", "LIMITED"} <= set(states)

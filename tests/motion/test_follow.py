@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addon.core.vectors import quat_about, quat_turn
+from addon.core.vectors import quat_about, rotate
 from addon.motion.follow import Trail, dragged, way
 
 numbers = st.floats(-5.0, 5.0, allow_nan=False).map(lambda x: round(x, 6))
@@ -91,7 +91,7 @@ def test_turning_the_world_turns_the_answer(is_on_path):
     turn = quat_about((0.6, 0.0, 0.8), 1.0)
 
     def turned(points):
-        return [quat_turn(turn, point) for point in points]
+        return [rotate(turn, point) for point in points]
 
     for _ in range(20):
         chain, path = (

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addon.core.vectors import Vec, add, dot, length, quat_turn, sub
+from addon.core.vectors import Vec, add, dot, length, rotate, sub
 from addon.motion.easing import smooth
 from addon.motion.ground import (
     Leg,
@@ -98,7 +98,7 @@ def test_tilt_goes_to_the_normal_no_farther_than_allowed_and_keeps_the_heading(
     assert tilt[2] == 0.0  # Nothing about up.
     assert length(tilt) <= most + 1e-12
     if length(tilt) < most - 1e-9:
-        assert length(sub(quat_turn(turn_of(tilt), UP), normal)) < 1e-6
+        assert length(sub(rotate(turn_of(tilt), UP), normal)) < 1e-6
 
 
 def test_sole_stays_on_the_slope() -> None:

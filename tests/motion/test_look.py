@@ -367,7 +367,7 @@ def test_every_joint_keeps_its_limit_and_says_so(seed: int, share: float) -> Non
     for limit, rotation in zip(limits, posture.rotations, strict=True):
         assert limit is not None and allowed(limit, rotation)
     off = missed(chain, posture.rotations, Z, target)
-    assert posture.askew == pytest.approx(off, abs=1e-9)
+    assert posture.orientation_error == pytest.approx(off, abs=1e-9)
     assert (posture.state == "LIMITED") == (off > 1e-4)
 
 

@@ -7,7 +7,7 @@ from math import atan, cos, isclose, radians, sin
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addon.core.vectors import ORIGIN, Vec, add, dot, length, quat_turn, scaled, sub
+from addon.core.vectors import ORIGIN, Vec, add, dot, length, rotate, scaled, sub
 from addon.motion.ground import turn_of
 from addon.motion.sole import counted, is_beside, resting_normal, turn_out
 
@@ -65,7 +65,7 @@ def test_foot_that_points_down_lies_as_the_face_below_it() -> None:
 @given(st.floats(-0.5, 0.5), st.floats(1e-4, 0.05))
 def test_other_end_is_turned_out_by_as_much_as_is_needed(angle: float, need: float) -> None:
     end = (0.2 * cos(angle), 0.0, 0.2 * sin(angle))
-    turned = quat_turn(turn_of(turn_out(end, need, UP, 3.0)), end)
+    turned = rotate(turn_of(turn_out(end, need, UP, 3.0)), end)
     assert isclose(turned[2] - end[2], need, abs_tol=1e-9)
     assert isclose(length(turned), 0.2) and abs(turned[1]) < 1e-12
 
@@ -80,7 +80,7 @@ def test_it_is_turned_no_farther_than_allowed_and_not_without_need() -> None:
 
 def test_heel_behind_the_goal_is_turned_out_as_well() -> None:
     heel = (-0.2, 0.0, 0.0)
-    turned = quat_turn(turn_of(turn_out(heel, 0.05, UP, 1.0)), heel)
+    turned = rotate(turn_of(turn_out(heel, 0.05, UP, 1.0)), heel)
     assert isclose(turned[2], 0.05) and dot(turned, (1.0, 0.0, 0.0)) < 0.0
 
 

@@ -25,7 +25,7 @@ from ...blender.rotation import (
 )
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
 from ...core import WHOLE, ChainInput, Cone, Goal, Limit, Local, inverse, point_in, pose_in_world
-from ...core.vectors import IDENTITY, ORIGIN, Quat, Vec, add, mat_upright
+from ...core.vectors import IDENTITY, ORIGIN, Quat, Vec, add, orthonormalize
 from ...loop.joints import ik_settings, joint_problem, joints_of
 from ...loop.pose import Evaluated
 
@@ -82,7 +82,7 @@ class ChainDrag:
         tip = self._input.joints[-1]
         self.place = point_in(self._world, tip)
         tip_bone = pose_bones(now.object)[self.name]
-        self.axes = mat_upright(matrix3(world @ tip_bone.matrix)) or IDENTITY
+        self.axes = orthonormalize(matrix3(world @ tip_bone.matrix)) or IDENTITY
 
     def _chain(self, channels: PoseChannels, now: Evaluated) -> ChainInput:
         """Return the chain under its FK pose.

@@ -14,7 +14,7 @@ from ...blender.native import active_constraints
 from ...blender.refusals import linked_problem
 from ...blender.skeleton import Point, vector
 from ...core import Frame, inverse, point_in
-from ...core.vectors import IDENTITY, ORIGIN, Vec, add, length, mat_apply, mat_upright, sub
+from ...core.vectors import IDENTITY, ORIGIN, Vec, add, length, mat_apply, orthonormalize, sub
 
 ARRIVED = 1e-4
 """A target that is farther from where it was dragged, as a share of the way, is held there."""
@@ -45,7 +45,7 @@ class TargetDrag:
         self.name = self._owner.name
         frame = self._frame = place_of(depsgraph, target)
         self.place = frame[1] if offset is None else point_in(frame, offset[1])
-        self.axes = mat_upright(frame[0]) or IDENTITY
+        self.axes = orthonormalize(frame[0]) or IDENTITY
         self._held = self._held_numbers()
         try:
             self._undone = inverse((location_axes(depsgraph, target), ORIGIN))[0]

@@ -24,7 +24,7 @@ from ...core.vectors import (
     mat_apply,
     mat_columns,
     mat_product,
-    mat_upright,
+    orthonormalize,
     scaled,
     sub,
     turned_about,
@@ -132,7 +132,7 @@ def _beside(
     depsgraph: bpy.types.Depsgraph, chain: ChainPlan, tip: Vec, hand: Mat3
 ) -> tuple[Vec, Mat3 | None]:
     """Return where the target is wanted for the tip, and its upright axes if they matter."""
-    place, axes = tip, mat_upright(hand) if chain.has_hand else None
+    place, axes = tip, orthonormalize(hand) if chain.has_hand else None
     if chain.offset is None or chain.target is None:
         return place, axes
     if axes is not None:

@@ -16,7 +16,7 @@ from ...blender.precision import rounding_of
 from ...blender.refusals import refuse_unkeyable
 from ...blender.rotation import CHANNELS, LOCATION, continuous, mode_of
 from ...blender.skeleton import Point
-from ...core.vectors import length, mat_apply, mat_columns, mat_upright
+from ...core.vectors import length, mat_apply, mat_columns, orthonormalize
 from ...editing.choosing import is_on
 from ...editing.playing import updated
 from ...loop import plan
@@ -324,7 +324,7 @@ def _are_same(a: Point, b: Point) -> bool:
 
 def _apart(axes: Any, wanted: Any) -> float:
     """Return how far the Y axis of axes, and Z as near as it gets, are from the wanted ones."""
-    upright = mat_upright(axes)
+    upright = orthonormalize(axes)
     if upright is None:
         return 0.0
     return max(dist(a, b) for a, b in zip(mat_columns(upright), mat_columns(wanted), strict=True))

@@ -16,7 +16,7 @@ from ...blender.access import session_uid
 from ...blender.errors import ProblemError
 from ...blender.skeleton import Point
 from ...core import WHOLE, ChainInput, Frame, Local, frame_in, inverse, point_in
-from ...core.vectors import ORIGIN, Vec, add, mat_product, mat_solved, mix, sub
+from ...core.vectors import ORIGIN, Vec, add, inverse_apply, mat_product, mix, sub
 from ...loop import plan
 from ...loop.chain_plan import ChainPlan, Moment, Motion, Posed, Scenery
 from ...loop.explain import explanation
@@ -213,7 +213,7 @@ def _rooted(chain: ChainInput, root: Vec) -> Vec:
         return local
     bone = chain.links[0].bone
     axes = mat_product(chain.parent[0], bone.rest) if bone.local_location else chain.parent[0]
-    return add(local, mat_solved(axes, shift))
+    return add(local, inverse_apply(axes, shift))
 
 
 class Head:

@@ -27,12 +27,12 @@ from ...core.vectors import (
     Mat3,
     Vec,
     cross,
+    inverse_apply,
     mat_columns,
     mat_from_columns,
     mat_product,
-    mat_solved,
     mix,
-    quat_beside,
+    quat_compatible,
     quat_matrix,
     quat_mix,
     quat_of,
@@ -295,9 +295,9 @@ class WalkingBody(Carrier):
         turn = facing(inherited, (Y_AXIS, Z_AXIS), (y, z)) or local.rotation
         place = sub(point_in(parent, head), bone.head)
         if bone.local_location:
-            place = mat_solved(bone.rest, place)
+            place = inverse_apply(bone.rest, place)
         placed = {self.bone: place} if self.more else NOTHING
-        return Answer(task, self.bones, quat_beside(turn, local.rotation), (), NOTHING, placed)
+        return Answer(task, self.bones, quat_compatible(turn, local.rotation), (), NOTHING, placed)
 
 
 def bodies_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[WalkingBody]:

@@ -23,7 +23,7 @@ from ...core.vectors import (
     mat_apply,
     mat_from_columns,
     mat_product,
-    mat_upright,
+    orthonormalize,
     sub,
 )
 from ...loop import keeping
@@ -120,7 +120,7 @@ class GaitPlan:
         if bone is not None and self.rest is not None:
             axes = mat_product(axes, mat_product(bone[0], transposed(self.rest)))
             place = point_in(world, bone[1])
-        upright = mat_upright(axes)
+        upright = orthonormalize(axes)
         if upright is None:
             raise ProblemError(f"“{self.rig.object.name}” is scaled to nothing: give it a scale")
         return mat_product(upright, self.axes), place
@@ -131,7 +131,7 @@ class GaitPlan:
         Raises:
             ProblemError: If the armature is scaled to nothing.
         """
-        upright = mat_upright(world[0])
+        upright = orthonormalize(world[0])
         if upright is None:
             raise ProblemError(f"“{self.rig.object.name}” is scaled to nothing: give it a scale")
         back = transposed(mat_product(upright, self.axes))

@@ -15,11 +15,11 @@ from ...core.vectors import (
     Mat3,
     Vec,
     add,
+    inverse_apply,
     length,
     mat_apply,
     mat_columns,
     mat_product,
-    mat_solved,
     mix,
     scaled,
     sub,
@@ -95,7 +95,7 @@ class Hip(Carrier):
         shift = mat_apply(pose.in_armature(task.world)[0], task.shift)
         axes = mat_product(task.parent[0], bone.rest) if bone.local_location else task.parent[0]
         local = pose.posed_local(self.bone)
-        location = add(local.location, mat_solved(axes, shift))
+        location = add(local.location, inverse_apply(axes, shift))
         return Answer(task, self.bones, local.rotation, (), NOTHING, {self.bone: location})
 
     def _foreseen(

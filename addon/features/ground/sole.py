@@ -13,7 +13,7 @@ from ...core.vectors import (
     length,
     mat_apply,
     mat_columns,
-    quat_turn,
+    rotate,
     scaled,
     sub,
 )
@@ -81,7 +81,7 @@ def laid(probe: Probe, under: Under, place: Vec, end: Vec, low: float, end_low: 
     height = probe.level(under) + raised(low, tilt)
     lift = 0.0
     if far is not None:
-        turned = quat_turn(turn_of(tilt), end)
+        turned = rotate(turn_of(tilt), end)
         # It comes down a little nearer, on the same face.
         beside = across(sub(turned, end), probe.up)
         level = probe.level(far) - dot(beside, far.normal) / dot(far.normal, probe.up)

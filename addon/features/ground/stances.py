@@ -16,7 +16,7 @@ from ...core.vectors import (
     length,
     mat_apply,
     mat_determinant,
-    quat_turn,
+    rotate,
     scaled,
     sub,
 )
@@ -104,7 +104,7 @@ class Stances:
         need = self._probe.level(under) - have
         if sample.end != ORIGIN:
             # It need not be as high above what is in the way as above the floor, but not in it.
-            end = quat_turn(shape.turn_of(swing.tilt), self._end(frame))
+            end = rotate(shape.turn_of(swing.tilt), self._end(frame))
             far = self._probe.under(add(place, end))
             if far is not None:
                 have += sample.height + dot(end, self._up)

@@ -15,7 +15,7 @@ from ...core.vectors import (
     mat_product,
     mix,
     quat_matrix,
-    quat_turn,
+    rotate,
     scaled,
 )
 from ...loop.chain_plan import Aim
@@ -152,11 +152,11 @@ class Step:
             return Aim(place, None)
         end, turns = self._end, [tilt]
         if tilt != ORIGIN:
-            end = quat_turn(shape.turn_of(tilt), end)
+            end = rotate(shape.turn_of(tilt), end)
         need = 0.0 if under is None else self._need(place, end, under, lowest)
         if under is not None and need > 0.0:
             turns.append(turn_out(end, need, self._up, self._probe.most))
-            end = quat_turn(shape.turn_of(turns[1]), end)
+            end = rotate(shape.turn_of(turns[1]), end)
             if lifts:
                 need = self._need(place, end, under, lowest)
                 place = add(place, scaled(self._up, need))

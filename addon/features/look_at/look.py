@@ -218,13 +218,13 @@ def _explanation(given: ChainInput, look: Look, posture: Posture) -> str:
             "move the target away, or give the bone a scale"
         )
     keeping = "Limit Angle and the limits of the joints keep"
-    if not given.held:
+    if not given.constrained:
         keeping = "Limit Angle keeps"
     elif look.limit >= UNLIMITED:
         keeping = "The limits of the joints keep"
     return (
-        f"{keeping} the gaze {degrees(posture.askew):.1f}° from the target: widen what keeps it, "
-        "or move the target"
+        f"{keeping} the gaze {degrees(posture.orientation_error):.1f}° from the target: "
+        "widen what keeps it, or move the target"
     )
 
 

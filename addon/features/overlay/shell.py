@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import cos, pi, sin, sqrt
 
 from ...core import Frame, inverse, point_in
-from ...core.vectors import ORIGIN, Vec, any_across, cross, length, mat_apply, scaled, unit
+from ...core.vectors import ORIGIN, Vec, any_perpendicular, cross, length, mat_apply, scaled, unit
 
 PARTS = 64
 ROUND = [(cos(2.0 * pi * i / PARTS), sin(2.0 * pi * i / PARTS)) for i in range(PARTS + 1)]
@@ -61,7 +61,7 @@ class Shell:
         return [self._circle(ORIGIN, axis, self.outer) for axis in axes]
 
     def _circle(self, middle: Vec, normal: Vec, radius: float) -> list[Vec]:
-        x = any_across(normal)
+        x = any_perpendicular(normal)
         y = cross(normal, x)
         axes = self.frame[0]
         ax, ay, az = mat_apply(axes, scaled(x, radius))

@@ -3,30 +3,30 @@
 from math import acos, atan2, sqrt
 from typing import Final, final
 
+from .block_solver import System
 from .bones import Bone, Local, inherited_axes, turned_axes, turned_to
 from .limits import Hinge, Limit
-from .system import System
 from .vectors import (
-    NO_TURN,
     ORIGIN,
+    QUAT_IDENTITY,
     Mat3,
     Quat,
     Vec,
     add,
-    any_across,
+    any_perpendicular,
     cross,
     dot,
+    inverse_apply,
     length,
     mat_apply,
     mat_columns,
     mat_direction_before,
-    mat_solved,
     quat_about,
     quat_mix,
     quat_product,
-    quat_turn,
     quat_turned_by,
     quat_unit,
+    rotate,
     scaled,
     sub,
     times,
@@ -53,7 +53,7 @@ where the target is out of the limits, and the nearest pose is wanted."""
 
 
 @final
-class Held:
+class ConstrainedBone:
     """A bone whose limits are kept, and where it is while they are.
 
     Attributes:
@@ -65,31 +65,33 @@ class Held:
         arm: What a bone with one joint to carry points at it with, in the space of the posed bone.
         limit: What it allows, if it is limited.
         stiffness: How much it resists leaving the FK pose, from 0 to 1.
-        ease: How readily it leaves it in this solve: 1 if nothing resists, 0 if it never does.
+        compliance: How readily it leaves it in this solve: 1 if nothing resists, 0 if it never
+            does.
         moves: The effectors that it carries, directly or not.
         rotation: Its local rotation.
         tried: The same after the step that is being made.
         head: Where its head stands.
         axes: The inherited axes, in which the rotation acts.
         posed: Its axes as they stand, with the scale.
-        levers: The way from the head to each effector that it moves, in the inherited axes.
+        lever_arms: The way from the head to each effector that it moves, in the inherited axes.
         turn: What it turns by in the step that is being made, as a rotation vector.
         edges: The normals of its limit where it is (see `Limit.normals`).
-        held: Which of these it is held at, a bit for each.
-        walls: The same as axes at right angles.
+        active: Which of these constrain it in this step, a bit for each.
+        active_axes: The same as axes at right angles.
     """
 
     __slots__ = (
+        "active",
+        "active_axes",
         "arm",
         "at",
         "axes",
         "bone",
-        "ease",
+        "compliance",
         "edges",
         "given",
         "head",
-        "held",
-        "levers",
+        "lever_arms",
         "limit",
         "moves",
         "parent",
@@ -99,7 +101,6 @@ class Held:
         "stiffness",
         "tried",
         "turn",
-        "walls",
     )
     bone: Bone
     given: Quat
@@ -109,18 +110,18 @@ class Held:
     arm: Vec
     limit: Limit | None
     stiffness: float
-    ease: float
+    compliance: float
     moves: list[int]
     rotation: Quat
     tried: Quat
     head: Vec
     axes: Mat3
     posed: Mat3
-    levers: list[Vec]
+    lever_arms: list[Vec]
     turn: Vec
     edges: list[Vec]
-    held: int
-    walls: list[Vec]
+    active: int
+    active_axes: list[Vec]
 
     def __init__(
         self,
@@ -140,18 +141,18 @@ class Held:
         self.arm = arm
         self.limit = limit
         self.stiffness = stiffness
-        self.ease = 1.0 - stiffness
+        self.compliance = 1.0 - stiffness
         self.moves = []
         self.rotation = local.rotation
         self.tried = local.rotation
         self.head = ORIGIN
         self.axes = bone.rest
         self.posed = bone.rest
-        self.levers = []
+        self.lever_arms = []
         self.turn = ORIGIN
         self.edges = []
-        self.held = 0
-        self.walls = []
+        self.active = 0
+        self.active_axes = []
 
     def allowed(self, rotation: Quat) -> Quat:
         """Return the rotation, or one near it that the limit allows."""
@@ -159,7 +160,7 @@ class Held:
 
     def keeps(self, rotation: Quat) -> bool:
         """Return whether the rotation is within the limit, and stiffness has no say in it."""
-        return self.ease == 1.0 and self.is_within(rotation)
+        return self.compliance == 1.0 and self.is_within(rotation)
 
     def is_within(self, rotation: Quat) -> bool:
         """Return whether the rotation is within the limit."""
@@ -213,7 +214,7 @@ class Figure:
     """
 
     __slots__ = ("bones", "effectors", "parent", "reach", "root", "root_ease", "tried_root")
-    bones: list[Held]
+    bones: list[ConstrainedBone]
     effectors: list[Effector]
     parent: Mat3
     root: Vec
@@ -223,7 +224,7 @@ class Figure:
 
     def __init__(
         self,
-        bones: list[Held],
+        bones: list[ConstrainedBone],
         effectors: list[Effector],
         parent: Mat3,
         root: Vec,
@@ -244,7 +245,7 @@ class Figure:
                 bones[i].moves.append(number)
                 i = bones[i].parent
         for bone in bones:
-            bone.levers = [ORIGIN] * len(bone.moves)
+            bone.lever_arms = [ORIGIN] * len(bone.moves)
         self.place()
         # Where everything stands now, so that the parent's scale counts, and that of each bone.
         self.reach = 0.0
@@ -282,7 +283,7 @@ class Figure:
             for i, number in enumerate(bone.moves):
                 # As the inherited axes see it, even if they are sheared.
                 way = sub(self.effectors[number].place, bone.head)
-                bone.levers[i] = mat_solved(bone.axes, way)
+                bone.lever_arms[i] = inverse_apply(bone.axes, way)
         return sqrt(missed)
 
     def rotations(self) -> list[Quat]:
@@ -290,7 +291,7 @@ class Figure:
         return [bone.rotation for bone in self.bones]
 
 
-def hold(
+def solve_with_limits(
     figure: Figure,
     starts: list[list[Quat]],
     near_enough: float,
@@ -330,7 +331,7 @@ def hold(
                 rotation = starts[0][i]
             else:
                 rotation = bone.limit.inside(spread(start, i))
-            bone.rotation = bone.allowed(quat_mix(bone.given, rotation, bone.ease))
+            bone.rotation = bone.allowed(quat_mix(bone.given, rotation, bone.compliance))
         missed, made = _settle(figure, near_enough, STEPS, GAIN)
         steps += made
         if not best or missed < least:
@@ -356,7 +357,7 @@ def spread(start: int, index: int) -> Vec:
     return (n * 0.8191725134) % 1.0, (n * 0.6710436067) % 1.0, (n * 0.5497004779) % 1.0
 
 
-def follow(bones: list[Held], joints: list[Vec], parent: Mat3, turn: Quat) -> list[Quat]:
+def follow(bones: list[ConstrainedBone], joints: list[Vec], parent: Mat3, turn: Quat) -> list[Quat]:
     """Return the rotations that point a chain at solved joints as far as its limits allow.
 
     Args:
@@ -375,20 +376,20 @@ def follow(bones: list[Held], joints: list[Vec], parent: Mat3, turn: Quat) -> li
             rotation = pointed(bones, i, inherited, way, bones[i + 1], beyond, turn)
         else:
             rotation = pointed(bones, i, inherited, way, None, ORIGIN, turn)
-        turn = NO_TURN  # The others are carried along.
+        turn = QUAT_IDENTITY  # The others are carried along.
         rotations.append(rotation)
         axes = turned_axes(inherited, rotation, bone.scale, post_scale)
     return rotations
 
 
 def pointed(
-    bones: list[Held],
+    bones: list[ConstrainedBone],
     index: int,
     inherited: Mat3,
     way: Vec,
-    child: Held | None,
+    child: ConstrainedBone | None,
     beyond: Vec,
-    turn: Quat = NO_TURN,
+    turn: Quat = QUAT_IDENTITY,
 ) -> Quat:
     """Return the rotation that points a bone the way, as far as its limit allows.
 
@@ -413,17 +414,19 @@ def pointed(
     elif child is not None and isinstance(child.limit, Hinge):
         onward = mat_direction_before(inherited, beyond)
         rotation = _twisted(rotation, onward, bone, child, child.limit)
-    return bone.allowed(quat_mix(bone.given, rotation, bone.ease))
+    return bone.allowed(quat_mix(bone.given, rotation, bone.compliance))
 
 
-def swung(bone: Held, inherited: Mat3, way: Vec, turn: Quat) -> Quat:
+def swung(bone: ConstrainedBone, inherited: Mat3, way: Vec, turn: Quat) -> Quat:
     """Return the FK pose's rotation, turned and then swung so that the arm points the way."""
-    start = quat_turn(bone.given, times(bone.arm, bone.scale))
+    start = rotate(bone.given, times(bone.arm, bone.scale))
     swing = turned_to(inherited, start, way, mat_columns(inherited)[0], turn)
     return quat_product(swing, bone.given)
 
 
-def _twisted(rotation: Quat, way: Vec, bone: Held, child: Held, hinge: Hinge) -> Quat:
+def _twisted(
+    rotation: Quat, way: Vec, bone: ConstrainedBone, child: ConstrainedBone, hinge: Hinge
+) -> Quat:
     """Return the rotation, twisted so that the hinge on the bone can bend the child to the way.
 
     The twist leaves the share of the child's direction along the bone as it is, so the hinge's
@@ -431,7 +434,7 @@ def _twisted(rotation: Quat, way: Vec, bone: Held, child: Held, hinge: Hinge) ->
     """
     along = unit(bone.arm)
     arm = unit(child.arm)
-    wanted = unit(quat_turn(_undone(rotation), way))
+    wanted = unit(rotate(_undone(rotation), way))
     if along is None or arm is None or wanted is None:
         return rotation
     rest = child.bone.rest
@@ -449,7 +452,7 @@ def _twisted(rotation: Quat, way: Vec, bone: Held, child: Held, hinge: Hinge) ->
         turn = quat_about(hinge.axis, angle)
         allowed = hinge.nearest(turn)
         cosine = abs(_cosine(turn, allowed))
-        child_way = mat_apply(rest, quat_turn(allowed, unit(child.arm) or arm))
+        child_way = mat_apply(rest, rotate(allowed, unit(child.arm) or arm))
         side, wanted_side = cross(along, child_way), cross(along, wanted)
         if length(side) < 1e-6 or length(wanted_side) < 1e-6:
             continue  # It is straight, and no twist shows.
@@ -512,16 +515,16 @@ def _step(figure: Figure, damping: float) -> float:
     """
     bones, effectors = figure.bones, figure.effectors
     for bone in bones:
-        bone.walls = []
+        bone.active_axes = []
         bone.edges = [] if bone.limit is None else bone.limit.normals(bone.rotation)
-        bone.held = 0
+        bone.active = 0
     left = 0.0
     for _ in range(ROUNDS):
         system = System(len(effectors), damping)
         for bone in bones:
             for axis in _free_axes(bone):
                 for i, number in enumerate(bone.moves):
-                    motion = mat_apply(bone.axes, cross(axis, bone.levers[i]))
+                    motion = mat_apply(bone.axes, cross(axis, bone.lever_arms[i]))
                     system.motions[number] = scaled(motion, effectors[number].pull)
                 system.add(bone.moves)
         _add_root(figure, system)
@@ -562,22 +565,22 @@ def _root_motion(figure: Figure) -> Vec:
     return scaled(pull, figure.root_ease * figure.root_ease)
 
 
-def _free_axes(bone: Held) -> list[Vec]:
+def _free_axes(bone: ConstrainedBone) -> list[Vec]:
     """Return the axes about which a bone can turn, at right angles, as long as it turns readily."""
-    ease, walls = bone.ease, bone.walls
+    compliance, active_axes = bone.compliance, bone.active_axes
     if isinstance(bone.limit, Hinge):
-        return [] if walls else [scaled(bone.limit.axis, ease)]
-    if not walls:
-        return [(ease, 0.0, 0.0), (0.0, ease, 0.0), (0.0, 0.0, ease)]
-    if len(walls) == 1:
-        side = any_across(walls[0])
-        return [scaled(side, ease), scaled(cross(walls[0], side), ease)]
-    if len(walls) == 2:
-        return [scaled(cross(walls[0], walls[1]), ease)]
+        return [] if active_axes else [scaled(bone.limit.axis, compliance)]
+    if not active_axes:
+        return [(compliance, 0.0, 0.0), (0.0, compliance, 0.0), (0.0, 0.0, compliance)]
+    if len(active_axes) == 1:
+        side = any_perpendicular(active_axes[0])
+        return [scaled(side, compliance), scaled(cross(active_axes[0], side), compliance)]
+    if len(active_axes) == 2:
+        return [scaled(cross(active_axes[0], active_axes[1]), compliance)]
     return []
 
 
-def _pulled(bone: Held, effectors: list[Effector]) -> bool:
+def _pulled(bone: ConstrainedBone, effectors: list[Effector]) -> bool:
     """Set by what the forces turn a bone; return whether other ends of its limit hold it."""
     m = bone.axes
     turn = ORIGIN
@@ -589,28 +592,28 @@ def _pulled(bone: Held, effectors: list[Effector]) -> bool:
             m[1] * px + m[4] * py + m[7] * pz,
             m[2] * px + m[5] * py + m[8] * pz,
         )
-        turn = add(turn, cross(bone.levers[i], local))
-    turn = scaled(turn, bone.ease * bone.ease)
+        turn = add(turn, cross(bone.lever_arms[i], local))
+    turn = scaled(turn, bone.compliance * bone.compliance)
     if isinstance(bone.limit, Hinge):
         turn = scaled(bone.limit.axis, dot(bone.limit.axis, turn))
-    walls: list[Vec] = []
-    held = 0
+    active_axes: list[Vec] = []
+    active = 0
     # Twice, because holding it at one end may turn it against another.
     for _ in range(2):
         for i, edge in enumerate(bone.edges):
-            if held & (1 << i) or len(walls) > 2 or dot(edge, turn) <= 0.0:
+            if active & (1 << i) or len(active_axes) > 2 or dot(edge, turn) <= 0.0:
                 continue
-            held |= 1 << i
+            active |= 1 << i
             wall = edge
-            for known in walls:
+            for known in active_axes:
                 wall = sub(wall, scaled(known, dot(wall, known)))
             size = length(wall)
             if size > 1e-6:
                 wall = scaled(wall, 1.0 / size)
-                walls.append(wall)
+                active_axes.append(wall)
                 turn = sub(turn, scaled(wall, dot(wall, turn)))
-    has_changed = held != bone.held
-    bone.turn, bone.walls, bone.held = turn, walls, held
+    has_changed = active != bone.active
+    bone.turn, bone.active_axes, bone.active = turn, active_axes, active
     return has_changed
 
 
