@@ -127,7 +127,7 @@ def _bake(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
     start = perf_counter()
     written = 0.0
     picks, _ = picking.pick(picking.places([armature()]))
-    work = baking.bake(scene, layer, picks, baking.Wishes(1, frames))
+    work = baking.bake(scene, layer, picks, baking.BakeOptions(1, frames))
     while True:
         try:
             done = next(work)
@@ -153,11 +153,11 @@ def _bake_as_blender(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
     bpy.ops.object.mode_set(mode="POSE")
     for bone in ob.pose.bones:
         (bone if hasattr(bone, "select") else bone.bone).select = bone.name in posed
-    wishes: dict[str, Any] = {"bake_types": {"POSE"}, "channel_types": {"ROTATION"}}
+    options: dict[str, Any] = {"bake_types": {"POSE"}, "channel_types": {"ROTATION"}}
     scene.frame_set(frames)
     start = perf_counter()
     with quiet():
         bpy.ops.nla.bake(
-            frame_start=1, frame_end=frames, only_selected=True, visual_keying=True, **wishes
+            frame_start=1, frame_end=frames, only_selected=True, visual_keying=True, **options
         )
     return {"blender": frames / (perf_counter() - start)}

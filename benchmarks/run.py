@@ -49,17 +49,17 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(SECTIONS))
     parser.add_argument("--quick", action="store_true", help="do little; the figures mean nothing")
     parser.add_argument("--to", type=Path, help="folder for README.md and pictures")
-    wishes = parser.parse_args(arguments)
-    unknown = set(wishes.sections) - set(SECTIONS)
+    options = parser.parse_args(arguments)
+    unknown = set(options.sections) - set(SECTIONS)
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; there are: {', '.join(SECTIONS)}")
     begin = perf_counter()
     about = machine.about()
     print(f"{about}\n{machine.load()}\n", flush=True)
-    sections = measured(wishes.sections or SECTIONS, Effort(wishes.quick))
+    sections = measured(options.sections or SECTIONS, Effort(options.quick))
     print(f"{goals(sections).text()}\n")
-    if wishes.to is not None:
-        write(sections, about, wishes.to)
+    if options.to is not None:
+        write(sections, about, options.to)
     print(f"Done in {perf_counter() - begin:.0f} s.")
 
 

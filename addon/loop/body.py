@@ -25,7 +25,7 @@ from .body_plan import BodyPlan
 from .chain_plan import Begun, ChainPlan
 from .explain import LIMITED, explanation
 from .pose import Pose
-from .read import Snapshot
+from .read import SceneSnapshot
 from .results import OFF, Answer, Report
 from .task import (
     SOLVER_NAMES,
@@ -57,24 +57,24 @@ class BodyTask(NamedTuple):
     begun: Begun | None = None
 
 
-def read_body(moment: Snapshot, body: BodyPlan) -> BodyTask:
+def read_body(snapshot: SceneSnapshot, body: BodyPlan) -> BodyTask:
     """Return what is to be solved for the chains of a body."""
-    pose = moment.poses[body.rig.uid]
-    parent = WHOLE if body.root_parent < 0 else moment.frame(body.rig, body.root_parent)
-    tasks = tuple(_member_task(moment, chain) for chain in body.chains)
+    pose = snapshot.poses[body.rig.uid]
+    parent = WHOLE if body.root_parent < 0 else snapshot.frame(body.rig, body.root_parent)
+    tasks = tuple(_member_task(snapshot, chain) for chain in body.chains)
     beneath = pose.beneath(body.bones) if body.is_layered else None
     channels = (*pose.bits_of(body.runs, -1), beneath)
     if body.shot is None:
         return BodyTask(parent, channels, tasks)
-    return BodyTask(parent, channels, tasks, body.shot.begun(moment.time, len(body.bones)))
+    return BodyTask(parent, channels, tasks, body.shot.begun(snapshot.time, len(body.bones)))
 
 
-def _member_task(moment: Snapshot, chain: ChainPlan) -> Task | Report:
+def _member_task(snapshot: SceneSnapshot, chain: ChainPlan) -> Task | Report:
     try:
-        task = read(moment, chain, is_member=True)
+        task = read(snapshot, chain, is_member=True)
         if task is None:
             return Report("DISABLED")
-        pose = moment.poses[chain.rig.uid]
+        pose = snapshot.poses[chain.rig.uid]
         places = (*task.target, *(task.pole or ()))
         if not all(isfinite(number) for number in places):
             raise infinite(chain, task, pose.in_armature(task.world))
@@ -223,14 +223,14 @@ def _why(body: BodyPlan, i: int, task: BodyTask, outcome: Outcome) -> str:
 
 
 def present_member(
-    moment: Snapshot, body: BodyPlan, pose: Pose, item: int
+    snapshot: SceneSnapshot, body: BodyPlan, pose: Pose, item: int
 ) -> tuple[ChainInput, Posture, Frame]:
     """Solve one constraint of a body (see `evaluate.present`).
 
     Raises:
         ProblemError: If the constraint is off, cannot work, or has no bones of its own.
     """
-    task = read_body(moment, body)
+    task = read_body(snapshot, body)
     place = body.items.index(item)
     own = task.tasks[place]
     if isinstance(own, Report):

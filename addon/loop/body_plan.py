@@ -9,8 +9,8 @@ from ..blender.limbs import rest_bend
 from ..blender.rotation import Run, runs_of
 from ..blender.skeleton import Skeleton
 from ..core.vectors import Vec
-from .carrier import Carrier
 from .chain_plan import ChainPlan, Shot
+from .pre_pass import PrePassBone
 from .results import Answer
 
 Bends = tuple[list[Vec | None], list[Vec | None]]
@@ -97,7 +97,7 @@ def _bends(chain: ChainPlan) -> Bends:
     return [rest_bend(rig, bones[start:], -1) for start in places], before
 
 
-Unit = ChainPlan | BodyPlan | Carrier
+Unit = ChainPlan | BodyPlan | PrePassBone
 
 
 def chains_of(unit: Unit) -> list[ChainPlan]:

@@ -35,8 +35,8 @@ class Planned(Protocol):
         ...
 
 
-class Moment(Protocol):
-    """What can be asked of the moment that is solved (see `read.Snapshot`)."""
+class Snapshot(Protocol):
+    """What can be asked of what is read at one moment (see `read.SceneSnapshot`)."""
 
     @property
     def time(self) -> float:
@@ -135,7 +135,7 @@ class Motion(NamedTuple):
 
     needs_target: bool
     resolve: Callable[[ChainPlan, FabrikConstraint], None]
-    read: Callable[[Moment, ChainPlan], object]
+    read: Callable[[Snapshot, ChainPlan], object]
     pose: Callable[[ChainInput, Scenery, object], Posed]
     places_tip: bool = True
     doing: str = ""
@@ -160,7 +160,7 @@ class Aim(NamedTuple):
 class GoalSource(Protocol):
     """What changes the goal of a chain."""
 
-    def goal(self, moment: Moment, chain: ChainPlan, aim: Aim) -> Aim:
+    def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         """Return the goal that is solved for, given that of the constraint's target.
 
         Raises:

@@ -17,12 +17,12 @@ from ..blender.updates import changed_in
 from ..core import ChainInput, Frame, Posture
 from .body import body_answer, present_member, read_body
 from .body_plan import BodyPlan, Unit, chains_of
-from .carrier import Carrier
 from .chain_plan import ChainPlan
 from .changes import take_followed
 from .plan import Plan, current, discard, known
 from .pose import Evaluated, Pose
-from .read import Foreseen, Snapshot
+from .pre_pass import PrePassBone
+from .read import SceneSnapshot, SnapshotAhead
 from .results import NOTHING, OFF, Answer, Report
 from .task import Task, input_of, read, solve
 from .write import Kept, compose, take_back, write_ahead, write_pose, write_reports
@@ -35,7 +35,7 @@ FARTHEST = 1e30
 MOST_REMEMBERED = 250_000
 """Bones whose solutions are remembered at most, over all chains and frames: 50 to 80 MB."""
 
-_foreseen: tuple[Plan, Foreseen | None] | None = None
+_foreseen: tuple[Plan, SnapshotAhead | None] | None = None
 """The plan that was known ahead of the evaluation that is going on, and what was solved then."""
 
 misses = 0
@@ -76,11 +76,11 @@ def foresee(
     if plan.stale(rigs):
         rigs = set()
     elif not may_be_rebuilt:
-        moment = None
+        snapshot = None
         if rigs:
-            moment = Foreseen(plan, scene, rigs, copied, frame)
-            _solve(moment, frame)
-        _foreseen = plan, moment
+            snapshot = SnapshotAhead(plan, scene, rigs, copied, frame)
+            _solve(snapshot, frame)
+        _foreseen = plan, snapshot
     changed = _composed(plan, rigs, frame)
     for uid in changed | copied | (rigs if is_frame_change else set[int]()):
         write_ahead(plan.poses[uid])
@@ -209,7 +209,7 @@ def evaluate(
 
 
 def _right(
-    look: _Look, ahead: Foreseen | None, depsgraph: bpy.types.Depsgraph, is_frame_change: bool
+    look: _Look, ahead: SnapshotAhead | None, depsgraph: bpy.types.Depsgraph, is_frame_change: bool
 ) -> set[int]:
     """Return the armatures of which the one evaluation was all that is needed."""
     global misses
@@ -254,23 +254,23 @@ def _redo(
     known = redone & plan.foresight.known
     if known:
         ahead = frame if look.is_foreign else None
-        moment = Foreseen(plan, scene, known, touched, ahead, depsgraph)
-        _solve(moment, frame)
-        if not moment.agrees(depsgraph):
+        snapshot = SnapshotAhead(plan, scene, known, touched, ahead, depsgraph)
+        _solve(snapshot, frame)
+        if not snapshot.agrees(depsgraph):
             misses += 1
             known = set[int]()
     others = {uid: look.held[uid] for uid in redone - known}
     if others:
         touched |= plan.foresight.known
         has_foreign_animation = look.is_foreign and is_frame_change
-        _solve(Snapshot(plan, depsgraph, others, touched, has_foreign_animation), frame)
+        _solve(SceneSnapshot(plan, depsgraph, others, touched, has_foreign_animation), frame)
     _compose_all(plan, redone)
 
 
-def _solve(moment: Snapshot, frame: float | None) -> None:
-    for unit in moment.plan.units:
-        if unit.rig.uid in moment.rigs:
-            _pose(moment, unit, frame)
+def _solve(snapshot: SceneSnapshot, frame: float | None) -> None:
+    for unit in snapshot.plan.units:
+        if unit.rig.uid in snapshot.rigs:
+            _pose(snapshot, unit, frame)
 
 
 def _is_shown(pose: Pose, evaluated: bpy.types.Object) -> bool:
@@ -377,12 +377,12 @@ def _alone() -> Iterator[None]:
         before[:], after[:] = kept
 
 
-def _pose(moment: Snapshot, unit: Unit, frame: float | None) -> None:
+def _pose(snapshot: SceneSnapshot, unit: Unit, frame: float | None) -> None:
     """Read and solve what is solved together, and pose it for those that come after it."""
-    pose = moment.poses[unit.rig.uid]
+    pose = snapshot.poses[unit.rig.uid]
     answer = None
     try:
-        answer = _answer(moment, unit, pose, frame)
+        answer = _answer(snapshot, unit, pose, frame)
         reports = OFF_REPORTS if answer is None else _reports(answer)
     except ProblemError as problem:
         answer, reports = None, _invalid(unit, str(problem))
@@ -391,36 +391,36 @@ def _pose(moment: Snapshot, unit: Unit, frame: float | None) -> None:
     except Exception:
         say_once(f"could not pose {_named(unit)}")
         answer, reports = None, _invalid(unit, FAULT)
-        if isinstance(unit, Carrier):
-            moment.failed.update(unit.chains)
+        if isinstance(unit, PrePassBone):
+            snapshot.failed.update(unit.chains)
     for i, item in enumerate(unit.items):
         pose.reports[item] = reports[i]
     unit.last = answer
     if answer is None or not answer.bones:
-        _forget(moment.plan, unit)
+        _forget(snapshot.plan, unit)
         return
-    if frame is not None and moment.plan.changes_with_time(unit.rig.uid):
-        _remember(moment.plan, unit, frame, answer)
-    moment.turn(pose, answer)
+    if frame is not None and snapshot.plan.changes_with_time(unit.rig.uid):
+        _remember(snapshot.plan, unit, frame, answer)
+    snapshot.turn(pose, answer)
 
 
-def _answer(moment: Snapshot, unit: Unit, pose: Pose, frame: float | None) -> Answer | None:
+def _answer(snapshot: SceneSnapshot, unit: Unit, pose: Pose, frame: float | None) -> Answer | None:
     """Return the solution of a unit, None if it is off.
 
     Raises:
         ProblemError: If there can be none.
     """
-    if moment.failed and not moment.failed.isdisjoint((unit.rig.uid, *chains_of(unit))):
+    if snapshot.failed and not snapshot.failed.isdisjoint((unit.rig.uid, *chains_of(unit))):
         raise ProblemError(FAULT)
     if isinstance(unit, ChainPlan):
-        task = read(moment, unit)
+        task = read(snapshot, unit)
         return task and (_known(unit, task, frame) or _chain_answer(unit, pose, task))
-    if isinstance(unit, Carrier):
-        carrying = unit.read(moment)
+    if isinstance(unit, PrePassBone):
+        carrying = unit.read(snapshot)
         if carrying is None:
             return None
-        return _known(unit, carrying, frame) or unit.answer(moment, carrying)
-    body_task = read_body(moment, unit)
+        return _known(unit, carrying, frame) or unit.answer(snapshot, carrying)
+    body_task = read_body(snapshot, unit)
     return _known(unit, body_task, frame) or body_answer(unit, pose, body_task)
 
 
@@ -476,7 +476,9 @@ def _forget(plan: Plan, unit: Unit) -> None:
     unit.answers.clear()
 
 
-def snapshot(depsgraph: bpy.types.Depsgraph, armatures: Iterable[bpy.types.Object]) -> Snapshot:
+def take_snapshot(
+    depsgraph: bpy.types.Depsgraph, armatures: Iterable[bpy.types.Object]
+) -> SceneSnapshot:
     """Return everything as the last update of a depsgraph solved it, and write nothing.
 
     Args:
@@ -486,9 +488,9 @@ def snapshot(depsgraph: bpy.types.Depsgraph, armatures: Iterable[bpy.types.Objec
     plan = current()
     groups = [plan.groups.get(session_uid(armature), set[int]()) for armature in armatures]
     rigs = _held(plan, depsgraph, set[int]().union(*groups))
-    moment = Snapshot(plan, depsgraph, rigs, rigs)
-    _solve(moment, None)
-    return moment
+    snapshot = SceneSnapshot(plan, depsgraph, rigs, rigs)
+    _solve(snapshot, None)
+    return snapshot
 
 
 def present(
@@ -504,19 +506,19 @@ def present(
     """
     plan = current()
     rigs = _held(plan, depsgraph, plan.groups[session_uid(armature)])
-    moment = Snapshot(plan, depsgraph, rigs, rigs)
+    snapshot = SceneSnapshot(plan, depsgraph, rigs, rigs)
     for unit in plan.units:
         if unit.rig.object == armature and index in unit.items:
-            pose = moment.poses[unit.rig.uid]
+            pose = snapshot.poses[unit.rig.uid]
             if isinstance(unit, BodyPlan):
-                return present_member(moment, unit, pose, index)
-            chain = cast(ChainPlan, unit)  # A carrier has no constraint of its own.
-            task = read(moment, chain)
+                return present_member(snapshot, unit, pose, index)
+            chain = cast(ChainPlan, unit)  # A pre-pass bone has no constraint of its own.
+            task = read(snapshot, chain)
             if task is None:
                 raise ProblemError(OFF)
             return input_of(chain, pose, task), solve(chain, pose, task).posture, task.world
         if unit.rig.uid in rigs:
-            _pose(moment, unit, None)
+            _pose(snapshot, unit, None)
     raise ProblemError(f"“{armature.name}” has no such constraint")
 
 

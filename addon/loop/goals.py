@@ -6,10 +6,10 @@ from ..blender.errors import ProblemError
 from ..blender.skeleton import Point
 from ..core import point_in
 from ..core.vectors import mat_product, orthonormalize
-from .chain_plan import Aim, ChainPlan, Moment
+from .chain_plan import Aim, ChainPlan, Snapshot
 
 
-def aim_of(moment: Moment, chain: ChainPlan) -> Aim:
+def aim_of(snapshot: Snapshot, chain: ChainPlan) -> Aim:
     """Return where the target of a chain wants its tip, before anything changes that.
 
     A chain without a target has the armature's origin.
@@ -18,14 +18,14 @@ def aim_of(moment: Moment, chain: ChainPlan) -> Aim:
         ProblemError: If the target has no orientation to take.
     """
     if chain.target is None:
-        return Aim(moment.world(chain.rig.object, chain.rig.uid)[1], None)
+        return Aim(snapshot.world(chain.rig.object, chain.rig.uid)[1], None)
     if chain.has_hand or chain.offset is not None:
-        return _aim(moment, chain, chain.target)
-    return Aim(moment.point(chain.target), None)
+        return _aim(snapshot, chain, chain.target)
+    return Aim(snapshot.point(chain.target), None)
 
 
-def _aim(moment: Moment, chain: ChainPlan, target: Point) -> Aim:
-    frame = moment.place(target)
+def _aim(snapshot: Snapshot, chain: ChainPlan, target: Point) -> Aim:
+    frame = snapshot.place(target)
     place = frame[1] if chain.offset is None else point_in(frame, chain.offset[1])
     if not chain.has_hand:
         return Aim(place, None)

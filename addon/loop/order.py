@@ -16,13 +16,13 @@ from ..blender.errors import FAULT, listed, say_once
 from ..blender.native import active_constraints, acts_plainly, constraint_point
 from ..blender.skeleton import skeleton_of
 from .body_plan import BodyPlan, Unit, chains_of
-from .carrier import Carrier
 from .chain_plan import ChainPlan
+from .pre_pass import PrePassBone
 
 Node = tuple[bpy.types.Object, int]
 """An object, or with a number from 0 on a bone of it."""
 
-Member = ChainPlan | Carrier
+Member = ChainPlan | PrePassBone
 """What waits for others by itself."""
 
 
@@ -35,7 +35,7 @@ class Order:
 
     def __init__(
         self,
-        carriers: list[Carrier],
+        pre_pass: list[PrePassBone],
         chains: list[ChainPlan],
         posed: dict[int, set[int]],
         moved: dict[int, set[int]],
@@ -45,12 +45,12 @@ class Order:
         A chain that waits for itself is told so, and left out of another attempt.
 
         Args:
-            carriers: Bones that are posed before the chains of their armatures.
+            pre_pass: Bones that are posed before the chains of their armatures.
             chains: All constraints, in the order of the lists.
             posed: For each armature the bones that chains pose.
             moved: For each armature the bones that are posed, or hang on a posed bone.
         """
-        self.carriers = carriers
+        self.pre_pass = pre_pass
         self.chains = chains
         self.posed = posed
         self.moved = moved
@@ -75,7 +75,7 @@ class Order:
         self._reading: dict[tuple[int, int], bool] = {}
         """Whether what drivers read moves with a solved chain: nothing waits for it."""
         chains = [chain for chain in self.chains if not chain.problem]
-        self.units: list[Unit] = [*self.carriers, *self._together(chains)]
+        self.units: list[Unit] = [*self.pre_pass, *self._together(chains)]
         self.posing: dict[tuple[int, int], list[Unit]] = {}
         for unit in self.units:
             for bone in unit.bones:
@@ -223,7 +223,7 @@ class Order:
             raise
         except Exception:
             say_once("could not find out what a chain depends on")
-            if isinstance(member, Carrier):
+            if isinstance(member, PrePassBone):
                 return set()
             member.problem = FAULT
             raise RefusedError from None
@@ -357,7 +357,7 @@ class Order:
 
 
 def _members(unit: Unit) -> Sequence[Member]:
-    return [unit] if isinstance(unit, Carrier) else chains_of(unit)
+    return [unit] if isinstance(unit, PrePassBone) else chains_of(unit)
 
 
 def _owner(node: Node) -> Any:

@@ -9,11 +9,11 @@ import bpy
 
 from ..blender.skeleton import Skeleton, skeleton_of
 from . import dependencies, keeping
-from .carrier import Carrier
 from .chain_plan import ChainPlan
 from .pose import Pose
+from .pre_pass import PrePassBone
 from .properties import FabrikSettings, keys_of, settings
-from .registry import LISTS, carriers_of
+from .registry import LISTS, pre_pass_of
 from .resolving import resolved
 
 
@@ -26,7 +26,7 @@ class Part:
         keys: The keys of its constraints, in the list's order.
         lists: What it is made of besides, by the name of the list (see `Feature`).
         chains: Its constraints, in the list's order.
-        carriers: The bones that are posed before them.
+        pre_pass: The bones that are posed before them.
         slots: The slots (see `KINDS`) that chains pose.
         posed: The bones that they pose.
         moved: The bones that are posed, or hang on a posed bone.
@@ -42,7 +42,7 @@ class Part:
     keys: list[int]
     lists: dict[str, object] = field(init=False)
     chains: list[ChainPlan] = field(init=False)
-    carriers: list[Carrier] = field(init=False)
+    pre_pass: list[PrePassBone] = field(init=False)
     slots: set[int] = field(init=False)
     posed: set[int] = field(init=False)
     moved: set[int] = field(init=False)
@@ -58,8 +58,8 @@ class Part:
         """Resolve the constraints."""
         rig, ob = self.rig, self.rig.object
         self.chains = [resolved(rig, i) for i in range(len(self.keys))]
-        self.carriers = carriers_of(rig, self.chains)
-        members = (*self.carriers, *self.chains)
+        self.pre_pass = pre_pass_of(rig, self.chains)
+        members = (*self.pre_pass, *self.chains)
         self.slots = {slot for member in members for slot in (*member.bones, *member.more)}
         self.posed = {slot % len(rig.names) for slot in self.slots}
         self.moved = rig.below(self.posed)

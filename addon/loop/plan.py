@@ -313,7 +313,7 @@ def _make() -> Plan:
         for source in part.sources:
             plan.sources.setdefault(source, set()).add(uid)
     plan.chains = [chain for part in parts.values() for chain in part.chains]
-    carrying = [carrier for part in parts.values() for carrier in part.carriers]
+    carrying = [bone for part in parts.values() for bone in part.pre_pass]
     order = Order(carrying, plan.chains, plan.posed, plan.moved)
     plan.units = order.ordered()
     plan.carried = order.carried

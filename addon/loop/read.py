@@ -46,7 +46,7 @@ SAME_PLACE = 1e-5
 the world's origin anything is that they hang on; and two axes, as a share of how long they are."""
 
 
-class Snapshot:
+class SceneSnapshot:
     """Everything the solvers ask for, at one moment of one depsgraph.
 
     Attributes:
@@ -248,7 +248,7 @@ class Snapshot:
         return frame_in(world, (axes, tail))
 
 
-class Foreseen(Snapshot):
+class SnapshotAhead(SceneSnapshot):
     """The same ahead of an evaluation, where all that goes in is known (see `foresight`).
 
     All is read from the file's own data, and from F-curves at a frame that is not evaluated yet.

@@ -13,8 +13,8 @@ import bpy
 from ..blender.errors import contained
 from ..blender.skeleton import Skeleton
 from . import properties
-from .carrier import Carrier
 from .chain_plan import ChainPlan, Motion
+from .pre_pass import PrePassBone
 from .properties import SOLVER_ITEMS, FabrikConstraint, FabrikSettings, Item
 
 
@@ -30,7 +30,7 @@ class Feature:
         motion: How it does so.
         resolve: Completes the plan of a chain that reaches; raises `ProblemError` if that cannot
             work.
-        carriers: Returns the bones that are posed ahead of the chains that hang on them, given an
+        pre_pass: Returns the bones that are posed ahead of the chains that hang on them, given an
             armature and all of its chains, which it may change.
         lists: By the name of a list that an armature has beside that of its constraints, what of it
             the plan is made of, as something that is compared.
@@ -43,7 +43,7 @@ class Feature:
     solver: Item | None = None
     motion: Motion | None = None
     resolve: Callable[[ChainPlan, FabrikConstraint], None] | None = None
-    carriers: Callable[[Skeleton, Sequence[ChainPlan]], Iterable[Carrier]] | None = None
+    pre_pass: Callable[[Skeleton, Sequence[ChainPlan]], Iterable[PrePassBone]] | None = None
     lists: Mapping[str, Callable[[FabrikSettings], object]] = field(default_factory=dict)
     on_update: Callable[[bpy.types.Depsgraph], None] | None = None
 
@@ -98,13 +98,13 @@ def resolve_reach(chain: ChainPlan, item: FabrikConstraint) -> None:
             feature.resolve(chain, item)
 
 
-def carriers_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[Carrier]:
-    """Return the carriers of an armature, given its chains, which features may change."""
-    found: list[Carrier] = []
+def pre_pass_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[PrePassBone]:
+    """Return the pre-pass bones of an armature, given its chains, which features may change."""
+    found: list[PrePassBone] = []
     for feature in _installed:
-        if feature.carriers is not None:
+        if feature.pre_pass is not None:
             with contained(f"could not plan what carries the legs of “{rig.object.name}”"):
-                found += feature.carriers(rig, chains)
+                found += feature.pre_pass(rig, chains)
     return found
 
 

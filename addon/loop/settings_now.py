@@ -1,4 +1,4 @@
-"""The settings of a constraint as they are at one moment."""
+"""The settings of a constraint as they are now."""
 
 from __future__ import annotations
 

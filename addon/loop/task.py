@@ -22,7 +22,7 @@ from .chain_plan import Begun, ChainPlan, Given, Posed, Scenery
 from .explain import explanation
 from .goals import aim_of
 from .pose import Pose
-from .read import Snapshot
+from .read import SceneSnapshot
 from .registry import MOTIONS, SOLVER_NAMES
 from .results import Report
 from .settings_now import Settings
@@ -54,11 +54,11 @@ class Task(NamedTuple):
     begun: Begun | None = None
 
 
-def read(moment: Snapshot, chain: ChainPlan, is_member: bool = False) -> Task | None:
+def read(snapshot: SceneSnapshot, chain: ChainPlan, is_member: bool = False) -> Task | None:
     """Return what is to be solved for a constraint, None if it is off.
 
     Args:
-        moment: What it is read from.
+        snapshot: What it is read from.
         chain: The constraint.
         is_member: Whether it is solved together with others: then a shot is of them all.
 
@@ -66,7 +66,7 @@ def read(moment: Snapshot, chain: ChainPlan, is_member: bool = False) -> Task | 
         ProblemError: If the constraint cannot work.
     """
     rig = chain.rig
-    pose = moment.poses[rig.uid]
+    pose = snapshot.poses[rig.uid]
     settings = pose.settings[chain.item]
     if not settings.enabled or settings.influence == 0.0:
         return None
@@ -75,7 +75,7 @@ def read(moment: Snapshot, chain: ChainPlan, is_member: bool = False) -> Task | 
     if settings is not chain.checked:
         _check(chain, settings)
         chain.checked = settings
-    parent = WHOLE if chain.root_parent < 0 else moment.frame(rig, chain.root_parent)
+    parent = WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent)
     given = chain.given
     bias = settings.chain_bias
     beneath = pose.beneath(chain.bones) if chain.is_layered else None
@@ -88,14 +88,14 @@ def read(moment: Snapshot, chain: ChainPlan, is_member: bool = False) -> Task | 
         if given is None or now != given:
             given = chain.given = now
             chain.input = None
-    world = moment.world(rig.object, rig.uid)
-    pole = None if chain.pole is None else moment.point(chain.pole)
-    aim = aim_of(moment, chain)
+    world = snapshot.world(rig.object, rig.uid)
+    pole = None if chain.pole is None else snapshot.point(chain.pole)
+    aim = aim_of(snapshot, chain)
     if chain.goal_source is not None:
-        aim = chain.goal_source.goal(moment, chain, aim)
-    extra = None if chain.motion is None else chain.motion.read(moment, chain)
+        aim = chain.goal_source.goal(snapshot, chain, aim)
+    extra = None if chain.motion is None else chain.motion.read(snapshot, chain)
     shot = None if is_member else chain.shot
-    begun = None if shot is None else shot.begun(moment.time, len(chain.bones))
+    begun = None if shot is None else shot.begun(snapshot.time, len(chain.bones))
     note = chain.note or aim.note
     return Task(given, settings, world, aim.place, pole, aim.axes, note, extra, begun)
 

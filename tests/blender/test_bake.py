@@ -72,12 +72,12 @@ def done(work):
         return finished.value
 
 
-def bake(*armatures, items=None, end=END, **wishes):
+def bake(*armatures, items=None, end=END, **options):
     """Bake all constraints of armatures, or some."""
     places = items or picking.places(armatures)
     picks, _ = picking.pick(places)
     scene, layer = bpy.context.scene, bpy.context.view_layer
-    return done(baking.bake(scene, layer, picks, baking.Wishes(1, end, **wishes)))
+    return done(baking.bake(scene, layer, picks, baking.BakeOptions(1, end, **options)))
 
 
 def played(*armatures, frames=range(1, END + 1)):
@@ -481,8 +481,8 @@ def test_a_stopped_bake_leaves_everything_as_it_was(rig, share, is_new):
     update()
     before = state()
     picks, _ = picking.pick(picking.places([rig]))
-    wishes = baking.Wishes(1, END, is_new=is_new)
-    work = baking.bake(bpy.context.scene, bpy.context.view_layer, picks, wishes)
+    options = baking.BakeOptions(1, END, is_new=is_new)
+    work = baking.bake(bpy.context.scene, bpy.context.view_layer, picks, options)
     for done_share in work:
         if done_share >= share:
             break

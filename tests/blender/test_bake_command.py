@@ -93,7 +93,7 @@ def test_the_baked_file_lies_beside_the_input_which_stays_as_it_was(blend, capfd
 
 def test_what_is_asked_for_is_done(blend, tmp_path, capfd):
     output = tmp_path / "out.blend"
-    wishes = [
+    options = [
         "--start",
         "3",
         "--end",
@@ -106,7 +106,7 @@ def test_what_is_asked_for_is_done(blend, tmp_path, capfd):
         "remove",
     ]
     names = ["--constraint", "Rig/Rig IK"]
-    assert command.run([str(blend), "--output", str(output), *wishes, *names]) == 0
+    assert command.run([str(blend), "--output", str(output), *options, *names]) == 0
     found = opened(output)
     path = 'pose.bones["B2"].rotation_euler'
     assert [key[0] for key in found["Rig", path, 1]] == [3, 7, 11, 15, 19, 20]

@@ -349,7 +349,7 @@ def test_what_is_left_on_after_a_bake_and_changes_the_pose_is_named(kind: Kind) 
         bpy.context.scene,
         bpy.context.view_layer,
         picks,
-        bake.Wishes(1, END, afterwards="LEAVE"),
+        bake.BakeOptions(1, END, afterwards="LEAVE"),
     )
     while True:
         try:

@@ -52,8 +52,8 @@ def live(empty_file):
     add_constraint(rig, "B2", target)
     before = joints()
     picks, _ = picking.pick(picking.places([rig]))
-    wishes = baking.Wishes(FRAMES[0], FRAMES[-1], afterwards=REMOVE)
-    work = baking.bake(scene, bpy.context.view_layer, picks, wishes)
+    options = baking.BakeOptions(FRAMES[0], FRAMES[-1], afterwards=REMOVE)
+    work = baking.bake(scene, bpy.context.view_layer, picks, options)
     with pytest.raises(StopIteration):
         while True:
             next(work)

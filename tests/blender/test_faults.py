@@ -127,7 +127,7 @@ def move_all() -> None:
 
 
 ARMATURE_WAYS: dict[str, tuple[object, str]] = {
-    "look": (read.Snapshot, "_look_at"),
+    "look": (read.SceneSnapshot, "_look_at"),
     "look ahead": (read.Foreseen, "_look_at"),
 }
 

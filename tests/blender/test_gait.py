@@ -109,10 +109,10 @@ def record(rig: bpy.types.Object, index: int = 0):
 
 
 def said(rig: bpy.types.Object) -> str:
-    from addon.features.gait.message import said_of
+    from addon.features.gait.message import status_message
 
     update()
-    return said_of(rig, 0)
+    return status_message(rig, 0)
 
 
 def size(rig: bpy.types.Object, tip: str) -> float:
@@ -928,12 +928,12 @@ def test_what_refuses_as_it_begins_keeps_what_it_had(empty_file: None) -> None:
     before = record(second)
 
     class Refused(WalkSimulation):
-        def start(self, moment) -> None:
+        def start(self, snapshot) -> None:
             from addon.blender.errors import ProblemError
 
             if self._armature == second:
                 raise ProblemError("not today")
-            super().start(moment)
+            super().start(snapshot)
 
     from addon.features.gait import simulation
     from addon.features.simulation.simulate import simulate as passes

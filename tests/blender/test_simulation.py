@@ -63,17 +63,17 @@ class Places:
         ground = bpy.data.objects.get("Ground")
         return [chain.target, *([ground] if ground else [])]
 
-    def start(self, moment):
+    def start(self, snapshot):
         from addon.loop import plan
 
         self.chain = next(c for c in plan.current().chains if c.rig.object == self.armature)
 
-    def step(self, moment):
+    def step(self, snapshot):
         from addon.blender.errors import ProblemError
 
-        if moment.time == self.fails_at:
+        if snapshot.time == self.fails_at:
             raise ProblemError("The test does not want this frame")
-        self.found.append(moment.point(self.chain.target))
+        self.found.append(snapshot.point(self.chain.target))
 
     def result(self):
         return b"".join(struct.pack("<3d", *place) for place in self.found)

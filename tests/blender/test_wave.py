@@ -294,7 +294,7 @@ def test_a_baked_wave_that_is_left_on_is_said_to_wave_on() -> None:
     wave(rig)
     picks, _ = picking.pick([(rig, 0)])
     layer = bpy.context.view_layer
-    work = bake.bake(bpy.context.scene, layer, picks, bake.Wishes(1, 4, afterwards="LEAVE"))
+    work = bake.bake(bpy.context.scene, layer, picks, bake.BakeOptions(1, 4, afterwards="LEAVE"))
     while True:
         try:
             next(work)

@@ -515,8 +515,8 @@ CHANGES: dict[str, Callable[[bpy.types.EditBone, bpy.types.EditBone, Vector], No
 def place_rig(chance: Chance) -> str:
     kind = chance.choice(("location", "rotation_euler", "scale", "parent"))
     value = chance.choice(SCALES) if kind == "scale" else any_place(chance)
-    carriers = [ob for ob in targets() if all(can_carry(ob, one) for one in pair())]
-    carrier = chance.choice([None, *carriers])
+    pre_pass = [ob for ob in targets() if all(can_carry(ob, one) for one in pair())]
+    carrier = chance.choice([None, *pre_pass])
     for ob in pair():
         setattr(ob, kind, carrier if kind == "parent" else value)
     return f"{kind} {carrier and carrier.name} {value}"

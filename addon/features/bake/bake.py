@@ -21,7 +21,7 @@ from ...editing import constraints as editing
 from ...editing.playing import returning, staged
 from ...loop.muting import muting
 from ...loop.properties import settings
-from .options import DISABLE, LEAVE, REMOVE, Wishes, check
+from .options import DISABLE, LEAVE, REMOVE, BakeOptions, check
 from .picking import Picked, posing, working
 from .proving import Proof, compare, moved_on
 from .recording import Take, Track, record
@@ -76,7 +76,7 @@ def bake(
     scene: bpy.types.Scene,
     layer: bpy.types.ViewLayer,
     picks: Sequence[Picked],
-    wishes: Wishes,
+    options: BakeOptions,
     take: Take | None = None,
 ) -> Generator[float, None, Outcome]:
     """Record, write and prove.
@@ -88,7 +88,7 @@ def bake(
         scene: The scene that is played.
         layer: What is evaluated.
         picks: What is baked.
-        wishes: How.
+        options: How.
         take: What was recorded elsewhere, which is not recorded again; None if nothing was.
 
     Yields:
@@ -97,12 +97,12 @@ def bake(
     Raises:
         ProblemError: If `check` finds anything.
     """
-    check(picks, wishes)
+    check(picks, options)
     armatures = [picked.armature for picked in picks]
     with returning(scene, layer), staged(layer, armatures):
-        playing = record(scene, layer, picks, wishes.frames)
+        playing = record(scene, layer, picks, options.frames)
         live = take or (yield from _share_of(playing, 0.0, PLAYED))
-        return (yield from _written(scene, layer, picks, live, wishes))
+        return (yield from _written(scene, layer, picks, live, options))
 
 
 def _share_of(
@@ -122,26 +122,26 @@ def _written(
     layer: bpy.types.ViewLayer,
     picks: Sequence[Picked],
     take: Take,
-    wishes: Wishes,
+    options: BakeOptions,
 ) -> Generator[float, None, Outcome]:
     keys: list[list[Keys]] = []
     for picked, track in zip(picks, take.tracks, strict=True):
         keys.append([])
-        for one in _keys(picked, track, take, wishes):
+        for one in _keys(picked, track, take, options):
             keys[-1].append(one)
             yield PLAYED
     with drafted([picked.armature for picked in picks]) as drafts:
         for picked, own in zip(picks, keys, strict=True):
             write(picked, own)
-        proof, going_on = yield from _proved(scene, layer, picks, take, wishes)
+        proof, going_on = yield from _proved(scene, layer, picks, take, options)
     before = working()
     for picked, own, draft in zip(picks, keys, drafts, strict=True):
-        if wishes.is_new or not draft.has_old:
+        if options.is_new or not draft.has_old:
             draft.keep()
         else:
             draft.drop()
             write(picked, own)
-        settle(picked, wishes.afterwards, take.times[0])
+        settle(picked, options.afterwards, take.times[0])
     return Outcome(
         sum(len(picked.items) for picked in picks),
         sum(len(one.times) * len(one.values) for own in keys for one in own),
@@ -156,7 +156,7 @@ def _proved(
     layer: bpy.types.ViewLayer,
     picks: Sequence[Picked],
     live: Take,
-    wishes: Wishes,
+    options: BakeOptions,
 ) -> Generator[float, None, tuple[Proof, list[str]]]:
     """Play the keys, and if the constraints are left on once more with these.
 
@@ -164,18 +164,18 @@ def _proved(
         How far the keys are from what was live, and the names of the constraints that take bones on
         from where their own keys have them.
     """
-    is_left = wishes.afterwards == LEAVE
+    is_left = options.afterwards == LEAVE
     with ExitStack() as off:
         for picked in picks:
             off.enter_context(muting(picked.armature, picked.items))
-        playing = record(scene, layer, picks, wishes.frames)
+        playing = record(scene, layer, picks, options.frames)
         played = yield from _share_of(playing, PLAYED, PROVED if is_left else 1.0)
-    proof = compare(live, played, picks, wishes.places, wishes.error)
+    proof = compare(live, played, picks, options.places, options.error)
     if not is_left:
         return proof, []
-    playing = record(scene, layer, picks, wishes.frames)
+    playing = record(scene, layer, picks, options.frames)
     left = yield from _share_of(playing, PROVED, 1.0)
-    moved = moved_on(live, left, picks, wishes.places, wishes.error)
+    moved = moved_on(live, left, picks, options.places, options.error)
     pairs = zip(picks, moved, strict=True)
     return proof, [name for picked, bones in pairs for name in posing(picked.armature, bones)]
 
@@ -233,10 +233,12 @@ def drafted(owners: Iterable[bpy.types.Object]) -> Iterator[list[Draft]]:
         raise
 
 
-def _keys(picked: Picked, track: Track, take: Take, wishes: Wishes) -> Generator[Keys, None, None]:
+def _keys(
+    picked: Picked, track: Track, take: Take, options: BakeOptions
+) -> Generator[Keys, None, None]:
     """Find the keys of one armature."""
-    places = wishes.places
-    is_straight = wishes.error == 0.0 and len(places) == len(take.frames)
+    places = options.places
+    is_straight = options.error == 0.0 and len(places) == len(take.frames)
     for channel, numbers in zip(picked.channels, track.numbers, strict=True):
         name, size = channel_of(channel.mode)
         driven = np.zeros((len(channel.bones), size), bool)
@@ -246,8 +248,8 @@ def _keys(picked: Picked, track: Track, take: Take, wishes: Wishes) -> Generator
         for place, bone in enumerate(channel.bones):
             column = numbers[:, place]
             standing = places
-            if wishes.error > 0.0:
-                most = max(0.0, wishes.error - ROUNDING)
+            if options.error > 0.0:
+                most = max(0.0, options.error - ROUNDING)
                 reach = picked.reaches[bone]
                 standing = simplified(channel.mode, column, places, most, reach)
             free = [i for i in range(size) if not driven[place, i]]

@@ -22,7 +22,7 @@ from ...blender.turns import Numbers
 from ...core.vectors import add, sub
 from ...loop.chain_plan import ChainPlan
 from ...loop.goals import aim_of
-from ...loop.read import Snapshot
+from ...loop.read import SceneSnapshot
 
 
 @dataclass
@@ -100,7 +100,7 @@ def target_channels(chain: ChainPlan, distance: float, angle: float) -> list[Cha
 
 
 @contextmanager
-def led(moment: Snapshot, chain: ChainPlan) -> Iterator[None]:
+def led(snapshot: SceneSnapshot, chain: ChainPlan) -> Iterator[None]:
     """Put a chain's target where its goal is, for as long as it takes to look at its channels.
 
     Raises:
@@ -110,12 +110,12 @@ def led(moment: Snapshot, chain: ChainPlan) -> Iterator[None]:
     assert source is not None
     owner = owner_of(target)
     before = {name: list(getattr(owner, name)) for name in channels_of(target, turns=True)}
-    given = aim_of(moment, chain)
-    aim = source.goal(moment, chain, given)
+    given = aim_of(snapshot, chain)
+    aim = source.goal(snapshot, chain, given)
     # The tip may be kept beside the target, which goes as far as the goal does.
-    place = add(moment.place(target)[1], sub(aim.place, given.place))
+    place = add(snapshot.place(target)[1], sub(aim.place, given.place))
     try:
-        move_to(moment.depsgraph, target, place, aim.axes)
+        move_to(snapshot.depsgraph, target, place, aim.axes)
         yield
     finally:
         for name, values in before.items():

@@ -22,7 +22,7 @@ from ...ui.wording import counted
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-    from .bake import Outcome, Wishes
+    from .bake import BakeOptions, Outcome
     from .picking import Picked, Place
 
 # What bakes uses numpy, which takes a tenth of a second to load, and so is imported when needed.
@@ -82,7 +82,7 @@ def places_of(context: bpy.types.Context, which: str) -> list[Place]:
     return picking.places([armature])
 
 
-def summary(outcome: Outcome, wishes: Wishes, left_out: list[str]) -> str:
+def summary(outcome: Outcome, options: BakeOptions, left_out: list[str]) -> str:
     """Return what a bake did, in a sentence or two."""
     proof = outcome.proof
     many = counted(outcome.constraints, "constraint")
@@ -90,7 +90,7 @@ def summary(outcome: Outcome, wishes: Wishes, left_out: list[str]) -> str:
     if outcome.keys < outcome.most:
         keys += f" instead of {outcome.most:,}"
     text = (
-        f"Baked {many}, frames {wishes.start} to {wishes.end}: {keys}. Played once more, the "
+        f"Baked {many}, frames {options.start} to {options.end}: {keys}. Played once more, the "
         f"largest difference is {1000.0 * proof.distance:.3g} mm and "
         f"{degrees(proof.angle):.3g}°"
     )
@@ -228,7 +228,7 @@ class FABRIK_OT_bake(Stepping, Refusing, bpy.types.Operator):
         from . import bake as baking
         from . import picking
 
-        self._wishes = baking.Wishes(
+        self._wishes = baking.BakeOptions(
             self.frame_start,
             self.frame_end,
             self.step,

@@ -24,7 +24,7 @@ FARTHEST = 1_048_574
 
 
 @dataclass(frozen=True)
-class Wishes:
+class BakeOptions:
     """How to bake.
 
     Attributes:
@@ -55,34 +55,34 @@ class Wishes:
         return sorted({*range(0, last + 1, self.step), last})
 
 
-def check(picks: Sequence[Picked], wishes: Wishes) -> None:
+def check(picks: Sequence[Picked], options: BakeOptions) -> None:
     """Look for what would keep a bake from being right.
 
     Raises:
         ProblemError: If there is anything.
     """
-    if wishes.end < wishes.start:
+    if options.end < options.start:
         raise ProblemError(
-            f"The range ends at {wishes.end}, before its start at {wishes.start}: raise its end"
+            f"The range ends at {options.end}, before its start at {options.start}: raise its end"
         )
-    if not -FARTHEST <= wishes.start <= wishes.end <= FARTHEST:
+    if not -FARTHEST <= options.start <= options.end <= FARTHEST:
         raise ProblemError(
             f"Frames go from {-FARTHEST:,} to {FARTHEST:,}: choose a range among these"
         )
-    if wishes.step < 1 or not 0.0 <= wishes.error <= pi:
+    if options.step < 1 or not 0.0 <= options.error <= pi:
         raise ProblemError("The step has to be 1 or more, and the error between 0° and 180°")
     used: set[tuple[int, int]] = set()
     for picked in picks:
-        _check_armature(picked.armature, wishes)
-        if not wishes.is_new:
+        _check_armature(picked.armature, options)
+        if not options.is_new:
             _check_action(picked, used)
 
 
-def _check_armature(ob: bpy.types.Object, wishes: Wishes) -> None:
+def _check_armature(ob: bpy.types.Object, options: BakeOptions) -> None:
     if problem := linked_problem(ob) or tweak_problem(ob):
         raise ProblemError(problem)
     name = f"“{ob.name}”"
-    if wishes.afterwards == REMOVE and ob.override_library is not None:
+    if options.afterwards == REMOVE and ob.override_library is not None:
         raise ProblemError(
             f"{name} has its constraints from the linked file: disable them instead of removing"
         )

@@ -14,8 +14,8 @@ from ...blender.rotation import KINDS, channel_of, integers
 from ...blender.skeleton import Skeleton
 from ...loop import plan
 from ...loop.body_plan import Unit
-from ...loop.carrier import Carrier
 from ...loop.chain_plan import ChainPlan
+from ...loop.pre_pass import PrePassBone
 from ...loop.properties import settings
 from ...loop.results import OFF
 
@@ -132,7 +132,7 @@ def working() -> dict[tuple[int, int], str]:
 
 def _items_of(unit: Unit) -> set[int]:
     """Return the constraints that stand behind a unit."""
-    if isinstance(unit, Carrier):
+    if isinstance(unit, PrePassBone):
         return {chain.item for chain in unit.chains}
     return set(unit.items)
 
@@ -151,12 +151,12 @@ def _can_be_on(armature: bpy.types.Object, index: int) -> bool:
 
 def _picked(armature: bpy.types.Object, chains: list[ChainPlan]) -> Picked:
     rig = chains[0].rig
-    carriers = [
+    pre_pass = [
         unit
         for unit in plan.current().units
-        if isinstance(unit, Carrier) and not set(chains).isdisjoint(unit.chains)
+        if isinstance(unit, PrePassBone) and not set(chains).isdisjoint(unit.chains)
     ]
-    members = [*carriers, *chains]
+    members = [*pre_pass, *chains]
     bones = sorted({bone for member in members for bone in member.bones})
     more = {slot for member in members for slot in member.more}
     lengths = {m: sum(rig.bone(b).length for b in m.bones) for m in members}

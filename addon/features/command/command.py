@@ -19,7 +19,7 @@ from ..bake.files import ask_for_regular, ask_for_short, replaced
 from ..bake.operators import armatures_of, summary
 
 if TYPE_CHECKING:
-    from ..bake.options import Wishes
+    from ..bake.options import BakeOptions
     from ..bake.picking import Place
 
 NAME = "fabrik_bake"
@@ -116,28 +116,28 @@ def _run(wanted: Any) -> int:
     if output is None:
         output = wanted.file.with_name(f"{wanted.file.stem}_baked.blend")
     scene, layer = bpy.context.scene, cast(bpy.types.ViewLayer, bpy.context.view_layer)
-    wishes = _wishes(wanted, scene)
+    options = _wishes(wanted, scene)
     if outdated := simulate.stale(layer):
         _say("Simulating what is outdated")
         for reason in _shown(simulate.simulate(scene, layer, outdated)).refused:
             _say(f"{reason}.")
     picks, left_out = picking.pick(_places(layer, wanted.constraint))
-    baking.check(picks, wishes)
+    baking.check(picks, options)
     if left_out:
         _say(f"{listed(left_out)} left out, being off or unable to work")
     with replaced(output) as draft:
         if wanted.part is not None:
             with staged(layer, [picked.armature for picked in picks]):
-                take = _shown(recording.record(scene, layer, picks, wishes.frames))
+                take = _shown(recording.record(scene, layer, picks, options.frames))
             parts.save(draft, digest, picks, take)
-            _say(f"Recorded frames {wishes.start} to {wishes.end} to “{output}”")
+            _say(f"Recorded frames {options.start} to {options.end} to “{output}”")
             return 0
         take = None
         if wanted.merge:
-            found = [parts.load(path, digest, picks, wishes.frames) for path in wanted.merge]
-            take = parts.joined(found, picks, wishes.frames)
-        outcome = _shown(baking.bake(scene, layer, picks, wishes, take))
-        text = summary(outcome, wishes, [])
+            found = [parts.load(path, digest, picks, options.frames) for path in wanted.merge]
+            take = parts.joined(found, picks, options.frames)
+        outcome = _shown(baking.bake(scene, layer, picks, options, take))
+        text = summary(outcome, options, [])
         if not outcome.proof.holds:
             draft.unlink(missing_ok=True)
             _say(f"{text}. Nothing was written.")
@@ -163,10 +163,10 @@ def _open(path: Path) -> bytes:
     return digest
 
 
-def _wishes(wanted: Any, scene: bpy.types.Scene) -> Wishes:
-    from ..bake.options import Wishes
+def _wishes(wanted: Any, scene: bpy.types.Scene) -> BakeOptions:
+    from ..bake.options import BakeOptions
 
-    return Wishes(
+    return BakeOptions(
         scene.frame_start if wanted.start is None else wanted.start,
         scene.frame_end if wanted.end is None else wanted.end,
         wanted.step,

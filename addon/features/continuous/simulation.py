@@ -19,7 +19,7 @@ from ...loop.joints import ik_settings
 from ...loop.pose import Pose
 from ...loop.properties import settings
 from ...loop.property_values import values_of
-from ...loop.read import Snapshot
+from ...loop.read import SceneSnapshot
 from ...loop.registry import MOTIONS
 from ...loop.results import Answer
 from ...loop.task import SOLVER_NAMES, goal_of, input_of, orientation_of, read, stretch_of
@@ -69,24 +69,24 @@ class ShotSimulation:
             return [self._armature]
         return [Point(unit.rig.object, unit.rig, bone) for bone in unit.bones]
 
-    def start(self, moment: Snapshot) -> None:
+    def start(self, snapshot: SceneSnapshot) -> None:
         """Begin, at the first frame.
 
         Raises:
             ProblemError: If the constraint cannot work at all.
         """
-        unit = self._unit(moment.plan)
+        unit = self._unit(snapshot.plan)
         if unit is None:
             raise ProblemError(NEVER.format(settings(self._armature).constraints[self._index].name))
         self._bones = len(unit.bones)
 
-    def step(self, moment: Snapshot) -> None:
+    def step(self, snapshot: SceneSnapshot) -> None:
         """Gather what is to be solved at a frame; nothing where the constraint cannot work."""
-        unit = self._unit(moment.plan)
+        unit = self._unit(snapshot.plan)
         instant = None
         if unit is not None and len(unit.bones) == self._bones:
-            with _before(moment, unit):
-                instant = _instant(moment, unit)
+            with _before(snapshot, unit):
+                instant = _instant(snapshot, unit)
         self._instants.append(instant)
 
     def result(self) -> bytes:
@@ -134,9 +134,9 @@ def _filled(poses: list[Kept | None], bones: int) -> list[Kept]:
 
 
 @contextmanager
-def _before(moment: Snapshot, unit: Solved) -> Iterator[None]:
+def _before(snapshot: SceneSnapshot, unit: Solved) -> Iterator[None]:
     """Let an armature be as it is before a unit is solved, and that be wholly on."""
-    pose = moment.poses[unit.rig.uid]
+    pose = snapshot.poses[unit.rig.uid]
     kept = pose.settings
     pose.settings = [
         one._replace(enabled=True, influence=1.0)
@@ -144,22 +144,22 @@ def _before(moment: Snapshot, unit: Solved) -> Iterator[None]:
         else one
         for i, one in enumerate(kept)
     ]
-    units = [other for other in moment.plan.units if other.rig.uid == unit.rig.uid]
+    units = [other for other in snapshot.plan.units if other.rig.uid == unit.rig.uid]
     answers = [other.last for other in units]
     place = units.index(unit)
     pose.start()
-    _turn(moment, pose, answers[:place])
+    _turn(snapshot, pose, answers[:place])
     try:
         yield
     finally:
         pose.settings = kept
-        _turn(moment, pose, answers[place:])
+        _turn(snapshot, pose, answers[place:])
 
 
-def _turn(moment: Snapshot, pose: Pose, answers: Sequence[Answer | None]) -> None:
+def _turn(snapshot: SceneSnapshot, pose: Pose, answers: Sequence[Answer | None]) -> None:
     for answer in answers:
         if answer is not None and answer.bones:
-            moment.turn(pose, answer)
+            snapshot.turn(pose, answer)
 
 
 def _is_continuous(unit: Solved, item: int) -> bool:
@@ -167,14 +167,14 @@ def _is_continuous(unit: Solved, item: int) -> bool:
     return any(chain.item == item and chain.shot is not None for chain in chains)
 
 
-def _instant(moment: Snapshot, unit: Solved) -> Instant | None:
+def _instant(snapshot: SceneSnapshot, unit: Solved) -> Instant | None:
     """Return what is to be solved, None if the constraints cannot work at this frame."""
-    pose = moment.poses[unit.rig.uid]
+    pose = snapshot.poses[unit.rig.uid]
     try:
         if isinstance(unit, BodyPlan):
-            given, pulls = solver_input(unit, pose, read_body(moment, unit))
+            given, pulls = solver_input(unit, pose, read_body(snapshot, unit))
             return BodyInstant(given, pulls) if any(pulls) else None
-        task = read(moment, unit)
+        task = read(snapshot, unit)
         if task is None:
             return None
         undone = pose.in_armature(task.world)

@@ -20,7 +20,6 @@ from ...blender.errors import ProblemError, listed
 from ...blender.named_chain import named_chain
 from ...core import Chain
 from ...core.bend import bend_direction
-from ...core.joint import points_of
 from ...editing import constraints as editing
 from ...editing.placing import side_of_bend
 from ...loop.muting import muting
@@ -36,7 +35,7 @@ from .counterpart import (
     to_native,
 )
 from .curve_moves import Move, animated_below, move_curves
-from .elsewhen import other_frames, poses_at, said_of
+from .elsewhen import other_frames, poses_at, status_message
 from .poses import angle_about, shown_pose
 from .settling import Link, settle
 
@@ -117,7 +116,7 @@ def convert_from_blender(
     settings(armature).active_index = first
     editing.changed(armature)
     bpy.context.view_layer.update()
-    notes += said_of(armature, links, frames, earlier, poses_at(armature, frames))
+    notes += status_message(armature, links, frames, earlier, poses_at(armature, frames))
     return Conversion([link.holder.name for link in links], notes, *outcome, off)
 
 
@@ -198,7 +197,7 @@ def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> 
     for index in reversed(chosen):
         notes += _remove_own(armature, index)
     bpy.context.view_layer.update()
-    notes += said_of(armature, links, frames, earlier, poses_at(armature, frames))
+    notes += status_message(armature, links, frames, earlier, poses_at(armature, frames))
     return Conversion([name for _, name in made], notes, *outcome, off)
 
 
@@ -222,7 +221,7 @@ def _native_link(bone: Any, con: Any, item: Any) -> Link:
         """Return by how much X and Z are mixed into what points where the pole is to be."""
         axis = Vector(chain.axis)
         # Blender's IK bends a knee on to the side to which it is bent, be it backward.
-        own = bend_direction(points_of(chain.start), chain.axis)
+        own = bend_direction([joint.at() for joint in chain.start], chain.axis)
         side = Vector(own or side_of_bend(chain))
         up: Vector = Quaternion(axis, -angle) @ side
         aside = axis.cross(up)

@@ -18,7 +18,7 @@ from ...blender.skeleton import Point
 from ...core import WHOLE, ChainInput, Frame, Local, frame_in, inverse, point_in
 from ...core.vectors import ORIGIN, Vec, add, inverse_apply, mat_product, mix, sub
 from ...loop import plan
-from ...loop.chain_plan import ChainPlan, Moment, Motion, Posed, Scenery
+from ...loop.chain_plan import ChainPlan, Motion, Posed, Scenery, Snapshot
 from ...loop.explain import explanation
 from ...loop.properties import FabrikConstraint, settings
 from ...loop.property_kinds import fixed, stored
@@ -149,15 +149,15 @@ def _resolve(chain: ChainPlan, _item: FabrikConstraint) -> None:
     chain.is_timed = True
 
 
-def _read(moment: Moment, chain: ChainPlan) -> Following:
+def _read(snapshot: Snapshot, chain: ChainPlan) -> Following:
     armature = chain.rig.object
     found = history.data(armature, _owner(chain.item))
     if found is None:
         raise ProblemError(history.lack(armature, _owner(chain.item)))
     way = _way(chain, found, follow_of(settings(armature).constraints[chain.item]).use_path)
-    time = min(max(moment.time - found.start, 0.0), float(found.end - found.start))
-    is_held = time != moment.time - found.start
-    return Following(way, time, is_held, history.note(found, moment.time))
+    time = min(max(snapshot.time - found.start, 0.0), float(found.end - found.start))
+    is_held = time != snapshot.time - found.start
+    return Following(way, time, is_held, history.note(found, snapshot.time))
 
 
 def _way(chain: ChainPlan, found: History, is_on_path: bool) -> Way:
@@ -242,22 +242,22 @@ class Head:
             return []
         return [chain.target, Point(chain.rig.object, chain.rig, chain.bones[-1])]
 
-    def start(self, moment: Moment) -> None:
+    def start(self, snapshot: Snapshot) -> None:
         """Keep how the chain lies."""
         chain = cast(ChainPlan, self._chain())
         rig = chain.rig
-        frames = [moment.frame(rig, bone) for bone in chain.bones]
+        frames = [snapshot.frame(rig, bone) for bone in chain.bones]
         tip = (0.0, rig.bone(chain.bones[-1]).length, 0.0)
         end = point_in(frames[-1], tip)
         if chain.tip_bone >= 0:
-            end = moment.frame(rig, chain.tip_bone)[1]
+            end = snapshot.frame(rig, chain.tip_bone)[1]
         self._joints = [*(head for _, head in frames), end]
-        self._world = moment.world(rig.object, rig.uid)
+        self._world = snapshot.world(rig.object, rig.uid)
 
-    def step(self, moment: Moment) -> None:
+    def step(self, snapshot: Snapshot) -> None:
         """Keep where the head is led."""
         chain = cast(ChainPlan, self._chain())
-        self._path.append(goal_of(moment, chain))
+        self._path.append(goal_of(snapshot, chain))
 
     def result(self) -> bytes:
         """Return the whole way."""
@@ -268,12 +268,12 @@ class Head:
         return _planned(known.chains if known else (), self._armature, self._index)
 
 
-def goal_of(moment: Moment, chain: ChainPlan) -> Vec:
+def goal_of(snapshot: Snapshot, chain: ChainPlan) -> Vec:
     """Return where the head of a chain is led, in world space."""
     target = cast(Point, chain.target)
     if chain.offset is None:
-        return moment.point(target)
-    return point_in(moment.place(target), chain.offset[1])
+        return snapshot.point(target)
+    return point_in(snapshot.place(target), chain.offset[1])
 
 
 def _planned(chains: object, armature: bpy.types.Object, index: int) -> ChainPlan | None:

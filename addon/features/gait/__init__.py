@@ -27,7 +27,7 @@ FEATURE = Feature(
             **SHOWN,
         ),
     },
-    carriers=bodies_of,
+    pre_pass=bodies_of,
     lists={"gaits": legs_of_walks},
 )
 

@@ -22,8 +22,8 @@ from ...editing.constraints import changed
 from ...editing.playing import returning
 from ...loop import plan
 from ...loop.chain_plan import ChainPlan
-from ...loop.evaluate import snapshot
-from ...loop.read import Snapshot
+from ...loop.evaluate import take_snapshot
+from ...loop.read import SceneSnapshot
 from ...motion.footfall import STILL, Footfall
 from ...motion.gait import Record
 from ..bake.bake import drafted
@@ -87,12 +87,12 @@ def bake_gait(
         for frame in frames:
             scene.frame_set(frame)
             depsgraph: Any = layer.depsgraph
-            moment = snapshot(depsgraph, [armature])
-            tips.append([_tip(moment, leg.chain) for leg in walking.legs])
+            snapshot = take_snapshot(depsgraph, [armature])
+            tips.append([_tip(snapshot, leg.chain) for leg in walking.legs])
             for one in body:
                 one.note_shown(depsgraph)
             for leg, own in zip(walking.legs, feet, strict=True):
-                with led(moment, leg.chain):
+                with led(snapshot, leg.chain):
                     _note(own)
             yield 0.6 * len(tips) / len(frames)
     for own, falls in zip(feet, record.falls, strict=True):
@@ -110,8 +110,10 @@ def bake_gait(
             with returning(scene, layer):
                 for frame, wanted in zip(frames, tips, strict=True):
                     scene.frame_set(frame)
-                    moment = snapshot(layer.depsgraph, [armature])  # type: ignore[arg-type]
-                    found_tips = [_tip(moment, leg.chain) for leg in plans_of(armature)[index].legs]
+                    snapshot = take_snapshot(layer.depsgraph, [armature])  # type: ignore[arg-type]
+                    found_tips = [
+                        _tip(snapshot, leg.chain) for leg in plans_of(armature)[index].legs
+                    ]
                     worst = max(worst, *map(dist, wanted, found_tips))
                     yield 0.6 + 0.4 * (frame - frames[0] + 1) / len(frames)
         except BaseException:
@@ -177,14 +179,14 @@ def _note(channels: Sequence[Channel]) -> None:
         one.note()
 
 
-def _tip(moment: Snapshot, chain: ChainPlan) -> Vec:
+def _tip(snapshot: SceneSnapshot, chain: ChainPlan) -> Vec:
     """Return where the tip of a leg is, in world space."""
     rig = chain.rig
-    world = moment.world(rig.object, rig.uid)
+    world = snapshot.world(rig.object, rig.uid)
     if chain.tip_bone >= 0:
-        return point_in(world, moment.frame(rig, chain.tip_bone)[1])
+        return point_in(world, snapshot.frame(rig, chain.tip_bone)[1])
     last = chain.bones[-1]
-    tail = point_in(moment.frame(rig, last), (0.0, rig.bone(last).length, 0.0))
+    tail = point_in(snapshot.frame(rig, last), (0.0, rig.bone(last).length, 0.0))
     return point_in(world, tail)
 
 

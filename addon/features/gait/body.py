@@ -38,8 +38,8 @@ from ...core.vectors import (
     quat_of,
     sub,
 )
-from ...loop.carrier import Carrier
-from ...loop.chain_plan import Aim, ChainPlan, Moment
+from ...loop.chain_plan import Aim, ChainPlan, Snapshot
+from ...loop.pre_pass import PrePassBone
 from ...loop.results import NOTHING, Answer
 from ...motion.footfall import Foot, Grounds, foot_at
 from ...motion.foothold import held_in
@@ -92,25 +92,25 @@ class Stepping:
     def __init__(self, plan: GaitPlan) -> None:
         """Take a walk that can work."""
         self.plan = plan
-        self._at: ReferenceType[Moment] | None = None
+        self._at: ReferenceType[Snapshot] | None = None
         self._walked: Walked | str = ""
         self._named: list[str] = []
         self._grounds: list[Standing | None] = []
 
-    def look(self, moment: Moment) -> Walked | str:
+    def look(self, snapshot: Snapshot) -> Walked | str:
         """Return the walk at a moment, or what is to be said instead; empty if it is off.
 
         Raises:
             ProblemError: If the armature is scaled to nothing.
         """
-        if self._at is None or self._at() is not moment:
-            self._walked = self._look(moment)
-            self._at = ref(moment)
+        if self._at is None or self._at() is not snapshot:
+            self._walked = self._look(snapshot)
+            self._at = ref(snapshot)
         return self._walked
 
-    def _look(self, moment: Moment) -> Walked | str:
+    def _look(self, snapshot: Snapshot) -> Walked | str:
         plan, rig = self.plan, self.plan.rig
-        gaits = gait_settings(moment.rigs[rig.uid]).gaits
+        gaits = gait_settings(snapshot.rigs[rig.uid]).gaits
         if plan.index >= len(gaits):  # The copy was made before the walk was added.
             gaits = gait_settings(rig.object).gaits
         gait = gaits[plan.index]
@@ -126,15 +126,15 @@ class Stepping:
             return outdated
         if not isfinite(gait.influence + gait.body_bob):
             return f"Influence or Body Bob of “{gait.name}” is not a number: type it in"
-        legs = plan.measured(moment.world(rig.object, rig.uid))
-        note = history.note(found, moment.time)
+        legs = plan.measured(snapshot.world(rig.object, rig.uid))
+        note = history.note(found, snapshot.time)
         if not found.is_fresh:
             note = outdated
         return Walked(
             record[0],
-            moment.time,
+            snapshot.time,
             min(gait.influence, 1.0),
-            _frames(moment, self._recalled(record[1])),
+            _frames(snapshot, self._recalled(record[1])),
             legs,
             max(0.0, gait.body_bob) * min(leg.reach for leg in legs),
             note,
@@ -147,13 +147,13 @@ class Stepping:
         return self._grounds
 
 
-def _frames(moment: Moment, grounds: Sequence[Standing | None]) -> Grounds:
+def _frames(snapshot: Snapshot, grounds: Sequence[Standing | None]) -> Grounds:
     frames: dict[int, Frame] = {}
 
     def at(ground: int) -> Frame:
         if ground not in frames:
             standing = grounds[ground]
-            frames[ground] = WHOLE if standing is None else standing.frame(moment)
+            frames[ground] = WHOLE if standing is None else standing.frame(snapshot)
         return frames[ground]
 
     return at
@@ -171,7 +171,7 @@ class LegGoal:
     stepping: Stepping
     leg: int
 
-    def goal(self, moment: Moment, chain: ChainPlan, aim: Aim) -> Aim:
+    def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         """Return where the foot is wanted, given where its target is.
 
         Raises:
@@ -179,13 +179,13 @@ class LegGoal:
         """
         if history.is_running(chain.rig.object, self.stepping.plan.path):
             raise ProblemError("The steps are being simulated")
-        walked = self.stepping.look(moment)
+        walked = self.stepping.look(snapshot)
         if isinstance(walked, str):
             return aim._replace(note=walked or aim.note)
         foot = foot_at(walked.record.falls[self.leg], walked.time, walked.grounds)
         place = foot.place
         if foot.swing is not None:
-            root = _root(moment, chain)
+            root = _root(snapshot, chain)
             place = held_in(place, root, 0.999 * walked.legs[self.leg].reach)
         axes = aim.axes
         if axes is not None:
@@ -208,13 +208,13 @@ def _mixed(a: Mat3, b: Mat3, share: float) -> Mat3:
     return b if share >= 1.0 else quat_matrix(quat_mix(quat_of(a), quat_of(b), share))
 
 
-def _root(moment: Moment, chain: ChainPlan) -> Vec:
+def _root(snapshot: Snapshot, chain: ChainPlan) -> Vec:
     """Return where a leg begins, in world space."""
     rig, first = chain.rig, chain.bones[0]
-    parent = WHOLE if chain.root_parent < 0 else moment.frame(rig, chain.root_parent)
-    local = moment.poses[rig.uid].posed_local(first)
+    parent = WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent)
+    local = snapshot.poses[rig.uid].posed_local(first)
     head = point_in(parent, head_in_parent(rig.bone(first), local))
-    return point_in(moment.world(rig.object, rig.uid), head)
+    return point_in(snapshot.world(rig.object, rig.uid), head)
 
 
 class BodyTask(NamedTuple):
@@ -236,7 +236,7 @@ class BodyTask(NamedTuple):
 
 
 @dataclass(eq=False)
-class WalkingBody(Carrier):
+class WalkingBody(PrePassBone):
     """Lifts and tilts the body of a walk to stand on its feet.
 
     Attributes:
@@ -256,30 +256,30 @@ class WalkingBody(Carrier):
         """Return the places that have to be right before: none but its parent's."""
         return []
 
-    def read(self, moment: Moment) -> BodyTask | None:
+    def read(self, snapshot: Snapshot) -> BodyTask | None:
         """Return how the body leans, None while the walk is off."""
         rig = self.rig
-        pose = moment.poses[rig.uid]
+        pose = snapshot.poses[rig.uid]
         if not any(pose.settings[leg.item].enabled for leg in self.chains):
             return None
-        walked = self.stepping.look(moment)
+        walked = self.stepping.look(snapshot)
         if isinstance(walked, str):
             return None
         lean = lean_at(walked.record, walked.time)
         raised = bob_at(walked.record, self.stepping.plan.groups, walked.time)
         return BodyTask(
             (*pose.bits_of(self.runs, -1), pose.beneath(self.bones)),
-            WHOLE if self.root_parent < 0 else moment.frame(rig, self.root_parent),
-            moment.world(rig.object, rig.uid),
+            WHOLE if self.root_parent < 0 else snapshot.frame(rig, self.root_parent),
+            snapshot.world(rig.object, rig.uid),
             Lean(*(walked.influence * part for part in lean)),
             walked.influence * walked.bob * raised,
         )
 
-    def answer(self, moment: Moment, task: object) -> Answer:
+    def answer(self, snapshot: Snapshot, task: object) -> Answer:
         """Return the bone's rotation and location."""
         assert isinstance(task, BodyTask)
         rig, bone = self.rig, self.rig.bone(self.bone)
-        pose = moment.poses[rig.uid]
+        pose = snapshot.poses[rig.uid]
         local = pose.posed_local(self.bone)
         frame = bone_frame(bone, local, task.parent)
         body = self.stepping.plan.body_frame(task.world, frame)

@@ -17,7 +17,7 @@ MISSED = 2e-3
 """By so much of its length a leg may be off its foothold before that is said."""
 
 
-def said_of(armature: bpy.types.Object, index: int) -> str:
+def status_message(armature: bpy.types.Object, index: int) -> str:
     """Return a sentence on a walk, empty if there is nothing to say."""
     if problem := problem_of(armature, index):
         return problem

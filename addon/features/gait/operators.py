@@ -29,7 +29,7 @@ from ..simulation import history
 from ..simulation.settings import simulation_of
 from .bake import Baked, bake_gait
 from .editing import active_gait, add_gait, add_legs, problem_of, remove_gait, remove_leg
-from .message import said_of
+from .message import status_message
 from .settings import FabrikGait, FabrikGaitLeg, gait_settings
 from .simulation import walk_refusals, walks
 
@@ -359,7 +359,7 @@ class FABRIK_PT_gait(OfArmature, bpy.types.Panel):
             draw_sentence(layout, context, HOW_TO)
             return
         # There is always something, so that the buttons below stay where they are.
-        said = said_of(armature, gait_settings(armature).active_gait)
+        said = status_message(armature, gait_settings(armature).active_gait)
         said = said or simulation_of(armature).message
         draw_sentence(layout.box().column(), context, said if gait.enabled else OFF)
         row = layout.row(align=True)

@@ -13,7 +13,7 @@ from ...blender.skeleton import Point
 from ...core import Frame
 from ...core.vectors import Vec
 from ...loop import plan
-from ...loop.chain_plan import Moment
+from ...loop.chain_plan import Snapshot
 from ...motion.footfall import STILL, Footfall, placed
 from ...motion.foothold import Hit
 from ...motion.gait import Record, Settings
@@ -76,7 +76,7 @@ class WalkSimulation:
         body = Point(rig.object, rig, self.plan.body) if self.plan.leans else Point(rig.object)
         return [body, *self.plan.ground.objects]
 
-    def start(self, moment: Moment) -> None:
+    def start(self, snapshot: Snapshot) -> None:
         """Set the feet down.
 
         Raises:
@@ -86,31 +86,31 @@ class WalkSimulation:
         if self.plan.problem:
             raise ProblemError(f"“{gait.name}” cannot walk. {self.plan.problem}")
         rig = self.plan.rig
-        legs = self.plan.measured(moment.world(rig.object, rig.uid))
+        legs = self.plan.measured(snapshot.world(rig.object, rig.uid))
         if min(leg.reach for leg in legs) <= 0.0:
             raise ProblemError(f"A leg of “{gait.name}” has no length: give its bones a scale")
         self._walk = Walk(
             legs,
-            self._settings(moment),
-            round(moment.time),
-            self._body(moment),
-            lambda *ray: self._cast(moment, *ray),
-            lambda number: self._frame(moment, number),
+            self._settings(snapshot),
+            round(snapshot.time),
+            self._body(snapshot),
+            lambda *ray: self._cast(snapshot, *ray),
+            lambda number: self._frame(snapshot, number),
         )
 
-    def step(self, moment: Moment) -> None:
+    def step(self, snapshot: Snapshot) -> None:
         """Go on by one frame."""
         walk = self._walk
         assert walk is not None
-        if round(moment.time) > walk.frame:
+        if round(snapshot.time) > walk.frame:
             walk.step(
-                self._settings(moment),
-                self._body(moment),
-                lambda *ray: self._cast(moment, *ray),
-                lambda number: self._frame(moment, number),
+                self._settings(snapshot),
+                self._body(snapshot),
+                lambda *ray: self._cast(snapshot, *ray),
+                lambda number: self._frame(snapshot, number),
             )
         for number in self._in_use(walk):
-            if self._frame(moment, number) != self._frames[number]:
+            if self._frame(snapshot, number) != self._frames[number]:
                 self._moving.add(number)
 
     def result(self) -> bytes:
@@ -136,9 +136,9 @@ class WalkSimulation:
         place, normal, ahead = placed(fall, self._frames.__getitem__)
         return fall._replace(place=place, normal=normal, ahead=ahead, ground=STILL)
 
-    def _settings(self, moment: Moment) -> Settings:
+    def _settings(self, snapshot: Snapshot) -> Settings:
         rig = self.plan.rig
-        gait = gait_settings(moment.rigs[rig.uid]).gaits[self.plan.index]
+        gait = gait_settings(snapshot.rigs[rig.uid]).gaits[self.plan.index]
         leans = self.plan.leans
         if not all(isfinite(getattr(gait, name)) for name in (*STEPPING, *LEANING)):
             raise ProblemError(
@@ -157,24 +157,24 @@ class WalkSimulation:
             leans,
         )
 
-    def _body(self, moment: Moment) -> Frame:
+    def _body(self, snapshot: Snapshot) -> Frame:
         rig = self.plan.rig
-        bone = moment.frame(rig, self.plan.body) if self.plan.leans else None
-        return self.plan.body_frame(moment.world(rig.object, rig.uid), bone)
+        bone = snapshot.frame(rig, self.plan.body) if self.plan.leans else None
+        return self.plan.body_frame(snapshot.world(rig.object, rig.uid), bone)
 
-    def _cast(self, moment: Moment, origin: Vec, direction: Vec, distance: float) -> Hit | None:
-        hit = self.plan.ground.cast(moment.depsgraph, origin, direction, distance)
+    def _cast(self, snapshot: Snapshot, origin: Vec, direction: Vec, distance: float) -> Hit | None:
+        hit = self.plan.ground.cast(snapshot.depsgraph, origin, direction, distance)
         if hit is None:
             return None
-        standing = standing_on(moment.depsgraph, hit)
+        standing = standing_on(snapshot.depsgraph, hit)
         if standing not in self._grounds:
             self._grounds[standing] = len(self._standings)
             self._standings.append(standing)
-            self._frames.append(standing.frame(moment))
+            self._frames.append(standing.frame(snapshot))
         return Hit(hit.place, hit.normal, self._grounds[standing])
 
-    def _frame(self, moment: Moment, number: int) -> Frame:
-        return self._standings[number].frame(moment)
+    def _frame(self, snapshot: Snapshot, number: int) -> Frame:
+        return self._standings[number].frame(snapshot)
 
     def _in_use(self, walk: Walk) -> set[int]:
         """Return the grounds that may have moved under a foot: objects, and corners stood on."""

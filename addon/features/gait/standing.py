@@ -15,7 +15,7 @@ from ...blender.rays import Hit, recalled
 from ...blender.skeleton import vector
 from ...core import Frame, point_in
 from ...core.vectors import cross, mat_from_columns, sub, unit
-from ...loop.chain_plan import Moment
+from ...loop.chain_plan import Snapshot
 
 CORNERS = "\t"
 """What begins the entry of corners among the names of grounds."""
@@ -36,16 +36,16 @@ class Standing(NamedTuple):
     ob: bpy.types.Object
     corners: tuple[int, ...] = ()
 
-    def frame(self, moment: Moment) -> Frame:
+    def frame(self, snapshot: Snapshot) -> Frame:
         """Return where it is in world space.
 
         That of corners has two edges and the normal for axes, so that a place in it keeps its
         shares of the corners however the mesh is deformed.
         """
-        world = moment.world(self.ob, self.ob.session_uid)
+        world = snapshot.world(self.ob, self.ob.session_uid)
         if not self.corners:
             return world
-        mesh = cast(bpy.types.Mesh, self.ob.evaluated_get(moment.depsgraph).data)
+        mesh = cast(bpy.types.Mesh, self.ob.evaluated_get(snapshot.depsgraph).data)
         if max(self.corners) >= len(mesh.vertices):
             return world
         a, b, c = (point_in(world, vector(mesh.vertices[i].co)) for i in self.corners)

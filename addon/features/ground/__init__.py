@@ -11,7 +11,7 @@ FEATURE = Feature(
     groups=(FabrikGround,),
     constraint={"ground": group(FabrikGround, "Ground", "How the tip stands on the ground")},
     resolve=resolve_ground,
-    carriers=hips_of,
+    pre_pass=hips_of,
 )
 
 PARTS = (operators,)

@@ -22,7 +22,7 @@ from ...blender.skeleton import Point, vector
 from ...blender.turns import Numbers
 from ...editing.playing import returning, staged
 from ...loop.chain_plan import ChainPlan
-from ...loop.evaluate import snapshot
+from ...loop.evaluate import take_snapshot
 from ...loop.plan import Plan, current
 from ...loop.properties import settings
 from ..bake.bake import drafted
@@ -173,9 +173,9 @@ def _recorded(
     items = [chain.item for chain in chains]
     live: list[Numbers] = []
     for done in _playing(scene, frames):
-        moment = snapshot(cast(Any, layer.depsgraph), [armature])
-        for chain, channels in zip(_of(moment.plan, armature, items), feet, strict=True):
-            with led(moment, chain):
+        snapshot = take_snapshot(cast(Any, layer.depsgraph), [armature])
+        for chain, channels in zip(_of(snapshot.plan, armature, items), feet, strict=True):
+            with led(snapshot, chain):
                 for channel in channels:
                     channel.note()
         for channel in over:

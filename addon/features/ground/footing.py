@@ -6,7 +6,7 @@ import weakref
 from dataclasses import dataclass
 
 from ...blender.rays import Ground
-from ...loop.chain_plan import Aim, ChainPlan, Moment
+from ...loop.chain_plan import Aim, ChainPlan, Snapshot
 from ...motion.contacts import Thresholds
 from ..simulation import history
 from .probe import Probe, probe_of
@@ -46,60 +46,60 @@ class Footing:
 
     ground: Ground
     _known: tuple[bytes, Walk | None] = (b"", None)
-    _last: tuple[weakref.ref[Moment], Aim, Foothold] | None = None
-    _found: tuple[weakref.ref[Moment], Stances] | None = None
+    _last: tuple[weakref.ref[Snapshot], Aim, Foothold] | None = None
+    _found: tuple[weakref.ref[Snapshot], Stances] | None = None
 
-    def goal(self, moment: Moment, chain: ChainPlan, aim: Aim) -> Aim:
+    def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         """Return the goal on the ground."""
-        return self.foothold(moment, chain, aim).aim
+        return self.foothold(snapshot, chain, aim).aim
 
-    def foothold(self, moment: Moment, chain: ChainPlan, aim: Aim) -> Foothold:
+    def foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
         """Return where a foot goes, given where the animation has it.
 
         The hip asks for it before the foot does: it is found once.
         """
         last = self._last
-        if last is not None and last[0]() is moment and last[1] == aim:
+        if last is not None and last[0]() is snapshot and last[1] == aim:
             return last[2]
-        found = self._foothold(moment, chain, aim)
-        self._last = (weakref.ref(moment), aim, found)
+        found = self._foothold(snapshot, chain, aim)
+        self._last = (weakref.ref(snapshot), aim, found)
         return found
 
-    def _foothold(self, moment: Moment, chain: ChainPlan, aim: Aim) -> Foothold:
-        given = ground_settings(moment.item(chain))
-        probe = probe_of(moment, chain, given, self.ground)
-        step = Step(moment.time, probe, aim, end_of(moment, chain, aim), given.blend)
-        left_out = LEFT_OUT if self.ground.is_left_out(moment.depsgraph) else ""
+    def _foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
+        given = ground_settings(snapshot.item(chain))
+        probe = probe_of(snapshot, chain, given, self.ground)
+        step = Step(snapshot.time, probe, aim, end_of(snapshot, chain, aim), given.blend)
+        left_out = LEFT_OUT if self.ground.is_left_out(snapshot.depsgraph) else ""
         if not given.use_lock:
             return step.unlocked(left_out)
-        walk, note = self.walk(chain, given, moment.time)
+        walk, note = self.walk(chain, given, snapshot.time)
         note = left_out or note
-        if walk is None or not walk.covers(moment.time):
+        if walk is None or not walk.covers(snapshot.time):
             return step.unlocked(note)
-        found = step.locked(self._stances(moment, probe, walk, given.blend))
+        found = step.locked(self._stances(snapshot, probe, walk, given.blend))
         return found._replace(aim=found.aim._replace(note=note))
 
-    def foreseen(self, moment: Moment, chain: ChainPlan, frames: range) -> dict[int, Foreseen]:
+    def foreseen(self, snapshot: Snapshot, chain: ChainPlan, frames: range) -> dict[int, Foreseen]:
         """Return where a leg is at other frames, as far as its track tells, on ground as it is.
 
         Args:
-            moment: The ground.
+            snapshot: The ground.
             chain: The constraint.
             frames: The frames.
         """
-        given = ground_settings(moment.item(chain))
-        walk, _ = self.walk(chain, given, moment.time)
-        if not given.use_lock or walk is None or not walk.covers(moment.time):
+        given = ground_settings(snapshot.item(chain))
+        walk, _ = self.walk(chain, given, snapshot.time)
+        if not given.use_lock or walk is None or not walk.covers(snapshot.time):
             return {}
-        probe = probe_of(moment, chain, given, self.ground)
-        stances = self._stances(moment, probe, walk, given.blend)
+        probe = probe_of(snapshot, chain, given, self.ground)
+        stances = self._stances(snapshot, probe, walk, given.blend)
         return {f: stances.foreseen(f) for f in frames if walk.covers(f)}
 
-    def _stances(self, moment: Moment, probe: Probe, walk: Walk, blend: float) -> Stances:
+    def _stances(self, snapshot: Snapshot, probe: Probe, walk: Walk, blend: float) -> Stances:
         """Return the contacts at a moment, which are looked for once."""
         last = self._found
-        if last is None or last[0]() is not moment:
-            last = self._found = (weakref.ref(moment), Stances(moment, probe, walk, blend))
+        if last is None or last[0]() is not snapshot:
+            last = self._found = (weakref.ref(snapshot), Stances(snapshot, probe, walk, blend))
         return last[1]
 
     def walk(self, chain: ChainPlan, given: FabrikGround, time: float) -> tuple[Walk | None, str]:

@@ -24,10 +24,10 @@ from ...core.vectors import (
     scaled,
     sub,
 )
-from ...loop.carrier import Carrier
-from ...loop.chain_plan import ChainPlan, Moment, refuse_connected
+from ...loop.chain_plan import ChainPlan, Snapshot, refuse_connected
 from ...loop.goals import aim_of
 from ...loop.named_bone import bone_index
+from ...loop.pre_pass import PrePassBone
 from ...loop.properties import settings
 from ...loop.results import NOTHING, Answer
 from ...motion.ground import Leg, foreseen_drop, hip_drop, hip_rise
@@ -55,43 +55,43 @@ class HipTask(NamedTuple):
     shift: Vec
 
 
-class Hip(Carrier):
+class Hip(PrePassBone):
     """A bone that goes down so that all feet reach."""
 
     def needs(self) -> list[Point]:
         """Return the targets of its legs."""
         return [leg.target for leg in self.chains if leg.target is not None]
 
-    def read(self, moment: Moment) -> HipTask | None:
+    def read(self, snapshot: Snapshot) -> HipTask | None:
         """Return by how much it is moved, None if it stays."""
-        pose = moment.poses[self.rig.uid]
-        working = [leg for leg in self.chains if not leg.problem and self._counts(moment, leg)]
+        pose = snapshot.poses[self.rig.uid]
+        working = [leg for leg in self.chains if not leg.problem and self._counts(snapshot, leg)]
         if not working:
             return None
-        first = ground_settings(moment.item(working[0]))
-        up = probe_of(moment, working[0], first, _footing(working[0]).ground).up
-        legs = [self._leg(moment, chain) for chain in working]
+        first = ground_settings(snapshot.item(working[0]))
+        up = probe_of(snapshot, working[0], first, _footing(working[0]).ground).up
+        legs = [self._leg(snapshot, chain) for chain in working]
         rise = hip_rise(legs, first.hip_follow)
         drop = hip_drop(legs, up, first.hip_reach, rise)
-        shift = rise - max(drop, self._foreseen(moment, working, legs, up))
+        shift = rise - max(drop, self._foreseen(snapshot, working, legs, up))
         if shift == 0.0:
             return None
         beneath = pose.beneath(self.bones) if self.is_layered else None
         return HipTask(
             (*pose.bits_of(self.runs, -1), beneath),
-            WHOLE if self.root_parent < 0 else moment.frame(self.rig, self.root_parent),
-            moment.world(self.rig.object, self.rig.uid),
+            WHOLE if self.root_parent < 0 else snapshot.frame(self.rig, self.root_parent),
+            snapshot.world(self.rig.object, self.rig.uid),
             scaled(up, shift),
         )
 
-    def answer(self, moment: Moment, task: object) -> Answer:
+    def answer(self, snapshot: Snapshot, task: object) -> Answer:
         """Return its location.
 
         Raises:
             ProblemError: If the armature is scaled to nothing.
         """
         assert isinstance(task, HipTask)
-        pose, bone = moment.poses[self.rig.uid], self.rig.bone(self.bone)
+        pose, bone = snapshot.poses[self.rig.uid], self.rig.bone(self.bone)
         shift = mat_apply(pose.in_armature(task.world)[0], task.shift)
         axes = mat_product(task.parent[0], bone.rest) if bone.local_location else task.parent[0]
         local = pose.posed_local(self.bone)
@@ -99,11 +99,11 @@ class Hip(Carrier):
         return Answer(task, self.bones, local.rotation, (), NOTHING, {self.bone: location})
 
     def _foreseen(
-        self, moment: Moment, chains: Sequence[ChainPlan], legs: Sequence[Leg], up: Vec
+        self, snapshot: Snapshot, chains: Sequence[ChainPlan], legs: Sequence[Leg], up: Vec
     ) -> float:
         """Return how far it goes down for what its feet do before and after, 0 if nobody knows."""
-        first = ground_settings(moment.item(chains[0]))
-        time = moment.time
+        first = ground_settings(snapshot.item(chains[0]))
+        time = snapshot.time
         walk, _ = _footing(chains[0]).walk(chains[0], first, time)
         if walk is None:
             return 0.0
@@ -111,7 +111,7 @@ class Hip(Carrier):
         first_frame = ceil(time) - 2 * ease - 1
         # Every other frame will do, the same ones whatever the time is.
         frames = range(first_frame + first_frame % 2, floor(time) + 2 * ease + 2, 2)
-        tracks = [_footing(chain).foreseen(moment, chain, frames) for chain in chains]
+        tracks = [_footing(chain).foreseen(snapshot, chain, frames) for chain in chains]
         drops: dict[int, float] = {}
         for frame in set(frames).intersection(*tracks):
             others = [
@@ -122,23 +122,23 @@ class Hip(Carrier):
             drops[frame] = hip_drop(others, up, first.hip_reach, rise)
         return foreseen_drop(drops, time, ease)
 
-    def _counts(self, moment: Moment, leg: ChainPlan) -> bool:
+    def _counts(self, snapshot: Snapshot, leg: ChainPlan) -> bool:
         """Return whether a leg is on, and its target anywhere; else it says what is wrong."""
-        given = moment.poses[self.rig.uid].settings[leg.item]
+        given = snapshot.poses[self.rig.uid].settings[leg.item]
         is_on = given.enabled and given.influence > 0.0
-        return is_on and isfinite(sum(aim_of(moment, leg).place))
+        return is_on and isfinite(sum(aim_of(snapshot, leg).place))
 
-    def _leg(self, moment: Moment, chain: ChainPlan) -> Leg:
-        world = moment.world(self.rig.object, self.rig.uid)
+    def _leg(self, snapshot: Snapshot, chain: ChainPlan) -> Leg:
+        world = snapshot.world(self.rig.object, self.rig.uid)
         heads = [
-            point_in(world, moment.frame(self.rig, bone)[1])
+            point_in(world, snapshot.frame(self.rig, bone)[1])
             for bone in (*chain.bones, *([chain.tip_bone] if chain.tip_bone >= 0 else ()))
         ]
-        given = aim_of(moment, chain)
-        found = _footing(chain).foothold(moment, chain, given)
+        given = aim_of(snapshot, chain)
+        found = _footing(chain).foothold(snapshot, chain, given)
         target, goal = given.place, found.base
         last = self.rig.bone(chain.bones[-1])
-        axes = mat_product(world[0], moment.frame(self.rig, chain.bones[-1])[0])
+        axes = mat_product(world[0], snapshot.frame(self.rig, chain.bones[-1])[0])
         tail = point_in((axes, heads[-1]), (0.0, last.length, 0.0))
         if chain.tip_bone < 0 and not chain.has_hand:
             heads.append(tail)
@@ -148,7 +148,7 @@ class Hip(Carrier):
             target = _heel(target, given.axes, size)
             goal = _heel(goal, found.aim.axes, size)
         size = sum(length(sub(b, a)) for a, b in itertools.pairwise(heads))
-        share = moment.poses[self.rig.uid].settings[chain.item].influence
+        share = snapshot.poses[self.rig.uid].settings[chain.item].influence
         return Leg(heads[0], target, mix(target, goal, share), size, share * found.rise)
 
 

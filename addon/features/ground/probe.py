@@ -11,7 +11,7 @@ from ...blender.axes import AXES
 from ...blender.errors import ProblemError
 from ...blender.rays import Ground
 from ...core.vectors import Vec, add, dot, mat_apply, scaled, unit
-from ...loop.chain_plan import ChainPlan, Moment
+from ...loop.chain_plan import ChainPlan, Snapshot
 from ...motion.ground import is_ground
 from .settings import FabrikGround
 
@@ -82,7 +82,7 @@ class Probe(NamedTuple):
         return Under(dot(hit.place, self.up), hit.normal, hit.ob)
 
 
-def probe_of(moment: Moment, chain: ChainPlan, given: FabrikGround, ground: Ground) -> Probe:
+def probe_of(snapshot: Snapshot, chain: ChainPlan, given: FabrikGround, ground: Ground) -> Probe:
     """Return what looks for the ground under a foot at a moment.
 
     Raises:
@@ -94,7 +94,7 @@ def probe_of(moment: Moment, chain: ChainPlan, given: FabrikGround, ground: Grou
             "A setting of the ground is not a number: type Look Above, Look Below, Offset, Blend "
             "Height, Max Angle, Follow Ground and Straightest in"
         )
-    axes, origin = moment.world(chain.rig.object, chain.rig.uid)
+    axes, origin = snapshot.world(chain.rig.object, chain.rig.uid)
     down = AXES[given.axis]
     up = unit(scaled(mat_apply(axes, down) if given.use_local_axis else down, -1.0))
     if up is None:
@@ -104,7 +104,7 @@ def probe_of(moment: Moment, chain: ChainPlan, given: FabrikGround, ground: Grou
         )
     return Probe(
         ground,
-        moment.depsgraph,
+        snapshot.depsgraph,
         up,
         dot(origin, up),
         given.ray_above,

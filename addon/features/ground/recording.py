@@ -15,7 +15,7 @@ from ...loop import plan
 from ...loop.chain_plan import ChainPlan
 from ...loop.goals import aim_of
 from ...loop.properties import settings
-from ...loop.read import Snapshot
+from ...loop.read import SceneSnapshot
 from ...loop.registry import MOTIONS
 from .footing import Footing, owner_path
 from .hips import Hip, HipTask
@@ -77,31 +77,31 @@ class FootTrack:
             above = Point(self._armature, chain.rig, chain.root_parent)
         return [*points, above, *map(Point, chain.watched)]
 
-    def start(self, moment: Snapshot) -> None:
+    def start(self, snapshot: SceneSnapshot) -> None:
         """Begin, at the first frame."""
-        self._start = int(moment.time)
-        chain = self._chain(moment.plan)
+        self._start = int(snapshot.time)
+        chain = self._chain(snapshot.plan)
         if chain is not None:
             self._maker.start(chain.watched)
-            world = moment.world(chain.rig.object, chain.rig.uid)[0]
+            world = snapshot.world(chain.rig.object, chain.rig.uid)[0]
             size = sum(length(column) for column in mat_columns(world)) / 3.0
             self._leg = size * sum(chain.rig.bone(bone).length for bone in chain.bones)
 
-    def step(self, moment: Snapshot) -> None:
+    def step(self, snapshot: SceneSnapshot) -> None:
         """Record a frame."""
-        chain = self._chain(moment.plan)
+        chain = self._chain(snapshot.plan)
         if chain is None:
             return  # What is wrong with it is said by the constraint.
         footing = cast(Footing, chain.goal_source)
-        aim = aim_of(moment, chain)
-        place, end = aim.place, end_of(moment, chain, aim)
-        probe = probe_of(moment, chain, ground_settings(moment.item(chain)), footing.ground)
+        aim = aim_of(snapshot, chain)
+        place, end = aim.place, end_of(snapshot, chain, aim)
+        probe = probe_of(snapshot, chain, ground_settings(snapshot.item(chain)), footing.ground)
         under = probe.under(place)
         ob = under.ob if under else None
-        now, before = frame_of(moment, ob), frame_of(moment, self._maker.last_under)
+        now, before = frame_of(snapshot, ob), frame_of(snapshot, self._maker.last_under)
         height = dot(place, probe.up) - probe.floor
         other = end, height + dot(end, probe.up)
-        self._maker.add(ob, (now, before), place, height, _root(moment, chain), other)
+        self._maker.add(ob, (now, before), place, height, _root(snapshot, chain), other)
 
     def result(self) -> bytes:
         """Return the track."""
@@ -124,11 +124,11 @@ def _rest(chain: ChainPlan, bone: int) -> object:
     return rest.rest, rest.length
 
 
-def _root(moment: Snapshot, chain: ChainPlan) -> Vec:
+def _root(snapshot: SceneSnapshot, chain: ChainPlan) -> Vec:
     """Return where the animation has the first joint of a leg, in world space."""
-    world = moment.world(chain.rig.object, chain.rig.uid)
-    root = point_in(world, moment.frame(chain.rig, chain.bones[0])[1])
-    for unit in moment.plan.units:
+    world = snapshot.world(chain.rig.object, chain.rig.uid)
+    root = point_in(world, snapshot.frame(chain.rig, chain.bones[0])[1])
+    for unit in snapshot.plan.units:
         if isinstance(unit, Hip) and chain in unit.chains and unit.last is not None:
             root = sub(root, cast(HipTask, unit.last.task).shift)
     return root

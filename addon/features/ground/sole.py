@@ -17,7 +17,7 @@ from ...core.vectors import (
     scaled,
     sub,
 )
-from ...loop.chain_plan import Aim, ChainPlan, Moment
+from ...loop.chain_plan import Aim, ChainPlan, Snapshot
 from ...motion.ground import raised, tilt_of, turn_of
 from ...motion.sole import counted, is_beside, resting_normal
 from .probe import Probe, Under
@@ -37,7 +37,7 @@ class Lying(NamedTuple):
     rise: float
 
 
-def end_of(moment: Moment, chain: ChainPlan, aim: Aim) -> Vec:
+def end_of(snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Vec:
     """Return where the other end of a foot is, seen from its goal in world space.
 
     A foot that lies as its target does ends where its bone does, or a bone that is connected to
@@ -46,7 +46,7 @@ def end_of(moment: Moment, chain: ChainPlan, aim: Aim) -> Vec:
     if aim.axes is None:
         return ORIGIN
     rig = chain.rig
-    sizes = map(length, mat_columns(moment.world(rig.object, rig.uid)[0]))
+    sizes = map(length, mat_columns(snapshot.world(rig.object, rig.uid)[0]))
     end = (0.0, -rig.bone(chain.bones[-1]).length, 0.0)
     if chain.tip_bone >= 0:
         end = (0.0, rig.bone(chain.tip_bone).length, 0.0)

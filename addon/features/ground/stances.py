@@ -20,7 +20,7 @@ from ...core.vectors import (
     scaled,
     sub,
 )
-from ...loop.chain_plan import Moment
+from ...loop.chain_plan import Snapshot
 from ...motion import ground as shape
 from ...motion.sole import counted
 from .probe import Probe, Under
@@ -65,10 +65,10 @@ class Stand(NamedTuple):
 class Stances:
     """The contacts of a foot at one moment."""
 
-    def __init__(self, moment: Moment, probe: Probe, walk: Walk, blend: float) -> None:
+    def __init__(self, snapshot: Snapshot, probe: Probe, walk: Walk, blend: float) -> None:
         """Take what was simulated, and the ground now."""
         self.walk = walk
-        self._moment = moment
+        self._snapshot = snapshot
         self._probe = probe
         self._up = probe.up
         self._blend = blend
@@ -148,7 +148,7 @@ class Stances:
         footprint = self.walk.prints[number]
         if footprint.ob is None:
             return Stand(still)
-        frame = frame_of(self._moment, footprint.ob)
+        frame = frame_of(self._snapshot, footprint.ob)
         anchor = point_in(frame, footprint.place)
         under = self._probe.under(anchor)
         if under is None:
@@ -193,7 +193,7 @@ class Stances:
     def _frame(self, under: int) -> Frame:
         if under not in self._frames:
             ob = None if under == IN_WORLD else self.walk.grounds[under]
-            self._frames[under] = frame_of(self._moment, ob)
+            self._frames[under] = frame_of(self._snapshot, ob)
         return self._frames[under]
 
 
@@ -206,12 +206,12 @@ def alone(before: Stand | None, after: Stand | None) -> shape.Swing:
     return shape.Swing(ORIGIN, ORIGIN, 0.0)
 
 
-def frame_of(moment: Moment, ob: bpy.types.Object | None) -> Frame:
+def frame_of(snapshot: Snapshot, ob: bpy.types.Object | None) -> Frame:
     """Return the space in which a foot rides along with a ground, the world's if there is none.
 
     That of one that is scaled flat has its place alone, as nothing could be found again in it.
     """
     if ob is None:
         return WHOLE
-    world = moment.world(ob, ob.session_uid)
+    world = snapshot.world(ob, ob.session_uid)
     return world if mat_determinant(world[0]) else (WHOLE[0], world[1])

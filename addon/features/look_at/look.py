@@ -15,7 +15,7 @@ from ...blender.errors import ProblemError
 from ...blender.skeleton import Point
 from ...core import ChainInput, Posture, point_in
 from ...core.vectors import Vec, mat_apply
-from ...loop.chain_plan import ChainPlan, Moment, Motion, Posed, Scenery
+from ...loop.chain_plan import ChainPlan, Motion, Posed, Scenery, Snapshot
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, fixed
 from ...loop.results import Report
@@ -152,13 +152,13 @@ def resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
         )
 
 
-def read(moment: Moment, chain: ChainPlan) -> LookInput:
+def read(snapshot: Snapshot, chain: ChainPlan) -> LookInput:
     """Return what a look depends on at a moment.
 
     Raises:
         ProblemError: If a setting is not a number.
     """
-    group = look_of(moment.item(chain))
+    group = look_of(snapshot.item(chain))
     numbers = (group.share, group.limit_angle, group.limit_softness, group.damping)
     if not all(isfinite(number) for number in numbers):
         raise ProblemError("A setting is not a number: type Share, the limit and Damping in")
@@ -173,23 +173,23 @@ def read(moment: Moment, chain: ChainPlan) -> LookInput:
     target, note = None, chain.note
     if group.damping > 0.0:
         try:
-            target = _damped(moment, chain, group.damping)
+            target = _damped(snapshot, chain, group.damping)
         except UntraceableError as reason:
             note = note or f"{reason}, so Damping does nothing: bake the target to keys to use it"
     return LookInput(look, group.up, target, note)
 
 
-def _damped(moment: Moment, chain: ChainPlan, damping: float) -> Vec | None:
+def _damped(snapshot: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
     """Return the mean of where the target was, None if it does not move.
 
     Raises:
         UntraceableError: If that is not known.
     """
-    place, moves = place_track(moment, cast(Point, chain.target), chain.rig)
+    place, moves = place_track(snapshot, cast(Point, chain.target), chain.rig)
     if not moves:
         return None
-    delay = damping * frame_rate(moment.depsgraph.scene)
-    return mean([(place(moment.time - ago), weight) for ago, weight in moments(delay)])
+    delay = damping * frame_rate(snapshot.depsgraph.scene)
+    return mean([(place(snapshot.time - ago), weight) for ago, weight in moments(delay)])
 
 
 def pose(given: ChainInput, scenery: Scenery, extra: object) -> Posed:

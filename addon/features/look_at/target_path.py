@@ -29,7 +29,7 @@ from ...core.vectors import (
     quat_matrix,
     times,
 )
-from ...loop.chain_plan import Moment
+from ...loop.chain_plan import Snapshot
 
 TRACED = 1e-4
 """How far a place may be from where Blender has it, as a share of its distance from the origin."""
@@ -42,26 +42,28 @@ class UntraceableError(Exception):
     """Why it is not known where a target was, as the beginning of a sentence."""
 
 
-def place_track(moment: Moment, point: Point, rig: Skeleton) -> tuple[Callable[[float], Vec], bool]:
+def place_track(
+    snapshot: Snapshot, point: Point, rig: Skeleton
+) -> tuple[Callable[[float], Vec], bool]:
     """Return what tells a target's place in world space, and whether it ever moves.
 
     What hangs on the armature that looks is told as if that had been where it is now: moving the
     whole character does not let its gaze trail behind.
 
     Args:
-        moment: What is evaluated now.
+        snapshot: What is evaluated now.
         point: The target.
         rig: The armature that looks.
 
     Raises:
         UntraceableError: If it moves by anything else than F-curves.
     """
-    tracer = _Tracer(moment, rig)
+    tracer = _Tracer(snapshot, rig)
     track = tracer.object(point.object)
     if point.skeleton is not None:
         track = _inside(track, tracer.bone(point.skeleton, point.bone))
-    here = moment.point(point)
-    off = dist(track(moment.time)[1], here)
+    here = snapshot.point(point)
+    off = dist(track(snapshot.time)[1], here)
     if not off <= TRACED * (1.0 + length(here)):  # Physics, or a target that is being dragged.
         raise UntraceableError(f"“{point.object.name}” is not where its F-curves have it")
     return lambda frame: track(frame)[1], tracer.moves
@@ -70,15 +72,15 @@ def place_track(moment: Moment, point: Point, rig: Skeleton) -> tuple[Callable[[
 class _Tracer:
     """Follows what a target hangs on upwards."""
 
-    def __init__(self, moment: Moment, rig: Skeleton) -> None:
-        self.moment = moment
+    def __init__(self, snapshot: Snapshot, rig: Skeleton) -> None:
+        self.snapshot = snapshot
         self.rig = rig
         self.moves = False
 
     def object(self, ob: bpy.types.Object) -> Track:
         """Return the track of an object in world space."""
         if ob == self.rig.object:
-            return _still(self.moment.world(ob, self.rig.uid))
+            return _still(self.snapshot.world(ob, self.rig.uid))
         self._refuse(ob, ob, "")
         own = self._basis(ob, ob, "")
         if ob.parent is None:
@@ -88,7 +90,7 @@ class _Tracer:
     def _parent(self, ob: bpy.types.Object) -> Track:
         """Return the track of what an object's own transform is added to."""
         parent: Any = ob.parent
-        evaluated = ob.evaluated_get(self.moment.depsgraph)
+        evaluated = ob.evaluated_get(self.snapshot.depsgraph)
         link = _still(matrix_frame(evaluated.matrix_parent_inverse))
         world = self.object(parent)
         if ob.parent_type == "BONE" and parent.type == "ARMATURE":
@@ -124,9 +126,9 @@ class _Tracer:
 
     def _local(self, skeleton: Skeleton, bone: int) -> Callable[[float], Local]:
         ob, name = skeleton.object, skeleton.names[bone]
-        posed = pose_bones(ob.evaluated_get(self.moment.depsgraph))[name]
+        posed = pose_bones(ob.evaluated_get(self.snapshot.depsgraph))[name]
         path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
-        if bone in self.moment.plan.moved.get(skeleton.uid, ()):
+        if bone in self.snapshot.plan.moved.get(skeleton.uid, ()):
             raise UntraceableError(f"“{name}” moves with a solved chain")
         self._refuse(ob, posed, path)
         mode = mode_of(posed)
@@ -142,7 +144,7 @@ class _Tracer:
 
     def _basis(self, ob: bpy.types.Object, owner: Any, path: str) -> Track:
         """Return the track of an object in what it hangs on."""
-        posed = owner.evaluated_get(self.moment.depsgraph)
+        posed = owner.evaluated_get(self.snapshot.depsgraph)
         mode = mode_of(posed)
         location = self._channel(ob, posed, path, "location", 3)
         rotation = self._channel(ob, posed, path, *channel_of(mode))
@@ -187,7 +189,7 @@ class _Tracer:
         driving = tuple(path + channel for channel in ("location", "rotation", "scale"))
         if any(channel.startswith(driving) for channel, _ in driven(ob)):
             raise UntraceableError(f"“{name}” has a driver")
-        if path == "" and ob.session_uid in self.moment.plan.carried:
+        if path == "" and ob.session_uid in self.snapshot.plan.carried:
             raise UntraceableError(f"“{name}” moves with a solved chain")
 
 

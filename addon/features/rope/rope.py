@@ -13,7 +13,7 @@ from ...blender.skeleton import Point, vector
 from ...blender.surface import Surface, surface_of
 from ...core import ChainInput, Frame, Goal, Stretch, point_in, pose_chain
 from ...core.vectors import Vec, add, cross, dot, length, mat_apply, mat_columns, scaled, unit
-from ...loop.chain_plan import ChainPlan, Moment, Motion, Posed, Scenery
+from ...loop.chain_plan import ChainPlan, Motion, Posed, Scenery, Snapshot
 from ...loop.explain import explanation
 from ...loop.joints import Joints
 from ...loop.properties import FabrikConstraint
@@ -123,23 +123,23 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
     chain.places.append(Point(ob))
 
 
-def _read(moment: Moment, chain: ChainPlan) -> Hanging:
-    item = moment.item(chain)
+def _read(snapshot: Snapshot, chain: ChainPlan) -> Hanging:
+    item = snapshot.item(chain)
     rope = rope_of(item)
     if not isfinite(rope.thickness):
         raise ProblemError("Thickness is not a number: type it in")
     down = STRAIGHT_DOWN
-    scene = cast(bpy.types.Scene, moment.depsgraph.scene)
+    scene = cast(bpy.types.Scene, snapshot.depsgraph.scene)
     if rope.use_scene_gravity and scene.use_gravity:
         down = unit(vector(scene.gravity)) or STRAIGHT_DOWN
     plane = surface = None
     if chain.places:
-        world = moment.place(chain.places[0])
+        world = snapshot.place(chain.places[0])
         ob = chain.places[0].object
         if rope.collision == "PLANE":
             plane = _plane_of(ob, world)
         else:
-            surface = surface_of(moment.depsgraph, ob, world)
+            surface = surface_of(snapshot.depsgraph, ob, world)
     stretch = (max(1.0, item.stretch_max), item.use_volume) if chain.stretches else None
     return Hanging(down, plane, surface, max(0.0, rope.thickness), stretch)
 

@@ -21,7 +21,7 @@ from ...blender.errors import ProblemError
 from ...blender.forgetting import forgets
 from ...loop import plan
 from ...loop.properties import settings
-from ...loop.read import Snapshot
+from ...loop.read import SceneSnapshot
 from ...motion import codec
 from . import digest
 from .digest import Source
@@ -65,7 +65,7 @@ class Simulated(Protocol):
         """
         ...
 
-    def start(self, moment: Snapshot) -> None:
+    def start(self, snapshot: SceneSnapshot) -> None:
         """Begin, at the first frame; `step` is called for that one as well.
 
         Raises:
@@ -73,7 +73,7 @@ class Simulated(Protocol):
         """
         ...
 
-    def step(self, moment: Snapshot) -> None:
+    def step(self, snapshot: SceneSnapshot) -> None:
         """Go on by one whole frame, which Blender and all constraints have evaluated."""
         ...
 

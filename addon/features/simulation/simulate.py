@@ -11,7 +11,7 @@ import bpy
 from ...blender.errors import ProblemError
 from ...editing.playing import returning, staged
 from ...loop import plan
-from ...loop.evaluate import snapshot
+from ...loop.evaluate import take_snapshot
 from ...loop.muting import muting
 from ...loop.properties import settings
 from . import history
@@ -234,13 +234,13 @@ def _step(
     layer: bpy.types.ViewLayer, runs: list[_Run], objects: list[bpy.types.Object], frame: int
 ) -> None:
     depsgraph: Any = layer.depsgraph
-    moment = snapshot(depsgraph, objects)
+    snapshot = take_snapshot(depsgraph, objects)
     for run in runs:
         start, end = run.frames
         if frame == start:
             try:
-                run.one.start(moment)
+                run.one.start(snapshot)
             except ProblemError as problem:
                 run.refused.append(str(problem))
         if start <= frame <= end and not run.refused:
-            run.one.step(moment)
+            run.one.step(snapshot)

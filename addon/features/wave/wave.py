@@ -13,7 +13,7 @@ from ...blender.access import frame_rate
 from ...blender.animation import driven
 from ...blender.errors import ProblemError
 from ...core import ChainInput
-from ...loop.chain_plan import ChainPlan, Moment, Motion, Posed, Scenery
+from ...loop.chain_plan import ChainPlan, Motion, Posed, Scenery, Snapshot
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, structure_changed
 from ...loop.results import Report
@@ -125,11 +125,11 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
     chain.is_timed = wave_of(item).speed != 0.0 or wave_of(item).path_from_id("speed") in paths
 
 
-def _read(moment: Moment, chain: ChainPlan) -> Wave:
-    settings = wave_of(moment.item(chain))
+def _read(snapshot: Snapshot, chain: ChainPlan) -> Wave:
+    settings = wave_of(snapshot.item(chain))
     turns = settings.phase
     if settings.speed != 0.0:
-        turns += settings.speed * moment.time / frame_rate(moment.depsgraph.scene)
+        turns += settings.speed * snapshot.time / frame_rate(snapshot.depsgraph.scene)
     wave = Wave(
         settings.amplitude,
         max(SHORTEST, settings.wavelength),

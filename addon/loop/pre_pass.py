@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..blender.rotation import Run, runs_of
 from ..blender.skeleton import Point, Skeleton
-from .chain_plan import ChainPlan, Moment
+from .chain_plan import ChainPlan, Snapshot
 from .results import Answer
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Carrier(ABC):
+class PrePassBone(ABC):
     """One bone, posed on top of its FK pose before any chain of its armature that needs it.
 
     It has no place in the list of constraints: what is wrong with it is said by the chains for
@@ -33,7 +33,7 @@ class Carrier(ABC):
         bones: The bone, as units have it.
         runs: The same as runs of neighbours.
         root_parent: The bone's parent, -1 if it has none.
-        is_layered: Whether a carrier before it poses the bone as well.
+        is_layered: Whether another one before it poses the bone as well.
         is_timed: Whether it depends on the time itself.
         watched: Objects besides those of its chains that it depends on.
         last: What was solved in the last update.
@@ -67,7 +67,7 @@ class Carrier(ABC):
         """Return the places that have to be right before it is solved."""
 
     @abstractmethod
-    def read(self, moment: Moment) -> object | None:
+    def read(self, snapshot: Snapshot) -> object | None:
         """Return what its solution depends on, to the last bit; None if it is off.
 
         Raises:
@@ -75,7 +75,7 @@ class Carrier(ABC):
         """
 
     @abstractmethod
-    def answer(self, moment: Moment, task: object) -> Answer:
+    def answer(self, snapshot: Snapshot, task: object) -> Answer:
         """Return its solution.
 
         Raises:
