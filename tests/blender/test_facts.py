@@ -11,19 +11,33 @@ from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import product
+from math import pi
 from pathlib import Path
 from typing import Any
 
+import addon_utils
 import bpy
 import pytest
 from mathutils import Euler, Matrix, Quaternion, Vector
 from rendering import rendered
-from rigs import add_constraint, evaluated, go, link, make_chain, make_empty, update
+from rigs import (
+    activate,
+    add_constraint,
+    evaluated,
+    go,
+    link,
+    make_chain,
+    make_empty,
+    update,
+    world_location,
+)
 
-from addon.blender import animation, dependency_driver
+from addon.blender import animation, dependency_driver, keying, updates
 from addon.blender.rotation import AXIS_ANGLE, EULER_ORDERS, QUATERNION
 from addon.blender.skeleton import Skeleton, matrix3, vector
 from addon.core import Local, bone_frame
+from addon.features.bake.options import FARTHEST
+from addon.features.convert.counterpart import STIFFEST
 from addon.loop import dependencies
 
 INHERIT_SCALE = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
@@ -546,3 +560,773 @@ def test_a_script_has_to_tag_an_object_that_it_keys_first_over_strips_of_the_nla
     go(3)
     rig = bpy.data.objects["Rig"]
     assert rig.pose.bones["B0"].rotation_quaternion[:] == (0.5, 0.5, 0.0, 0.0)
+
+
+def key_ramp(bone: bpy.types.PoseBone, index: int = 0) -> None:
+    """Key a location that goes from 0 at frame 1 to 10 at frame 11, nearly straight."""
+    for frame, value in ((1, 0.0), (11, 10.0)):
+        bone.location[index] = value
+        bone.keyframe_insert("location", index=index, frame=frame)
+
+
+def tagged_now() -> set[str]:
+    """Return the names of what the next update will evaluate, as far as it is told."""
+    return {item.id.name for item in bpy.context.view_layer.depsgraph.updates}
+
+
+@pytest.mark.parametrize("name", ["frame_change_pre", "depsgraph_update_pre"])
+def test_what_is_written_and_tagged_ahead_is_evaluated_and_f_curves_overwrite_it(
+    name: str,
+) -> None:
+    """Without the tag a frame change does not copy what an array was set to."""
+    rig = make_chain(2)
+    bone = rig.pose.bones["B0"]
+    key_ramp(bone)
+    is_frame = name == "frame_change_pre"
+    found: list[tuple[int, float]] = []
+    is_tagged = False
+
+    def write(_none: object) -> None:
+        found.append((bpy.context.scene.frame_current, bone.location.x))
+        write_quietly(rig)
+        bone.path_resolve("location", False).foreach_set(array("f", (7, 0, 0)))
+        if is_tagged:
+            rig.update_tag(refresh={"OBJECT"})
+
+    for is_tagged in (False, True):
+        go(1)
+        found.clear()
+        with calling(name, then=write):
+            if is_frame:
+                go(6)
+            else:
+                rig.location.x += 1.0
+                update()
+        # The frame is the new one already, and the channels are those of the one before.
+        assert found == [(6 if is_frame else 1, 0.0)]
+        shown = evaluated(rig).pose.bones["B0"]
+        is_copied = is_tagged or not is_frame
+        assert (shown.rotation_quaternion[:] == tuple(TURNED)) == is_copied
+        assert (shown.tail.z < 0.5) == is_copied
+        assert shown.location.x == pytest.approx(5.0 if is_frame else 7.0)
+
+
+def test_f_curves_tell_ahead_what_a_frame_gives_to_the_last_bit() -> None:
+    """With the time of the scene stretched as well: the frame that counts is the final one."""
+    rig = make_chain(1)
+    bone = rig.pose.bones["B0"]
+    for frame, value in ((1, 0.1), (4, 3.3), (11, -0.7)):
+        bone.location.x = value
+        bone.keyframe_insert("location", index=0, frame=frame)
+    curve = animation.all_active_curves(rig)[0]
+    for old in (100, 130):
+        bpy.context.scene.render.frame_map_old = old
+        for frame in (1.0, 2.0, 3.25, 5.5, 10.0):
+            go(frame)
+            final = bpy.context.scene.frame_current_final
+            assert (final == frame) == (old == 100)
+            assert curve.evaluate(final) == bone.location.x
+
+
+def test_f_curves_are_cut_to_the_range_of_a_property_and_switch_on_at_1() -> None:
+    rig = make_chain(3)
+    item = add_constraint(rig, "B2", make_empty())
+    curves = animation.ensured_bag(rig).fcurves
+    given = {
+        "influence": [(5.0, 1.0), (-3.0, 0.0), (0.25, 0.25)],
+        "iterations": [(2.6, 2), (1e9, 10000), (-3.0, 1)],
+        "enabled": [(0.25, False), (0.99, False), (1.0, True), (-1.0, False)],
+        "solver": [(0.75, "FABRIK"), (1.5, "TWO_BONE"), (-0.5, "FABRIK")],
+    }
+    for name, values in given.items():
+        curve = curves.new(item.path_from_id(name))
+        curve.keyframe_points.insert(1, 0)
+        for value, expected in values:
+            curve.keyframe_points[0].co.y = value
+            curve.update()
+            rig.update_tag()
+            go(2)
+            assert getattr(evaluated(rig).fabrik.constraints[0], name) == expected
+
+
+def test_a_frame_change_or_an_edited_curve_takes_back_what_was_not_keyed() -> None:
+    """Of all channels that the action has, not only of that whose curve was edited."""
+    rig = make_chain(1)
+    bone = rig.pose.bones["B0"]
+    key_ramp(bone)
+    key_ramp(bone, 1)
+    go(6)
+    bone.location.y = 77.0
+    rig.location.x = 1.0
+    update()
+    assert bone.location.y == 77.0
+    curve = animation.all_active_curves(rig)[0]
+    curve.keyframe_points[0].co.y = 1.0
+    curve.update()
+    update()
+    assert bone.location.y == pytest.approx(5.0)
+    bone.location.y = 77.0
+    go(6)
+    assert bone.location.y == pytest.approx(5.0)
+
+
+def test_actions_have_layers_from_4_4_and_no_list_of_curves_from_5_0() -> None:
+    rig = make_chain(1)
+    key_ramp(rig.pose.bones["B0"])
+    action = rig.animation_data.action
+    assert hasattr(action, "layers") == (bpy.app.version >= (4, 4))
+    assert hasattr(action, "fcurves") == (bpy.app.version < (5, 0))
+
+
+def test_a_muted_group_of_curves_counts_up_to_4_3() -> None:
+    rig = make_chain(1)
+    key_ramp(rig.pose.bones["B0"])
+    curve = animation.all_active_curves(rig)[0]
+    holder = animation.ensured_bag(rig)
+    if curve.group is None:
+        curve.group = holder.groups.new("B0")
+    go(1)
+    curve.group.mute = True
+    go(11)
+    is_muted = bpy.app.version < (4, 4)
+    assert rig.pose.bones["B0"].location.x == pytest.approx(0.0 if is_muted else 10.0)
+
+
+@pytest.mark.parametrize("off", ["strip", "time", "track"])
+def test_a_strip_that_is_off_sets_defaults_and_a_muted_track_sets_nothing(off: str) -> None:
+    rig = make_chain(1)
+    bone = rig.pose.bones["B0"]
+    key_ramp(bone)
+    data = rig.animation_data
+    action, slot = data.action, getattr(data, "action_slot", None)
+    data.action = None
+    track = data.nla_tracks.new()
+    strip = track.strips.new("Strip", 1, action)
+    strip.extrapolation = "NOTHING"
+    if slot is not None:
+        strip.action_slot = slot
+    go(6)
+    assert bone.location.x == pytest.approx(5.0)
+    if off != "time":
+        (strip if off == "strip" else track).mute = True
+    go(7)
+    bone.location.x = 7.0
+    go(30 if off == "time" else 8)
+    assert bone.location.x == (7.0 if off == "track" else 0.0)
+
+
+def test_numbers_of_keys_are_what_we_think() -> None:
+    rig = make_chain(1)
+    key_ramp(rig.pose.bones["B0"])
+    point = animation.all_active_curves(rig)[0].keyframe_points[0]
+    numbers = {
+        ("interpolation", "LINEAR"): keying.LINEAR,
+        ("interpolation", "BEZIER"): keying.BEZIER,
+        ("handle_left_type", "FREE"): keying.FREE,
+        ("handle_left_type", "VECTOR"): keying.VECTOR,
+        ("handle_left_type", "AUTO_CLAMPED"): keying.AUTO_CLAMPED,
+        ("type", "KEYFRAME"): keying.KEYFRAME,
+    }
+    for (name, item), number in numbers.items():
+        assert point.bl_rna.properties[name].enum_items[item].value == number
+
+
+def test_first_keys_and_removed_drivers_make_new_relations_and_tag_nothing_of_theirs() -> None:
+    rig = make_chain(1)
+    rig["driven"] = 0.0
+    told: list[set[str]] = []
+    rebuilt: list[bool] = []
+
+    def look(_none: object) -> None:
+        told.append(tagged_now())
+
+    def look_after(depsgraph: bpy.types.Depsgraph) -> None:
+        rebuilt.append(updates.has_new_relations(depsgraph))
+
+    update()
+    with (
+        calling("depsgraph_update_pre", then=look),
+        calling("depsgraph_update_post", then=look_after),
+    ):
+        rig.keyframe_insert("location", frame=1)
+        update()
+        rig.driver_add('["driven"]')
+        update()
+        rig.animation_data.drivers.remove(rig.animation_data.drivers[0])
+        update()
+    assert rebuilt == [True, True, True]
+    assert ["Rig" in names for names in told] == [False, True, False]
+
+
+def test_a_driver_that_is_removed_by_its_path_has_the_animation_played_from_4_5() -> None:
+    rig = make_chain(1)
+    bone = rig.pose.bones["B0"]
+    key_ramp(bone)
+    for is_by_path in (False, True):
+        rig["driven"] = 0.0
+        curve = rig.driver_add('["driven"]')
+        go(6)
+        bone.location.x = 77.0
+        update()
+        if is_by_path:
+            rig.driver_remove('["driven"]')
+        else:
+            rig.animation_data.drivers.remove(curve)
+        update()
+        is_played = is_by_path and bpy.app.version >= (4, 5)
+        assert bone.location.x == pytest.approx(5.0 if is_played else 77.0)
+
+
+def test_a_driver_of_what_is_missing_is_given_up_until_something_of_it_is_set() -> None:
+    rig = make_chain(1)
+    rig["driven"] = 0.0
+    driver = rig.driver_add('["driven"]').driver
+    driver.expression = "3.0"
+    update()
+    assert rig["driven"] == 3.0
+    del rig["driven"]
+    rig.update_tag()
+    go(2)
+    assert not driver.is_valid
+    rig["driven"] = 0.0
+    rig.update_tag()
+    go(3)
+    assert rig["driven"] == 0.0
+    driver.type = driver.type
+    rig.update_tag()
+    go(4)
+    assert rig["driven"] == 3.0
+
+
+def test_a_driver_that_names_a_missing_bone_is_marked_at_each_evaluation() -> None:
+    rig, other = make_chain(1), make_chain(1, "Other")
+    rig["driven"] = 0.0
+    driver = rig.driver_add('["driven"]').driver
+    driver.type = "SUM"
+    variable = driver.variables.new()
+    variable.type = "TRANSFORMS"
+    variable.targets[0].id, variable.targets[0].bone_target = other, "Missing"
+    for frame in (2, 3):
+        driver.is_valid = True
+        rig.update_tag()
+        go(frame)
+        assert not driver.is_valid
+
+
+def test_drivers_of_properties_are_written_together_from_4_5_but_for_custom_ones(
+    tmp_path: Path,
+) -> None:
+    """By an operation of its own, which no driver of a bone waits for."""
+    graph = tmp_path / "graph.dot"
+    found = []
+    for path in ('["driven"]', "show_name"):
+        rig = make_chain(1)
+        rig["driven"] = 0.0
+        rig.driver_add(path)
+        update()
+        bpy.context.view_layer.depsgraph.debug_relations_graphviz(filepath=str(graph))
+        found.append("DRIVER_UNSHARE" in graph.read_text())
+    assert found == [False, bpy.app.version >= (4, 5)]
+
+
+def make_triangle(name: str) -> bpy.types.Object:
+    """Make a mesh object of one face in the scene."""
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [], [(0, 1, 2)])
+    return link(bpy.data.objects.new(name, mesh))
+
+
+def test_disabled_objects_are_evaluated_only_where_something_shown_needs_them() -> None:
+    """Hidden ones are evaluated, and rays meet them."""
+    hidden, disabled, needed = (make_triangle(name) for name in ("Hidden", "Disabled", "Needed"))
+    child = make_empty()
+    child.parent = needed
+    update()
+    hidden.hide_set(True)
+    disabled.hide_viewport = needed.hide_viewport = True
+    for ob in (hidden, disabled, needed):
+        ob.location.x = 3.0
+    update()
+    assert [evaluated(ob).is_evaluated for ob in (hidden, disabled, needed)] == [True, False, True]
+    assert world_location(child).x == 4.0
+    assert evaluated(hidden).ray_cast((0.1, 0.1, 1.0), (0, 0, -1))[0]
+    with pytest.raises(RuntimeError):
+        evaluated(disabled).ray_cast((0.1, 0.1, 1.0), (0, 0, -1))
+
+
+def test_a_mesh_in_edit_mode_has_no_vertices_until_it_is_asked_for() -> None:
+    ob = make_triangle("Edited")
+    activate(ob)
+    bpy.ops.object.mode_set(mode="EDIT")
+    update()
+    shown = evaluated(ob)
+    assert len(shown.data.vertices) == 0
+    assert len(shown.to_mesh().vertices) == 3
+    assert len(shown.data.vertices) == 3
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def test_selected_and_renamed_bones_flag_nothing_of_their_armature_and_posed_ones_do() -> None:
+    rig = make_chain(2)
+    update()
+    flags: list[list[bool]] = []
+    geometry: list[bool] = []
+
+    def look(depsgraph: bpy.types.Depsgraph) -> None:
+        items: dict[Any, Any] = {item.id.original: item for item in depsgraph.updates}
+        flags.append([getattr(items[rig.data], flag) for flag in updates.FLAGS])
+        geometry.append(items[rig].is_updated_geometry)
+
+    selectable = rig.pose.bones[0] if bpy.app.version >= (5, 0) else rig.data.bones[0]
+    with calling("depsgraph_update_post", then=look):
+        selectable.select = not selectable.select
+        update()
+        rig.pose.bones[0].name = "Other"
+        update()
+        rig.pose.bones[0].location.x = 1.0
+        update()
+    assert [any(found) for found in flags] == [False, False, True]
+    assert geometry == [True, True, True]
+
+
+def test_selecting_bones_belongs_to_the_pose_from_5_0() -> None:
+    properties = bpy.types.PoseBone.bl_rna.properties
+    assert ("select" in properties) == (bpy.app.version >= (5, 0))
+
+
+def test_of_a_disabled_armature_and_of_what_is_evaluated_nowhere_no_update_tells() -> None:
+    rig, nowhere = make_chain(2), bpy.data.objects.new("Nowhere", None)
+    rig.hide_viewport = True
+    update()
+    told: list[set[str]] = []
+    with calling(
+        "depsgraph_update_pre", "depsgraph_update_post", then=lambda _: told.append(tagged_now())
+    ):
+        rig.pose.bones["B1"].name = "Other"
+        update()
+        bpy.data.objects.remove(nowhere)
+        update()
+    assert all(not names & {"Rig", "Nowhere"} for names in told[:2])
+    assert all("Nowhere" not in names for names in told)
+
+
+def test_a_script_that_shortens_a_list_calls_no_handler() -> None:
+    rig = make_chain(3)
+    add_constraint(rig, "B2", make_empty())
+    update()
+    with calling("depsgraph_update_pre", "depsgraph_update_post") as calls:
+        rig.fabrik.constraints.remove(0)
+        update()
+    assert calls == []
+
+
+def test_a_removed_target_leaves_its_pointer_empty() -> None:
+    rig, target = make_chain(3), make_empty()
+    item = add_constraint(rig, "B2", target)
+    bpy.data.objects.remove(target)
+    assert item.target is None
+
+
+def test_evaluated_copies_have_no_number_of_their_own() -> None:
+    rig = make_chain(1)
+    update()
+    assert rig.session_uid != 0
+    assert evaluated(rig).session_uid == 0
+    assert evaluated(rig).original == rig
+
+
+def test_undo_calls_its_handlers_then_updates_and_references_are_dead() -> None:
+    """And each action is told of as updated, though no curve was evaluated."""
+    rig = make_chain(1)
+    key_ramp(rig.pose.bones["B0"])
+    go(1)
+    bpy.ops.ed.undo_push(message="before")
+    rig.location.x = 3.0
+    bpy.ops.ed.undo_push(message="after")
+    told: list[object] = []
+
+    def look(depsgraph: bpy.types.Depsgraph | None) -> None:
+        told.append(depsgraph and depsgraph.id_type_updated("ACTION"))
+
+    names = ("undo_pre", "undo_post", "depsgraph_update_post", "frame_change_post")
+    with calling(*names, then=look) as calls:
+        bpy.ops.ed.undo()
+    assert calls == ["undo_pre", "undo_post", "depsgraph_update_post"]
+    assert told == [None, None, True]
+    with pytest.raises(ReferenceError):
+        _ = rig.name
+
+
+def test_only_persistent_handlers_outlive_the_loading_of_a_file(tmp_path: Path) -> None:
+    path = str(tmp_path / "file.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    found: list[tuple[object, ...]] = []
+
+    @bpy.app.handlers.persistent
+    def kept(*given: object) -> None:
+        found.append(given)
+
+    def lost(*given: object) -> None:
+        found.append(given)
+
+    handlers = bpy.app.handlers.load_post
+    handlers += [kept, lost]
+    try:
+        bpy.ops.wm.open_mainfile(filepath=path)
+        assert found[0] == (path, None)
+        assert kept in handlers and lost not in handlers
+    finally:
+        handlers.remove(kept)
+
+
+def test_without_a_window_no_timer_runs() -> None:
+    called: list[int] = []
+
+    def tick() -> None:
+        called.append(1)
+
+    bpy.app.timers.register(tick, first_interval=0.0)
+    go(3)
+    update()
+    bpy.ops.object.empty_add()
+    assert called == [] or not bpy.app.background
+    if bpy.app.timers.is_registered(tick):
+        bpy.app.timers.unregister(tick)
+
+
+@pytest.mark.skipif(not bpy.app.binary_path, reason="The wheel does not keep it out of reach.")
+def test_data_is_out_of_reach_while_an_add_on_registers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "looks_at_data.py").write_text(
+        "import bpy\n"
+        "bl_info = {'name': 'Looks', 'blender': (4, 2, 0), 'category': 'Rigging'}\n"
+        "def register():\n    global found\n    found = hasattr(bpy.data, 'objects')\n"
+        "def unregister():\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = addon_utils.enable("looks_at_data")
+    try:
+        assert module.found is False
+    finally:
+        addon_utils.disable("looks_at_data")
+
+
+def test_long_paths_are_cut_and_an_at_sign_is_appended_while_saving(tmp_path: Path) -> None:
+    """At 1023 bytes; nothing is said of it."""
+    folder = tmp_path
+    while len(str(folder)) < 900:
+        folder = folder / ("d" * 100)
+    folder.mkdir(parents=True)
+    for length in (1023, 1024):
+        name = "f" * (length - len(str(folder)) - len("/.blend")) + ".blend"
+        bpy.ops.wm.save_as_mainfile(filepath=str(folder / name), copy=True)
+        assert (folder / name).exists() == (length == 1023)
+    assert (folder / name[:-1]).exists()
+    (tmp_path / "file.blend@").mkdir()
+    with pytest.raises(RuntimeError):
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "file.blend"), copy=True)
+
+
+def test_a_render_animates_copies_alone_one_for_each_view_layer_and_then_the_viewport() -> None:
+    rig = make_chain(1)
+    bone = rig.pose.bones["B0"]
+    key_ramp(bone)
+    bpy.context.scene.view_layers.new("Second")
+    go(1)
+    found: list[tuple[str, float, float]] = []
+
+    def look(depsgraph: bpy.types.Depsgraph) -> None:
+        shown = rig.evaluated_get(depsgraph).pose.bones["B0"]
+        found.append((depsgraph.mode, bone.location.x, shown.location.x))
+
+    with calling("frame_change_post", then=look):
+        rendered(6, 6)
+    assert found[:2] == [("RENDER", 0.0, pytest.approx(5.0))] * 2
+    assert found[2][:2] == ("VIEWPORT", 0.0)
+
+
+@pytest.mark.skipif(bpy.app.version < (5, 0), reason="Blender crashes.")
+def test_an_update_in_a_handler_of_a_render_loses_the_animation() -> None:
+    rig = make_chain(1)
+    key_ramp(rig.pose.bones["B0"])
+    go(1)
+
+    def nest(depsgraph: bpy.types.Depsgraph) -> None:
+        if depsgraph.mode == "RENDER":
+            rig.update_tag()
+            depsgraph.update()
+
+    def look(depsgraph: bpy.types.Depsgraph) -> float:
+        return depsgraph.objects["Rig"].pose.bones["B0"].location.x
+
+    with calling("frame_change_post", then=nest):
+        assert rendered(6, 6, look=look) == {6: 0.0}
+
+
+def test_frames_end_where_we_think() -> None:
+    properties = bpy.types.Scene.bl_rna.properties
+    for name in ("frame_end", "frame_current"):
+        assert properties[name].hard_max == FARTHEST
+    assert properties["frame_current"].hard_min == -FARTHEST
+
+
+def test_a_quaternion_of_zeros_is_half_a_turn_about_x_and_an_axis_of_zeros_no_turn() -> None:
+    rig = make_chain(1)
+    bone = rig.pose.bones["B0"]
+
+    def turn() -> list[float]:
+        update()
+        local = (
+            rig.data.bones["B0"].matrix_local.inverted() @ evaluated(rig).pose.bones["B0"].matrix
+        )
+        return [*local.to_quaternion()]
+
+    bone.rotation_quaternion = (0, 0, 0, 0)
+    assert [abs(x) for x in turn()] == pytest.approx([0, 1, 0, 0], abs=1e-6)
+    bone.rotation_mode = "AXIS_ANGLE"
+    bone.rotation_axis_angle = (0.5, 0, 0, 0)
+    assert turn() == pytest.approx([1, 0, 0, 0], abs=1e-6)
+
+
+def test_an_armature_at_rest_shows_no_pose_and_in_edit_mode_the_pose_of_before() -> None:
+    rig = make_chain(2)
+    bone = rig.pose.bones["B0"]
+    bone.rotation_quaternion = TURNED
+    update()
+    posed = evaluated(rig).pose.bones["B0"].matrix.copy()
+    bpy.ops.object.mode_set(mode="EDIT")
+    bone.rotation_quaternion = (1, 0, 0, 0)
+    update()
+    assert evaluated(rig).pose.bones["B0"].matrix == posed
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bone.rotation_quaternion = TURNED
+    rig.data.pose_position = "REST"
+    update()
+    rest = rig.data.bones["B0"].matrix_local
+    assert evaluated(rig).pose.bones["B0"].matrix == rest != posed
+
+
+def test_a_name_given_in_edit_mode_is_that_of_the_pose_alone_until_it_is_left() -> None:
+    """And drivers of such bones are given up if they are evaluated meanwhile."""
+    rig = make_chain(2)
+    curve = rig.pose.bones["B0"].driver_add("location", 0)
+    update()
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones["B0"].name = "New"
+    assert rig.pose.bones.keys() == ["New", "B1"]
+    assert rig.data.bones.keys() == evaluated(rig).pose.bones.keys() == ["B0", "B1"]
+    assert rig.pose.bones["New"].bone.name == "B0"
+    assert curve.data_path == 'pose.bones["New"].location' and curve.driver.is_valid
+    rig.update_tag()
+    update()
+    assert not curve.driver.is_valid
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def test_a_renamed_bone_takes_its_curves_along_and_no_property_that_names_it() -> None:
+    rig = make_chain(2)
+    key_ramp(rig.pose.bones["B1"])
+    item = add_constraint(rig, "B1", rig, subtarget="B0")
+    rig.pose.bones["B1"].name = "New"
+    assert animation.all_active_curves(rig)[0].data_path == 'pose.bones["New"].location'
+    assert item.bone == "B1"
+
+
+def test_children_of_a_bone_hang_on_its_tail() -> None:
+    rig, child = make_chain(1), make_empty(location=(0, 0, 0))
+    child.parent, child.parent_type, child.parent_bone = rig, "BONE", "B0"
+    rig.pose.bones["B0"].rotation_quaternion = (0.8, 0.6, 0, 0)
+    update()
+    tail = rig.matrix_world @ evaluated(rig).pose.bones["B0"].tail
+    assert (world_location(child) - tail).length < 1e-6
+
+
+def test_delta_locations_are_added_in_single_precision_before_the_parents_inverse() -> None:
+    ob, up = make_empty(), make_empty("Parent")
+    ob.parent, ob.matrix_parent_inverse = up, Matrix.Translation((0, 0, 0.3))
+    ob.location, ob.delta_location = (0.1, 1000.1, 0.3), (0.7, 0.33, 1e4)
+    up.location = (0, 0, 0)
+    update()
+    added = array("f", map(sum, zip(ob.location, ob.delta_location, strict=True)))
+    shown = world_location(ob)
+    assert [shown.x, shown.y] == [*added[:2]]
+    assert shown.z == pytest.approx(added[2] + 0.3)
+
+
+def test_paths_of_items_count_and_animation_stays_behind_when_they_move() -> None:
+    rig = make_chain(2)
+    for _ in range(2):
+        add_constraint(rig, "B1")
+    items = rig.fabrik.constraints
+    assert items[1].keyframe_insert("influence", frame=1)
+    items.remove(0)
+    assert animation.all_active_curves(rig)[0].data_path == "fabrik.constraints[1].influence"
+    assert items[0].path_from_id("influence") == "fabrik.constraints[0].influence"
+
+
+def test_groups_of_settings_on_a_pose_bone_have_no_path_to_be_keyed_by() -> None:
+    group = type(
+        "TEST_Group",
+        (bpy.types.PropertyGroup,),
+        {"__annotations__": {"x": bpy.props.FloatProperty()}},
+    )
+    bpy.utils.register_class(group)
+    bpy.types.PoseBone.test_group = bpy.props.PointerProperty(type=group)
+    try:
+        bone = make_chain(1).pose.bones[0]
+        with pytest.raises(ValueError, match="does not support path creation"):
+            bone.test_group.path_from_id("x")
+        with pytest.raises(TypeError):
+            bone.test_group.keyframe_insert("x", frame=1)
+    finally:
+        del bpy.types.PoseBone.test_group
+        bpy.utils.unregister_class(group)
+
+
+def test_registered_properties_are_kept_apart_from_custom_ones_from_5_0() -> None:
+    """Choices are kept by their numbers."""
+    rig = make_chain(1)
+    bone = rig.data.bones[0]
+    bone.fabrik_joint.limit_type = "CONE"
+    is_apart = bpy.app.version >= (5, 0)
+    assert ("fabrik_joint" in bone) == (not is_apart)
+    stored: Any = bone.bl_system_properties_get() if is_apart else bone
+    number = bone.fabrik_joint.bl_rna.properties["limit_type"].enum_items["CONE"].value
+    assert stored["fabrik_joint"]["limit_type"] == number
+
+
+def test_a_pasted_pose_overwrites_properties_of_pose_bones_and_not_those_of_bones() -> None:
+    rig = make_chain(1)
+    posed, rest = rig.pose.bones[0], rig.data.bones[0]
+    bpy.ops.object.mode_set(mode="POSE")
+    bpy.ops.pose.select_all(action="SELECT")
+    posed.fabrik_name, rest.fabrik_joint.limit_type = "copied", "CONE"
+    bpy.ops.pose.copy()
+    posed.fabrik_name, rest.fabrik_joint.limit_type = "present", "HINGE"
+    bpy.ops.pose.paste()
+    assert posed.fabrik_name == "copied"
+    assert rest.fabrik_joint.limit_type == "HINGE"
+
+
+def overridden(tmp_path: Path, rig: bpy.types.Object) -> bpy.types.Object:
+    """Save an armature, and return a library override of it that can be edited."""
+    file = str(tmp_path / "library.blend")
+    bpy.data.libraries.write(file, {rig})
+    bpy.data.objects.remove(rig)
+    with bpy.data.libraries.load(file, link=True) as (_, linked):
+        linked.objects = ["Rig"]
+    override = link(linked.objects[0].override_create(remap_local_usages=True))
+    override.override_library.is_system_override = False
+    return override
+
+
+def overrides_of(rig: bpy.types.Object) -> list[str]:
+    """Return the paths of what a library override changes of our settings."""
+    rig.override_library.operations_update()
+    paths = [item.rna_path for item in rig.override_library.properties]
+    return [path for path in paths if path.startswith(("fabrik", "test"))]
+
+
+def test_an_override_keeps_its_items_and_tells_them_apart_by_name(tmp_path: Path) -> None:
+    rig = make_chain(2)
+    for name in ("Same", "Same", "Other"):
+        add_constraint(rig, "B1").name = name
+    rig = overridden(tmp_path, rig)
+    items = rig.fabrik.constraints
+    for item in items:
+        item.iterations = 33
+    assert len(items) == 3
+    with pytest.raises(TypeError):
+        items.remove(0)
+    kept = [path for path in overrides_of(rig) if path.endswith("iterations")]
+    assert len(kept) < 3
+
+
+def test_an_override_keeps_only_what_is_registered_to_be_overridden(tmp_path: Path) -> None:
+    """And compares bytes no farther than to the first zero."""
+    flags = {"override": {"LIBRARY_OVERRIDABLE"}}
+    owner: Any = bpy.types.Object
+    owner.test_bytes = bpy.props.StringProperty(subtype="BYTE_STRING", **flags)
+    owner.test_more = bpy.props.StringProperty(subtype="BYTE_STRING", **flags)
+    owner.test_plain = bpy.props.IntProperty()
+    try:
+        rig: Any = make_chain(1)
+        rig.test_bytes = rig.test_more = b"a\0b"
+        rig = overridden(tmp_path, rig)
+        rig.test_bytes, rig.test_more, rig.test_plain = b"a\0c", b"b", 5
+        assert overrides_of(rig) == ["test_more"]
+    finally:
+        del owner.test_bytes, owner.test_more, owner.test_plain
+
+
+def test_bones_of_an_override_that_is_not_for_editing_cannot_be_set_at_once(
+    tmp_path: Path,
+) -> None:
+    rig = overridden(tmp_path, make_chain(2))
+    rig.override_library.is_system_override = True
+    write_in_bulk(rig)
+    assert rig.pose.bones["B0"].rotation_quaternion[:] == (1, 0, 0, 0)
+    write_quietly(rig)
+    assert rig.pose.bones["B0"].rotation_quaternion[:] == tuple(TURNED)
+
+
+def test_blenders_ik_acts_last_whatever_its_place_among_constraints() -> None:
+    shown = []
+    for kinds in (("IK", "COPY_ROTATION"), ("COPY_ROTATION", "IK")):
+        rig, target = make_chain(3), make_empty(location=(1.5, 0.5, 1))
+        target.rotation_euler = (1, 2, 3)
+        for kind in kinds:
+            rig.pose.bones["B1"].constraints.new(kind).target = target
+        update()
+        shown.append(evaluated(rig).pose.bones["B1"].matrix.copy())
+        assert (shown[-1].translation - Vector()).length > 0.1
+    assert shown[0] == shown[1]
+
+
+def test_blenders_ik_passes_over_limits_of_the_root_where_there_is_a_pole() -> None:
+    turns = []
+    for has_pole in (False, True):
+        rig = make_chain(2)
+        root = rig.pose.bones["B0"]
+        for axis in "xyz":
+            setattr(root, f"use_ik_limit_{axis}", True)
+            setattr(root, f"ik_min_{axis}", 0.0)
+            setattr(root, f"ik_max_{axis}", 0.0)
+        con = rig.pose.bones["B1"].constraints.new("IK")
+        con.target = make_empty(location=(0, 1.2, 0.3))
+        con.pole_target = make_empty("Pole", (5, 0, 1)) if has_pole else None
+        update()
+        local = (
+            rig.data.bones["B0"].matrix_local.inverted() @ evaluated(rig).pose.bones["B0"].matrix
+        )
+        turns.append(local.to_quaternion().angle)
+    assert turns[0] < 1e-3 and turns[1] > 0.5
+
+
+def test_blenders_ik_brings_the_tip_part_of_the_way() -> None:
+    rig, target = make_chain(2), make_empty(location=(0.9, 0.6, 0.9))
+    update()
+    start = evaluated(rig).pose.bones["B1"].tail.copy()
+    con = rig.pose.bones["B1"].constraints.new("IK")
+    con.target, con.influence = target, 0.5
+    update()
+    half = (start + target.location) / 2
+    assert (evaluated(rig).pose.bones["B1"].tail - half).length < 1e-3
+
+
+def test_what_blenders_ik_keeps_of_a_bone_has_the_ranges_that_we_think() -> None:
+    properties = bpy.types.PoseBone.bl_rna.properties
+    assert properties["ik_stiffness_x"].hard_max == pytest.approx(STIFFEST)
+    low, high = properties["ik_min_x"], properties["ik_max_x"]
+    assert (low.hard_min, high.hard_max) == pytest.approx((-pi, pi))
+    assert (low.hard_max, high.hard_min) == (0.0, 0.0)
+    bone = make_chain(1).pose.bones[0]
+    names = [bone.constraints.new("IK").name for _ in range(2)]
+    assert names == ["IK", "IK.001"]
+    assert bone.constraints[0].use_stretch and bone.ik_stretch == 0.0
+
+
+def test_commands_can_be_added_to_the_command_line() -> None:
+    handle = bpy.utils.register_cli_command("fabrik_test_fact", lambda _arguments: 0)
+    bpy.utils.unregister_cli_command(handle)
