@@ -1028,6 +1028,16 @@ def test_long_paths_are_cut_and_an_at_sign_is_appended_while_saving(tmp_path: Pa
         bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "file.blend"), copy=True)
 
 
+def test_relative_paths_are_kept_as_seen_from_the_folder_that_is_saved_to(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "a" / "file.blend"))
+    image = bpy.data.images.new("Image", 1, 1)
+    image.source, image.filepath = "FILE", "//picture.png"
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "b" / "file.blend"))
+    assert image.filepath == "//../a/picture.png"
+
+
 def test_a_render_animates_copies_alone_one_for_each_view_layer_and_then_the_viewport() -> None:
     rig = make_chain(1)
     bone = rig.pose.bones["B0"]
