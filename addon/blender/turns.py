@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .rotation import AXIS_ANGLE, EULER_ORDERS, QUATERNION
+from .rotation import AXIS_ANGLE, EULER_ORDERS, OF_NOTHING, QUATERNION
 
 Numbers = Any
 """An array; numpy's stubs would have each shape and kind of number told apart."""
@@ -23,11 +23,10 @@ def quaternions(mode: int, numbers: Numbers) -> Numbers:
     if mode == QUATERNION:
         return _unit(numbers)
     if mode == AXIS_ANGLE:
-        # Blender takes an axis of no length for the Y axis.
+        # Blender turns nothing about an axis of no length.
         size = np.linalg.norm(numbers[..., 1:], axis=-1, keepdims=True)
-        up = np.array((0.0, 1.0, 0.0))
-        axis = np.where(size > 0.0, numbers[..., 1:] / np.where(size > 0.0, size, 1.0), up)
-        return _about(axis, numbers[..., 0])
+        axis = numbers[..., 1:] / np.where(size > 0.0, size, 1.0)
+        return _about(axis, np.where(size[..., 0] > 0.0, numbers[..., 0], 0.0))
     first, middle, last = ("XYZ".index(axis) for axis in EULER_ORDERS[mode - 1])
     axes = np.eye(3)
     turn = _about(axes[last], numbers[..., last])
@@ -37,7 +36,7 @@ def quaternions(mode: int, numbers: Numbers) -> Numbers:
 
 def _unit(numbers: Numbers) -> Numbers:
     size = np.linalg.norm(numbers, axis=-1, keepdims=True)
-    return np.where(size > 0.0, numbers / np.where(size > 0.0, size, 1.0), (1.0, 0.0, 0.0, 0.0))
+    return np.where(size > 0.0, numbers / np.where(size > 0.0, size, 1.0), OF_NOTHING)
 
 
 def _about(axis: Numbers, angle: Numbers) -> Numbers:

@@ -638,8 +638,8 @@ def _held(
 ) -> dict[int, bpy.types.Object]:
     """Return the evaluated copies of those of the armatures that the depsgraph holds.
 
-    Without those in Edit Mode, which show their rest pose: were one evaluated of which bones have
-    other names by now, Blender would give their drivers up for good.
+    Without those in Edit Mode, of which Blender evaluates no pose: were one evaluated of which
+    bones have other names by now, Blender would give their drivers up for good.
     """
     objects = {uid: plan.rigs[uid].object for uid in rigs}
     objects = {uid: ob for uid, ob in objects.items() if not is_edited(ob)}

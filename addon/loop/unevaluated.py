@@ -83,10 +83,14 @@ class Unevaluated(Evaluated):
         return matrix_frame(rest_bone(self.object, self._rig.names[bone]).matrix_local)
 
 
+ALMOST_ONE = 1.0 - 2.0**-23
+"""Above it an F-curve turns a switch on."""
+
+
 def _as_property(prop: Any, number: float) -> Any:
     """Return what Blender makes of a number that an F-curve gives a property."""
     if prop.type == "BOOLEAN":
-        return number > 0.0
+        return number > ALMOST_ONE
     if prop.type == "ENUM":
         return int(number)
     number = min(max(number, prop.hard_min), prop.hard_max)

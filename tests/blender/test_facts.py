@@ -32,13 +32,13 @@ from rigs import (
     world_location,
 )
 
-from addon.blender import animation, dependency_driver, keying, updates
+from addon.blender import animation, dependency_driver, keying, turns, updates
 from addon.blender.rotation import AXIS_ANGLE, EULER_ORDERS, QUATERNION
 from addon.blender.skeleton import Skeleton, matrix3, vector
 from addon.core import Local, bone_frame
 from addon.features.bake.options import FARTHEST
 from addon.features.convert.counterpart import STIFFEST
-from addon.loop import dependencies
+from addon.loop import dependencies, unevaluated
 
 INHERIT_SCALE = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 
@@ -196,9 +196,9 @@ def write_property(rig: bpy.types.Object) -> None:
 
 
 def write_in_bulk(rig: bpy.types.Object) -> None:
-    turns = array("f", [0.0]) * (4 * len(rig.pose.bones))
-    rig.pose.bones.foreach_get("rotation_quaternion", turns)
-    rig.pose.bones.foreach_set("rotation_quaternion", TURNED + turns[4:])
+    numbers = array("f", [0.0]) * (4 * len(rig.pose.bones))
+    rig.pose.bones.foreach_get("rotation_quaternion", numbers)
+    rig.pose.bones.foreach_set("rotation_quaternion", TURNED + numbers[4:])
 
 
 def write_quietly(rig: bpy.types.Object) -> None:
@@ -647,6 +647,9 @@ def test_f_curves_are_cut_to_the_range_of_a_property_and_switch_on_at_1() -> Non
             rig.update_tag()
             go(2)
             assert getattr(evaluated(rig).fabrik.constraints[0], name) == expected
+            prop = item.bl_rna.properties[name]
+            if prop.type != "ENUM":
+                assert unevaluated._as_property(prop, curve.evaluate(2)) == expected
 
 
 def test_a_frame_change_or_an_edited_curve_takes_back_what_was_not_keyed() -> None:
@@ -1092,11 +1095,16 @@ def test_a_quaternion_of_zeros_is_half_a_turn_about_x_and_an_axis_of_zeros_no_tu
         )
         return [*local.to_quaternion()]
 
+    def ours(mode: int, *numbers: float) -> list[float]:
+        return [*turns.quaternions(mode, numbers)]
+
     bone.rotation_quaternion = (0, 0, 0, 0)
     assert [abs(x) for x in turn()] == pytest.approx([0, 1, 0, 0], abs=1e-6)
+    assert ours(QUATERNION, 0, 0, 0, 0) == [0, 1, 0, 0]
     bone.rotation_mode = "AXIS_ANGLE"
     bone.rotation_axis_angle = (0.5, 0, 0, 0)
     assert turn() == pytest.approx([1, 0, 0, 0], abs=1e-6)
+    assert ours(AXIS_ANGLE, 0.5, 0, 0, 0) == [1, 0, 0, 0]
 
 
 def test_an_armature_at_rest_shows_no_pose_and_in_edit_mode_the_pose_of_before() -> None:
@@ -1294,7 +1302,7 @@ def test_blenders_ik_acts_last_whatever_its_place_among_constraints() -> None:
 
 
 def test_blenders_ik_passes_over_limits_of_the_root_where_there_is_a_pole() -> None:
-    turns = []
+    angles = []
     for has_pole in (False, True):
         rig = make_chain(2)
         root = rig.pose.bones["B0"]
@@ -1309,8 +1317,8 @@ def test_blenders_ik_passes_over_limits_of_the_root_where_there_is_a_pole() -> N
         local = (
             rig.data.bones["B0"].matrix_local.inverted() @ evaluated(rig).pose.bones["B0"].matrix
         )
-        turns.append(local.to_quaternion().angle)
-    assert turns[0] < 1e-3 and turns[1] > 0.5
+        angles.append(local.to_quaternion().angle)
+    assert angles[0] < 1e-3 and angles[1] > 0.5
 
 
 def test_blenders_ik_brings_the_tip_part_of_the_way() -> None:
