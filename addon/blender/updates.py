@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple, cast
 
 import bpy
@@ -24,8 +25,8 @@ def changed_in(depsgraph: bpy.types.Depsgraph, is_rebuilt: bool) -> set[int]:
     """Return the numbers of the data-blocks that an update has changed.
 
     Not what is listed for nothing but its shading after new relations. Nor armatures of which bones
-    were selected, hidden or renamed: of these the data has no flag at all, and their objects are
-    evaluated as they were.
+    were selected or renamed: of these the data has no flag at all, and their objects are evaluated
+    as they were.
 
     Args:
         depsgraph: What was updated.
@@ -53,7 +54,7 @@ class Armatures(NamedTuple):
 
     Attributes:
         changed: The data that has changed, by Edit Mode or by posing.
-        clicked: Other data, of which bones were selected, hidden or renamed.
+        clicked: Other data, of which bones were selected or renamed.
         moved: The objects that Blender takes for moved. It does where one of the constraints of a
             bone is edited, and does not where a bone is posed.
     """
@@ -81,3 +82,18 @@ def _column(depsgraph: bpy.types.Depsgraph, name: str) -> list[bool]:
     flags = [False] * len(updates)
     updates.foreach_get(name, flags)
     return flags
+
+
+def graphs_of(*scenes: bpy.types.Scene) -> list[bpy.types.Depsgraph]:
+    """Return the depsgraphs of the view layers of scenes."""
+    layers = [layer for scene in scenes for layer in scene.view_layers]
+    return [graph for graph in (layer.depsgraph for layer in layers) if graph]
+
+
+def tagged_in(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
+    """Return the names of the data-blocks that are tagged for an evaluation.
+
+    Nothing but names: what was removed is still among them, and to ask for the original of its copy
+    would crash Blender.
+    """
+    return {cast(bpy.types.ID, update.id).name for graph in graphs for update in graph.updates}

@@ -13,9 +13,9 @@ from ..blender.errors import ProblemError
 from ..blender.limbs import MOST, limb_length
 from ..blender.skeleton import skeleton_of
 from ..loop import dependencies, plan
-from ..loop.evaluate import present
 from ..loop.properties import FabrikConstraint, free_name, settings
 from ..loop.registry import MOTIONS
+from ..loop.solving import present
 from . import offset
 from .placing import new_empty, pole_world, tip_world
 
@@ -114,7 +114,7 @@ def remove_from(armature: bpy.types.Object, collection: str, active: str, index:
         items.remove(index)
     except TypeError:  # Blender's answer for the items that an override has not added itself.
         raise ProblemError(
-            f"“{name}” comes from the linked file, and can only be turned off here"
+            f"“{name}” comes from the linked file and can only be disabled here"
         ) from None
     _reindex(armature, {index: None} | {i: i - 1 for i in later}, collection)
     if getattr(fabrik, active) >= index:

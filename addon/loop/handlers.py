@@ -18,9 +18,10 @@ from ..blender import animation
 from ..blender.errors import forget_said, say_once
 from ..blender.forgetting import forget_all
 from ..blender.skeleton import rebuild_poses
-from ..blender.updates import armatures_in, has_new_relations
+from ..blender.updates import armatures_in, graphs_of, has_new_relations, tagged_in
 from . import changes, dependencies, legacy, plan, timing
-from .evaluate import evaluate, foresee, graphs_of, tagged_in, unseen
+from .ahead import foresee
+from .evaluate import Update, evaluate, unseen
 from .registry import note_update
 from .write import take_back
 
@@ -127,7 +128,8 @@ def _catch_up(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt:
         note_update(depsgraph)
     started = perf_counter() if timing.is_asked else 0.0
     company = _has_company(is_frame_change)
-    if evaluate(depsgraph, is_frame_change, is_rebuilt, _is_undone, changed, company) and started:
+    update = Update(depsgraph, is_frame_change, is_rebuilt, _is_undone, changed, company)
+    if evaluate(update) and started:
         timing.note(started)
 
 

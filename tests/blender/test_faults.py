@@ -22,7 +22,7 @@ from rigs import (
 )
 
 from addon.blender import errors as faults
-from addon.loop import evaluate, foresight, order, plan, read, resolving
+from addon.loop import foresight, order, plan, read, resolving, solving
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -78,8 +78,8 @@ def is_right(chain: Any, *_: object) -> bool:
 WAYS: dict[str, tuple[object, str, Callable[..., bool]]] = {
     "plan": (resolving, "_resolve_joints", is_right),
     "order": (order.Order, "_needs", lambda _, chain, *more: is_right(chain)),
-    "read": (evaluate, "read", lambda _, chain: is_right(chain)),
-    "solve": (evaluate, "solve", is_right),
+    "read": (solving, "read", lambda _, chain: is_right(chain)),
+    "solve": (solving, "solve", is_right),
 }
 """Where a chain can fail."""
 
@@ -128,7 +128,7 @@ def move_all() -> None:
 
 ARMATURE_WAYS: dict[str, tuple[object, str]] = {
     "look": (read.SceneSnapshot, "_look_at"),
-    "look ahead": (read.Foreseen, "_look_at"),
+    "look ahead": (read.SnapshotAhead, "_look_at"),
 }
 
 
@@ -165,7 +165,7 @@ def test_a_body_that_fails_is_invalid_whole(
         item.chain_count = 3
     update()
     with monkeypatch.context() as patch:
-        patch.setattr(evaluate, "body_answer", failing(evaluate.body_answer, lambda *_: True))
+        patch.setattr(solving, "body_answer", failing(solving.body_answer, lambda *_: True))
         move_all()
         assert list(states().values()) == ["REACHED", "REACHED", "INVALID", "INVALID"]
     move_all()

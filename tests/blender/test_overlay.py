@@ -471,12 +471,12 @@ def file_bits(rig: Any) -> list[Any]:
 
 
 def test_turning_it_on_and_off_solves_nothing(shown: Any, rig: Any, monkeypatch: Any) -> None:
-    from addon.loop import evaluate, plan
+    from addon.loop import plan, solving
 
     update()
     known = plan.known()
     solved: list[Any] = []
-    monkeypatch.setattr(evaluate, "solve", lambda *given: solved.append(given))
+    monkeypatch.setattr(solving, "solve", lambda *given: solved.append(given))
     for is_on in (False, True):
         rig.fabrik.constraints[0].show_overlay = is_on
         update()

@@ -104,7 +104,9 @@ def test_what_is_no_concern_of_a_chain_does_not_have_it_solved(
     constrain_bone(rig)  # Else it is solved ahead, before anybody can know.
     update()
     solved: list[set[int]] = []
-    monkeypatch.setattr(evaluate, "_solve", lambda snapshot, _: solved.append(set(snapshot.rigs)))
+    monkeypatch.setattr(
+        evaluate, "solve_all", lambda snapshot, _: solved.append(set(snapshot.rigs))
+    )
     edit(rig)
     update()
     assert not solved

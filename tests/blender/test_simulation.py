@@ -602,15 +602,15 @@ def test_names_do_not_count_so_that_copies_and_links_are_as_good(rig, tmp_path):
 
 
 def test_chains_that_make_no_difference_are_not_solved_in_the_pass(rig, monkeypatch):
-    from addon.loop import evaluate
+    from addon.loop import solving
 
     other = make_chain(3, "Other")
     add_constraint(other, "B2", bpy.data.objects["Target"])
     update()
     activate(rig)
     solved = []
-    solve = evaluate.solve
-    monkeypatch.setattr(evaluate, "solve", lambda *given: solved.append(given) or solve(*given))
+    solve = solving.solve
+    monkeypatch.setattr(solving, "solve", lambda *given: solved.append(given) or solve(*given))
     before = everything_bits()
     simulate()
     # Each armature once, as everything is given back.

@@ -22,8 +22,8 @@ from ...editing.constraints import changed
 from ...editing.playing import returning
 from ...loop import plan
 from ...loop.chain_plan import ChainPlan
-from ...loop.evaluate import take_snapshot
 from ...loop.read import SceneSnapshot
+from ...loop.solving import take_snapshot
 from ...motion.footfall import STILL, Footfall
 from ...motion.gait import Record
 from ..bake.bake import drafted

@@ -22,9 +22,9 @@ from ...blender.skeleton import Point, vector
 from ...blender.turns import Numbers
 from ...editing.playing import returning, staged
 from ...loop.chain_plan import ChainPlan
-from ...loop.evaluate import take_snapshot
 from ...loop.plan import Plan, current
 from ...loop.properties import settings
+from ...loop.solving import take_snapshot
 from ..bake.bake import drafted
 from ..bake.goal_keys import Channel, led, target_channels
 from .footing import Footing

@@ -11,9 +11,9 @@ import bpy
 from ...blender.errors import ProblemError
 from ...editing.playing import returning, staged
 from ...loop import plan
-from ...loop.evaluate import take_snapshot
 from ...loop.muting import muting
 from ...loop.properties import settings
+from ...loop.solving import take_snapshot
 from . import history
 from .history import History, Simulated
 from .settings import simulation_of
