@@ -36,3 +36,24 @@ def test_every_fact_has_its_versions_tests_and_modules() -> None:
         assert re.search(r"\*Versions:\* .+ · \*Test:\* .+ · \*Used by:\* `(addon|tests)/", fact), (
             fact
         )
+
+
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+def test_every_module_of_the_architecture_exists() -> None:
+    """Written from the add-on's folder, or within the folder that was named last."""
+    folders = {folder for folder in (ROOT / "addon").rglob("*") if folder.is_dir()}
+    found = re.findall(r"`([\w/]+\.py)`", ARCHITECTURE)
+    assert len(found) > 20
+    for path in found:
+        places = [ROOT / path, ROOT / "addon" / path, *(folder / path for folder in folders)]
+        assert any(place.is_file() for place in places), path
+
+
+def test_the_picture_of_the_layers_names_all_features() -> None:
+    picture = ARCHITECTURE.split("```")[1]
+    folders = [path.parent.name for path in (ROOT / "addon" / "features").glob("*/__init__.py")]
+    assert [name for name in folders if f" {name} " not in picture.replace("\n", " ")] == []
+    layers = [path.parent.name for path in (ROOT / "addon").glob("*/__init__.py")]
+    assert [name for name in layers if f"{name}/" not in picture] == []
