@@ -488,14 +488,22 @@ def breaks(*_, **__):
 
 @pytest.mark.parametrize(
     "place",
-    ("_pose", "solve", "compose", "write_pose", "write_reports", "_is_shown", "_evaluate_again"),
+    (
+        "solving._pose",
+        "solving.solve",
+        "ahead.compose",
+        "evaluate.write_pose",
+        "evaluate.write_reports",
+        "evaluate._is_shown",
+        "evaluate._evaluate_again",
+    ),
 )
 def test_error_in_a_handler_leaves_fk(addon, kind, is_keyed, place, monkeypatch, capfd):
     rig, twin = make(kind, is_keyed=is_keyed)
     solved = pose_bits(rig)
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"addon.loop.evaluate.{place}", breaks)
+        patch.setattr(f"addon.loop.{place}", breaks)
         for frame in (9, 13, 25):
             go(frame)
             assert_same(rig, twin)
