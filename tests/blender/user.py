@@ -106,8 +106,13 @@ def own_objects() -> list[bpy.types.Object]:
 
 
 def kept() -> list[bpy.types.Object]:
-    """What a file still names after loading: not what only linked objects have brought along."""
-    return [ob for ob in bpy.data.objects if not ob.is_library_indirect]
+    """What is in the scene, or in this file: not what only linked objects have brought along.
+
+    A saved file forgets who names such an object, and so does 4.2 where the first step that knows
+    of it is undone to.
+    """
+    shown = bpy.context.view_layer.objects
+    return [ob for ob in bpy.data.objects if ob.library is None or ob in shown.values()]
 
 
 def loose() -> list[bpy.types.Object]:
