@@ -223,6 +223,32 @@ def test_the_normals_lead_out_and_their_opposites_in(kind: str) -> None:
     assert seen > 200
 
 
+NO_TURN = (1.0, 0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("limit", "axis", "end"),
+    [
+        (Hinge(X, (-1.0, 0.5)), X, 0.5),
+        (Hinge(X, (-1.0, 0.5)), X, -1.0),
+        (Cone((-0.4, 0.4), (-0.7, 0.7), (-0.3, 0.3), NO_TURN), X, 0.4),
+        (Cone((-0.4, 0.4), (-0.7, 0.7), (-0.3, 0.3), NO_TURN), Z, -0.7),
+        (Cone((-0.4, 0.4), (-0.7, 0.7), (-0.3, 0.3), NO_TURN), Y, 0.3),
+        (Cone((-0.4, 0.4), (0.0, 0.0), (-0.3, 0.3), NO_TURN), X, -0.4),
+    ],
+)
+def test_only_a_joint_at_its_end_has_a_normal_there(limit: Limit, axis: Vec, end: float) -> None:
+    """What has a little way to go still may go it: rounding alone counts as the end."""
+    out = scaled(axis, math.copysign(1.0, end))
+
+    def is_held(angle: float) -> bool:
+        return any(dot(normal, out) > 0.9 for normal in limit.normals(quat_about(axis, angle)))
+
+    assert is_held(end)
+    assert is_held(end * (1.0 - 1e-9))
+    assert not is_held(end * (1.0 - 1e-4))
+
+
 def test_a_locked_axis_has_normals_to_both_sides() -> None:
     locked = Cone((0.0, 0.0), (-0.5, 0.5), (0.0, 0.0))
     normals = locked.normals((1.0, 0.0, 0.0, 0.0))

@@ -275,6 +275,19 @@ def test_foreseen_drop_is_never_less_than_what_is_needed(
     assert found <= max(drops.values(), default=0.0) + 1e-12
 
 
+def test_a_foot_that_goes_aside_does_not_make_the_hip_fall() -> None:
+    """Where the leg comes to lie flat, it would be endlessly steep to keep it in reach."""
+
+    def drop(aside: float) -> float:
+        # A step aside and up, from below the hip.
+        return hip_drop([leg((aside, 0.0, 0.5), target=(0.0, 0.0, 0.0))], UP, 0.98, 0.0)
+
+    drops = [drop(i / 1000) for i in range(1200)]
+    steepest = max(b - a for a, b in pairwise(drops)) * 1000
+    assert drops[-1] == pytest.approx(0.5)
+    assert 2.0 < steepest < 6.0
+
+
 def test_foreseen_drop_is_calm() -> None:
     """10 cm that are needed at one frame alone, seen at a hundredth of a frame."""
     found = [foreseen_drop({0: 0.1}, i / 100, 5) for i in range(-1500, 1501)]

@@ -167,6 +167,15 @@ def test_no_leg_loses_its_foot_and_groups_take_turns(
         assert all(a.land <= b.lift <= b.land for a, b in pairwise(falls))
 
 
+@pytest.mark.parametrize("speed", [0.02, 0.04, 0.1, 0.2])
+@pytest.mark.parametrize(("count", "pattern"), [(8, "ALTERNATING"), (4, "PAIRS"), (6, "WAVE")])
+def test_at_a_steady_pace_no_leg_is_stretched_out(count: int, pattern: str, speed: float) -> None:
+    """The last 3 % are kept, in which a knee would snap."""
+    legs, body = legs_of(count, pattern), ahead(speed)
+    record = walked(legs, Settings(), body, frames=60)
+    assert farthest(legs, record, body, 60) <= 0.97
+
+
 @given(manners(), ways(), st.integers(2, 12), st.integers(0, 3))
 @hypothesis_settings(max_examples=10)
 def test_a_turned_and_moved_world_walks_the_same(
