@@ -34,10 +34,10 @@ test-all: $(filter-out $(SKIP),test-core $(WHEELS:%=test-wheel-%))  ## run the t
 
 .PHONY: test-core
 test-core:
-	$(call env,core) -m pytest tests/core tests/motion $(PYTEST)
+	$(call env,core) -m pytest tests/core tests/motion -m "not long" $(PYTEST)
 
 .PHONY: test-compiled
-test-compiled: wheels  ## the tests of solver and motions once more, compiled if they can be
+test-compiled: wheels  ## all tests of solver and motions, the long ones too, compiled if they can be
 	export PYTHONPATH="$(CURDIR)/build/compiled" && $(call env,core) -m pytest tests/core tests/motion $(PYTEST)
 
 .PHONY: test-newest

@@ -265,6 +265,7 @@ def check(kind: str, seed: str) -> None:
     assert repr(answer) == repr(again), "not the same again"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(SECONDS > 0.0, reason="make fuzz draws others")
 @pytest.mark.parametrize("kind", CASES)
 def test_any_answer_makes_sense(kind: str) -> None:

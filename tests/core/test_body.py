@@ -119,6 +119,7 @@ def most_broken(limits: list[Limit | None], posture: BodyPosture) -> float:
     return max(broken(limit, rotation) for limit, rotation in pairs if limit)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_targets_that_the_limits_let_them_reach_are_reached(name: str, figure: Figure) -> None:
     rng = random.Random(name)
@@ -211,6 +212,7 @@ def test_tips_that_are_on_their_targets_already_move_nothing() -> None:
         assert math.hypot(*posture.location) <= 1e-7, name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("solver", ["FABRIK", "CCD", "TEXTBOOK", "TWO_BONE"])
 @pytest.mark.parametrize("influence", [1.0, 0.77, 0.3])
 def test_the_only_chain_at_work_is_solved_to_the_last_bit_as_if_it_were_alone(
@@ -439,6 +441,7 @@ def test_straight_arms_bend_rather_than_push_the_chest(inwards: float) -> None:
 # Influence
 
 
+@pytest.mark.long
 def test_influence_is_continuous_to_nothing_and_to_all(figure: Figure) -> None:
     rng = random.Random(6)
     steepest = 0.0
@@ -688,6 +691,7 @@ def largest_jumps(tree: Tree, seed: int, size: float, root_weight: float) -> tup
     return jumps[0], jumps[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("root_weight", [0.0, 1.0])
 @pytest.mark.parametrize("name", ["Y", "torso"])
 def test_a_body_does_not_jump_while_its_targets_move(

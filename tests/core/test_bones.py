@@ -294,6 +294,7 @@ def test_mirrored_parents_are_no_obstacle(solver: str) -> None:
             assert math.dist(posture.tip, target) <= 1.001 * TOLERANCE * outer
 
 
+@pytest.mark.long
 @solvers
 def test_uneven_scale_is_no_obstacle(solver: str, figure: Callable[[str, str], None]) -> None:
     """Under each way to inherit, every bone scaled 0.5 to 2 on each axis, the parent sheared."""

@@ -182,6 +182,7 @@ def run_compiled(program: str) -> list[str]:
     return lines
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("program", "count"), [(SOLVER, 784), (MOTIONS, 696)], ids=FOLDERS)
 def test_the_compiled_copy_answers_the_same_to_the_last_bit(program: str, count: int) -> None:
     answers = run_compiled(BEGIN + program)

@@ -94,6 +94,7 @@ def shot_of(chain: ChainInput, path: Sequence[Vec]) -> list[Instant]:
 # Chains
 
 
+@pytest.mark.long
 def test_no_joint_jumps_within_limits(figure: Figure) -> None:
     """All 225 paths are tried where the solver is compiled, and some that jump where it is not."""
     tried = PATHS if ALL else JUMPING
@@ -137,6 +138,7 @@ def test_no_joint_jumps_within_limits(figure: Figure) -> None:
     assert ratios[-1] <= 1.25
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "bones", "number"), JUMPING[:3])
 def test_what_does_not_jump_is_continuous_however_densely_it_is_tracked(
     kind: str, bones: int, number: int
@@ -217,6 +219,7 @@ def contradicting(
     return body, shot
 
 
+@pytest.mark.long
 def test_bodies_do_not_jump_where_targets_contradict_each_other(figure: Figure) -> None:
     count = 4 if ALL else 1
     alone_steps: list[float] = []
@@ -245,6 +248,7 @@ def test_bodies_do_not_jump_where_targets_contradict_each_other(figure: Figure) 
     assert missed[1] <= 1.1 * missed[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", [1, -1])
 def test_where_a_body_still_jumps_all_valleys_nearby_end(way: int, figure: Figure) -> None:
     """The largest jump left of the bodies above, tracked at 12 times the frames from many starts.

@@ -44,6 +44,7 @@ def all_finite(joints: tuple[Point, ...]) -> bool:
     return all(math.isfinite(number) for joint in joints for number in joint)
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_inputs_have_finite_answers_with_kept_lengths(
     figure: Callable[[str, str], None],
 ) -> None:
@@ -186,6 +187,7 @@ def test_given_lengths_of_zero_draw_the_chain_into_its_root() -> None:
 # No jump
 
 
+@pytest.mark.long
 @solvers_and_bones
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
 def test_no_jump_where_the_target_crosses_the_axis_of_a_straight_chain(
@@ -200,6 +202,7 @@ def test_no_jump_where_the_target_crosses_the_axis_of_a_straight_chain(
     assert largest_step(path, 80) <= 2.0 * math.hypot(0.4, 0.1) / 80 + TOLERANCE
 
 
+@pytest.mark.long
 @solvers_and_bones
 @pytest.mark.parametrize("pose", ["straight", "bent"])
 def test_no_jump_where_the_target_crosses_the_outer_reach(
@@ -214,6 +217,7 @@ def test_no_jump_where_the_target_crosses_the_outer_reach(
     assert largest_step(path, 400) <= math.sqrt(0.4 / 400)
 
 
+@pytest.mark.long
 @solvers_and_bones
 @pytest.mark.parametrize("pose", ["straight", "bent"])
 def test_no_jump_where_the_target_crosses_the_inner_radius(
@@ -229,6 +233,7 @@ def test_no_jump_where_the_target_crosses_the_inner_radius(
     assert largest_step(path, 400) <= math.sqrt(0.4 / 400)
 
 
+@pytest.mark.long
 @solvers_and_bones
 @pytest.mark.parametrize("target", [(0.8, 0.0, 0.0), (0.7, 0.3, 0.2), (1.0, 0.0, 0.0)])
 def test_no_jump_where_the_input_pose_goes_from_straight_to_bent(

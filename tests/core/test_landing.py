@@ -124,6 +124,7 @@ def test_all_chains_land_wherever_they_can_reach(figure: Callable[[str, str], No
     assert missed == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bones", CONVERGED)
 def test_joints_move_as_smoothly_as_with_sweeps_until_they_arrive(
     bones: int, figure: Callable[[str, str], None]

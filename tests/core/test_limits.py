@@ -404,6 +404,7 @@ def test_ranges_that_hold_nothing_are_refused() -> None:
 # Chains
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bones", [3, 5, 10])
 @pytest.mark.parametrize("kind", KINDS)
 def test_targets_that_the_limits_let_it_reach_are_reached(
@@ -426,6 +427,7 @@ def test_targets_that_the_limits_let_it_reach_are_reached(
     assert worst <= BROKEN
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_limits_hold_wherever_the_target_and_the_pole_are(solver: str) -> None:
     rng = random.Random(4)
@@ -448,6 +450,7 @@ def test_limits_hold_wherever_the_target_and_the_pole_are(solver: str) -> None:
     assert states >= {"LIMITED", "OUT_OF_REACH"}
 
 
+@pytest.mark.long
 def test_where_limits_keep_it_away_no_small_turn_of_a_joint_brings_it_nearer() -> None:
     rng = random.Random(5)
     seen = 0
@@ -478,6 +481,7 @@ def test_limits_that_exclude_the_rest_pose() -> None:
     assert most_broken(limits, posture) <= BROKEN
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", SCALE_MODES)
 def test_limits_hold_and_targets_are_reached_under_any_parent_and_scale(mode: str) -> None:
     rng = random.Random(7)
@@ -508,6 +512,7 @@ def test_a_chain_without_limits_is_solved_as_if_there_were_none() -> None:
         assert pose_chain(loose, Goal(target)).numbers == plain.numbers
 
 
+@pytest.mark.long
 def test_the_answer_depends_on_nothing_but_the_input() -> None:
     rng = random.Random(9)
     for _ in range(10):

@@ -150,6 +150,7 @@ def test_a_pole_far_away_and_near_the_axis_does_not_change_the_lengths() -> None
         assert math.dist(solved[2], target) <= 1e-9
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("solver", "bones"), [("TWO_BONE", 2), *[("FABRIK", n) for n in (2, 3, 5, 10)], ("CCD", 3)]
 )
@@ -187,6 +188,7 @@ def s_shaped(bones: int, lean: float) -> tuple[Point, ...]:
     return tuple((x, 0.3 * math.sin(2.0 * math.pi * x) + lean * x * (1.0 - x), 0.0) for x in at)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("solver", "bones", "fastest"),
     [

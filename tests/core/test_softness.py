@@ -45,6 +45,7 @@ def test_the_tip_falls_back_smoothly_and_never_comes_to_full_reach(solver: str) 
         last = span
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bones", [2, 3, 10])
 def test_the_elbow_keeps_its_speed_where_the_target_passes_full_reach(
     bones: int, figure: Callable[[str, str], None]

@@ -245,6 +245,7 @@ def walked(
     return poses
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("softness", [0.0, 0.15])
 @pytest.mark.parametrize("limited", [False, True])
 @pytest.mark.parametrize("mode", ["FULL", "NONE"])

@@ -261,6 +261,7 @@ def test_weight_0_is_the_plain_answer_to_the_last_bit(use_tail: bool) -> None:
         assert posture.tip == plain.tip
 
 
+@pytest.mark.long
 @both_ends
 @pytest.mark.parametrize("spread", [0.0, 1.0])
 def test_the_pose_is_continuous_in_the_weight_and_arrives_at_each(

@@ -126,6 +126,7 @@ def test_dragged_round_a_circle_each_bone_runs_as_a_trailer_does():
         assert worst < most
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("frames", "fineness"), [(30, 50), (300, 5)])
 def test_on_path_every_joint_stays_on_the_way_of_the_head(frames, fineness):
     """Round a figure of eight, slow and by more than a bone a frame."""

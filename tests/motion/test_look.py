@@ -270,6 +270,7 @@ FASTEST = {"behind": 15.0, "through": 110.0}
 """The most that a bone turned per path in any of them, in radians: 12 and 91 were measured."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", [behind, through])
 def test_a_limited_gaze_has_no_jump_wherever_the_target_goes(
     way: Callable[..., Callable[[float], Vec]],
@@ -285,6 +286,7 @@ def test_a_limited_gaze_has_no_jump_wherever_the_target_goes(
             assert fine * 1200 <= FASTEST[way.__name__]
 
 
+@pytest.mark.long
 def test_without_limits_shared_turns_have_no_jump_behind() -> None:
     for number, up in enumerate((None, Y, None, Y)):
         chain = bones(random.Random(number), 4)

@@ -151,6 +151,7 @@ def test_it_hangs_whichever_way_gravity_points() -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [5, 20, 100])
 def test_it_moves_smoothly_with_its_target(count: int) -> None:
     """Also through where its ends meet, and along the line above and below the root."""
