@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from math import radians, sqrt
 
@@ -236,18 +235,3 @@ def test_scene_has_the_same_ground_in_viewport_and_render(hidden: str) -> None:
     update()
     assert seen == look(bpy.context.view_layer.depsgraph)
     assert seen[0] is not None and seen[0].ob == ("Floor" if hidden else "Step")
-
-
-def test_a_ray_costs_little() -> None:
-    """About 20 µs on an idle machine; ten times that would be felt with eight legs."""
-    bpy.ops.mesh.primitive_grid_add(x_subdivisions=200, y_subdivisions=200, size=20)
-    ground = of(bpy.context.object)
-    assert cast(ground) is not None
-    depsgraph = bpy.context.view_layer.depsgraph
-    times = []
-    for i in range(300):
-        start = time.process_time()
-        ground.cast(depsgraph, (0.01 * i, 0.2, 5.0), DOWN, 10.0)
-        times.append(time.process_time() - start)
-    print(f"{sorted(times)[150] * 1e6:.1f} µs a ray")
-    assert sorted(times)[150] < 200e-6

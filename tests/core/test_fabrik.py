@@ -3,7 +3,6 @@
 import math
 import random
 import sys
-import time
 from collections.abc import Callable
 from types import FrameType
 
@@ -23,7 +22,7 @@ from strategies import (
 )
 
 from addon.compiled import COMPILED
-from addon.core import SOLVERS, Chain, Goal, solve
+from addon.core import SOLVERS, Chain
 from addon.core.joint import copied
 
 
@@ -141,16 +140,6 @@ def lines_of_one_sweep(solver: str, bones: int) -> int:
     return count
 
 
-def seconds_of_one_sweep(solver: str, bones: int) -> float:
-    chain, goal = Chain(arched([1.0 / bones] * bones)), Goal((0.5, 0.1, 0.2))
-    times = []
-    for _ in range(20):
-        start = time.perf_counter()
-        solve(chain, goal, solver, iterations=1)
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 @pytest.mark.parametrize("solver", ["FABRIK", "CCD"])
 def test_a_sweep_costs_as_much_as_there_are_bones(
     solver: str, figure: Callable[[str, str], None]
@@ -158,13 +147,8 @@ def test_a_sweep_costs_as_much_as_there_are_bones(
     if COMPILED:
         pytest.skip("a compiled solver runs no lines that could be counted")
     lines = lines_of_one_sweep(solver, 1000) / lines_of_one_sweep(solver, 100)
-    seconds = seconds_of_one_sweep(solver, 1000) / seconds_of_one_sweep(solver, 100)
-    figure(
-        f"{solver}: a sweep of 1000 bones to one of 100",
-        f"{lines:.2f} × the lines, {seconds:.1f} × the time",
-    )
+    figure(f"{solver}: a sweep of 1000 bones to one of 100", f"{lines:.2f} × the lines")
     assert lines == pytest.approx(10.0, rel=0.05)
-    assert seconds < 30.0  # Were it quadratic, it would be 100.
 
 
 def test_a_chain_of_a_thousand_bones_is_solved() -> None:

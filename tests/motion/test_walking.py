@@ -1,7 +1,6 @@
 """Walking legs: what a walk promises, whatever way the body takes and over whatever ground."""
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -531,15 +530,24 @@ def test_a_place_on_stretched_ground_comes_back() -> None:
     assert foot.ahead == pytest.approx(axes[1])
 
 
-def test_eight_legs_over_a_thousand_frames_take_a_second() -> None:
-    legs, body, cast = legs_of(8, "ALTERNATING"), ahead(0.04), ground(FLOOR)
-    times = []
-    for _ in range(3):
-        start = time.process_time()
-        walked(legs, Settings(), body, cast, frames=1000)
-        times.append(time.process_time() - start)
-    print(f"8 legs × 1,000 frames: {min(times):.2f} s")
-    assert min(times) <= 1.5
+def test_a_walk_casts_few_rays_and_no_more_the_longer_it_is() -> None:
+    legs, floor = legs_of(8, "ALTERNATING"), ground(FLOOR)
+    rays = 0
+
+    def cast(origin: Vec, direction: Vec, distance: float) -> Hit | None:
+        nonlocal rays
+        rays += 1
+        return floor(origin, direction, distance)
+
+    def rays_of(frames: int) -> float:
+        """For each leg and frame."""
+        nonlocal rays
+        rays = 0
+        walked(legs, Settings(), ahead(0.04), cast, frames)
+        return rays / (len(legs) * frames)
+
+    assert rays_of(100) < 2.0
+    assert rays_of(1000) == pytest.approx(rays_of(100), rel=0.05)
 
 
 def test_a_walk_comes_back_from_its_bytes_to_the_last_bit() -> None:
