@@ -1377,5 +1377,6 @@ def test_blenders_own_operator_for_presets_is_no_step_to_undo() -> None:
 
 
 def test_only_insert_available_is_on_at_first_from_5_2() -> None:
+    bpy.ops.wm.read_factory_settings(use_empty=True)
     is_on = bpy.context.preferences.edit.use_keyframe_insert_available
     assert is_on == (bpy.app.version >= (5, 2))

@@ -445,10 +445,10 @@ class TestBones:
 @pytest.fixture
 def calls(monkeypatch):
     """Count what is solved, and what is written."""
-    import addon.loop.evaluate as evaluation
+    from addon.loop import ahead, evaluate, solving
 
     counts = {"solved": 0, "written": 0}
-    solve_task = evaluation.solve
+    solve_task = solving.solve
 
     def solve(*task):
         counts["solved"] += 1
@@ -462,9 +462,9 @@ def calls(monkeypatch):
 
         return counted
 
-    monkeypatch.setattr(evaluation, "solve", solve)
-    for name in ("write_ahead", "write_pose"):
-        monkeypatch.setattr(evaluation, name, counting(getattr(evaluation, name)))
+    monkeypatch.setattr(solving, "solve", solve)
+    for module, name in ((ahead, "write_ahead"), (evaluate, "write_pose")):
+        monkeypatch.setattr(module, name, counting(getattr(module, name)))
     return counts
 
 
