@@ -20,7 +20,7 @@ def axis_items(of: str, first: int = 0) -> tuple[tuple[str, str, str, int], ...]
         first: The number that files and keys know X by; those of the others come after it.
     """
     return tuple(
-        (name, f"−{name[-1]}", f"Against {of} {name[-1]} axis", first + place)
+        (name, f"−{name[-1]}", f"Along {of} negative {name[-1]} axis", first + place)
         if name.startswith("NEGATIVE")
         else (name, name, f"Along {of} {name} axis", first + place)
         for place, name in enumerate(AXES)

@@ -47,7 +47,7 @@ def declare(armature: bpy.types.Object, wanted: Sequence[Source]) -> bool:
     if NAME not in armature:
         armature[NAME] = 0.0
         cast(Any, armature).id_properties_ui(NAME).update(
-            description="Has Blender evaluate the targets of FABRIK IK; its value means nothing"
+            description="Makes Blender evaluate the targets of FABRIK IK. Its value has no meaning"
         )
     if curve and curve.driver.is_valid and _declared(curve.driver) == [*wanted]:
         return False

@@ -18,7 +18,8 @@ def listed(names: Sequence[str]) -> str:
 
 
 FAULT = (
-    "FABRIK IK has failed here and shows the FK pose: please report what the system console says"
+    "Internal error in FABRIK IK: the FK pose is shown. Please report the error in the "
+    "system console"
 )
 """What is said of a constraint that could not be solved for no reason known to it."""
 

@@ -58,26 +58,26 @@ def refuse_unmovable(point: Point, turns: bool) -> None:
     ob, owner = point.object, owner_of(point)
     if not ob.is_editable:
         raise ProblemError(
-            f"“{ob.name}” is linked from another file and cannot be moved: make a library "
-            "override of it, or choose another target"
+            f"“{ob.name}” is linked and cannot be moved: make a library override of it, or "
+            "choose another target"
         )
     for con in active_constraints(owner):
         raise ProblemError(
-            f"“{owner.name}” has its own constraint “{con.name}”, which places it: mute it, or "
+            f"“{owner.name}” is positioned by its own constraint “{con.name}”: mute it, or "
             "choose another target"
         )
     if point.skeleton is not None and point.bone in point.skeleton.connected:
         raise ProblemError(
-            f"“{owner.name}” is connected to its parent and cannot leave its place: choose "
-            "another target, or turn off the bone's Connected in Edit Mode"
+            f"“{owner.name}” is connected to its parent and cannot be moved: choose another "
+            "target, or disable the bone's Connected option in Edit Mode"
         )
     driven = animation.driven(ob)
     for name in channels_of(point, turns):
         if any((owner.path_from_id(name), i) in driven for i in range(4)):
             what = "location" if name == "location" else "rotation"
             raise ProblemError(
-                f"The {what} of “{owner.name}” has a driver and cannot be set: remove it, or "
-                "choose another target"
+                f"The {what} of “{owner.name}” is driven and cannot be set: remove the driver, "
+                "or choose another target"
             )
 
 
@@ -113,7 +113,7 @@ def move_to(depsgraph: bpy.types.Depsgraph, point: Point, place: Vec, axes: Mat3
         turn = None if axes is None else _turn(*_rotation_axes(depsgraph, point), axes)
     except ValueError:
         raise ProblemError(
-            f"“{owner.name}”, or what it hangs on, is scaled to nothing: give it a scale"
+            f"“{owner.name}” or one of its parents has zero scale: change its scale"
         ) from None
     near = rounding_of(depsgraph, point)
     rounded = near.place * max(map(length, mat_columns(to_channel)))
@@ -199,8 +199,7 @@ def _set(owner: Any, name: str, values: Sequence[float], rounded: float) -> None
         if locks[i] and abs(value - present[i]) > most:
             what = "location" if name == "location" else "rotation"
             raise ProblemError(
-                f"The {what} of “{owner.name}” is locked, and would have to change: unlock it "
-                "in the sidebar's tab Item"
+                f"The {what} of “{owner.name}” is locked: unlock it in the Item tab of the sidebar"
             )
     setattr(owner, name, values)
 

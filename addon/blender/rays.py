@@ -20,9 +20,9 @@ from .skeleton import vector
 Source = Literal["OBJECT", "COLLECTION", "SCENE"]
 
 SOURCES: dict[Source, tuple[str, str]] = {
-    "OBJECT": ("Object", "One mesh"),
-    "COLLECTION": ("Collection", "The meshes of a collection and of those in it"),
-    "SCENE": ("Scene", "All that the scene shows, but the character itself"),
+    "OBJECT": ("Object", "A single mesh"),
+    "COLLECTION": ("Collection", "All meshes of a collection and its children"),
+    "SCENE": ("Scene", "All visible objects of the scene except the character itself"),
 }
 """What can count as ground, with its title and what it is."""
 
@@ -154,24 +154,24 @@ def ground_of(
     if source == "COLLECTION":
         return _collection_ground(collection)
     if ob is None:
-        raise ProblemError("There is no ground: choose an object to stand on, or Scene")
+        raise ProblemError("There is no ground: choose an object as ground, or use Scene")
     if ob.type != "MESH":
-        raise ProblemError(f"“{ob.name}” is no mesh to stand on: choose one that is")
+        raise ProblemError(f"“{ob.name}” is not a mesh: choose a mesh object as ground")
     if moves_with(ob, own):
         raise ProblemError(
-            f"“{ob.name}” moves with the armature itself and is no ground to it: choose another one"
+            f"“{ob.name}” moves with the armature and cannot be its ground: choose another object"
         )
     return Ground([ob])
 
 
 def _collection_ground(collection: bpy.types.Collection | None) -> Ground:
     if collection is None:
-        raise ProblemError("There is no ground: choose a collection to stand on, or Scene")
+        raise ProblemError("There is no ground: choose a collection as ground, or use Scene")
     ground = Ground(collection.all_objects)
     if not ground.objects:
         raise ProblemError(
-            f"There is no mesh in the collection “{collection.name}”: put the ground into it, "
-            "or choose another one"
+            f"The collection “{collection.name}” has no mesh: add the ground to it, or choose "
+            "another collection"
         )
     return ground
 

@@ -13,7 +13,7 @@ def linked_problem(ob: bpy.types.Object) -> str:
     """Return why an object may not be changed, empty if it may."""
     if ob.is_editable:
         return ""
-    return f"“{ob.name}” is linked from another file: make a library override of it"
+    return f"“{ob.name}” is linked: make a library override of it"
 
 
 def joints_problem(ob: bpy.types.Object) -> str:
@@ -22,8 +22,8 @@ def joints_problem(ob: bpy.types.Object) -> str:
     if data.is_editable:
         return ""
     return (
-        f"“{data.name}”, the armature data of “{ob.name}” that keeps its joints, is linked from "
-        "another file: make a library override of it"
+        f"“{data.name}”, the armature data of “{ob.name}”, stores its joints and is linked: make "
+        "a library override of it"
     )
 
 
@@ -32,7 +32,7 @@ def tweak_problem(ob: bpy.types.Object) -> str:
     data = ob.animation_data
     if data is None or not data.use_tweak_mode:
         return ""
-    return f"An action of “{ob.name}” is being tweaked in the NLA: leave its tweak mode first (Tab)"
+    return f"An action of “{ob.name}” is in tweak mode in the NLA: exit tweak mode first (Tab)"
 
 
 def action_problem(ob: bpy.types.Object) -> str:
@@ -40,9 +40,7 @@ def action_problem(ob: bpy.types.Object) -> str:
     action = ob.animation_data.action if ob.animation_data is not None else None
     if action is None or action.is_editable:
         return ""
-    return (
-        f"The action “{action.name}” is linked from another file: give “{ob.name}” one of its own"
-    )
+    return f"The action “{action.name}” is linked: assign a local action to “{ob.name}”"
 
 
 def refuse_unkeyable(ob: bpy.types.Object) -> None:
@@ -63,6 +61,6 @@ def _strips_problem(ob: bpy.types.Object) -> str:
     if not any(track.strips and not track.mute for track in data.nla_tracks):
         return ""
     return (
-        f"“{ob.name}” has strips in the NLA, which its keys would cover or be mixed with: mute "
+        f"“{ob.name}” has NLA strips, which its keys would override or be blended with: mute "
         "their tracks, or bake them into its action first"
     )

@@ -80,13 +80,13 @@ def surface_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, world: Fram
     with _evaluated(depsgraph, ob) as mesh:
         if mesh is None or not mesh.polygons:
             raise ProblemError(
-                f"“{ob.name}” has no faces that the rope could lie on, or is left out of the view "
-                "layer: choose another Object for the collision"
+                f"“{ob.name}” has no faces to rest on, or is excluded from the view layer: "
+                "choose another Object for the collision"
             )
         try:
             inverse(world)
         except ValueError:
-            raise ProblemError(f"“{ob.name}” is scaled to nothing: give it a scale") from None
+            raise ProblemError(f"“{ob.name}” has zero scale: change its scale") from None
         return Surface(_shape_of(depsgraph, ob, mesh), world)
 
 

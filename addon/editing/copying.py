@@ -58,11 +58,9 @@ def copy_constraint(
         try:
             made.append(_add_copy(owner, bone, values))
         except ProblemError as problem:
-            notes.append(f"“{bone}” gets none: {problem}")
+            notes.append(f"Not copied to “{bone}”: {problem}")
     if not made:
-        raise ProblemError(
-            " ".join(notes) or "Select the bones that are to get a copy of the constraint"
-        )
+        raise ProblemError(" ".join(notes) or "Select the bones to copy the constraint to")
     return made, notes
 
 

@@ -59,7 +59,7 @@ def take(item: FabrikConstraint) -> None:
         place = point_in(inverse(target), tip)
     except ValueError:
         raise ProblemError(
-            "The target is scaled to zero, so that nothing has a place beside it: give it a scale"
+            "The target has zero scale, so that no offset can be relative to it: change its scale"
         ) from None
     values = (*place, *_turn(target[0], hand))
     present = (*item.offset_location, *item.offset_rotation)
@@ -119,7 +119,7 @@ def _target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Fra
         ProblemError: If there is none.
     """
     if item.target is None:
-        raise ProblemError("There is no target: choose an object, or a bone, to reach for")
+        raise ProblemError("There is no target: choose an object or a bone")
     target = item.target.evaluated_get(depsgraph)
     world = matrix_frame(target.matrix_world)
     if not item.subtarget or target.type != "ARMATURE":
@@ -127,7 +127,7 @@ def _target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Fra
     bone = pose_bones(target).get(item.subtarget)
     if bone is None:
         raise ProblemError(
-            f"There is no bone “{item.subtarget}” in “{target.name}”: choose another one"
+            f"There is no bone “{item.subtarget}” in “{target.name}”: choose another bone"
         )
     return frame_in(world, (matrix3(bone.matrix), vector(bone.head)))
 

@@ -43,12 +43,14 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
     """
     solved = [vector(joint) for joint in posture.solution.joints]
     if len(solved) < 3:
-        raise ProblemError("A chain of one bone has no bend: only longer ones can face a pole")
+        raise ProblemError(
+            "A chain of a single bone cannot bend: a pole needs a chain of two bones or more"
+        )
     if given.limb is not None and len(given.joints) > len(solved):
         given = given.limb  # The tip bone is oriented: only those before it bend.
     root, size = solved[0], size_of(solved)
     if size == 0.0:
-        raise ProblemError("The chain has no length, and so no bend that could face a pole")
+        raise ProblemError("The chain has zero length and cannot bend toward a pole")
     joints = in_lengths(solved)
     axis = unit(sub(vector(posture.goal.target), root)) or chain_axis(joints)
     bend = bend_direction(joints, axis) or _coming_bend(given, axis)

@@ -90,7 +90,7 @@ def _show(ob: bpy.types.Object, layer: bpy.types.ViewLayer) -> None:
         ob.hide_viewport = False
     if not ob.visible_get(view_layer=layer):
         raise ProblemError(
-            f"“{ob.name}” is hidden by its collection, so that Blender does not pose it: show it"
+            f"“{ob.name}” is not evaluated because its collection is hidden: show the collection"
         )
 
 

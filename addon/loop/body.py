@@ -217,8 +217,8 @@ def _why(body: BodyPlan, i: int, task: BodyTask, outcome: Outcome) -> str:
         own = cast(Task, task.tasks[i])
         return explanation(posture, body.chains[i].stretches, has_iterations(own.settings))
     return (
-        f"It shares bones with {listed(others)}, and not all can arrive: raise its Weight, "
-        "or move a target"
+        f"It shares bones with {listed(others)}, and not all targets can be reached: increase "
+        "its Weight, or move a target"
     )
 
 
@@ -237,5 +237,7 @@ def present_member(
         raise ProblemError(own.message or OFF)
     outcome = _solve(body, pose, task).outcomes[place]
     if outcome is None or outcome.given is None or outcome.posture is None:
-        raise ProblemError("Other constraints share all its bones: none of them bends for it alone")
+        raise ProblemError(
+            "All its bones are shared with other constraints: no bone of its own can bend"
+        )
     return outcome.given, outcome.posture, own.world

@@ -70,15 +70,16 @@ class BodyPlan:
         names = self.rig.names
         if chain.is_root_free and chain.bones[0] != self.bones[0]:
             return (
-                f"Free Root does nothing here, as other chains carry “{names[chain.bones[0]]}”: "
-                f"turn it on for a chain that begins at “{names[self.bones[0]]}”"
+                f"Move Root has no effect here, because “{names[chain.bones[0]]}” is moved by "
+                f"other chains: enable it for a chain that begins at “{names[self.bones[0]]}”"
             )
         hand = chain.bones[-1]
         others = [other for other in self.chains if other is not chain and hand in other.bones]
         if chain.has_hand and others:
             return (
-                f"“{names[hand]}” takes no orientation, as {listed([o.name for o in others])} "
-                "poses it as well: let that chain begin below it, or turn off Match Target"
+                f"“{names[hand]}” cannot take the target's orientation, because "
+                f"{listed([o.name for o in others])} poses it as well: let that chain begin "
+                "below it, or disable Copy Target Rotation"
             )
         return ""
 

@@ -331,6 +331,6 @@ def refuse_connected(rig: Skeleton, bone: int, instead: str) -> None:
     """
     if bone in rig.connected and rig.parents[bone] >= 0:
         raise ProblemError(
-            f"“{rig.names[bone]}” is connected to its parent and cannot leave its place: "
-            f"{instead}, or turn off the bone's Connected in Edit Mode"
+            f"“{rig.names[bone]}” is connected to its parent and cannot be moved: {instead}, or "
+            "disable the bone's Connected option in Edit Mode"
         )

@@ -33,7 +33,7 @@ def _aim(snapshot: Snapshot, chain: ChainPlan, target: Point) -> Aim:
     if axes is None:
         name = target.object.name if target.skeleton is None else target.skeleton.names[target.bone]
         raise ProblemError(
-            f"“{name}” is scaled to nothing and so has no orientation: give it a scale, "
-            "or turn off Match Target"
+            f"“{name}” has zero scale and therefore no orientation: change its scale, or disable "
+            "Copy Target Rotation"
         )
     return Aim(place, axes if chain.offset is None else mat_product(axes, chain.offset[0]))

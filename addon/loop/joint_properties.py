@@ -16,27 +16,27 @@ from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty
 from . import changes
 
 LIMIT_ITEMS = (
-    ("NONE", "None", "The bone may turn in any way", 0),
+    ("NONE", "None", "No limit", 0),
     (
         "BLENDER",
-        "As for Blender's IK",
-        "Keep the locks, limits and stiffness under Inverse Kinematics, measured from the rest "
-        "pose",
+        "Use Blender's IK Limits",
+        "Use the locks, limits and stiffness of the bone's Inverse Kinematics panel, measured "
+        "from the rest pose",
         1,
     ),
-    ("HINGE", "Hinge", "The bone turns about one axis only, like a knee or an elbow", 2),
+    ("HINGE", "Hinge", "Rotate about a single axis, like a knee or an elbow", 2),
     (
         "CONE",
         "Cone",
-        "The bone swings within a cone and twists in a range, like a hip or shoulder",
+        "Swing within a cone and twist within a range, like a hip or a shoulder",
         3,
     ),
 )
 
 AXIS_ITEMS = (
-    ("X", "X", "Turn about the bone's X axis", 0),
-    ("Z", "Z", "Turn about the bone's Z axis", 1),
-    ("FREE", "Free", "Turn about any direction that is typed in", 2),
+    ("X", "X", "Rotate about the bone's X axis", 0),
+    ("Z", "Z", "Rotate about the bone's Z axis", 1),
+    ("FREE", "Custom", "Rotate about a custom direction", 2),
 )
 
 
@@ -73,21 +73,25 @@ class FabrikJoint(bpy.types.PropertyGroup):
     else:
         limit_type: EnumProperty(
             name="Limit",
-            description="How far the bone may turn out of its rest pose when its chain is solved",
+            description=(
+                "How far the bone may rotate away from its rest pose when its chain is solved"
+            ),
             items=LIMIT_ITEMS,
             default="NONE",
             **SETTING,
         )
         hinge_axis: EnumProperty(
             name="Axis",
-            description="Axis of the hinge, in the bone's rest axes",
+            description="Hinge axis in the bone's rest space",
             items=AXIS_ITEMS,
             default="X",
             **SETTING,
         )
         hinge_vector: FloatVectorProperty(
             name="Direction",
-            description="Direction of the hinge's axis in the bone's rest axes; of any length",
+            description=(
+                "Direction of the hinge axis in the bone's rest space. Its length does not matter"
+            ),
             size=3,
             subtype="XYZ",
             default=(1.0, 0.0, 0.0),
@@ -95,7 +99,7 @@ class FabrikJoint(bpy.types.PropertyGroup):
         )
         hinge_min: FloatProperty(
             name="Min",
-            description="Least turn about the hinge's axis; the rest pose is 0",
+            description="Minimum angle about the hinge axis. The rest pose is 0",
             default=0.0,
             min=-2.0 * pi,
             max=2.0 * pi,
@@ -105,7 +109,7 @@ class FabrikJoint(bpy.types.PropertyGroup):
         )
         hinge_max: FloatProperty(
             name="Max",
-            description="Greatest turn about the hinge's axis; the rest pose is 0",
+            description="Maximum angle about the hinge axis. The rest pose is 0",
             default=radians(150.0),
             min=-2.0 * pi,
             max=2.0 * pi,
@@ -115,7 +119,7 @@ class FabrikJoint(bpy.types.PropertyGroup):
         )
         swing_x: FloatProperty(
             name="Swing X",
-            description="How far the bone may swing about its X axis, to either side",
+            description="Maximum swing about the bone's X axis, in both directions",
             default=radians(45.0),
             min=0.0,
             max=pi,
@@ -123,7 +127,7 @@ class FabrikJoint(bpy.types.PropertyGroup):
         )
         swing_z: FloatProperty(
             name="Swing Z",
-            description="How far the bone may swing about its Z axis, to either side",
+            description="Maximum swing about the bone's Z axis, in both directions",
             default=radians(45.0),
             min=0.0,
             max=pi,
@@ -131,22 +135,22 @@ class FabrikJoint(bpy.types.PropertyGroup):
         )
         center: FloatVectorProperty(
             name="Center",
-            description="Turn from the rest pose to the middle of the cone, where twist is 0",
+            description="Rotation from the rest pose to the center of the cone, where twist is 0",
             size=3,
             subtype="EULER",
             **SETTING,
         )
         twist_min: FloatProperty(
             name="Twist Min",
-            description="Least turn of the bone about its own length",
+            description="Minimum twist of the bone about its own length",
             default=radians(-45.0),
             min=-pi,
             max=pi,
             **ANGLE,
         )
         twist_max: FloatProperty(
-            name="Max",
-            description="Greatest turn of the bone about its own length",
+            name="Twist Max",
+            description="Maximum twist of the bone about its own length",
             default=radians(45.0),
             min=-pi,
             max=pi,
@@ -155,8 +159,8 @@ class FabrikJoint(bpy.types.PropertyGroup):
         stiffness: FloatProperty(
             name="Stiffness",
             description=(
-                "How much the bone resists leaving its FK pose: at 0 it turns freely, at 1 only "
-                "as far as its limit makes it"
+                "How strongly the bone resists leaving its FK pose. At 0 it rotates freely, at "
+                "1 only as far as its limit forces it to"
             ),
             default=0.0,
             min=0.0,

@@ -84,13 +84,16 @@ def joint_problem(bone: Any) -> str:
     elif kind == "CONE":
         numbers += (joint.swing_x, joint.swing_z, joint.twist_min, joint.twist_max, *joint.center)
     if not all(isfinite(number) for number in numbers):
-        return f"A joint setting of “{bone.name}” is not a finite number: type it in again"
+        return f"A joint setting of “{bone.name}” is not a finite number: enter a valid number"
     if kind == "HINGE" and joint.hinge_min > joint.hinge_max:
-        return f"The hinge of “{bone.name}” has a Min above its Max: lower Min or raise Max"
+        return f"The hinge of “{bone.name}” has a Min above its Max: decrease Min or increase Max"
     if kind == "HINGE" and joint.hinge_axis == "FREE" and _direction(joint) is None:
-        return f"The hinge of “{bone.name}” has no direction: type one in, or choose X or Z as axis"
+        return f"The hinge of “{bone.name}” has no direction: enter one, or set Axis to X or Z"
     if kind == "CONE" and joint.twist_min > joint.twist_max:
-        return f"The twist of “{bone.name}” has a Min above its Max: lower Min or raise Max"
+        return (
+            f"The cone of “{bone.name}” has a Twist Min above its Twist Max: decrease Twist Min "
+            "or increase Twist Max"
+        )
     return ""
 
 

@@ -28,7 +28,7 @@ def bone_index(rig: Skeleton, owner: bpy.types.PropertyGroup, field_name: str) -
         elif name not in rig.renamed:
             rig.miss(name)
             raise ProblemError(
-                f"There is no bone “{name}” in “{rig.object.name}”: choose another one"
+                f"There is no bone “{name}” in “{rig.object.name}”: choose another bone"
             )
         name = rig.renamed[name]
         keeping.note(owner, field_name, name)

@@ -156,8 +156,8 @@ class Order:
             for layer in layers:
                 if layer.item < chain.item and set(layer.bones) & set(chain.bones):
                     chain.note = chain.note or (
-                        f"It is solved together with “{first.name}”, before “{layer.name}” acts on "
-                        f"it: move “{layer.name}” to before, or after, both in the list"
+                        f"It is solved together with “{first.name}”, before “{layer.name}” is "
+                        f"applied: move “{layer.name}” before or after both in the list"
                     )
 
     def ordered(self) -> list[Unit]:
@@ -195,8 +195,8 @@ class Order:
             names = listed([chain.name for chain in guilty])
             first = next(chain for chain in chains_of(unit) if chain in guilty)
             first.problem = (
-                f"The target, pole or root depends on the chain itself (through {names}): "
-                "choose one that does not hang on the chain"
+                "Dependency cycle: the target, pole or root depends on the chain itself "
+                f"(through {names}). Choose one that does not"
             )
             return
         raise AssertionError("chains that all wait, but none for itself")
@@ -312,8 +312,8 @@ class Order:
             if (moves or source_moves or carried) and not is_foreseen:
                 chain.is_late = True
                 chain.note = (
-                    f"“{owner.name}” moves with a solved chain through its constraint "
-                    f"“{con.name}”, which acts one update late: use a parent or a plain Child Of"
+                    f"“{owner.name}” follows a solved chain through its constraint “{con.name}” "
+                    "one update late: use a parent or a plain Child Of instead"
                 )
         return moves or follows
 
@@ -323,8 +323,8 @@ class Order:
         if any(self._is_moved(read, chain) for read in self._driving(node)):
             chain.is_late = True
             chain.note = (
-                f"“{_owner(node).name}” is driven by a solved chain and so one update late: "
-                "use a parent or a plain Child Of instead"
+                f"“{_owner(node).name}” is driven by a solved chain and therefore one update "
+                "late: use a parent or a plain Child Of instead"
             )
         if bone < 0 and ob.parent and ob.parent_type in ("VERTEX", "VERTEX_3"):
             for mod in ob.parent.modifiers:
@@ -332,8 +332,8 @@ class Order:
                 if mod.type == "ARMATURE" and rig and self.posed.get(rig.session_uid):
                     chain.is_late = True
                     chain.note = (
-                        f"“{ob.name}” hangs on vertices that a solved chain moves, and so is one "
-                        "update late: use the bone as its parent instead"
+                        f"“{ob.name}” is parented to vertices that a solved chain deforms, and "
+                        "is therefore one update late: parent it to the bone instead"
                     )
 
     def _driving(self, node: Node) -> list[Node]:

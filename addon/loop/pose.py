@@ -248,8 +248,8 @@ class Pose:
                 self._undone = (world, inverse(world))
             except ValueError:
                 raise ProblemError(
-                    f"“{self.rig.object.name}” is scaled to zero or has no finite place: "
-                    "give it a scale"
+                    f"“{self.rig.object.name}” has zero scale or an invalid transform: change "
+                    "its scale"
                 ) from None
         return self._undone[1]
 

@@ -31,19 +31,34 @@ Item = tuple[str, str, str, int]
 """An item of an enum: identifier, name, tooltip, and the number that files and keys know it by."""
 
 SOLVER_ITEMS: list[Item] = [
-    ("FABRIK", "FABRIK", "Reach by dragging joints back and forth; for chains of any length", 0),
-    ("TWO_BONE", "Two Bone", "Exact limb of two bones, solved without iteration", 1),
-    ("CCD", "CCD", "Turn one joint after the other, from the tip to the root; curls chains up", 2),
-    ("TEXTBOOK", "FABRIK as Published", "Drag joints until they arrive; slow near full reach", 3),
+    (
+        "FABRIK",
+        "FABRIK",
+        "Iterate forward and backward along the chain. Suited to chains of any length",
+        0,
+    ),
+    ("TWO_BONE", "Two Bone", "Solve a limb of two bones exactly, without iterations", 1),
+    (
+        "CCD",
+        "CCD",
+        "Rotate one joint after another, from the tip to the root. Tends to curl the chain",
+        2,
+    ),
+    (
+        "TEXTBOOK",
+        "FABRIK (Original)",
+        "The algorithm as it was published. Slow near full extension",
+        3,
+    ),
 ]
 """The solvers, with those of the features that are installed."""
 
 STATE_ITEMS = (
     ("REACHED", "Reached", "The tip is on the target", 0),
-    ("OUT_OF_REACH", "Out of Reach", "The tip is as near to the target as it gets", 1),
-    ("LIMITED", "Limited", "Limits of the joints keep the tip from the target", 2),
-    ("INVALID", "Invalid", "The constraint cannot work; see its message", 3),
-    ("DISABLED", "Disabled", "The constraint is off", 4),
+    ("OUT_OF_REACH", "Out of Reach", "The tip is as close to the target as it can get", 1),
+    ("LIMITED", "Limited", "Joint limits keep the tip from the target", 2),
+    ("INVALID", "Invalid", "The constraint cannot be solved. See its message", 3),
+    ("DISABLED", "Disabled", "The constraint is disabled or its influence is 0", 4),
 )
 
 
@@ -120,13 +135,13 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         enabled: animated(
             BoolProperty,
             "Enabled",
-            "Let the constraint pose its chain; off gives the FK pose back",
+            "Pose the chain. Disabled, the chain shows its FK pose",
             default=True,
         )
         influence: animated(
             FloatProperty,
             "Influence",
-            "How far the chain follows: 0 is the FK pose, 1 the solved pose",
+            "Blend between the FK pose (0) and the solved pose (1)",
             default=1.0,
             min=0.0,
             max=1.0,
@@ -135,7 +150,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         solver: animated(
             EnumProperty,
             "Solver",
-            "How the chain is brought to its target",
+            "Algorithm that solves the chain",
             items=SOLVER_ITEMS,
             default="FABRIK",
             update=structure_changed,
@@ -143,13 +158,13 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         bone: fixed(
             StringProperty,
             "Tip Bone",
-            "Last bone of the chain, whose tail or head reaches for the target",
+            "Last bone of the chain, whose tail or head reaches the target",
             update=_ends_changed,
         )
         chain_count: fixed(
             IntProperty,
             "Chain Length",
-            "How many bones the chain has, counted up from the tip; 0 takes them all",
+            "Number of bones in the chain, counted from the tip. 0 includes all up to the root",
             default=0,
             min=0,
             soft_max=255,
@@ -158,8 +173,8 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             BoolProperty,
             "Use Tail",
             (
-                "Let the tail of the tip bone reach for the target. Off, its head does, and the "
-                "chain starts at its parent"
+                "Let the tail of the tip bone reach the target. Disabled, its head does, and "
+                "the chain begins at its parent"
             ),
             default=True,
             update=_ends_changed,
@@ -167,28 +182,28 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         target: fixed(
             PointerProperty,
             "Target",
-            "Object that the tip reaches for",
+            "Target object",
             type=bpy.types.Object,
             update=_ends_changed,
         )
         subtarget: fixed(
             StringProperty,
             "Bone",
-            "Bone of the target armature whose head the tip reaches for",
+            "Bone of the target armature, whose head is the target",
             update=_ends_changed,
         )
         use_rotation: fixed(
             BoolProperty,
-            "Rotation",
-            "Let the tip bone take the orientation of the target",
+            "Copy Target Rotation",
+            "Rotate the tip bone to the orientation of the target",
             default=False,
         )
         rotation_weight: animated(
             FloatProperty,
             "Rotation Weight",
             (
-                "How far the tip bone turns to the orientation of the target: 0 lets the "
-                "chain carry it, 1 takes it over"
+                "How far the tip bone rotates to the orientation of the target. At 0 it follows "
+                "the chain, at 1 it copies the target"
             ),
             default=1.0,
             min=0.0,
@@ -199,8 +214,8 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             FloatProperty,
             "Twist Spread",
             (
-                "How much of the twist of the tip the bones of the chain share, so that the "
-                "skin does not wring at the last joint: 1 gives each joint an equal part"
+                "Share of the tip's twist that is spread over the chain, to avoid twisting the "
+                "skin at the last joint. At 1 each joint takes an equal part"
             ),
             default=0.0,
             min=0.0,
@@ -209,25 +224,22 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         )
         use_offset: fixed(
             BoolProperty,
-            "Offset",
-            (
-                "Keep the tip away from the target, and turned from it, as it was when this "
-                "was turned on"
-            ),
+            "Keep Offset",
+            "Keep the tip at an offset from the target, as it was when this was enabled",
             default=False,
             update=_offset_switched,
         )
         offset_location: fixed(
             FloatVectorProperty,
             "Offset Location",
-            "Where the tip is kept, in the space of the target",
+            "Offset of the tip, in the space of the target",
             size=3,
             subtype="TRANSLATION",
         )
         offset_rotation: fixed(
             FloatVectorProperty,
             "Offset Rotation",
-            "How the tip bone is kept turned, in the space of the target",
+            "Rotation offset of the tip bone, in the space of the target",
             size=4,
             default=(1.0, 0.0, 0.0, 0.0),
             subtype="QUATERNION",
@@ -236,8 +248,8 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             FloatProperty,
             "Weight",
             (
-                "How strongly the constraint pulls at bones that it shares with others, "
-                "against their weights, where not all can have what they want"
+                "Priority against other constraints that share bones with this one, where not "
+                "all targets can be reached"
             ),
             default=1.0,
             min=0.0,
@@ -246,19 +258,19 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         )
         pole_target: fixed(
             PointerProperty,
-            "Pole",
-            "Object that the bend of the chain faces",
+            "Pole Target",
+            "Object that the chain bends toward",
             type=bpy.types.Object,
         )
         pole_subtarget: fixed(
             StringProperty,
             "Pole Bone",
-            "Bone of the pole's armature whose head the bend of the chain faces",
+            "Bone of the pole target's armature, whose head the chain bends toward",
         )
         pole_angle: animated(
             FloatProperty,
             "Pole Angle",
-            "Turn of the bend away from the pole, about the line from root to target",
+            "Rotation of the bend away from the pole, about the line from root to target",
             default=0.0,
             subtype="ANGLE",
             soft_min=-3.141592653589793,
@@ -267,7 +279,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         pole_weight: animated(
             FloatProperty,
             "Pole Weight",
-            "How far the bend turns to the pole: 0 leaves it as it is, 1 lets it face the pole",
+            "How far the bend rotates to the pole. At 0 it is unchanged, at 1 it faces the pole",
             default=1.0,
             min=0.0,
             max=1.0,
@@ -277,8 +289,8 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             FloatProperty,
             "Softness",
             (
-                "How early the chain eases into its full reach, as a share of it, so that the knee "
-                "does not snap straight; the tip falls back from the target there"
+                "Share of the full extension in which the chain slows down, so that the knee "
+                "does not snap straight. The tip lags behind the target there"
             ),
             default=0.0,
             min=0.0,
@@ -288,11 +300,11 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         )
         swing: animated(
             FloatProperty,
-            "Swing",
+            "Swing First",
             (
-                "How far the chain turns as a whole towards its target before it bends: at 1 a leg "
-                "turns at the hip and folds in its own plane. With a pole, and with Two Bone, it "
-                "always does"
+                "How far the whole chain rotates toward the target before it bends. At 1 a leg "
+                "rotates at the hip and folds in its own plane. Always 1 with a pole target and "
+                "with Two Bone"
             ),
             default=0.0,
             min=0.0,
@@ -302,13 +314,13 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         use_stretch: fixed(
             BoolProperty,
             "Stretch",
-            "Let the bones grow longer where the target is beyond their reach",
+            "Let the bones become longer where the target is out of reach",
             default=False,
         )
         stretch_max: animated(
             FloatProperty,
             "Stretch Max",
-            "The most that the chain grows to, in lengths of its own",
+            "Maximum length of the stretched chain, relative to its original length",
             default=1.5,
             min=1.0,
             max=100.0,
@@ -317,15 +329,15 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         use_volume: animated(
             BoolProperty,
             "Keep Volume",
-            "Let bones grow thinner as they stretch",
+            "Make bones thinner as they stretch",
             default=False,
         )
         chain_bias: animated(
             FloatProperty,
             "Bias",
             (
-                "Which bones turn more than the others: below 0 those near the root, above "
-                "0 those near the tip"
+                "Distribute the bend. Negative values bend the bones near the root more, "
+                "positive values those near the tip"
             ),
             default=0.0,
             min=-1.0,
@@ -334,17 +346,14 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         )
         use_free_root: fixed(
             BoolProperty,
-            "Free Root",
-            "Let the first bone of the chain leave its place, so that the body comes along",
+            "Move Root",
+            "Let the first bone of the chain move, so that the body follows",
             default=False,
         )
         root_weight: animated(
             FloatProperty,
             "Root Weight",
-            (
-                "How readily the root leaves its place, compared with bones that turn: 0 "
-                "stays where it is"
-            ),
+            "How readily the root moves, compared with bones that rotate. At 0 it does not move",
             default=1.0,
             min=0.0,
             max=1.0,
@@ -353,7 +362,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         iterations: animated(
             IntProperty,
             "Iterations",
-            "The most sweeps over the chain; it stops before when the tip has arrived",
+            "Maximum number of iterations. The solver stops earlier when the target is reached",
             default=20,
             min=1,
             max=10000,
@@ -363,8 +372,8 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             FloatProperty,
             "Tolerance",
             (
-                "Distance of tip to target at which the solver stops, as a fraction of the "
-                "length of the chain"
+                "Distance between tip and target at which the solver stops, as a fraction of "
+                "the chain length"
             ),
             default=1e-4,
             min=1e-9,
@@ -374,39 +383,39 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         )
         show_overlay: BoolProperty(
             name="Overlay",
-            description="Show the chain, its reach and its target in the 3D views",
+            description="Show the chain, its reach and its target in the 3D Viewport",
             default=True,
             options=FIXED,
             override=OVERRIDABLE,
             update=_shows_changed,
         )
         key: IntProperty(
-            name="Key",
-            description="Number by which a constraint is known when scripts change the list",
+            name="Identifier",
+            description="Number that identifies the constraint when scripts change the list",
             options={"HIDDEN"},
         )
         state: EnumProperty(
             name="State",
-            description="How the last evaluation ended (read only)",
+            description="Result of the last evaluation (read only)",
             items=STATE_ITEMS,
             default="DISABLED",
             options=FIXED,
         )
         error: FloatProperty(
             name="Error",
-            description="Distance from the tip to the target in world space (read only)",
+            description="Distance between tip and target in world space (read only)",
             subtype="DISTANCE",
             precision=6,
             options=FIXED,
         )
         iterations_used: IntProperty(
             name="Iterations Used",
-            description="Sweeps that the last evaluation took (read only)",
+            description="Number of iterations of the last evaluation (read only)",
             options=FIXED,
         )
         message: StringProperty(
             name="Message",
-            description="What is wrong, and what to do about it (read only)",
+            description="Description of the problem and its solution (read only)",
             options=FIXED,
         )
 
@@ -421,7 +430,7 @@ class FabrikSettings(bpy.types.PropertyGroup):
     else:
         constraints: CollectionProperty(
             name="FABRIK Constraints",
-            description="Inverse kinematics constraints of the armature, in the order of solving",
+            description="Inverse kinematics constraints of the armature, in solving order",
             type=FabrikConstraint,
             override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
         )
@@ -431,7 +440,7 @@ class FabrikSettings(bpy.types.PropertyGroup):
             options=FIXED,
             override=OVERRIDABLE,
         )
-        record: stored("Record", "FK pose in files of version 0.1, until it is brought over")
+        record: stored("Record", "FK pose in files of version 0.1, until it is converted")
 
 
 class FabrikSceneSettings(bpy.types.PropertyGroup):
@@ -443,8 +452,8 @@ class FabrikSceneSettings(bpy.types.PropertyGroup):
         show_overlay: BoolProperty(
             name="FABRIK IK",
             description=(
-                "Show in the 3D views how the chains of selected armatures reach, and what the "
-                "joint of the active bone allows"
+                "Show the reach of the chains of selected armatures and the joint limits of the "
+                "active bone in the 3D Viewport"
             ),
             default=True,
             options=FIXED,
@@ -502,14 +511,16 @@ def _bone_properties() -> dict[str, object]:
     hidden: dict[str, Any] = {"options": {"HIDDEN"}, "override": OVERRIDABLE}
     return {
         "fabrik_place": IntProperty(
-            name="Place in the Record",
-            description="Where the record of version 0.1 keeps the FK pose of the bone",
+            name="Index in the Record",
+            description="Index of the bone's FK pose in the record of version 0.1",
             default=NO_PLACE,
             **hidden,
         ),
         "fabrik_name": StringProperty(
             name="Known Name",
-            description="Name by which constraints know the bone, to follow a new one",
+            description=(
+                "Name by which constraints refer to the bone, to follow it when it is renamed"
+            ),
             **hidden,
         ),
     }
@@ -550,12 +561,12 @@ def register(
     )
     cast(Any, bpy.types.Scene).fabrik = PointerProperty(
         name="FABRIK IK",
-        description="What is shown of inverse kinematics constraints in a scene",
+        description="Display settings of inverse kinematics constraints in a scene",
         type=FabrikSceneSettings,
     )
     cast(Any, bpy.types.Bone).fabrik_joint = PointerProperty(
         name="FABRIK IK Joint",
-        description="How far the bone may turn when a chain of FABRIK IK is solved",
+        description="Joint limits of the bone for FABRIK IK",
         type=FabrikJoint,
         override={"LIBRARY_OVERRIDABLE"},
     )

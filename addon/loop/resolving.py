@@ -29,7 +29,7 @@ def resolved(rig: Skeleton, index: int) -> ChainPlan:
         _resolve_bones(chain, item)
         chain.target = _point(item, "target", "subtarget")
         if chain.target is None and (motion is None or motion.needs_target):
-            raise ProblemError("There is no target: choose an object, or a bone, to reach for")
+            raise ProblemError("There is no target: choose an object or a bone")
         chain.offset = _offset(item)
         _resolve_joints(chain)
         if motion is None:
@@ -59,8 +59,8 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
         chain.tip_bone = up.pop()
         if not up:
             raise ProblemError(
-                f"“{item.bone}” has no parent that could move its head: "
-                "turn on Use Tail or choose another tip bone"
+                f"“{item.bone}” has no parent that could move its head: enable Use Tail, or "
+                "choose another tip bone"
             )
     chain.bones = up[-item.chain_count :]
     chain.root_parent = rig.parents[chain.bones[0]]
@@ -78,7 +78,7 @@ def _resolve_tip(chain: ChainPlan, item: FabrikConstraint) -> None:
         chain.let_grow()
     chain.is_root_free = item.use_free_root
     if item.use_free_root:
-        chain.free_root("turn off Free Root")
+        chain.free_root("disable Move Root")
 
 
 def _resolve_hand(chain: ChainPlan, item: FabrikConstraint) -> None:
@@ -88,8 +88,9 @@ def _resolve_hand(chain: ChainPlan, item: FabrikConstraint) -> None:
         chain.bones.append(chain.tip_bone)
     elif len(chain.bones) == 1:
         raise ProblemError(
-            f"“{item.bone}” is the only bone of the chain, so that none is left to reach while it "
-            "keeps the target's orientation: raise Chain Length, or turn off Match Target"
+            f"“{item.bone}” is the only bone of the chain, so that no bone is left to reach the "
+            "target while it copies its rotation: increase Chain Length, or disable Copy Target "
+            "Rotation"
         )
     else:
         chain.limb_bend = rest_bend(chain.rig, chain.bones[:-1], chain.bones[-1])
@@ -101,7 +102,9 @@ def _offset(item: FabrikConstraint) -> Frame | None:
     x, y, z = item.offset_location
     w, a, b, c = item.offset_rotation
     if not all(isfinite(number) for number in (x, y, z, w, a, b, c)):
-        raise ProblemError("The offset is not a finite number: press Set, or type it in again")
+        raise ProblemError(
+            "The offset is not a finite number: press Set to Current, or enter a valid number"
+        )
     return quat_matrix(quat_unit((w, a, b, c))), (x, y, z)
 
 
@@ -124,13 +127,15 @@ def _disturbance(chain: ChainPlan) -> str:
         for channel in ("rotation", *others):
             if animation.has_driver(chain.rig.object, bone, channel):
                 return (
-                    f"The {channel} of “{bone.name}” has a driver, which acts after the chain is "
-                    "solved and may take the tip away: remove it, or drive a parent of the chain"
+                    f"The {channel} of “{bone.name}” has a driver, which is applied after the "
+                    "chain is solved and can move the tip off its target: remove the driver, or "
+                    "drive a parent of the chain"
                 )
         for con in active_constraints(bone):
             return (
-                f"“{bone.name}” has its own constraint “{con.name}”, which acts after the chain "
-                "is solved and may take the tip away: mute it, or move it to another bone"
+                f"“{bone.name}” has its own constraint “{con.name}”, which is applied after the "
+                "chain is solved and can move the tip off its target: mute it, or move it to "
+                "another bone"
             )
     return ""
 

@@ -47,4 +47,4 @@ class Answer(NamedTuple):
 NOTHING: Mapping[int, Vec] = {}
 """What was solved of locations or scales where there is nothing of the kind."""
 
-OFF = "The constraint is off: turn it on, and its Influence up"
+OFF = "The constraint is disabled, or its influence is 0: enable it, and increase Influence"

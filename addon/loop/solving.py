@@ -104,7 +104,9 @@ def _reports(answer: Answer) -> tuple[Report, ...]:
     """
     for place in answer.placed.values():
         if max(map(abs, place)) > FARTHEST:
-            raise ProblemError("A target is farther away than Blender can reckon: bring it nearer")
+            raise ProblemError(
+                "A target is too far away (single precision overflows): move it closer"
+            )
     return answer.reports
 
 

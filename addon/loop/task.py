@@ -103,19 +103,21 @@ def read(snapshot: SceneSnapshot, chain: ChainPlan, is_member: bool = False) -> 
 def _check(chain: ChainPlan, settings: Settings) -> None:
     if not all([isfinite(number) for number in settings]):
         raise ProblemError(
-            "A setting is not a number: type Influence, Tolerance, Bias, Swing, Stretch Max, "
-            "Softness, Pole Angle and the weights in"
+            "A setting is not a finite number: enter valid values for Influence, Tolerance, "
+            "Bias, Swing First, Stretch Max, Softness, Pole Angle and the weights"
         )
     if settings.weight <= 0.0 and chain.motion is None:
-        raise ProblemError("Weight is 0, so nothing pulls: raise it, or turn the constraint off")
+        raise ProblemError(
+            "Weight is 0, so the constraint has no effect: increase it, or disable the constraint"
+        )
     if settings.solver not in SOLVER_NAMES:
         raise ProblemError(
-            f"Solver is animated to number {settings.solver}, which stands for none: "
-            "mend its F-curve or driver"
+            f"Solver is animated to the invalid number {settings.solver}: correct its F-curve or "
+            "driver"
         )
     if MOTIONS.get(SOLVER_NAMES[settings.solver]) is not chain.motion:
         raise ProblemError(
-            "Solver cannot be animated from or to one that does not just reach: key the "
+            "Only solvers that reach a target can be switched by animation: animate the "
             "Influence of two constraints instead"
         )
     if SOLVER_NAMES[settings.solver] != "TWO_BONE":
@@ -128,8 +130,8 @@ def _check(chain: ChainPlan, settings: Settings) -> None:
         wanted = 3
     if count != wanted:
         raise ProblemError(
-            f"Two Bone needs a chain of {wanted} bones, and this one has {count}: "
-            f"set Chain Length to {wanted} or choose another solver"
+            f"Two Bone requires a chain of {wanted} bones, and this one has {count}: set Chain "
+            f"Length to {wanted}, or choose another solver"
         )
 
 
@@ -193,10 +195,10 @@ def infinite(chain: ChainPlan, task: Task, undone: Frame) -> ProblemError:
             x, y, z = point_in(undone, place)
             if not isfinite(x + y + z):
                 name = source.object.name
-                return ProblemError(f"“{name}” has no finite place: check its transform")
+                return ProblemError(f"“{name}” has an invalid position: check its transform")
     return ProblemError(
-        "A bone of the chain, or above it, has no finite place: "
-        "clear its location, rotation and scale"
+        "A bone of the chain, or one of its parents, has an invalid position: clear its "
+        "location, rotation and scale"
     )
 
 
@@ -258,8 +260,8 @@ def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
         if chain.stretches and chain.input.chain.scale == 0.0:
             name, chain.input = chain.rig.names[chain.bones[0]], None
             raise ProblemError(
-                f"The chain from “{name}” on has no length, so it cannot stretch: "
-                "give its bones a scale, or turn Stretch off"
+                f"The chain from “{name}” on has zero length and cannot stretch: change the "
+                "scale of its bones, or disable Stretch"
             )
     return chain.input
 

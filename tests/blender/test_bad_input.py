@@ -156,13 +156,13 @@ def pole_nowhere(rig):
 
 def bone_nowhere(rig):
     rig.pose.bones["Upper.R"].scale = (NAN, 1, 1)
-    return add_constraint(rig, "Lower.R", make_empty(), chain_count=2), "finite"
+    return add_constraint(rig, "Lower.R", make_empty(), chain_count=2), "invalid position"
 
 
 def bone_without_a_turn(rig):
     rig.pose.bones["Lower.R"].rotation_mode = "XYZ"
     rig.pose.bones["Lower.R"].rotation_euler = (0, NAN, 0)
-    return add_constraint(rig, "Lower.R", make_empty(), chain_count=2), "finite"
+    return add_constraint(rig, "Lower.R", make_empty(), chain_count=2), "invalid position"
 
 
 BROKEN = (

@@ -509,7 +509,7 @@ def test_one_whose_target_is_nowhere_is_said_and_the_others_go_on(rig: Rig) -> N
     first.target.location.x = float("nan")
     update()
     assert first.state == "INVALID"
-    assert "no finite place" in first.message
+    assert "invalid position" in first.message
     assert worst(rig, [item.name for item in others]) < 1e-4
 
 

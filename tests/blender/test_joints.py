@@ -423,7 +423,7 @@ def test_limited_is_said() -> None:
     item, target = reaching(rig, "B2")
     update()
     assert item.state == "LIMITED"
-    assert "limits of the joints" in item.message
+    assert "Joint limits" in item.message
     assert item.error == pytest.approx(tip_error(rig, "B2", target), abs=1e-5)
     assert item.error > 0.5
     for bone in rig.pose.bones:
@@ -434,7 +434,7 @@ def test_limited_is_said() -> None:
 
 BAD = [
     ("HINGE", {"hinge_min": 1.0, "hinge_max": 0.5}, "Min above its Max"),
-    ("CONE", {"twist_min": 1.0, "twist_max": 0.5}, "Min above its Max"),
+    ("CONE", {"twist_min": 1.0, "twist_max": 0.5}, "Twist Min above its Twist Max"),
     ("HINGE", {"hinge_axis": "FREE", "hinge_vector": (0, 0, 0)}, "no direction"),
     ("HINGE", {"hinge_axis": "FREE", "hinge_vector": (0, nan, 0)}, "not a finite number"),
     ("HINGE", {"hinge_axis": "FREE", "hinge_vector": (0, inf, 0)}, None),
@@ -648,7 +648,7 @@ def test_joints_of_linked_armature_data_are_not_changed(tmp_path: Path) -> None:
         bpy.ops.fabrik.joint_learn,
         bpy.ops.fabrik.joint_preset_apply,
     ):
-        with pytest.raises(RuntimeError, match="that keeps its joints, is linked"):
+        with pytest.raises(RuntimeError, match="stores its joints and is linked"):
             operator()
     assert own.pose.bones["a.R"].fabrik_joint.limit_type == "NONE"
     assert own.data.override_create(remap_local_usages=True) == own.data
@@ -724,7 +724,7 @@ def test_the_panel_shows_what_matters(addon: ModuleType, panel: str) -> None:
 def test_the_panel_says_what_is_wrong(addon: ModuleType) -> None:
     rig = make_chain(2)
     limit(rig, "B1", "HINGE", hinge_min=1, hinge_max=0)
-    assert "The hinge of “B1” has a Min above its Max: lower Min or raise Max" in shown(
+    assert "The hinge of “B1” has a Min above its Max: decrease Min or increase Max" in shown(
         addon, rig, "B1"
     )
     assert not [text for text in shown(addon, rig, "B0") if "Max:" in text]

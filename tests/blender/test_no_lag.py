@@ -488,7 +488,7 @@ class TestWhatCannotBeForeseen:
         skin.modifiers.new("Armature", "ARMATURE").object = leader
         late.parent, late.parent_type = skin, "VERTEX"
         bpy.context.view_layer.update()
-        assert "hangs on vertices" in item.message
+        assert "parented to vertices" in item.message
 
     def test_a_driver_on_something_else_is_no_reason_to_worry(self):
         _leader, item, late = self.late_target()
