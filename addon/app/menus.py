@@ -13,7 +13,8 @@ from ..ui.adding import MOTIONS
 class FABRIK_MT_motion(bpy.types.Menu):
     """What moves by itself."""
 
-    bl_label = "Add FABRIK IK Motion"
+    bl_label = "Add Motion"
+    bl_description = "Add a look-at, rope, free chain, wave or walk"
 
     def draw(self, _context: bpy.types.Context) -> None:  # type: ignore[override]
         """Draw the operators that add it."""

@@ -48,7 +48,9 @@ def chosen_target(
     targets = selected_targets(context)
     if len(targets) > 1:
         names = ", ".join(f"“{bone or ob.name}”" for ob, bone in targets[:4])
-        raise ProblemError(f"Select one target besides {active}, not {len(targets)}: {names}")
+        raise ProblemError(
+            f"Select one target in addition to {active}, not {len(targets)}: {names}"
+        )
     return targets[0] if targets else (None, "")
 
 
@@ -58,9 +60,9 @@ def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
     if reason:
         return reason
     if context.mode != "POSE":
-        return f"Enter Pose Mode, where the active bone is {active}"
+        return f"Enter Pose Mode with {active} active"
     if context.active_pose_bone is None:
-        return f"Click {active}, so that it is active"
+        return f"Click {active} to make it active"
     return ""
 
 

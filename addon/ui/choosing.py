@@ -11,14 +11,14 @@ from ..blender.errors import ProblemError
 from ..editing.choosing import that_pose
 from ..loop.properties import settings
 
-ACTIVE = ("Active", "The one whose settings are shown")
-SELECTED = ("Of Selected Bones", "Those that pose a selected bone, or end at one")
+ACTIVE = ("Active", "Only the active constraint")
+SELECTED = ("Selected Bones", "Constraints that pose a selected bone, or whose tip is one")
 """The names and descriptions of choices that mean the same wherever there is a choice."""
 
 WHICH_ITEMS = (
     ("ACTIVE", *ACTIVE),
     ("SELECTED", *SELECTED),
-    ("ALL", "All", "All of the armature"),
+    ("ALL", "All", "All constraints of the armature"),
 )
 """Which constraints of the active armature."""
 

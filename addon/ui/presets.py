@@ -30,7 +30,7 @@ class Applying(Working):
     else:
         filepath: StringProperty(
             name="File",
-            description="The preset, a script that sets the settings",
+            description="Preset file, a script that sets the properties",
             subtype="FILE_PATH",
             options={"SKIP_SAVE"},
         )
@@ -46,7 +46,7 @@ class Applying(Working):
         try:
             bpy.utils.execfile(self.filepath)
         except Exception as error:  # It is anybody's script.
-            raise ProblemError(f"“{self.title}” is no preset for this: {error}") from None
+            raise ProblemError(f"“{self.title}” cannot be applied here: {error}") from None
 
     @property
     def title(self) -> str:
@@ -67,13 +67,13 @@ class Adding(Refusing, Base):
     else:
         remove_name: BoolProperty(
             name="Remove",
-            description="Remove the preset of this name, instead of adding one",
+            description="Remove the preset with this name instead of adding one",
             default=False,
             options={"HIDDEN", "SKIP_SAVE"},
         )
         remove_active: BoolProperty(
             name="Remove Active",
-            description="Remove the preset that was applied last, instead of adding one",
+            description="Remove the last applied preset instead of adding one",
             default=False,
             options={"HIDDEN", "SKIP_SAVE"},
         )

@@ -114,5 +114,8 @@ def rest_refusal(context: bpy.types.Context) -> str:
     armature = active_armature(context)
     data = cast(bpy.types.Armature, armature.data)
     if armature.mode == "EDIT" or data.pose_position == "REST":
-        return f"“{armature.name}” shows its rest pose: leave Edit Mode, or Rest Position"
+        return (
+            f"“{armature.name}” is in rest position: leave Edit Mode, or switch the armature to "
+            "Pose Position"
+        )
     return ""

@@ -26,8 +26,8 @@ class Stepping:
         blame: How a problem is reported: ERROR opens a message under the mouse.
     """
 
-    stopped = "Nothing was done, and everything is as it was"
-    gone = "The data is gone, and nothing was done"
+    stopped = "Cancelled: nothing was changed"
+    gone = "Cancelled: the data was removed while it was used"
     blame = "ERROR"
     report: Any
     _work: Generator[float, None, Any] | None = None

@@ -206,7 +206,7 @@ def test_mirroring_says_why_it_cannot_and_changes_nothing() -> None:
     rig = make_body()
     add_constraint(rig, "Body", make_empty("T.L"))
     activate(rig)
-    with pytest.raises(RuntimeError, match="does not name a side"):
+    with pytest.raises(RuntimeError, match="has no side"):
         bpy.ops.fabrik.constraint_mirror()
     rig.fabrik.constraints[0].bone = "Lower.L"
     rig.pose.bones["Lower.R"].name = "Other"
@@ -214,7 +214,7 @@ def test_mirroring_says_why_it_cannot_and_changes_nothing() -> None:
         bpy.ops.fabrik.constraint_mirror()
     rig.pose.bones["Other"].name = "Lower.R"
     rig.scale = (1.0, 0.0, 1.0)
-    with pytest.raises(RuntimeError, match="“Rig” is scaled to zero"):
+    with pytest.raises(RuntimeError, match="“Rig” has zero scale"):
         bpy.ops.fabrik.constraint_mirror()
     assert len(rig.fabrik.constraints) == 1
     assert len(bpy.data.objects) == 2
@@ -334,7 +334,7 @@ def test_limits_for_blenders_ik_are_mirrored_as_far_as_they_can_be(rolls: str) -
     target = make_empty("Target.L", (1.5, -1.2, 0.4))
     add_constraint(rig, "Hand.L", target, chain_count=3, name="Arm.L")
     notes = " ".join(mirror(rig).notes)
-    assert ("rolled askew" in notes) == (rolls == "any")
+    assert ("The roll of" in notes) == (rolls == "any")
     if rolls != "any":
         assert asymmetry(rig) < 1e-4
 
@@ -348,7 +348,7 @@ def test_joints_of_selected_bones_are_mirrored_by_the_operator() -> None:
     there = rig.pose.bones["Upper.R"].fabrik_joint
     assert (there.limit_type, there.twist_min, there.twist_max) == ("CONE", -0.5, 0.25)
     pose_mode(rig, "Body")
-    with pytest.raises(RuntimeError, match="does not name a side"):
+    with pytest.raises(RuntimeError, match="has no side"):
         bpy.ops.fabrik.joint_mirror()
 
 
@@ -407,11 +407,11 @@ def test_a_copy_that_could_not_work_is_not_made_and_said() -> None:
     rig = make_body()
     add_constraint(rig, "Lower.L", rig, subtarget="Hand.R", chain_count=2)
     pose_mode(rig, "Lower.R")
-    with pytest.raises(RuntimeError, match=r"“Lower\.R” gets none"):
+    with pytest.raises(RuntimeError, match=r"Not copied to “Lower\.R”"):
         bpy.ops.fabrik.constraint_copy()
     assert len(rig.fabrik.constraints) == 1
     pose_mode(rig)
-    with pytest.raises(RuntimeError, match="select the bones that are to get a copy"):
+    with pytest.raises(RuntimeError, match="select the bones to copy the constraint to"):
         bpy.ops.fabrik.constraint_copy()
 
 

@@ -408,12 +408,36 @@ def test_the_panel_shows_error_in_scene_units(addon: ModuleType) -> None:
     rig = make_chain(2, joints=((0, 0, 0), (0, 0, 1), (0, 0, 2)))
     add_constraint(rig, "B1", make_empty(location=(0, 0, 5)))
     update()
-    assert "3 m off" in drawn(addon)
+    assert "Error 3 m" in drawn(addon)
     bpy.context.scene.unit_settings.system = "IMPERIAL"
-    assert "9.843' off" in drawn(addon)
+    assert "Error 9.843'" in drawn(addon)
     bpy.context.scene.unit_settings.system = "METRIC"
     bpy.context.scene.unit_settings.scale_length = 0.01
-    assert "3 cm off" in drawn(addon)
+    assert "Error 3 cm" in drawn(addon)
+
+
+def test_the_panel_tells_iterations_where_the_setting_limits_them(addon: ModuleType) -> None:
+    rig = make_chain(4)
+    item = add_constraint(rig, "B3", make_empty(location=(0.7, 0.4, 1.3)))
+    item.tolerance = 1e-6
+    update()
+    count = item.iterations_used
+    assert count > 0
+    assert f"Error 0 m · {count} iteration{'s' if count > 1 else ''}" in drawn(addon)
+    item.chain_count, item.solver = 2, "TWO_BONE"
+    update()
+    assert not any("iteration" in str(text).split() for text in drawn(addon))
+
+
+def test_the_panel_says_why_the_fk_pose_is_shown(addon: ModuleType) -> None:
+    rig = make_chain(2)
+    item = add_constraint(rig, "B1", make_empty())
+    item.influence = 0.0
+    update()
+    assert "Influence is 0: showing FK pose" in drawn(addon)
+    item.enabled = False
+    update()
+    assert "Disabled" in drawn(addon)
 
 
 @pytest.mark.parametrize("width", (10, 200, 400, 2000))
@@ -424,7 +448,7 @@ def test_a_sentence_says_what_is_wrong_and_no_word_of_it_is_lost(
     add_constraint(rig, "B2", make_empty(), solver="TWO_BONE")
     update()
     message = rig.fabrik.constraints[0].message
-    assert "Two Bone needs a chain of 2 bones" in message
+    assert "Two Bone requires a chain of 2 bones" in message
     shown = drawn(addon, width=width)
     assert message in " ".join(shown)
     assert (message in shown) == (width == 2000), "it is broken into lines that fit"

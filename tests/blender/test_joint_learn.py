@@ -198,7 +198,7 @@ def test_actions_that_the_armature_does_not_use_count_only_if_asked(rig: bpy.typ
     key(rig, "B1", [(0, 0, 0), (0.8, 0, 0)])
     rig.animation_data.action = None
     joint = rig.pose.bones["B1"].fabrik_joint
-    with pytest.raises(RuntimeError, match="turn on All Actions"):
+    with pytest.raises(RuntimeError, match="enable All Actions"):
         bpy.ops.fabrik.joint_learn()
     assert joint.limit_type == "NONE"
     bpy.ops.fabrik.joint_learn(everywhere=True)

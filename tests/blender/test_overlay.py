@@ -721,7 +721,7 @@ def test_the_corner_tells_how_the_chains_do(overlay: Any, shown: Any) -> None:
     context = SimpleNamespace(scene=bpy.context.scene)
     chains = shown()
     lines = overlay.report(context, chains)
-    assert lines[0] == "IK 7: Out of Reach, 3 m off"
+    assert lines[0] == "IK 7: Out of Reach, error 3 m"
     assert lines[-1] == f"and {len(chains) - 6} more"
     rig.update_tag()
     update()

@@ -23,7 +23,7 @@ from ...ui.sections import (
     has_tip,
     reaches,
 )
-from ...ui.wording import length_text
+from ...ui.wording import counted, length_text
 
 STATE_ICONS = {
     "REACHED": "CHECKMARK",
@@ -34,11 +34,11 @@ STATE_ICONS = {
 }
 
 HOW_TO = (
-    "Select a target and then, in Pose Mode, the tip bone of a chain, and press +. "
-    "With no target selected, one is made at the tip."
+    "Select a target, then the tip bone of a chain in Pose Mode, and press +. Without a target, "
+    "a new one is added at the tip."
 )
-SHARED = "Shares bones with {}: they are solved together, by their weights."
-LOCK = "To render safely, turn on:"
+SHARED = "Shares bones with {}. They are solved together, by weight."
+LOCK = "For safe rendering, enable:"
 
 
 def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
@@ -84,7 +84,11 @@ def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstra
     state.alert = item.state == "INVALID"
     state.label(text=state_name(item), icon=STATE_ICONS[item.state])
     if item.state not in ("INVALID", "DISABLED") and has_target(item.solver):
-        layout.label(text=f"{length_text(context.scene, item.error)} off")
+        error = f"Error {length_text(context.scene, item.error)}"
+        # Two Bone iterates only where bones change their length, and has no Iterations to compare.
+        if reaches(item.solver) and item.solver != "TWO_BONE" and item.iterations_used:
+            error += f" · {counted(item.iterations_used, 'iteration')}"
+        layout.label(text=error)
     if item.message:
         draw_sentence(layout, context, item.message)
 
@@ -101,7 +105,7 @@ def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstrai
     # With these it always turns as a whole.
     swing.active = item.solver != "TWO_BONE" and item.pole_target is None
     swing.prop(item, "swing")
-    root = layout.column(heading="Free Root")
+    root = layout.column(heading="Move Root")
     root.prop(item, "use_free_root", text="")
     draw_if(root, item, "use_free_root", "root_weight")
 
@@ -117,7 +121,7 @@ def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
     offset.prop(item, "use_offset", text="")
     if not item.use_offset:
         return
-    offset.operator("fabrik.offset_set", text="Set to Present")
+    offset.operator("fabrik.offset_set", text="Set to Current")
     layout.prop(item, "offset_location", text="Location")
     turn = layout.column()
     turn.active = item.use_rotation
@@ -125,7 +129,7 @@ def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
 
 
 def _draw_rotation(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    layout.prop(item, "use_rotation", text="Match Target")
+    layout.prop(item, "use_rotation", text="Copy Target Rotation")
     turn = layout.column()
     turn.active = item.use_rotation
     turn.prop(item, "rotation_weight", text="Weight")
@@ -169,6 +173,8 @@ def state_name(item: FabrikConstraint) -> str:
     motion = MOTIONS.get(item.solver)
     if motion is not None and motion.doing and item.state == "REACHED":
         return motion.doing
+    if item.state == "DISABLED" and item.enabled and item.influence == 0.0:
+        return "Influence is 0: showing FK pose"
     states = cast(bpy.types.EnumProperty, item.bl_rna.properties["state"])
     return states.enum_items[item.state].name
 

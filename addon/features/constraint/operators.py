@@ -25,9 +25,8 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
     bl_idname = "fabrik.constraint_add"
     bl_label = "Add FABRIK IK"
     bl_description = (
-        "Let the chain that ends at the active bone reach for the other selected bone or object. "
-        "With no other one selected it reaches for a new Empty where its tip is now, so that "
-        "nothing moves"
+        "Let the chain that ends at the active bone reach the other selected bone or object. "
+        "Without one, add an Empty at the tip as its target, so that the pose does not change"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -39,8 +38,9 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
         chain_count: IntProperty(
             name="Chain Length",
             description=(
-                "How many bones the chain has, counted up from the active one; 0 takes all up to "
-                "the root. At first those of the limb are taken, up to where the skeleton branches"
+                "Number of bones in the chain, counted from the active bone. 0 includes all up "
+                "to the root. By default the bones of the limb, up to where the skeleton "
+                "branches"
             ),
             default=0,
             min=0,
@@ -49,9 +49,13 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
         )
         solver: EnumProperty(
             name="Solver",
-            description="How the chain is brought to its target",
+            description="Algorithm that solves the chain",
             items=(
-                ("AUTO", "Automatic", "Two Bone for a chain of two bones, FABRIK for a longer one"),
+                (
+                    "AUTO",
+                    "Automatic",
+                    "Use Two Bone for a chain of two bones, FABRIK for a longer one",
+                ),
                 *SOLVER_ITEMS,
             ),
             default="AUTO",
@@ -59,8 +63,8 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
         use_offset: BoolProperty(
             name="Keep Offset",
             description=(
-                "Keep the tip where it is beside the target, instead of bringing it there, so that "
-                "nothing moves"
+                "Keep the tip at its current offset from the target, so that the pose does not "
+                "change"
             ),
             default=False,
         )
@@ -96,7 +100,7 @@ class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):
     bl_idname = "fabrik.constraint_remove"
     bl_label = "Remove FABRIK IK"
     bl_description = (
-        "Remove the active constraint with its keys and drivers. The bones get their FK pose back"
+        "Remove the active constraint with its keys and drivers. The bones return to their FK pose"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -110,7 +114,7 @@ class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):
         armature = active_armature(context)
         name = cast(Any, editing.active_constraint(armature)).name
         editing.remove(armature, settings(armature).active_index)
-        return f"Removed “{name}”; its bones have their FK pose back"
+        return f"Removed “{name}”: its bones return to their FK pose"
 
 
 class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
@@ -119,8 +123,8 @@ class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
     bl_idname = "fabrik.constraint_move"
     bl_label = "Move FABRIK IK"
     bl_description = (
-        "Move the active constraint in the list. Of two that pose the same bone the lower one "
-        "is solved last"
+        "Move the active constraint in the list. Of two constraints that pose the same bone, "
+        "the lower one is solved last"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -129,7 +133,7 @@ class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
     else:
         direction: EnumProperty(
             name="Direction",
-            description="Where to move the constraint",
+            description="Direction to move the constraint in",
             items=(
                 ("UP", "Up", "Solve the constraint earlier"),
                 ("DOWN", "Down", "Solve the constraint later"),
@@ -143,7 +147,7 @@ class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
         if not reason and len(settings(active_armature(context)).constraints) < 2:
             return "There is only one constraint"
         if not reason and active_armature(context).override_library is not None:
-            return "A library override keeps the constraints in the order of the linked file"
+            return "The constraints of a library override keep the order of the linked file"
         return reason
 
     def work(self, context: bpy.types.Context) -> str:
@@ -156,7 +160,7 @@ class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
             return ""
         editing.swap(armature, index, other)
         first, second = (fabrik.constraints[i].name for i in sorted((index, other)))
-        return f"“{first}” comes before “{second}” now"
+        return f"“{first}” is now before “{second}”"
 
 
 class FABRIK_OT_pole_add(Working, bpy.types.Operator):
@@ -165,8 +169,8 @@ class FABRIK_OT_pole_add(Working, bpy.types.Operator):
     bl_idname = "fabrik.pole_add"
     bl_label = "Add Pole"
     bl_description = (
-        "Make an Empty that the bend of the chain faces already, so that nothing moves. "
-        "Moving it turns the elbow or knee"
+        "Add an Empty as pole target where the chain bends to now, so that the pose does not "
+        "change. Move it to rotate the elbow or knee"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -178,9 +182,12 @@ class FABRIK_OT_pole_add(Working, bpy.types.Operator):
             return reason
         item = editing.active_constraint(active_armature(context))
         if item is not None and item.solver in MOTIONS:
-            return f"“{item.name}” moves by itself and faces no pole: choose one that reaches"
+            return f"“{item.name}” does not use a pole: choose a constraint that reaches a target"
         if item is not None and item.pole_target is not None:
-            return f"The chain faces “{item.pole_target.name}” already: clear Pole first"
+            return (
+                f"The chain already has the pole target “{item.pole_target.name}”: clear Pole "
+                "Target first"
+            )
         return ""
 
     def work(self, context: bpy.types.Context) -> str:
@@ -189,7 +196,7 @@ class FABRIK_OT_pole_add(Working, bpy.types.Operator):
         pole = editing.add_pole(
             context.evaluated_depsgraph_get(), armature, settings(armature).active_index
         )
-        return f"The chain faces “{pole.name}”"
+        return f"Added the pole target “{pole.name}”"
 
 
 class FABRIK_OT_offset_set(Working, bpy.types.Operator):
@@ -198,8 +205,8 @@ class FABRIK_OT_offset_set(Working, bpy.types.Operator):
     bl_idname = "fabrik.offset_set"
     bl_label = "Set Offset"
     bl_description = (
-        "Keep the tip beside the target where it is now, and its bone turned as it is, so that "
-        "nothing moves"
+        "Keep the tip and its bone at their current offset from the target, so that the pose "
+        "does not change"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -215,7 +222,9 @@ class FABRIK_OT_offset_set(Working, bpy.types.Operator):
         if item is not None and item.target is None:
             return "There is no target to keep an offset from: choose one"
         if item is not None and not has_tip(item.solver):
-            return f"“{item.name}” brings its tip to no place: choose one that reaches"
+            return (
+                f"“{item.name}” does not use an offset: choose a constraint that reaches a target"
+            )
         return ""
 
     def work(self, context: bpy.types.Context) -> str:
@@ -223,7 +232,7 @@ class FABRIK_OT_offset_set(Working, bpy.types.Operator):
         armature = active_armature(context)
         editing.set_offset(armature, settings(armature).active_index)
         name = cast(Any, editing.active_constraint(armature)).name
-        return f"“{name}” keeps its tip where it is now"
+        return f"“{name}” keeps its tip at the current offset"
 
 
 CLASSES = (

@@ -48,8 +48,8 @@ class FABRIK_OT_constraint_preset_apply(Applying, bpy.types.Operator):
     bl_idname = "fabrik.constraint_preset_apply"
     bl_label = "Apply Constraint Preset"
     bl_description = (
-        "Set the active constraint up for this; its name, bones, target and pole stay, and so do "
-        "the joints of its chain"
+        "Apply a preset to the active constraint. Its name, bones, target, pole target and "
+        "joints are kept"
     )
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
@@ -62,7 +62,7 @@ class FABRIK_OT_constraint_preset_apply(Applying, bpy.types.Operator):
         """Apply it."""
         self.apply()
         item: Any = active_constraint(active_armature(context))
-        return f"“{item.name}” is set up as “{self.title}”"
+        return f"Applied “{self.title}” to “{item.name}”"
 
 
 class FABRIK_OT_constraint_preset_add(Adding, bpy.types.Operator):
@@ -70,7 +70,7 @@ class FABRIK_OT_constraint_preset_add(Adding, bpy.types.Operator):
 
     bl_idname = "fabrik.constraint_preset_add"
     bl_label = "Add Constraint Preset"
-    bl_description = "Keep the settings of the active constraint as a preset, or remove a preset"
+    bl_description = "Save the settings of the active constraint as a preset, or remove a preset"
     preset_menu = "FABRIK_PT_constraint_presets"
     preset_subdir = FOLDER
     preset_defines = [
@@ -95,6 +95,7 @@ class FABRIK_PT_constraint_presets(PresetPanel, bpy.types.Panel):
     """The presets of constraints."""
 
     bl_label = "Constraint Presets"
+    bl_description = "Apply, add and remove presets of constraints"
     preset_subdir = FOLDER
     preset_operator = "fabrik.constraint_preset_apply"
     preset_add_operator = "fabrik.constraint_preset_add"

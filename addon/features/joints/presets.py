@@ -33,7 +33,7 @@ class FABRIK_OT_joint_preset_apply(Applying, bpy.types.Operator):
 
     bl_idname = "fabrik.joint_preset_apply"
     bl_label = "Apply Joint Preset"
-    bl_description = "Limit the active bone, and the other selected ones, in this way"
+    bl_description = "Apply a preset to the joints of the active bone and the other selected bones"
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
     @classmethod
@@ -48,7 +48,7 @@ class FABRIK_OT_joint_preset_apply(Applying, bpy.types.Operator):
         bones: list[Any] = list(context.selected_pose_bones or ())
         others = copy_joint(bone, [one for one in bones if not joints_problem(one.id_data)])
         more = f" and {len(others)} more" if others else ""
-        return f"“{bone.name}”{more} bends as “{self.title}”"
+        return f"Applied “{self.title}” to “{bone.name}”{more}"
 
 
 def _joint_refusal(context: bpy.types.Context) -> str:
@@ -63,7 +63,7 @@ class FABRIK_OT_joint_preset_add(Adding, bpy.types.Operator):
 
     bl_idname = "fabrik.joint_preset_add"
     bl_label = "Add Joint Preset"
-    bl_description = "Keep the joint of the active bone as a preset, or remove a preset"
+    bl_description = "Save the joint of the active bone as a preset, or remove a preset"
     preset_menu = "FABRIK_PT_joint_presets"
     preset_subdir = FOLDER
     preset_defines = [
@@ -82,6 +82,7 @@ class FABRIK_PT_joint_presets(PresetPanel, bpy.types.Panel):
     """The presets of joints."""
 
     bl_label = "Joint Presets"
+    bl_description = "Apply, add and remove presets of joints"
     preset_subdir = FOLDER
     preset_operator = "fabrik.joint_preset_apply"
     preset_add_operator = "fabrik.joint_preset_add"

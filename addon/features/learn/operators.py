@@ -21,8 +21,8 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
     bl_idname = "fabrik.joint_learn"
     bl_label = "Learn from Actions"
     bl_description = (
-        "Limit the selected bones to the turns that they make in the armature's actions, and a "
-        "margin"
+        "Set the limits of the selected bones to the rotations in the armature's actions, plus "
+        "a margin"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -33,17 +33,17 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
     else:
         kind: EnumProperty(
             name="Limit",
-            description="Which kind of limit the bones get",
+            description="Type of limit to set",
             items=(
-                ("AUTO", "Automatic", "A hinge if the bone turns about one axis, else a cone"),
-                ("HINGE", "Hinge", "One axis: the one about which the bone turns most"),
-                ("CONE", "Cone", "A cone of swing, and a range of twist"),
+                ("AUTO", "Automatic", "Hinge if the bone rotates about one axis, otherwise Cone"),
+                ("HINGE", "Hinge", "A single axis, about which the bone rotates most"),
+                ("CONE", "Cone", "A swing cone and a twist range"),
             ),
             default="AUTO",
         )
         margin: FloatProperty(
             name="Margin",
-            description="How much farther than in the actions the bones may turn",
+            description="Angle to add to the rotations in the actions",
             default=radians(5.0),
             min=0.0,
             max=pi,
@@ -52,8 +52,8 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
         everywhere: BoolProperty(
             name="All Actions",
             description=(
-                "Learn from all actions of the file that turn bones of these names, not only from "
-                "those that the armature uses"
+                "Use all actions of the file that rotate bones of these names, instead of only "
+                "the actions of the armature"
             ),
             default=False,
         )
@@ -63,7 +63,7 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
         """Ask for bones that can be changed."""
         bones = _bones(context)
         if not bones:
-            return "Enter Pose Mode and select the bones that are to get limits"
+            return "Enter Pose Mode and select the bones to limit"
         return next(filter(None, (joints_problem(bone.id_data) for bone in bones)), "")
 
     def work(self, context: bpy.types.Context) -> str:
@@ -71,9 +71,9 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
         bones = _bones(context)
         kinds = [learn(bone, self.kind, self.margin, self.everywhere) for bone in bones]
         if not any(kinds):
-            hint = "" if self.everywhere else ", or turn on All Actions"
+            hint = "" if self.everywhere else ", or enable All Actions"
             raise ProblemError(
-                f"No action of the armature turns the selected bones: give it one{hint}"
+                f"No action of the armature rotates the selected bones: assign an action{hint}"
             )
         parts = [
             counted(kinds.count(kind), name)
@@ -82,7 +82,7 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
         ]
         if "" in kinds:
             still = [bone.name for bone, kind in zip(bones, kinds, strict=True) if not kind]
-            parts.append(f"nothing for {named(still)}")
+            parts.append(f"no limits for {named(still)}")
         return f"Learned {', '.join(parts)}"
 
 

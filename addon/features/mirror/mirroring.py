@@ -77,7 +77,7 @@ def other_side(armature: bpy.types.Object, bone: str) -> str:
     """
     name = bpy.utils.flip_name(bone)
     if name == bone:
-        raise ProblemError(f"“{bone}” does not name a side: let its name end in .L or .R")
+        raise ProblemError(f"“{bone}” has no side: its name must end in .L or .R")
     if name not in pose_bones(armature):
         raise ProblemError(f"There is no bone “{name}” in “{armature.name}” to mirror “{bone}” to")
     return name
@@ -101,7 +101,9 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
     values = values_of(joint)
     kind = joint.limit_type
     if kind != "NONE" and (axes @ Vector(AXES["Y"])).angle(Vector(AXES["Y"])) > SAME:
-        return [f"“{other}” does not lie as the mirror image of “{bone}”: its limits stay"]
+        return [
+            f"“{other}” is not the mirror image of “{bone}” at rest: its limits were not changed"
+        ]
     notes: list[str] = []
     if kind == "HINGE":
         values |= _mirrored_hinge(joint, axes)
@@ -109,9 +111,14 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
         mirrored, is_whole = _mirrored_cone(joint, axes)
         values |= mirrored
         if not is_whole:
-            notes.append(f"The twist of “{other}” would go beyond 180°, where it is cut off")
+            notes.append(f"The twist of “{other}” would exceed 180°, where it is clamped")
     elif kind == "BLENDER" and not _mirror_native(own[bone], own[other], axes):
-        return [f"“{other}” is rolled askew against “{bone}”: its limits for Blender's IK stay"]
+        return [
+            (
+                f"The roll of “{other}” does not mirror “{bone}”: its limits for Blender's IK were "
+                "not changed"
+            )
+        ]
     give(own[other].fabrik_joint, values)
     return notes
 
@@ -316,13 +323,13 @@ def _mirrored_end(
     size = max(_distance(armature, ob), 1e-6)
     on_plane = (place.translation - _world(ob).translation).length < SAME * size
     if ob.type != "EMPTY" or (name == ob.name and on_plane):
-        notes.append(f"“{ob.name}” has no other side: both chains share it")
+        notes.append(f"“{ob.name}” has no opposite side: both chains share it")
         return End(ob, "", ACROSS)
     if name == ob.name:
         name = f"{tip} {'Pole' if pointer == 'pole_target' else 'Target'}"
     new = _mirrored_empty(armature, ob, name, _mirrored_matrix(armature, ob, axes))
     made.append(new)
-    notes.append(f"“{new.name}” was made as the mirror image of “{ob.name}”")
+    notes.append(f"Added “{new.name}” as the mirror image of “{ob.name}”")
     return End(new, "", axes)
 
 
@@ -332,7 +339,7 @@ def _mirrored_bone(ob: bpy.types.Object, bone: str, notes: list[str]) -> End:
     if armature.type != "ARMATURE" or other not in pose_bones(armature):
         armature = ob
     if other == bone or other not in pose_bones(armature):
-        notes.append(f"“{bone}” has no other side: both chains share it")
+        notes.append(f"“{bone}” has no opposite side: both chains share it")
         return End(ob, bone, ACROSS)
     return End(armature, other, _rest(armature, other).transposed() @ ACROSS @ _rest(ob, bone))
 
@@ -359,7 +366,7 @@ def _mirrored_matrix(armature: bpy.types.Object, ob: bpy.types.Object, axes: Mat
     try:
         back = world.inverted()
     except ValueError:
-        raise ProblemError(f"“{armature.name}” is scaled to zero: give it a scale") from None
+        raise ProblemError(f"“{armature.name}” has zero scale: change its scale") from None
     return world @ ACROSS.to_4x4() @ back @ _world(ob) @ axes.inverted().to_4x4()
 
 

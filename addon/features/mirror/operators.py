@@ -21,7 +21,7 @@ class FABRIK_OT_constraint_copy(Working, bpy.types.Operator):
     bl_idname = "fabrik.constraint_copy"
     bl_label = "Copy to Selected Bones"
     bl_description = (
-        "Give each selected bone a constraint with the settings and the target of the active one"
+        "Copy the active constraint to each selected bone, with its settings and target"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -30,7 +30,7 @@ class FABRIK_OT_constraint_copy(Working, bpy.types.Operator):
         """Ask for a constraint, and for bones to copy it to."""
         reason = active_refusal(context)
         if not reason and not context.selected_pose_bones:
-            return "Enter Pose Mode and select the bones that are to get a copy"
+            return "Enter Pose Mode and select the bones to copy the constraint to"
         return reason
 
     def work(self, context: bpy.types.Context) -> str:
@@ -49,9 +49,8 @@ class FABRIK_OT_constraint_mirror(Working, bpy.types.Operator):
     bl_idname = "fabrik.constraint_mirror"
     bl_label = "Mirror to Other Side"
     bl_description = (
-        "Give the bone on the other side (.L and .R) the mirror image of the active constraint, "
-        "with its target, its pole and the joints of its chain. Empties are made where there are "
-        "none on that side"
+        "Mirror the active constraint to the bone on the other side (.L and .R), with its "
+        "target, pole target and joints. Missing Empties are added"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -65,12 +64,12 @@ class FABRIK_OT_constraint_mirror(Working, bpy.types.Operator):
         armature = active_armature(context)
         name, notes = mirroring.mirror_constraint(armature, settings(armature).active_index)
         self.warn(notes)
-        return f"“{name}” is the mirror image"
+        return f"Added “{name}” as the mirror image"
 
 
 def _joints_refusal(context: bpy.types.Context) -> str:
     if context.active_pose_bone is None:
-        return "Enter Pose Mode and click the bone whose joint is copied"
+        return "Enter Pose Mode and click the bone to copy the joint from"
     return ""
 
 
@@ -79,7 +78,7 @@ class FABRIK_OT_joint_copy(Working, bpy.types.Operator):
 
     bl_idname = "fabrik.joint_copy"
     bl_label = "Copy to Selected"
-    bl_description = "Give the other selected bones the joint of the active one"
+    bl_description = "Copy the joint of the active bone to the other selected bones"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -87,7 +86,7 @@ class FABRIK_OT_joint_copy(Working, bpy.types.Operator):
         """Ask for an active bone, and for others."""
         reason = _joints_refusal(context)
         if not reason and set(context.selected_pose_bones or ()) <= {context.active_pose_bone}:
-            return "Select the bones that are to get the joint of the active one"
+            return "Select the bones to copy the joint to"
         return reason
 
     def work(self, context: bpy.types.Context) -> str:
@@ -107,10 +106,7 @@ class FABRIK_OT_joint_mirror(Working, bpy.types.Operator):
 
     bl_idname = "fabrik.joint_mirror"
     bl_label = "Mirror"
-    bl_description = (
-        "Give the bones on the other side (.L and .R) the mirror images of the joints of the "
-        "selected bones"
-    )
+    bl_description = "Mirror the joints of the selected bones to the other side (.L and .R)"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -133,6 +129,7 @@ class FABRIK_MT_specials(bpy.types.Menu):
     """What is not needed every day."""
 
     bl_label = "FABRIK IK Specials"
+    bl_description = "Copy, mirror and convert constraints, and add motion"
 
     def draw(self, _context: bpy.types.Context) -> None:  # type: ignore[override]
         """Draw the entries."""

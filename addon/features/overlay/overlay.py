@@ -175,7 +175,7 @@ def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str
         parts = [chain.doing or STATES[chain.state]]
         if chain.missed:
             scene = cast(bpy.types.Scene, context.scene)
-            parts.append(f"{length_text(scene, chain.missed)} off")
+            parts.append(f"error {length_text(scene, chain.missed)}")
         lines.append(f"{chain.name}: {', '.join(parts)}")
     if len(chains) > MOST_LINES:
         lines.append(f"and {len(chains) - MOST_LINES} more")
