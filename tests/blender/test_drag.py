@@ -627,10 +627,10 @@ def test_problems_are_said_in_place() -> None:
     assert "is locked" in refusal(rig, "B1")
     target.lock_location = (False, False, False)
     target.driver_add("location")
-    assert "has drivers" in refusal(rig, "B1")
+    assert "is driven" in refusal(rig, "B1")
     target.driver_remove("location")
     target.scale = (0, 0, 0)
-    assert "scaled to zero" in refusal(rig, "B1")
+    assert "zero scale" in refusal(rig, "B1")
     target.scale = (1, 1, 1)
     item.target = None
     assert "There is no target" in refusal(rig, "B1")
@@ -646,14 +646,14 @@ def test_a_connected_target_bone_and_a_rest_pose_are_said() -> None:
     pose_mode(rig)
     assert "connected to its parent" in refusal(rig, "B0")
     rig.data.pose_position = "REST"
-    assert "shows its rest pose" in refusal(rig, "B4")
+    assert "is in rest position" in refusal(rig, "B4")
 
 
 def test_a_flat_armature_cannot_be_posed_by_hand() -> None:
     rig = make_chain(3)
     rig.scale = (0, 1, 1)
     pose_mode(rig)
-    assert "scaled to zero" in refusal(rig, "B2")
+    assert "zero scale" in refusal(rig, "B2")
 
 
 def test_linked_targets_and_armatures_are_said(tmp_path: Path) -> None:
@@ -669,8 +669,8 @@ def test_linked_targets_and_armatures_are_said(tmp_path: Path) -> None:
     rig = make_chain(3, "Own")
     add_constraint(rig, "B2", linked_target)
     pose_mode(rig)
-    assert "The target “Target” is linked from another file" in refusal(rig, "B1")
-    with pytest.raises(ProblemError, match="is linked from another file"):
+    assert "The target “Target” is linked" in refusal(rig, "B1")
+    with pytest.raises(ProblemError, match="is linked"):
         drag.begin(linked_rig, "B1")
 
 
@@ -681,7 +681,7 @@ def test_a_target_that_something_holds_is_said() -> None:
     update()
     held = drag.begin(rig, "B1")
     held.move_by(tuple(WAY))
-    assert "“Limit Location” keeps it from following" in held.confirm()
+    assert "“Limit Location” prevents it from following" in held.confirm()
 
 
 def test_what_cannot_be_keyed_is_dragged_and_said(tmp_path: Path) -> None:
@@ -697,7 +697,7 @@ def test_what_cannot_be_keyed_is_dragged_and_said(tmp_path: Path) -> None:
     held = drag.begin(rig, "B1")
     before = world_location(target)
     held.move_by(tuple(WAY))
-    with pytest.raises(ProblemError, match="is linked from another file"):
+    with pytest.raises(ProblemError, match="is linked"):
         held.confirm()
     update()
     assert (world_location(target) - before - WAY).length < 1e-6

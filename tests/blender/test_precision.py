@@ -1,4 +1,4 @@
-"""Target to FK Pose in single precision: refused is what cannot be, and not what is rounded."""
+"""Snap IK to FK in single precision: refused is what cannot be, and not what is rounded."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_one_that_the_chain_moves_along_with_is_refused(carry, place, seed) -> N
     if place is not None:
         place(rng, rig, target)
     carry(rng, rig, target)
-    with pytest.raises(ProblemError, match="the chain moves along with it"):
+    with pytest.raises(ProblemError, match="the chain moves with it"):
         snapped(rig)
 
 

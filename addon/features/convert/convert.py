@@ -82,7 +82,7 @@ def convert_from_blender(
     ]
     if not picked:
         where = "The armature has" if bones is None else "The selected bones have"
-        raise ProblemError(f"{where} no Inverse Kinematics constraint of Blender's")
+        raise ProblemError(f"{where} no Inverse Kinematics constraint")
     before = shown_pose(armature)
     frames = other_frames(armature, [own[b].constraints[n] for b, n in picked])
     earlier = poses_at(armature, frames)
@@ -141,7 +141,7 @@ def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
     if problem := editing.new_problem(broken, with_lag=True):
         items.remove(len(items) - 1)
         editing.changed(armature)
-        raise ProblemError(f"“{con.name}” of “{bone.name}” stays Blender's: {problem}")
+        raise ProblemError(f"“{con.name}” of “{bone.name}” was not converted: {problem}")
     return [f"“{name}”: {note}" for note in notes]
 
 
@@ -246,7 +246,7 @@ def _remove_own(armature: bpy.types.Object, index: int) -> list[str]:
     except ProblemError as problem:
         item = settings(armature).constraints[index]
         item.enabled = False
-        return [f"“{item.name}” is turned off: {problem}"]
+        return [f"“{item.name}” is disabled: {problem}"]
     return []
 
 
@@ -280,9 +280,9 @@ def _move_animation(
         lost += [path[len(link.old) :] for path in move_curves(armature, moves)]
     notes = []
     if lost:
-        notes.append(f"“{link.title}”: the animation of {listed(sorted(set(lost)))} is gone")
+        notes.append(f"“{link.title}”: the animation of {listed(sorted(set(lost)))} was lost")
     if _goes_round(armature, prefix + "pole_angle"):
-        notes.append(f"“{link.title}”: keys of Pole Angle go beyond 180°, where it stops")
+        notes.append(f"“{link.title}”: keys of Pole Angle exceed 180°, where they are clamped")
     return notes
 
 

@@ -52,11 +52,11 @@ ANIMATED = {
 
 NO_COUNTERPART = {
     "softness": "Softness",
-    "swing": "Swing",
+    "swing": "Swing First",
     "chain_bias": "Bias",
     "twist_spread": "Twist Spread",
     "use_offset": "Keep Offset",
-    "use_free_root": "Free Root",
+    "use_free_root": "Move Root",
     "use_continuous": "Continuous",
 }
 """Our settings that are off or 0 unless used, and that Blender's IK has nothing for."""
@@ -82,31 +82,29 @@ def refuse_native(bone: Any, con: Any) -> None:
     """
     name = f"“{con.name}” of “{bone.name}”"
     if bone.id_data.override_library is not None and con.is_override_data:
-        raise ProblemError(f"{name} comes from the linked file, where it has to be converted")
+        raise ProblemError(f"{name} comes from the linked file: convert it there")
     if con.target is None:
         raise ProblemError(f"{name} has no target: choose one, or remove the constraint")
     if con.ik_type == "DISTANCE":
         raise ProblemError(
-            f"{name} keeps a distance, which nothing here does: set IK Type to Copy Pose"
+            f"{name} keeps a distance, which FABRIK IK does not support: set IK Type to Copy Pose"
         )
     if not con.use_location:
-        raise ProblemError(f"{name} reaches for no place: turn its Position on")
+        raise ProblemError(f"{name} has Position disabled: enable it")
     for ob, part in ((con.target, con.subtarget), (con.pole_target, con.pole_subtarget)):
         if ob is not None and part and ob.type != "ARMATURE":
             raise ProblemError(
-                f"{name} follows the vertex group “{part}”: let it follow an Empty whose parent "
-                f"is “{ob.name}”"
+                f"{name} targets the vertex group “{part}”, which is not supported: use an Empty "
+                f"parented to “{ob.name}” as target"
             )
     if not con.use_tail and bone.parent is None:
-        raise ProblemError(
-            f"“{bone.name}” has no parent that could move its head: turn on Use Tail"
-        )
+        raise ProblemError(f"“{bone.name}” has no parent that could move its head: enable Use Tail")
     rig = skeleton_of(bone.id_data)
     after = next_joint(rig, rig.index[bone.name])
     if con.use_tail and not con.use_rotation and after >= 0:
         raise ProblemError(
-            f"{name} brings the tail of the bone to its target, which is not where "
-            f"“{rig.names[after]}” begins: move the tail there in Edit Mode"
+            f"{name} moves the tail of the bone to its target, which is not at the head of "
+            f"“{rig.names[after]}”: move the tail there in Edit Mode"
         )
 
 
@@ -135,15 +133,15 @@ def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
         most: Any = item.bl_rna.properties["stretch_max"]
         item.stretch_max = most.hard_max
         notes.append(
-            "Bones stretch beyond reach only: Blender's IK shortens and lengthens them within "
-            "reach as well, so that elbows and knees stand somewhat off there"
+            "Bones only stretch beyond reach: Blender's IK also changes their length within "
+            "reach, so that elbows and knees differ slightly"
         )
     if item.use_stretch and len(stretching) > 1:
-        notes.append("IK Stretch differs from bone to bone: here all bones of a chain stretch")
+        notes.append("IK Stretch differs between bones: here all bones of a chain stretch")
     if 0.0 < con.influence < 1.0:
         notes.append(
-            "At an Influence between 0 and 1 the bones turn part of the way; Blender's IK brings "
-            "the tip part of the way"
+            "With an Influence between 0 and 1 the bones rotate part of the way: with Blender's "
+            "IK the tip moves part of the way"
         )
     return notes + _native_notes(con, bones)
 
@@ -152,16 +150,16 @@ def _native_notes(con: Any, bones: list[Any]) -> list[str]:
     """Return what Blender's constraint and the bones of its chain have that ours has not."""
     notes: list[str] = []
     if bones[0].id_data.pose.ik_solver == "ITASC":
-        notes.append("The armature's solver is iTaSC, whose settings have no counterpart")
+        notes.append("Settings of the iTaSC solver of the armature are not supported")
         locks = [f"lock_{kind}_{axis}" for kind in ("location", "rotation") for axis in "xyz"]
         if not all(getattr(con, lock) for lock in locks) or con.reference_axis != "BONE":
-            notes.append("The axes of Copy Pose, and what they refer to, have no counterpart")
+            notes.append("The axes of Copy Pose and their reference are not supported")
     uneven = [b.name for b in bones if len(_stiffness(b)) > 1]
     if uneven:
-        notes.append(f"Stiffness of {listed(uneven)} differs by axis: the largest one counts here")
+        notes.append(f"Stiffness of {listed(uneven)} differs between axes: the largest one is used")
     if con.pole_target is not None and ik_settings(bones[0]).ranges != NOT_LIMITED:
         notes.append(
-            f"The limits of “{bones[0].name}” hold here; with a pole, Blender's IK passes over them"
+            f"The limits of “{bones[0].name}” are kept: with a pole, Blender's IK ignores them"
         )
     others = [
         f"{other.name}” on “{bone.name}"
@@ -170,7 +168,9 @@ def _native_notes(con: Any, bones: list[Any]) -> list[str]:
         if other.type != "IK"
     ]
     if others:
-        notes.append(f"{listed(others)} acts after the chain is solved; Blender's IK runs last")
+        notes.append(
+            f"{listed(others)} is applied after the chain is solved: Blender's IK is applied last"
+        )
     return notes
 
 
@@ -201,7 +201,9 @@ def keep_native_joint(bone: Any) -> list[str]:
     if joint.limit_type == "NONE":
         joint.limit_type = "BLENDER"
     elif joint.limit_type != "BLENDER":
-        return [f"“{bone.name}” keeps the limit of its joint here, not that for Blender's IK"]
+        return [
+            f"“{bone.name}” keeps the limit of its FABRIK IK joint instead of Blender's IK limit"
+        ]
     return []
 
 
@@ -218,13 +220,11 @@ def refuse_own(item: FabrikConstraint, bone: Any) -> None:
     if bone is None:
         raise ProblemError(f"{name} has no tip bone: choose the last bone of the chain")
     if item.solver in MOTIONS:
-        raise ProblemError(f"{name} moves by itself, which Blender's IK has nothing for: bake it")
+        raise ProblemError(f"{name} is not inverse kinematics and cannot be converted: bake it")
     if item.target is None:
-        raise ProblemError(f"{name} has no target: choose an object, or a bone, to reach for")
+        raise ProblemError(f"{name} has no target: choose an object or a bone")
     if not item.use_tail and bone.parent is None:
-        raise ProblemError(
-            f"“{bone.name}” has no parent that could move its head: turn on Use Tail"
-        )
+        raise ProblemError(f"“{bone.name}” has no parent that could move its head: enable Use Tail")
     problems = [
         joint_problem(pose_bones(bone.id_data)[one]) for one in named_chain(item, bone).bones
     ]
@@ -246,8 +246,8 @@ def to_native(item: FabrikConstraint, bone: Any, con: Any) -> list[str]:
     notes += _own_notes(item)
     if item.use_rotation and not item.use_tail:
         notes.append(
-            f"Blender's IK turns the bone before “{bone.name}” to the target: give “{bone.name}” "
-            "a Copy Rotation"
+            f"Blender's IK rotates the bone before “{bone.name}” to the target: add a Copy "
+            f"Rotation constraint to “{bone.name}”"
         )
         con.use_rotation = False
     # Bones without IK Stretch do not stretch anyway, and Blender has it on for them.
@@ -255,7 +255,7 @@ def to_native(item: FabrikConstraint, bone: Any, con: Any) -> list[str]:
     if item.use_stretch and not any(one.ik_stretch for one in bones):
         for one in bones:
             one.ik_stretch = IK_STRETCH
-        notes.append(f"The bones of the chain got an IK Stretch of {IK_STRETCH}")
+        notes.append(f"IK Stretch of the bones of the chain was set to {IK_STRETCH}")
     return notes
 
 
@@ -272,14 +272,14 @@ def _own_notes(item: FabrikConstraint) -> list[str]:
         lost.append("Tolerance")
     if lost:
         verb = "have" if len(lost) > 1 else "has"
-        notes.append(f"{listed(lost)} {verb} no counterpart")
+        notes.append(f"{listed(lost)} {verb} no equivalent in Blender's IK")
     if item.weight > 1.0:
-        notes.append(f"Weight is {item.weight:g}, and 1 is the most there")
+        notes.append(f"Weight is {item.weight:g}, but the maximum of Blender's IK is 1")
     if item.solver != "TWO_BONE":
         solvers: Any = item.bl_rna.properties["solver"]
         notes.append(
-            f"Blender's one solver stands in for “{solvers.enum_items[item.solver].name}”: long "
-            "chains may stop short of their targets"
+            f"Blender's IK solver replaces “{solvers.enum_items[item.solver].name}”: long chains "
+            "may not reach their targets"
         )
     return notes
 
@@ -319,7 +319,12 @@ def _give_hinge(bone: Any, joint: FabrikJoint) -> list[str]:
         for other in "xyz":
             setattr(bone, f"lock_ik_{other}", other != axis.lower())
         return _give_range(bone, axis.lower(), low, high)
-    return [f"The hinge of “{bone.name}” turns about none of its axes: it is left without limits"]
+    return [
+        (
+            f"The hinge of “{bone.name}” is not aligned to one of its axes: its limits were not "
+            "converted"
+        )
+    ]
 
 
 def _give_cone(bone: Any, joint: FabrikJoint) -> list[str]:
@@ -333,7 +338,9 @@ def _give_cone(bone: Any, joint: FabrikJoint) -> list[str]:
         setattr(bone, f"lock_ik_{axis}", low == high == 0.0)
         notes += _give_range(bone, axis, low, high)
     if any(joint.center):
-        notes.append(f"The cone of “{bone.name}” has a Center, and there its limits surround 0")
+        notes.append(
+            f"The cone of “{bone.name}” has a Center that leaves 0 outside its limits there"
+        )
     return notes
 
 
@@ -348,8 +355,8 @@ def _give_range(bone: Any, axis: str, low: float, high: float) -> list[str]:
     if -pi - 1e-6 <= low <= 0.0 <= high <= pi + 1e-6:
         return []
     return [
-        f"The limit of “{bone.name}” about {axis.upper()} does not surround 0, or goes beyond "
-        "180°, as it has to there"
+        f"The limit of “{bone.name}” about {axis.upper()} does not include 0 or exceeds 180°, "
+        "which Blender's IK does not support"
     ]
 
 

@@ -87,9 +87,9 @@ def status_message(
         worst = max(range(len(frames)), key=lambda i: off[i].moved)
         titles = listed([link.title for link in sharing])
         notes.append(
-            f"{titles}: at other frames of the animation it is up to {moved:.3g} m and "
-            f"{degrees(turned):.3g}° off where it was, most at frame {frames[worst]} "
-            f"({sum(is_off)} of {len(frames)} frames that were looked at)"
+            f"{titles}: at other frames of the animation the pose differs by up to {moved:.3g} m "
+            f"and {degrees(turned):.3g}°, most at frame {frames[worst]} ({sum(is_off)} of "
+            f"{len(frames)} tested frames)"
         )
     return notes
 

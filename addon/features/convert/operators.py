@@ -29,11 +29,11 @@ class Converting(Working):
         self.warn(conversion.notes)
         what = f"Converted {counted(len(conversion.names), 'constraint')}"
         moved = length_text(context.scene, conversion.moved)
-        more = ": see the Info editor for what changed" if conversion.notes else ""
+        more = ": see the Info editor for details" if conversion.notes else ""
         if conversion.off:
             self.severity = "WARNING"
-            moved += f", as {listed(conversion.off)} could not keep it"
-        return f"{what}; the pose moved by at most {moved}{more}"
+            moved += f", because {listed(conversion.off)} could not be matched"
+        return f"{what}; the pose changed by {moved} at most{more}"
 
 
 class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
@@ -42,8 +42,8 @@ class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
     bl_idname = "fabrik.convert_from_blender"
     bl_label = "Convert from Blender's IK"
     bl_description = (
-        "Make Blender's IK constraints FABRIK IK, with their keys and drivers, and keep the pose. "
-        "What has no counterpart is reported"
+        "Convert Blender's Inverse Kinematics constraints to FABRIK IK, with their keys and "
+        "drivers, and keep the pose. Settings without an equivalent are reported"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -52,10 +52,10 @@ class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
     else:
         which: EnumProperty(
             name="Constraints",
-            description="Which of Blender's IK constraints are converted",
+            description="Inverse Kinematics constraints to convert",
             items=(
-                ("SELECTED", "Of Selected Bones", "Those on selected bones"),
-                ("ALL", "All", "All of the armature"),
+                ("SELECTED", "Selected Bones", "Constraints of the selected bones"),
+                ("ALL", "All", "All constraints of the armature"),
             ),
             default="ALL",
         )
@@ -66,7 +66,7 @@ class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
         reason = armature_refusal(context) or rest_refusal(context) or tweak_refusal(context)
         pose: Any = active_armature(context).pose if not reason else None
         if pose and not any(con.type == "IK" for bone in pose.bones for con in bone.constraints):
-            return "The armature has no Inverse Kinematics constraint of Blender's"
+            return "The armature has no Inverse Kinematics constraint"
         return reason
 
     def work(self, context: bpy.types.Context) -> str:
@@ -82,8 +82,8 @@ class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
     bl_idname = "fabrik.convert_to_blender"
     bl_label = "Convert to Blender's IK"
     bl_description = (
-        "Make FABRIK IK constraints Blender's Inverse Kinematics, with their keys and drivers, and "
-        "keep the pose. What has no counterpart is reported"
+        "Convert FABRIK IK constraints to Blender's Inverse Kinematics, with their keys and "
+        "drivers, and keep the pose. Settings without an equivalent are reported"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -92,7 +92,7 @@ class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
     else:
         which: EnumProperty(
             name="Constraints",
-            description="Which constraints are converted",
+            description="Constraints to convert",
             items=WHICH_ITEMS,
             default="ALL",
         )

@@ -118,11 +118,11 @@ def _take(armature: bpy.types.Object, link: Link, before: Shown) -> list[str]:
     notes: list[str] = []
     if has_taken:
         notes.append(
-            f"“{link.title}”: the pose of before is the chain's FK pose now, as it would bend "
-            "otherwise from the old one"
+            f"“{link.title}”: the pose was applied as FK pose, because the chain would bend "
+            "differently from its previous FK pose"
         )
     if is_animated:
-        notes.append(f"“{link.title}”: animated bones keep their FK pose, and may bend otherwise")
+        notes.append(f"“{link.title}”: animated bones keep their FK pose, and may bend differently")
     return notes
 
 

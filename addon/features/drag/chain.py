@@ -61,8 +61,8 @@ class ChainDrag:
         now = Evaluated(armature.evaluated_get(depsgraph))
         if now.is_at_rest:
             raise ProblemError(
-                f"“{armature.name}” shows its rest pose: switch it to Pose Position "
-                "in Properties, Data"
+                f"“{armature.name}” is in rest position: switch it to Pose Position in the Data "
+                "tab of the Properties editor"
             )
         channels = PoseChannels(pose_bones(armature))
         self._modes = {bone: channels.modes[bone] for bone in bones}
@@ -76,8 +76,8 @@ class ChainDrag:
             self._input = self._chain(channels, now)
         except ValueError:
             raise ProblemError(
-                f"“{self.name}” cannot be reckoned with: “{armature.name}” is scaled to zero, or "
-                "a bone up to its root has no finite place"
+                f"“{self.name}” cannot be dragged: “{armature.name}” has zero scale, or one of "
+                "its bones has an invalid transform"
             ) from None
         tip = self._input.joints[-1]
         self.place = point_in(self._world, tip)
@@ -172,7 +172,7 @@ class ChainDrag:
                 self._input, self._place, goal, SOLVER, SWEEPS, TOLERANCE, influence=1.0
             )
         except (ValueError, ArithmeticError):
-            raise ProblemError("That is too far away to reckon with: drag less far") from None
+            raise ProblemError("Too far away (single precision overflows): drag less far") from None
         for bone, turn in zip(self.bones, posture.rotations, strict=True):
             self._write(bone, self._values(bone, turn))
 

@@ -45,7 +45,7 @@ def begin(armature: bpy.types.Object, bone: str, selected: Collection[str] = ())
     plan.discard_if_outdated()
     rig = skeleton_of(armature)
     if bone not in rig.index:
-        raise ProblemError(f"There is no bone “{bone}” in “{armature.name}”: choose another one")
+        raise ProblemError(f"There is no bone “{bone}” in “{armature.name}”: choose another bone")
     chains = [chain for chain in chains_in(armature) if is_on(chain)]
     chain = _posing(chains, rig.index[bone])
     if chain is None:

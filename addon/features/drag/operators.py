@@ -37,11 +37,11 @@ CONFIRMING = {"RET", "NUMPAD_ENTER", "SPACE"}
 KEYS = (
     (("MOUSE_LMB",), "Confirm"),
     (("MOUSE_RMB",), "Cancel"),
-    (("EVENT_X", "EVENT_Y", "EVENT_Z"), "Axis, Then Own Axis, Then Free"),
+    (("EVENT_X", "EVENT_Y", "EVENT_Z"), "Axis, Local Axis, Free"),
     (("EVENT_SHIFT", "EVENT_X", "EVENT_Y", "EVENT_Z"), "Plane"),
-    (("EVENT_SHIFT",), "Precise"),
+    (("EVENT_SHIFT",), "Precision Mode"),
     (("EVENT_CTRL",), "Snap"),
-    (("MOUSE_MMB",), "Turn View"),
+    (("MOUSE_MMB",), "Rotate View"),
 )
 """What the status bar says; digits need no telling to who knows Blender's own transform."""
 
@@ -52,8 +52,8 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
     bl_idname = "fabrik.drag"
     bl_label = "Drag Bone"
     bl_description = (
-        "Drag a bone by the mouse: the target of its chain follows. Where no constraint poses the "
-        "bone, it pulls along the bones above it, up to the selected one, and leaves an FK pose"
+        "Drag a bone with the mouse: the target of its chain follows. A bone without a "
+        "constraint pulls the bones above it, up to the selected one, and changes their FK pose"
     )
     bl_options = {"REGISTER", "UNDO", "BLOCKING", "GRAB_CURSOR"}
 
@@ -65,24 +65,24 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
     else:
         bone: StringProperty(
             name="Bone",
-            description="Bone that is dragged; without a name it is the active one",
+            description="Name of the bone to drag. Without a name the active bone is used",
             options={"SKIP_SAVE"},
         )
         value: FloatVectorProperty(
             name="Move",
-            description="How far it is dragged, in world space",
+            description="Distance to drag the bone, in world space",
             size=3,
             subtype="TRANSLATION",
             options={"SKIP_SAVE"},
         )
         armature: StringProperty(
             name="Armature",
-            description="Armature of the bone; without a name it is the active one",
+            description="Armature of the bone. Without a name the active armature is used",
             options={"HIDDEN", "SKIP_SAVE"},
         )
         under_mouse: BoolProperty(
             name="Under the Mouse",
-            description="Drag the bone on which the mouse was pressed",
+            description="Drag the bone under the mouse",
             options={"HIDDEN", "SKIP_SAVE"},
         )
 
@@ -91,7 +91,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         """Ask for Pose Mode."""
         reason = armature_refusal(context)
         if not reason and context.mode != "POSE":
-            return "Enter Pose Mode, where bones can be dragged"
+            return "Enter Pose Mode to drag bones"
         return reason
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
@@ -115,11 +115,13 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         name = self.armature or cast(Any, context.object).name
         ob: Any = next((one for one in context.objects_in_mode if one.name == name), None)
         if ob is None:
-            self.report({"ERROR"}, f"“{self.armature}” is not in Pose Mode: select it and enter it")
+            self.report(
+                {"ERROR"}, f"“{self.armature}” is not in Pose Mode: select it and enter Pose Mode"
+            )
             return None
         active: Any = ob.data.bones.active
         if not self.bone and active is None:
-            self.report({"ERROR"}, "There is no active bone: click the one that is to be dragged")
+            self.report({"ERROR"}, "There is no active bone: click the bone to drag")
             return None
         return ob, self.bone or active.name
 
@@ -130,7 +132,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         try:
             note = held.confirm()
         except ProblemError as problem:
-            self.report({"WARNING"}, f"{done}, but it could not be keyed: {problem}")
+            self.report({"WARNING"}, f"{done}, but could not insert keys: {problem}")
             return {"FINISHED"}
         self.report({"WARNING" if note else "INFO"}, f"{done}, but {note}" if note else done)
         return {"FINISHED"}
@@ -140,7 +142,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
     ) -> set[OperatorReturnItems]:
         """Take hold of the bone under the mouse, or of the active one."""
         if context.region_data is None:
-            self.report({"ERROR"}, "Drag with the mouse in a 3D view")
+            self.report({"ERROR"}, "Drag with the mouse in a 3D Viewport")
             return {"CANCELLED"}
         selection = PoseSelection(context)
         mouse = (event.mouse_x, event.mouse_y)
@@ -264,7 +266,8 @@ class FABRIK_drag(bpy.types.WorkSpaceTool):
     bl_idname = "fabrik.drag"
     bl_label = "Drag Bones"
     bl_description = (
-        "Drag bones by the mouse: targets of FABRIK IK follow, other chains are posed in FK"
+        "Drag bones with the mouse. Targets of FABRIK IK constraints follow, other chains "
+        "are posed in FK"
     )
     bl_icon = "brush.uv_sculpt.grab"
     bl_options = {"KEYMAP_FALLBACK"}

@@ -51,7 +51,7 @@ class TargetDrag:
             self._undone = inverse((location_axes(depsgraph, target), ORIGIN))[0]
         except ValueError:
             raise ProblemError(
-                f"“{self.name}”, the target, or what it hangs on is scaled to zero: give it a scale"
+                f"The target “{self.name}” or one of its parents has zero scale: change its scale"
             ) from None
         self._start = vector(self._owner.location)
         self._motion = ORIGIN
@@ -68,8 +68,8 @@ class TargetDrag:
             raise ProblemError(f"The target {problem}")
         if self._target.skeleton is not None and owner.bone.use_connect:
             raise ProblemError(
-                f"The target “{self.name}” is connected to its parent and cannot leave it: turn "
-                "off its Connected in Edit Mode"
+                f"The target “{self.name}” is connected to its parent and cannot be moved: "
+                "disable its Connected option in Edit Mode"
             )
         path = owner.path_from_id("location")
         drivers = animation.driven(ob)
@@ -79,8 +79,8 @@ class TargetDrag:
             return held
         if driven:
             raise ProblemError(
-                f"The location of the target “{self.name}” has drivers: remove them, or move "
-                "what drives it"
+                f"The location of the target “{self.name}” is driven: remove its drivers, or "
+                "move what drives it"
             )
         raise ProblemError(f"The location of the target “{self.name}” is locked: unlock it")
 
@@ -111,7 +111,7 @@ class TargetDrag:
         if self._held or missed <= ARRIVED * length(self._motion):
             return ""
         for con in active_constraints(self._owner):
-            return f"its own constraint “{con.name}” keeps it from following"
+            return f"its own constraint “{con.name}” prevents it from following"
         return ""
 
     def cancel(self) -> None:

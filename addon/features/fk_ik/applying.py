@@ -41,8 +41,8 @@ def refuse_driven(armature: bpy.types.Object, channels: Iterable[Channel]) -> No
     for name, channel in channels:
         if animation.has_driver(armature, pose_bones(armature)[name], channel):
             raise ProblemError(
-                f"The {channel.partition('_')[0]} of “{name}” has a driver and cannot be set: "
-                "remove it first"
+                f"The {channel.partition('_')[0]} of “{name}” is driven and cannot be set: "
+                "remove the driver first"
             )
 
 

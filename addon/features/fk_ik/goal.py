@@ -118,7 +118,7 @@ def _from_world(chain: ChainPlan, world: Frame, place: Vec) -> Vec:
         return point_in(inverse(world), place)
     except ValueError:
         name = chain.rig.object.name
-        raise ProblemError(f"“{name}” is scaled to zero: give it a scale") from None
+        raise ProblemError(f"“{name}” has zero scale: change its scale") from None
 
 
 def _tip(chain: ChainPlan, shown: Evaluated, last: Frame) -> Vec:

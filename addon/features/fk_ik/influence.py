@@ -21,12 +21,12 @@ def refuse_unswitchable(armature: bpy.types.Object, index: int) -> None:
     path = item.path_from_id("influence")
     if any(found == path for found, _ in animation.driven(armature)):
         raise ProblemError(
-            f"The influence of “{item.name}” has a driver, so that no key can switch it: key what "
-            "drives it, or remove the driver"
+            f"The influence of “{item.name}” is driven and cannot be keyed: key what drives it, "
+            "or remove the driver"
         )
     if animation.animated(armature).sets(item.path_from_id("enabled")):
         raise ProblemError(
-            f"Whether “{item.name}” is enabled is animated, which would be in the way of a switch: "
+            f"Whether “{item.name}” is enabled is animated, which conflicts with switching: "
             "remove that animation and key the influence instead"
         )
 

@@ -40,35 +40,33 @@ class Snapping(Working, bpy.types.Operator):
     else:
         which: EnumProperty(
             name="Constraints",
-            description="Which constraints are snapped",
+            description="Constraints to snap",
             items=WHICH_ITEMS,
             options={"SKIP_SAVE"},
         )
         switches: BoolProperty(
             name="Switch",
             description=(
-                "Key the influence as well, so that the constraint takes over, or lets go, at this "
-                "frame, or for the range, and nothing jumps"
+                "Key the influence as well, so that the constraint is switched at this frame, "
+                "or for the range, without a jump"
             ),
             options={"SKIP_SAVE"},
         )
         use_range: BoolProperty(
             name="Range",
-            description="Snap and key the frames of a range, and not only the present one",
+            description="Snap and key all frames of a range instead of only the current one",
             options={"SKIP_SAVE"},
         )
         frame_start: IntProperty(
-            name="Start", description="First frame", default=1, options={"SKIP_SAVE"}
+            name="Start", description="First frame of the range", default=1, options={"SKIP_SAVE"}
         )
         frame_end: IntProperty(
-            name="End", description="Last frame", default=250, options={"SKIP_SAVE"}
+            name="End", description="Last frame of the range", default=250, options={"SKIP_SAVE"}
         )
-        step: IntProperty(
-            name="Step", description="Every how many frames a key is set", default=1, min=1
-        )
+        step: IntProperty(name="Step", description="Frames between keys", default=1, min=1)
         only_keys: BoolProperty(
             name="Only at Keys",
-            description="Only snap the frames at which the pose that is snapped to has keys",
+            description="Only snap frames at which the source pose has keys",
             options={"SKIP_SAVE"},
         )
 
@@ -129,8 +127,7 @@ class Snapping(Working, bpy.types.Operator):
             return Span((frame,), is_keyed=is_keyed, switches=self.switches)
         if self.frame_end < self.frame_start:
             raise ProblemError(
-                f"The range ends at frame {self.frame_end}, before it starts at "
-                f"{self.frame_start}: exchange them"
+                f"End ({self.frame_end}) is before Start ({self.frame_start}): increase End"
             )
         if self.only_keys:
             keys = self.key_frames(armature, indices)
@@ -139,7 +136,7 @@ class Snapping(Working, bpy.types.Operator):
             frames = [float(f) for f in range(self.frame_start, self.frame_end + 1, self.step)]
         if not frames:
             raise ProblemError(
-                f"There are no keys from frame {self.frame_start} to {self.frame_end}: turn off "
+                f"There are no keys from frame {self.frame_start} to {self.frame_end}: disable "
                 "Only at Keys, or choose another range"
             )
         return Span(tuple(frames), True, True, self.switches, tell)
@@ -178,10 +175,10 @@ class FABRIK_OT_snap_to_fk(Snapping):
     """Move targets and poles to the FK pose."""
 
     bl_idname = "fabrik.snap_to_fk"
-    bl_label = "Target to FK Pose"
+    bl_label = "Snap IK to FK"
     bl_description = (
-        "Move target and pole so that the solved pose is the FK pose. They are keyed with "
-        "auto-keying, with Switch, or in a range"
+        "Move the target and pole target so that the solved pose matches the FK pose. They are "
+        "keyed if auto-keying, Switch or Range is enabled"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -195,17 +192,17 @@ class FABRIK_OT_snap_to_fk(Snapping):
 
     def sentence(self, names: str) -> str:
         """Say what was moved."""
-        return f"Moved {names} to the FK pose"
+        return f"Snapped {names} to the FK pose"
 
 
 class FABRIK_OT_snap_to_ik(Snapping):
     """Let bones take the solved pose as their FK pose."""
 
     bl_idname = "fabrik.snap_to_ik"
-    bl_label = "FK to IK Pose"
+    bl_label = "Snap FK to IK"
     bl_description = (
-        "Let the bones of the chain take the solved pose as their FK pose. They are keyed with "
-        "auto-keying, with Switch, or in a range"
+        "Apply the solved pose to the bones of the chain as their FK pose. They are keyed if "
+        "auto-keying, Switch or Range is enabled"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -219,7 +216,7 @@ class FABRIK_OT_snap_to_ik(Snapping):
 
     def sentence(self, names: str) -> str:
         """Say which bones were set."""
-        return f"Set {names} to the solved pose"
+        return f"Snapped {names} to the solved pose"
 
 
 CLASSES = (FABRIK_OT_snap_to_fk, FABRIK_OT_snap_to_ik)

@@ -31,8 +31,8 @@ NEAR = 1e-4
 """Poses that differ by less, as a share of the length of the chain, are the same."""
 
 ROUNDED = (
-    "Numbers of single precision are no finer: bring it, its target, its pole and what they hang "
-    "on nearer to the origin, or bend it more if it is all but straight"
+    "This is the limit of single precision: move it, its target, its pole target and their "
+    "parents closer to the origin, or bend it more if it is almost straight"
 )
 
 Look = list[list[Vec]]
@@ -62,7 +62,7 @@ def planned(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> l
     chains = [chain for chain in chains_in(armature) if chain.item in indices]
     for chain in chains:
         if chain.problem:
-            raise ProblemError(f"“{chain.name}” cannot work: {chain.problem}")
+            raise ProblemError(f"“{chain.name}” cannot be solved: {chain.problem}")
         if span.switches:
             refuse_unswitchable(armature, chain.item)
     if span.switches:

@@ -43,8 +43,8 @@ ROUNDS = 8
 """The most times that targets are moved, which may hang on one another, until all are in place."""
 
 MOVES_ALONG = (
-    "“{}” cannot be put where the tip is, as the chain moves along with it, or another constraint "
-    "wants it elsewhere: choose another target"
+    "“{}” cannot be moved to the tip, because the chain moves with it, or another constraint "
+    "needs it elsewhere: choose another target"
 )
 
 
@@ -106,8 +106,8 @@ class Snap:
         for chain in self.chains:
             if chain.motion is not None:
                 raise ProblemError(
-                    f"“{chain.name}” does not just reach, so no place of its target gives a pose: "
-                    "choose a constraint that does"
+                    f"“{chain.name}” does not reach a target, so that no position of its target "
+                    "defines a pose: choose another constraint"
                 )
         self.above = on_top(self.chains)
         self.starts = [_start(chain, indices) for chain in self.chains]
@@ -124,8 +124,8 @@ class Snap:
             if key in known:
                 self.targets.append(None)
                 self.left[chain.item] = (
-                    f"“{owner_of(target).name}” is the target of another one as well and can be at "
-                    "the tip of one only: give each a target of its own"
+                    f"“{owner_of(target).name}” is also the target of another constraint and "
+                    "cannot be at both tips: give each constraint its own target"
                 )
                 continue
             known.add(key)
@@ -153,8 +153,8 @@ class Snap:
             if others or (pole.uid, pole.bone) in known:
                 user = others[0] if others else chain.name
                 raise ProblemError(
-                    f"“{owner_of(pole).name}” also serves “{user}” and was left in its place: give "
-                    "the chain a pole of its own"
+                    f"“{owner_of(pole).name}” is also used by “{user}” and was not moved: give "
+                    "the chain its own pole target"
                 )
         except ProblemError as problem:
             self.left[chain.item] = str(problem)
@@ -223,28 +223,31 @@ class Snap:
         if chain.item in self.left:
             return self.left[chain.item]
         if item.state == "LIMITED":
-            return "The FK pose is outside the limits of its joints: widen them, or pose it within"
+            return (
+                "The FK pose exceeds the limits of its joints: widen the limits, or pose it "
+                "within them"
+            )
         if chain.has_hand and chain.pole is not None and 0.0 < item.rotation_weight < 1.0:
             return (
-                "With a part of Match Target its pole turns it in two ways, of which none is its "
-                "FK pose: set the weight of Match Target to 1, or to 0"
+                "With Copy Target Rotation at a partial weight, no pole angle gives the FK "
+                "pose: set the weight of Copy Target Rotation to 1 or 0"
             )
         if item.softness > 0.0 and chain.stretches:
-            return "Softness lets Stretch begin before its full reach: lower Softness"
+            return "Softness makes Stretch start before full extension: decrease Softness"
         if item.softness > 0.0:
-            return "Softness keeps it from being as straight as its FK pose: lower it"
+            return "Softness prevents it from being as straight as its FK pose: decrease it"
         bones = pose_bones(chain.rig.object)
         if any(bones[chain.rig.names[i]].fabrik_joint.stiffness > 0.0 for i in chain.bones):
-            return "With stiff joints it is solved in another pose: set their Stiffness to 0"
+            return "Stiff joints change the solved pose: set their Stiffness to 0"
         if self.starts[self.chains.index(chain)] > 0:
             return (
-                "It shares bones with constraints that want another pose of them: snap them "
+                "It shares bones with constraints that require another pose: snap them "
                 "together, with Constraints set to All"
             )
         if is_rounded:
             return ROUNDED
-        remedy = "scale its bones evenly" if item.solver == "TWO_BONE" else "raise Iterations"
-        return item.message or f"It is solved in another pose than its FK pose: {remedy}"
+        remedy = "scale its bones uniformly" if item.solver == "TWO_BONE" else "increase Iterations"
+        return item.message or f"The solved pose differs from the FK pose: {remedy}"
 
 
 def snap_to_fk(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> Snapped:
@@ -305,16 +308,16 @@ def _refuse_target(chain: ChainPlan, target: Point, indices: Sequence[int]) -> N
             continue
         if is_on(other):
             raise ProblemError(
-                f"“{owner_of(target).name}” is the target of “{other.name}” as well, which would "
-                f"move along: give “{chain.name}” a target of its own, or snap both"
+                f"“{owner_of(target).name}” is also the target of “{other.name}”, which would "
+                f"move with it: give “{chain.name}” its own target, or snap both"
             )
 
 
 def _refuse_posed(point: Point) -> None:
     if point.skeleton is not None and point.bone in plan.current().posed.get(point.uid, ()):
         raise ProblemError(
-            f"“{owner_of(point).name}” is posed by a constraint itself and cannot be moved: choose "
-            "another target"
+            f"“{owner_of(point).name}” is posed by a constraint itself and cannot be moved: "
+            "choose another target"
         )
 
 

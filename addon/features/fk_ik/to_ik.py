@@ -35,15 +35,16 @@ OTHERS = tuple(channel_of(kind)[0] for kind in KINDS[1:])
 """The channels that are no rotation."""
 
 WHY_NOT_FK = (
-    "Its bones do not keep the pose: look for constraints, drivers or NLA strips that set them"
+    "Its bones do not keep the pose: check for constraints, drivers or NLA strips that affect them"
 )
 WHY_OTHERS = (
-    "It shares bones with {}, which goes on from its FK pose to another one: snap them together, "
-    "with Constraints set to All"
+    "It shares bones with {}, which changes the pose further: snap them together, with "
+    "Constraints set to All"
 )
 WHY_NOT_IK = (
-    "Its FK pose is the solved one now, but while it is on it is solved on from there, as Stretch, "
-    "Softness, weights below 1 and solvers that have not arrived do: turn its influence off"
+    "Its FK pose now matches the solved pose, but as long as it is enabled it is solved again "
+    "from there, which Stretch, Softness, weights below 1 and solvers that have not converged "
+    "change: set its Influence to 0"
 )
 
 
