@@ -7,25 +7,25 @@
 
 const JOB_TYPE = {
     label: "FABRIK IK Bake",
-    description: "Bake FABRIK IK constraints to keys, in ranges of frames, and prove the result",
+    description: "Bake FABRIK IK constraints to keys, in ranges of frames, and verify the result",
     settings: [
         { key: "frame_start", type: "int32", required: true, eval: "C.scene.frame_start",
-          description: "First frame that is baked" },
+          description: "First frame to bake" },
         { key: "frame_end", type: "int32", required: true, eval: "C.scene.frame_end",
-          description: "Last frame that is baked" },
+          description: "Last frame to bake" },
         { key: "chunk_size", type: "int32", default: 100, propargs: {min: 1}, visible: "submission",
-          description: "Number of frames that one task records" },
+          description: "Number of frames per task" },
         { key: "step", type: "int32", default: 1, propargs: {min: 1}, visible: "submission",
-          description: "From one key to the next, in frames" },
+          description: "Frames between keys" },
         { key: "error", type: "float", default: 0.0, propargs: {min: 0.0}, visible: "submission",
-          description: "Leave out keys as long as no bone turns otherwise by more than this, in degrees" },
+          description: "Remove keys as long as each bone stays within this angle of its rotation, in degrees" },
         { key: "output", type: "string", subtype: "file_path", required: true,
           eval: "str(Path(bpy.data.filepath).with_name(Path(bpy.data.filepath).stem + '_baked.blend'))",
-          description: "Where the baked file goes, in a folder that all workers share" },
+          description: "Output file, in a folder that all workers share" },
 
         // Filled in by Flamenco's add-on.
         { key: "blendfile", type: "string", required: true, visible: "web",
-          description: "The file that is baked; it is not changed" },
+          description: "Input file, which is not changed" },
     ],
 };
 

@@ -79,7 +79,7 @@ def test_the_baked_file_lies_beside_the_input_which_stays_as_it_was(blend, capfd
     assert command.run([str(blend)]) == 0
     error = capfd.readouterr().err
     assert [f"fabrik_bake: {n} %" in error for n in (10, 50, 100)] == [True] * 3
-    assert "largest difference is" in error and "shot_baked.blend" in error
+    assert "Largest difference when played back" in error and "shot_baked.blend" in error
     assert blend.read_bytes() == before
     assert sorted(path.name for path in blend.parent.iterdir()) == [
         "shot.blend",
@@ -121,43 +121,49 @@ def test_the_output_may_be_the_input_if_it_is_named(blend):
 
 
 WRONG = {
-    "missing": (["{folder}/none.blend"], "cannot be read: No such file"),
-    "no blend": (["{folder}/text.blend"], "is no file that this Blender can open"),
+    "missing": (["{folder}/none.blend"], "Cannot read “"),
+    "no blend": (["{folder}/text.blend"], "is not a file that this version of Blender can open"),
     "folder": (["{blend}", "--output", "{folder}"], "it is a folder"),
-    "unwritable": (["{blend}", "--output", "{folder}/none/out.blend"], "cannot be written"),
-    "empty": (["{blend}", "--start", "9", "--end", "8"], "The range ends at 8, before its start"),
-    "unknown": (["{blend}", "--constraint", "X"], "no constraint “X”: choose among “Rig/Rig IK”"),
-    "step": (["{blend}", "--step", "0"], "The step has to be 1 or more"),
+    "unwritable": (["{blend}", "--output", "{folder}/none/out.blend"], "Cannot write “"),
+    "empty": (["{blend}", "--start", "9", "--end", "8"], "End (8) is before Start (9)"),
+    "unknown": (["{blend}", "--constraint", "X"], "no constraint “X”: choose from “Rig/Rig IK”"),
+    "step": (["{blend}", "--step", "0"], "Step must be 1 or more"),
     "number": (["{blend}", "--start", "x"], "invalid int value"),
-    "no output": (["{blend}", "--output", ""], "give the name of a file"),
-    "no part": (["{blend}", "--part", ""], "give the name of a file"),
-    "no file": ([""], "give the name of a file"),
-    "nothing to merge": (["{blend}", "--merge", ""], "give the name of a file"),
-    "zero in the output": (["{blend}", "--output", "{folder}/a\0b"], "give the name of a file"),
-    "zero in the file": (["{folder}/a\0b"], "give the name of a file"),
-    "zero in a part": (["{blend}", "--merge", "{folder}/a\0b"], "give the name of a file"),
+    "no output": (["{blend}", "--output", ""], "specify a file name"),
+    "no part": (["{blend}", "--part", ""], "specify a file name"),
+    "no file": ([""], "specify a file name"),
+    "nothing to merge": (["{blend}", "--merge", ""], "specify a file name"),
+    "zero in the output": (["{blend}", "--output", "{folder}/a\0b"], "specify a file name"),
+    "zero in the file": (["{folder}/a\0b"], "specify a file name"),
+    "zero in a part": (["{blend}", "--merge", "{folder}/a\0b"], "specify a file name"),
     "here": (["{blend}", "--output", "."], "it is a folder"),
     "root": (["{blend}", "--output", "/"], "it is a folder"),
     "folder for a part": (["{blend}", "--part", "{folder}"], "it is a folder"),
-    "folder as file": (["{folder}"], "cannot be read: it is a folder"),
-    "folder as part": (["{blend}", "--merge", "{folder}"], "cannot be read: it is a folder"),
-    "below a file": (["{blend}", "--output", "{blend}/x"], "cannot be written: Not a directory"),
+    "folder as file": (["{folder}"], "”: it is a folder"),
+    "folder as part": (["{blend}", "--merge", "{folder}"], "”: it is a folder"),
+    "below a file": (["{blend}", "--output", "{blend}/x"], "”: Not a directory"),
     "part on the file": (["{blend}", "--part", "{blend}"], "choose another name"),
     "long name": (["{blend}", "--output", f"{{folder}}/{'x' * 300}"], "File name too long"),
     "long name of a part": (["{blend}", "--part", f"{{folder}}/{'x' * 300}"], "File name too long"),
     "long path": (["{blend}", "--output", f"{{folder}}/{'x/' * 4000}x"], "File name too long"),
-    "long file": ([f"{{folder}}/{'x' * 300}.blend"], "cannot be read: File name too long"),
+    "long file": ([f"{{folder}}/{'x' * 300}.blend"], "”: File name too long"),
     "long part": (["{blend}", "--merge", f"{{folder}}/{'x' * 300}"], "File name too long"),
-    "late end": (["{blend}", "--end", "1048575"], "Frames go from"),
-    "early start": (["{blend}", "--start", "-1048575"], "Frames go from"),
-    "huge end": (["{blend}", "--end", "9" * 40], "Frames go from"),
-    "huge start": (["{blend}", "--start", "-" + "9" * 40], "Frames go from"),
-    "huge range": (["{blend}", "--start", f"-{10**9}", "--end", f"{10**9}"], "Frames go from"),
+    "late end": (["{blend}", "--end", "1048575"], "Frames must be between"),
+    "early start": (["{blend}", "--start", "-1048575"], "Frames must be between"),
+    "huge end": (["{blend}", "--end", "9" * 40], "Frames must be between"),
+    "huge start": (["{blend}", "--start", "-" + "9" * 40], "Frames must be between"),
+    "huge range": (
+        ["{blend}", "--start", f"-{10**9}", "--end", f"{10**9}"],
+        "Frames must be between",
+    ),
     "error that is none": (["{blend}", "--error", "nan"], "between 0° and 180°"),
     "nothing": ([], "the following arguments are required"),
     "both": (["{blend}", "--part", "{folder}/a.part", "--output", "b"], "leave one out"),
-    "part": (["{blend}", "--merge", "{folder}/text.blend"], "is no part of a bake"),
-    "missing part": (["{blend}", "--merge", "{folder}/none.part"], "cannot be read: No such file"),
+    "part": (["{blend}", "--merge", "{folder}/text.blend"], "not a part of a bake"),
+    "missing part": (
+        ["{blend}", "--merge", "{folder}/none.part"],
+        "Cannot read “",
+    ),
 }
 
 
@@ -219,7 +225,7 @@ def test_what_is_no_regular_file_is_refused(blend, option, make, capfd):
     arguments = [str(other)] if option == "FILE" else [str(blend), option, str(other)]
     assert command.run(arguments) == command.WRONG
     (line,) = said(capfd)
-    assert line.endswith(("it is no regular file.", "it is a folder.", "symbolic links."))
+    assert line.endswith(("it is not a regular file.", "it is a folder.", "symbolic links."))
     assert listing(blend.parent) == before
 
 
@@ -292,7 +298,7 @@ def test_a_bake_that_is_not_as_it_was_live_is_not_written(blend, monkeypatch, ca
 
     monkeypatch.setattr(baking, "write", lambda picked, keys: None)
     assert command.run([str(blend)]) == command.UNPROVEN
-    assert "Nothing was written" in said(capfd)[-1]
+    assert "No file was written" in said(capfd)[-1]
     assert [path.name for path in blend.parent.iterdir()] == ["shot.blend"]
 
 
@@ -353,15 +359,15 @@ def test_ranges_of_four_processes_make_the_keys_of_one_bit_for_bit(blend, tmp_pa
     assert max(jumps) < pi
 
     for chosen, sentence in (
-        (parts[:2] + parts[3:], "Frames 21 to 30 are in no part"),
-        ([*parts, parts[1]], "Frame 11 is in “part1.part” and in “part1.part”"),
+        (parts[:2] + parts[3:], "Frames 21 to 30 are missing from the parts"),
+        ([*parts, parts[1]], "Frame 11 is in both “part1.part” and “part1.part”"),
     ):
         capfd.readouterr()
         assert command.run([str(one) for one in (blend, "--merge", *chosen)]) == command.WRONG
         assert sentence in said(capfd)[0]
     for more, sentence in (
-        (["--constraint", "Rig IK"], "holds other constraints"),
-        (["--end", "35"], "Frames 36 to 40 are beyond the range from 1 to 35"),
+        (["--constraint", "Rig IK"], "contains other constraints"),
+        (["--end", "35"], "Frames 36 to 40 are outside the range 1 to 35"),
     ):
         capfd.readouterr()
         arguments = [str(one) for one in (blend, "--merge", *parts)] + more
@@ -410,7 +416,7 @@ def test_two_runs_with_one_output_are_kept_apart(blend, capfd):
         draft.write_text("first")
         capfd.readouterr()
         assert command.run([str(blend), "--output", str(output)]) == command.WRONG
-        assert "is being written by another run" in said(capfd)[-1]
+        assert "is being written by another process" in said(capfd)[-1]
     assert output.read_text() == "first"
     assert sorted(path.name for path in blend.parent.iterdir()) == ["out.blend", "shot.blend"]
 
@@ -473,7 +479,7 @@ def test_a_part_that_is_damaged_is_refused(blend, part, capfd, kind, place, bit,
     assume(damaged != whole)
     part.write_bytes(damaged)
     try:
-        assert "is no part of a bake" in refused(blend, part, capfd)
+        assert "not a part of a bake" in refused(blend, part, capfd)
     finally:
         part.write_bytes(whole)
 
@@ -521,16 +527,16 @@ def forge(part, change, head=lambda head: head):
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_forged_numbers_of_a_part_are_refused(blend, part, change, capfd):
     forge(part, change)
-    assert "is no part of a bake" in refused(blend, part, capfd)
+    assert "not a part of a bake" in refused(blend, part, capfd)
 
 
 def test_forged_shapes_of_a_part_are_refused(blend, part, capfd):
     whole = part.read_bytes()
     for change, sentence in (
-        (lambda rows: rows[:-1], "Frame 40 is in no part"),
-        (lambda rows: rows[:0], "is no part of a bake"),
-        (lambda rows: np.concatenate([rows, rows]), "is no part of a bake"),
-        (lambda rows: np.frombuffer(rows.tobytes()[:-4], np.uint8), "is no part of a bake"),
+        (lambda rows: rows[:-1], "Frame 40 is missing from the parts"),
+        (lambda rows: rows[:0], "not a part of a bake"),
+        (lambda rows: np.concatenate([rows, rows]), "not a part of a bake"),
+        (lambda rows: np.frombuffer(rows.tobytes()[:-4], np.uint8), "not a part of a bake"),
     ):
         part.write_bytes(whole)
         forge(part, change)
@@ -551,7 +557,7 @@ def test_a_part_that_unpacks_to_gigabytes_is_not_unpacked(blend, part, size, cap
     bomb = b"".join([*(work.compress(bytes(1 << 20)) for _ in range(1 << 10)), work.flush()])
     head = part.read_bytes()[:5] + struct.pack("<Q", size)
     part.write_bytes(head + bomb + struct.pack("<I", zlib.crc32(head + bomb)))
-    assert "is no part of a bake" in refused(blend, part, capfd)
+    assert "not a part of a bake" in refused(blend, part, capfd)
 
 
 NPZ = {
@@ -589,4 +595,4 @@ def test_parts_of_version_01_are_refused(blend, part, case, capfd):
     arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
     with part.open("wb") as file:
         np.savez_compressed(file, **arrays)
-    assert "is no part of a bake" in refused(blend, part, capfd)
+    assert "not a part of a bake" in refused(blend, part, capfd)

@@ -27,12 +27,12 @@ def ask_for_regular(path: Path, doing: str) -> None:
 
     Args:
         path: The path; links are followed.
-        doing: What is to be done with it, as “read”.
+        doing: What is to be done with it, as in “write”.
 
     Raises:
         ProblemError: If it names anything else, or cannot be looked at.
     """
-    problem = f"“{path}” cannot be {doing}"
+    problem = f"Cannot {doing} “{path}”"
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -40,7 +40,9 @@ def ask_for_regular(path: Path, doing: str) -> None:
     except OSError as error:
         raise ProblemError(f"{problem}: {error.strerror}") from None
     if not S_ISREG(mode):
-        raise ProblemError(f"{problem}: it is {'a folder' if S_ISDIR(mode) else 'no regular file'}")
+        raise ProblemError(
+            f"{problem}: it is {'a folder' if S_ISDIR(mode) else 'not a regular file'}"
+        )
 
 
 def ask_for_short(path: Path) -> None:
@@ -50,7 +52,9 @@ def ask_for_short(path: Path) -> None:
         ProblemError: If it is too long.
     """
     if len(os.fsencode(path.absolute())) > LONGEST:
-        raise ProblemError(f"“{path}” is too long for Blender: choose a folder with a shorter path")
+        raise ProblemError(
+            f"The path of “{path}” is too long for Blender: choose a folder with a shorter path"
+        )
 
 
 @contextmanager
@@ -62,7 +66,7 @@ def replaced(output: Path) -> Iterator[Path]:
     Raises:
         ProblemError: If the file cannot be written, or another run is writing it.
     """
-    ask_for_regular(output, "written")
+    ask_for_regular(output, "write")
     target = Path(os.path.realpath(output))
     name = crc32(os.fsencode(target.name))
     # Next to the target: to replace it from elsewhere would be to copy, and Blender writes down
@@ -80,7 +84,7 @@ def replaced(output: Path) -> Iterator[Path]:
             finally:
                 _clear(draft)
     except OSError as error:
-        raise ProblemError(f"“{output}” cannot be written: {error.strerror}") from None
+        raise ProblemError(f"Cannot write “{output}”: {error.strerror}") from None
 
 
 def _clear(draft: Path) -> None:
@@ -97,7 +101,7 @@ def _locked(lock: Path, output: Path) -> Iterator[None]:
                 _lock(file)
             except (BlockingIOError, PermissionError):
                 raise ProblemError(
-                    f"“{output}” is being written by another run: wait for its end"
+                    f"“{output}” is being written by another process: wait until it has finished"
                 ) from None
             try:
                 yield

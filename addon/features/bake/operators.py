@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 WHICH_ITEMS = (
     ("ACTIVE", *ACTIVE),
     ("BONES", *SELECTED),
-    ("ARMATURE", "Of the Armature", "All constraints of the active armature"),
+    ("ARMATURE", "Armature", "All constraints of the active armature"),
     ("ALL", "All", "All constraints of all armatures in the view layer"),
 )
 
@@ -38,20 +38,28 @@ INTO_ITEMS = (
     (
         "NEW",
         "New Action",
-        "A copy of the current action with the keys in it. The action that it was stays as it is",
+        "Bake to a copy of the current action. The current action stays unchanged",
     ),
-    ("CURRENT", "Current Action", "The current action. Keys outside the range stay"),
+    (
+        "CURRENT",
+        "Current Action",
+        "Overwrite keys of the current action. Keys outside the range are kept",
+    ),
 )
 
 AFTERWARDS_ITEMS = (
     (
         "LEAVE",
-        "Leave",
-        "Leave them on, over keys that hold the pose that they make: with an influence below 1 "
-        "they go on from there",
+        "Keep",
+        "Keep the constraints enabled, on top of the baked keys. With an Influence below 1 they "
+        "change the baked pose further",
     ),
-    ("DISABLE", "Disable", "Turn them off at all frames; keys and drivers of that are muted"),
-    ("REMOVE", "Remove", "Remove them, with their keys and drivers"),
+    (
+        "DISABLE",
+        "Disable",
+        "Disable the constraints at all frames. Keys and drivers of the enabled state are muted",
+    ),
+    ("REMOVE", "Remove", "Remove the constraints with their keys and drivers"),
 )
 
 
@@ -90,20 +98,18 @@ def summary(outcome: Outcome, options: BakeOptions, left_out: list[str]) -> str:
     if outcome.keys < outcome.most:
         keys += f" instead of {outcome.most:,}"
     text = (
-        f"Baked {many}, frames {options.start} to {options.end}: {keys}. Played once more, the "
-        f"largest difference is {1000.0 * proof.distance:.3g} mm and "
-        f"{degrees(proof.angle):.3g}°"
+        f"Baked {many}, frames {options.start} to {options.end}: {keys}. Largest difference when "
+        f"played back: {1000.0 * proof.distance:.3g} mm and {degrees(proof.angle):.3g}°"
     )
     if proof.distance or proof.angle:
         text += f" (“{proof.bone}”, frame {proof.frame})"
     if not proof.holds:
-        text += f", which is more than {proof.wanted}"
+        text += f", more than {proof.wanted}"
     if left_out:
-        text += f". Left out, as they are off or cannot work: {listed(left_out)}"
+        text += f". Skipped because they are disabled or cannot be solved: {listed(left_out)}"
     if outcome.going_on:
         text += (
-            ". On, and going on from the baked pose to another one: "
-            f"{listed(outcome.going_on)}; disable them"
+            f". Still enabled and changing the baked pose: {listed(outcome.going_on)}. Disable them"
         )
     return text
 
@@ -114,12 +120,12 @@ class FABRIK_OT_bake(Stepping, Refusing, bpy.types.Operator):
     bl_idname = "fabrik.bake"
     bl_label = "Bake FABRIK IK"
     bl_description = (
-        "Turn what the constraints pose into keys, and prove it by playing the range once more. "
-        "Escape stops it and leaves everything as it was"
+        "Bake the pose of the constraints to keys, and verify the result by playing the range "
+        "back. Press Escape to cancel without changes"
     )
     bl_options = {"REGISTER", "UNDO"}
-    stopped = "Nothing was baked, and everything is as it was"
-    gone = "What was baked is gone, and nothing was baked: bake again"
+    stopped = "Bake cancelled: nothing was changed"
+    gone = "Bake cancelled: the baked data was removed meanwhile. Bake again"
 
     if TYPE_CHECKING:
         which: str
@@ -132,20 +138,20 @@ class FABRIK_OT_bake(Stepping, Refusing, bpy.types.Operator):
     else:
         which: EnumProperty(
             name="Constraints",
-            description="Which constraints are baked; with one go all that share bones with it",
+            description="Constraints to bake. Constraints that share bones with them are included",
             items=WHICH_ITEMS,
             default="ARMATURE",
         )
         frame_start: IntProperty(
             name="Start",
-            description="First frame that is baked",
+            description="First frame to bake",
             default=1,
             min=-1048574,
             max=1048574,
         )
         frame_end: IntProperty(
             name="End",
-            description="Last frame that is baked",
+            description="Last frame to bake",
             default=250,
             min=-1048574,
             max=1048574,
@@ -153,25 +159,24 @@ class FABRIK_OT_bake(Stepping, Refusing, bpy.types.Operator):
         step: IntProperty(
             name="Step",
             description=(
-                "From one key to the next, in frames. With 1 the curves run straight from key to "
-                "key, else smoothly; the last frame has a key in any case"
+                "Frames between keys. With 1 the keys are interpolated linearly, otherwise "
+                "smoothly. The last frame always gets a key"
             ),
             default=1,
             min=1,
             soft_max=10,
         )
         into: EnumProperty(
-            name="Into",
-            description="Where the keys go",
+            name="Output",
+            description="Action to write the keys to",
             items=INTO_ITEMS,
             default="NEW",
         )
         error: FloatProperty(
             name="Simplify",
             description=(
-                "Leave out the keys without which each bone still turns as it did, to this angle; "
-                "0 keeps all. Along a chain it adds up, and the report says to how much. Places "
-                "and scales may be off by as much as such a turn moves the end of the chain"
+                "Remove keys as long as each bone stays within this angle of its rotation. 0 "
+                "keeps all keys. The error adds up along a chain and is given in the report"
             ),
             default=0.0,
             min=0.0,
@@ -181,8 +186,8 @@ class FABRIK_OT_bake(Stepping, Refusing, bpy.types.Operator):
             subtype="ANGLE",
         )
         afterwards: EnumProperty(
-            name="Afterwards",
-            description="What becomes of the constraints",
+            name="After Baking",
+            description="What to do with the constraints after baking",
             items=AFTERWARDS_ITEMS,
             default="DISABLE",
         )
@@ -257,8 +262,8 @@ class FABRIK_OT_bake(Stepping, Refusing, bpy.types.Operator):
 
     def status(self, done: float) -> str:
         """Return what the status bar says when a share of the bake is done."""
-        doing = "Recording" if done < 0.5 else "Playing the baked range"
-        return f"{doing}: {100.0 * done:.0f} % of the bake is done      Esc: Stop"
+        doing = "Recording" if done < 0.5 else "Verifying the bake"
+        return f"{doing}: {100.0 * done:.0f} %      Esc: Cancel"
 
     def finished(self, result: Outcome) -> set[OperatorReturnItems]:
         """Report what was baked."""

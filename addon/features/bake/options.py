@@ -62,15 +62,13 @@ def check(picks: Sequence[Picked], options: BakeOptions) -> None:
         ProblemError: If there is anything.
     """
     if options.end < options.start:
-        raise ProblemError(
-            f"The range ends at {options.end}, before its start at {options.start}: raise its end"
-        )
+        raise ProblemError(f"End ({options.end}) is before Start ({options.start}): increase End")
     if not -FARTHEST <= options.start <= options.end <= FARTHEST:
         raise ProblemError(
-            f"Frames go from {-FARTHEST:,} to {FARTHEST:,}: choose a range among these"
+            f"Frames must be between {-FARTHEST:,} and {FARTHEST:,}: choose another range"
         )
     if options.step < 1 or not 0.0 <= options.error <= pi:
-        raise ProblemError("The step has to be 1 or more, and the error between 0° and 180°")
+        raise ProblemError("Step must be 1 or more, and Simplify between 0° and 180°")
     used: set[tuple[int, int]] = set()
     for picked in picks:
         _check_armature(picked.armature, options)
@@ -84,22 +82,24 @@ def _check_armature(ob: bpy.types.Object, options: BakeOptions) -> None:
     name = f"“{ob.name}”"
     if options.afterwards == REMOVE and ob.override_library is not None:
         raise ProblemError(
-            f"{name} has its constraints from the linked file: disable them instead of removing"
+            f"The constraints of {name} come from the linked file and cannot be removed: "
+            "disable them instead"
         )
     if ob.mode == "EDIT" or cast(bpy.types.Armature, ob.data).pose_position == "REST":
-        raise ProblemError(f"{name} shows its rest pose: leave Edit Mode, or Rest Position")
+        raise ProblemError(
+            f"{name} is in rest position: leave Edit Mode, or switch the armature to Pose Position"
+        )
     data = ob.animation_data
     if data is None or not data.use_nla or not data.nla_tracks:
         return
     if any(track.is_solo for track in data.nla_tracks):
         raise ProblemError(
-            f"A track of {name} is played solo in the NLA, so that keys would not be seen: "
-            "unset its star"
+            f"An NLA track of {name} is solo, which would hide the baked keys: disable its solo"
         )
     if data.action_blend_type != "REPLACE" or data.action_influence < 1.0:
         raise ProblemError(
-            f"The active action of {name} is mixed with the NLA below it, so that keys would not "
-            "be seen as they are: set its blending to Replace and its influence to 1"
+            f"The active action of {name} is blended with the NLA below it, which would change "
+            "the baked keys: set its blending to Replace and its influence to 1"
         )
 
 
@@ -111,10 +111,10 @@ def _check_action(picked: Picked, used: set[tuple[int, int]]) -> None:
     action = data.action
     hint = "bake into a new action"
     if not action.is_editable:
-        raise ProblemError(f"The action “{action.name}” is linked from another file: {hint}")
+        raise ProblemError(f"The action “{action.name}” is linked: {hint}")
     key = (action.session_uid, getattr(data, "action_slot_handle", 0))
     if key in used:
-        raise ProblemError(f"Several armatures use the action “{action.name}”: {hint}")
+        raise ProblemError(f"The action “{action.name}” is used by several armatures: {hint}")
     used.add(key)
     paths = _paths(picked)
     for curve in animation.all_active_curves(picked.armature):

@@ -105,21 +105,22 @@ def load(path: Path, digest: bytes, picks: Sequence[Picked], frames: range) -> P
         own, picked, start = HEAD.unpack_from(payload)
         if own != digest:
             raise ProblemError(
-                f"“{path.name}” was recorded from another file, or before it was saved again: "
-                "record it anew"
+                f"“{path.name}” was recorded from another file, or before the file was saved "
+                "again: record it again"
             )
         if picked != _described(picks):
             raise ProblemError(
-                f"“{path.name}” holds other constraints: choose the same ones for all parts"
+                f"“{path.name}” contains other constraints: choose the same constraints for "
+                "all parts"
             )
         rows = np.frombuffer(payload[HEAD.size :], kept)
         _ask_for_sound(rows)
     except OSError as problem:
-        raise ProblemError(f"“{path}” cannot be read: {problem.strerror}") from None
+        raise ProblemError(f"Cannot read “{path}”: {problem.strerror}") from None
     except (ValueError, error):
         raise ProblemError(
-            f"“{path}” is no part of a bake of these constraints and frames, or damaged: choose "
-            "the same ones for all parts, or record it anew"
+            f"“{path}” is damaged, or not a part of a bake of these constraints and frames: "
+            "choose the same constraints for all parts, or record it again"
         ) from None
     return Part(path.name, range(start, start + len(rows)), rows)
 
@@ -168,19 +169,21 @@ def _ask_for_all(parts: Iterable[Part], frames: range) -> None:
         for frame in part.frames:
             if frame in owner:
                 raise ProblemError(
-                    f"Frame {frame} is in “{owner[frame]}” and in “{part.name}”: leave one out"
+                    f"Frame {frame} is in both “{owner[frame]}” and “{part.name}”: leave out "
+                    "one of them"
                 )
             owner[frame] = part.name
     missing = [frame for frame in frames if frame not in owner]
     if missing:
         raise ProblemError(
-            f"{_ranges(missing)} in no part: record what is missing of {frames[0]} to {frames[-1]}"
+            f"{_ranges(missing)} missing from the parts: record the missing frames of "
+            f"{frames[0]} to {frames[-1]}"
         )
     beyond = sorted(owner.keys() - set(frames))
     if beyond:
         raise ProblemError(
-            f"{_ranges(beyond)} beyond the range from {frames[0]} to {frames[-1]}: "
-            "give the whole range"
+            f"{_ranges(beyond)} outside the range {frames[0]} to {frames[-1]}: specify the whole "
+            "range"
         )
 
 

@@ -197,6 +197,6 @@ def _ask_for_one_mode(rig: Skeleton, bone: int, animated: animation.Channels) ->
         return
     if animated.sets(pose_bones(rig.object)[bone].path_from_id("rotation_mode")):
         raise ProblemError(
-            f"The rotation mode of {listed([rig.names[bone]])} is animated, so that no one channel "
-            "can hold its turn: remove the keys of it first"
+            f"The rotation mode of {listed([rig.names[bone]])} is animated, so that its rotation "
+            "cannot be baked to a single channel: remove the keys of the rotation mode first"
         )

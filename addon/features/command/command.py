@@ -31,13 +31,13 @@ WRONG, UNPROVEN = 2, 1
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say it in one sentence, as all other problems."""
-        raise ProblemError(f"{message}; --help lists what there is")
+        raise ProblemError(f"{message}; use --help for a list of options")
 
 
 def _path(text: str) -> Path:
     """Return the path that an argument gives."""
     if not text or "\0" in text:
-        raise argparse.ArgumentTypeError("give the name of a file")
+        raise argparse.ArgumentTypeError("specify a file name")
     return Path(text)
 
 
@@ -45,42 +45,45 @@ def _parser() -> _Parser:
     parser = _Parser(
         prog=f"blender --command {NAME}",
         description=(
-            "Bake the FABRIK IK constraints of a file to keys, and prove it by playing the range "
-            "once more. It ends with 0 if the proof holds, with 1 if it does not, and with 2 if "
-            "something is wrong with what was asked for; only with 0 a file is written."
+            "Bake the FABRIK IK constraints of a file to keys, and verify the result by playing "
+            "the range back. The exit code is 0 if the result matches, 1 if it does not, and 2 "
+            "if the arguments or the file are invalid. A file is only written with 0."
         ),
     )
     add = parser.add_argument
-    add("file", type=_path, metavar="FILE.blend", help="the file, which is not changed")
-    add("--output", type=_path, help="where the baked file goes (FILE_baked.blend)")
-    add("--start", type=int, help="the first frame (that of the scene)")
-    add("--end", type=int, help="the last frame (that of the scene)")
-    add("--step", type=int, default=1, help="frames from key to key (1)")
-    add("--error", type=float, default=0.0, help="simplify to this angle, in degrees (0: do not)")
-    add("--into", choices=("new", "current"), default="new", help="which action (new)")
+    add("file", type=_path, metavar="FILE.blend", help="input file, which is not changed")
+    add("--output", type=_path, help="output file (FILE_baked.blend)")
+    add("--start", type=int, help="first frame (from the scene)")
+    add("--end", type=int, help="last frame (from the scene)")
+    add("--step", type=int, default=1, help="frames between keys (1)")
+    add(
+        "--error",
+        type=float,
+        default=0.0,
+        help="simplify to this angle in degrees (0: keep all keys)",
+    )
+    add("--into", choices=("new", "current"), default="new", help="action to write to (new)")
     add(
         "--afterwards",
         choices=("leave", "disable", "remove"),
         default="disable",
-        help="what becomes of the constraints (disable)",
+        help="what to do with the constraints (disable)",
     )
     add(
         "--constraint",
         nargs="+",
         action="extend",
         metavar="NAME",
-        help="only these constraints, as NAME or ARMATURE/NAME (all)",
+        help="only bake these constraints, as NAME or ARMATURE/NAME (all)",
     )
     whole = parser.add_mutually_exclusive_group()
     whole.add_argument(
         "--part",
         type=_path,
         metavar="PART",
-        help="only record, to a file; how keys are written is said when parts are merged",
+        help="only record the frames to a part file; options for keys are given when merging",
     )
-    whole.add_argument(
-        "--merge", type=_path, nargs="+", metavar="PART", help="bake what parts have recorded"
-    )
+    whole.add_argument("--merge", type=_path, nargs="+", metavar="PART", help="bake recorded parts")
     return parser
 
 
@@ -89,14 +92,12 @@ def run(arguments: Sequence[str]) -> int:
     try:
         wanted = _parser().parse_args(arguments)
         if wanted.part is not None and wanted.output is not None:
-            raise ProblemError("--part writes no file that --output could name: leave one out")
+            raise ProblemError("--part and --output cannot be combined: leave one out")
         return _run(wanted)
     except ProblemError as problem:
         _say(f"{problem}.")
     except MemoryError:
-        _say(
-            "There is too little memory for all these frames: choose fewer with --start and --end."
-        )
+        _say("Not enough memory for all frames: choose fewer with --start and --end.")
     return WRONG
 
 
@@ -112,7 +113,7 @@ def _run(wanted: Any) -> int:
     digest = _open(wanted.file)
     output = wanted.part or wanted.output
     if wanted.part and os.path.exists(wanted.part) and wanted.part.samefile(wanted.file):
-        raise ProblemError("--part names the file that is baked: choose another name")
+        raise ProblemError("--part is the file to bake: choose another name")
     if output is None:
         output = wanted.file.with_name(f"{wanted.file.stem}_baked.blend")
     scene, layer = bpy.context.scene, cast(bpy.types.ViewLayer, bpy.context.view_layer)
@@ -124,7 +125,7 @@ def _run(wanted: Any) -> int:
     picks, left_out = picking.pick(_places(layer, wanted.constraint))
     baking.check(picks, options)
     if left_out:
-        _say(f"{listed(left_out)} left out, being off or unable to work")
+        _say(f"Skipped {listed(left_out)}: disabled, or cannot be solved")
     with replaced(output) as draft:
         if wanted.part is not None:
             with staged(layer, [picked.armature for picked in picks]):
@@ -140,10 +141,10 @@ def _run(wanted: Any) -> int:
         text = summary(outcome, options, [])
         if not outcome.proof.holds:
             draft.unlink(missing_ok=True)
-            _say(f"{text}. Nothing was written.")
+            _say(f"{text}. No file was written.")
             return UNPROVEN
         _save(draft, is_compressed=_is_compressed(wanted.file))
-    _say(f"{text}. It is in “{output}”.")
+    _say(f"{text}. Saved as “{output}”.")
     return 0
 
 
@@ -157,9 +158,11 @@ def _open(path: Path) -> bytes:
         digest = digest_of(path)
         bpy.ops.wm.open_mainfile(filepath=str(path.absolute()), load_ui=False)
     except OSError as error:
-        raise ProblemError(f"“{path}” cannot be read: {error.strerror}") from None
+        raise ProblemError(f"Cannot read “{path}”: {error.strerror}") from None
     except RuntimeError:
-        raise ProblemError(f"“{path}” is no file that this Blender can open") from None
+        raise ProblemError(
+            f"“{path}” is not a file that this version of Blender can open"
+        ) from None
     return digest
 
 
@@ -191,7 +194,7 @@ def _places(layer: bpy.types.ViewLayer, names: Sequence[str] | None) -> list[Pla
     for name in names:
         if name not in known:
             there = [f"{ob.name}/{settings(ob).constraints[i].name}" for ob, i in found]
-            choice = f"choose among {listed(there)}" if there else "the file has none"
+            choice = f"choose from {listed(there)}" if there else "the file has no constraints"
             raise ProblemError(f"There is no constraint “{name}”: {choice}")
     wanted = {(ob.name, i) for name in names for ob, i in known[name]}
     return [(ob, i) for ob, i in found if (ob.name, i) in wanted]
@@ -216,7 +219,7 @@ def _save(path: Path, is_compressed: bool) -> None:
             filepath=str(path.absolute()), check_existing=False, compress=is_compressed, copy=True
         )
     except RuntimeError as error:
-        raise ProblemError(f"The file cannot be written: {str(error).strip()}") from None
+        raise ProblemError(f"Cannot write the file: {str(error).strip()}") from None
 
 
 def _is_compressed(path: Path) -> bool:
