@@ -394,33 +394,32 @@ def test_a_rope_on_a_bone_that_another_chain_poses_is_right_at_once() -> None:
     [
         (
             lambda item: setattr(item.rope, "collision", "PLANE"),
-            "There is nothing that the rope could rest on: choose an Object, or set Collision to "
-            "None",
+            "There is no collision object: choose an Object, or set Collision to None",
         ),
         (
             lambda item: rest(item, "MESH", make_empty("Nothing")),
-            "“Nothing” is no mesh: choose one, or set Collision to Plane to rest on its XY plane",
+            "“Nothing” is not a mesh: choose a mesh object, or set Collision to Plane",
         ),
         (
             lambda item: rest(item, "PLANE", item.id_data),
-            "“Rope” cannot rest on itself: choose another Object for the collision",
+            "“Rope” cannot collide with itself: choose another Object for the collision",
         ),
         (
             lambda item: rest(item, "MESH", link(bpy.data.objects.new("Bare", bare_mesh()))),
-            "“Bare” has no faces that the rope could lie on, or is left out of the view layer: "
+            "“Bare” has no faces to rest on, or is excluded from the view layer: "
             "choose another Object for the collision",
         ),
         (
             lambda item: setattr(rest(item, "PLANE", make_empty("Flat")), "scale", (0, 0, 0)),
-            "“Flat” is scaled to nothing and has no plane: give it a scale",
+            "“Flat” has zero scale and therefore no plane: change its scale",
         ),
         (
             lambda item: setattr(rest(item, "MESH", make_box(1, (0, 0, 0))), "scale", (1, 0, 1)),
-            "“Box” is scaled to nothing: give it a scale",
+            "“Box” has zero scale: change its scale",
         ),
         (
             lambda item: setattr(item, "target", None),
-            "There is no target: choose an object, or a bone, to reach for",
+            "There is no target: choose an object or a bone",
         ),
     ],
 )
@@ -510,4 +509,4 @@ def test_a_rope_that_is_scaled_to_zero_says_so(empty_file):
     for bone in rig.pose.bones:
         bone.scale = (0.0, 0.0, 0.0)
     update()
-    assert "scaled to zero" in rig.fabrik.constraints[0].message
+    assert "zero scale" in rig.fabrik.constraints[0].message

@@ -226,8 +226,8 @@ def test_bad_input_is_said_in_place(name: str) -> None:
     go(2)
     assert item.state == "INVALID"
     assert item.message == (
-        "A setting of the wave is not a number: type Amplitude, Wavelength, Speed, Phase, "
-        "Falloff, Direction and Noise in"
+        "A setting of the wave is not a finite number: enter valid values for Amplitude, "
+        "Wavelength, Speed, Phase, Falloff, Direction and Noise"
     )
     setattr(item.wave, name, 0.5)
     go(3)
@@ -282,7 +282,7 @@ def test_what_would_do_nothing_to_it_is_refused(solver: str, operator: str) -> N
     add_constraint(rig, "B15", make_empty(), solver=solver)
     update()
     count = len(bpy.data.objects)
-    refuses(getattr(bpy.ops.fabrik, operator), "choose one that reaches")
+    refuses(getattr(bpy.ops.fabrik, operator), "choose a constraint that reaches")
     assert len(bpy.data.objects) == count
     assert not rig.fabrik.constraints[0].use_offset
 

@@ -7,11 +7,11 @@ from .follow import MOTION, FabrikFollow
 
 FEATURE = Feature(
     groups=(FabrikFollow,),
-    constraint={"follow": group(FabrikFollow, "Free Chain", "How the chain is dragged along")},
+    constraint={"follow": group(FabrikFollow, "Free Chain", "How the chain follows its target")},
     solver=(
         "FOLLOW",
         "Free Chain",
-        "Follow the target with the head, and drag the rest along",
+        "Follow the target with the head, and drag the rest of the chain along",
         6,
     ),
     motion=MOTION,

@@ -39,11 +39,9 @@ COUNTING = ("chain_count", "use_tail", "use_offset", "offset_location")
 NEAR = 1e-5
 """How near the target has to be to where it was simulated, as a share of the chain's length."""
 
-ELSEWHERE = (
-    "The target is elsewhere at this frame than when it was simulated: key it, or press Simulate"
-)
+ELSEWHERE = "The target is not where it was simulated at this frame: key it, or press Simulate"
 
-UNFIT = "What was simulated does not fit the chain: press Simulate"
+UNFIT = "The simulation does not match the chain: press Simulate"
 
 MAGIC, VERSION = b"FABF", 1
 
@@ -59,12 +57,13 @@ class FabrikFollow(bpy.types.PropertyGroup):
             BoolProperty,
             "Stay on Path",
             (
-                "Let each joint go where the head went, as a train on rails or a snake. Off, the "
-                "bones are dragged after the head, and cut its curves as trailers do"
+                "Let each joint follow the path of the head, like a train on rails or a snake. "
+                "Disabled, the bones are dragged after the head and cut its curves, like a "
+                "trailer"
             ),
             default=False,
         )
-        history: stored("History", "The way of the head, as it was simulated")
+        history: stored("History", "Simulated path of the head")
 
 
 def follow_of(item: FabrikConstraint) -> FabrikFollow:
@@ -145,7 +144,7 @@ _ways: dict[tuple[int, int], Way] = {}
 
 
 def _resolve(chain: ChainPlan, _item: FabrikConstraint) -> None:
-    chain.free_root("raise Chain Length")
+    chain.free_root("increase Chain Length")
     chain.is_timed = True
 
 

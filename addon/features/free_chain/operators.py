@@ -20,14 +20,14 @@ class FABRIK_OT_follow_add(AddingMotion, bpy.types.Operator):
     bl_label = "Add Free Chain"
     bl_description = (
         "Let the active bone, as the head, follow the other selected bone or object, or a new "
-        "Empty where its tip is, and drag all bones above it along: a snake, a train, a tail that "
-        "was let go"
+        "Empty at its tip, and drag all bones above it along. Suited to snakes, trains and "
+        "leashes"
     )
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraint."""
         item, target = add_led(context, "FOLLOW")
-        return f"“{item.bone}” is led by “{target}”: simulate it"
+        return f"“{item.bone}” follows “{target}”: press Simulate"
 
 
 CLASSES = (FABRIK_OT_follow_add,)

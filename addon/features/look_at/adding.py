@@ -91,6 +91,8 @@ def _empty_ahead(armature: bpy.types.Object, bone: str, axis: str) -> bpy.types.
     size = (rig.matrix_world @ posed.tail - rig.matrix_world @ posed.head).length
     way = world.to_3x3() @ Vector(AXES[axis])
     if way.length == 0.0:
-        raise ProblemError(f"“{bone}” is scaled flat and looks nowhere: give it a scale")
+        raise ProblemError(
+            f"“{bone}” has a zero scale axis and no direction to look in: change its scale"
+        )
     place = world.translation + way.normalized() * (AHEAD * size or 1.0)
     return new_empty(armature, f"{bone} Look Target", vector(place), 0.25 * size, "SPHERE")

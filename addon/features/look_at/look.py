@@ -26,9 +26,9 @@ from .target_path import UntraceableError, place_track
 AXIS_ITEMS = axis_items("the bone's")
 
 UP_ITEMS = (
-    ("POSE", "FK Pose", "Where the Up Axis points in the FK pose", 0),
-    ("WORLD", "World Z", "The Z axis of the world", 1),
-    ("ARMATURE", "Armature Z", "The Z axis of the armature object", 2),
+    ("POSE", "FK Pose", "Direction of the Up Axis in the FK pose", 0),
+    ("WORLD", "World Z", "Z axis of the world", 1),
+    ("ARMATURE", "Armature Z", "Z axis of the armature object", 2),
 )
 
 
@@ -47,16 +47,16 @@ class FabrikLook(bpy.types.PropertyGroup):
         axis: fixed(
             EnumProperty,
             "Look Axis",
-            "Axis of the last bone that looks at the target",
+            "Axis of the last bone that points at the target",
             items=AXIS_ITEMS,
             default="Z",
         )
         up_axis: fixed(
             EnumProperty,
             "Up Axis",
-            "Axis of the last bone that stays up",
+            "Axis of the last bone that points up",
             items=(
-                ("NONE", "None", "Turn the bone as little as can be", 0),
+                ("NONE", "None", "Rotate the bone by the smallest angle", 0),
                 *axis_items("the bone's", first=1),
             ),
             default="Y",
@@ -64,7 +64,7 @@ class FabrikLook(bpy.types.PropertyGroup):
         up: fixed(
             EnumProperty,
             "Up",
-            "Where the Up Axis stays, as near as looking at the target allows",
+            "Direction that the Up Axis points to, as far as looking at the target allows",
             items=UP_ITEMS,
             default="POSE",
         )
@@ -72,8 +72,9 @@ class FabrikLook(bpy.types.PropertyGroup):
             FloatProperty,
             "Share",
             (
-                "How the bones share the turn: 0 leaves it to the last one, 1 gives each an equal "
-                "part, and between them the parts grow towards the last one"
+                "How the rotation is distributed over the bones. At 0 only the last bone "
+                "rotates, at 1 all bones rotate equally, and between them more toward the last "
+                "bone"
             ),
             default=0.5,
             min=0.0,
@@ -84,8 +85,8 @@ class FabrikLook(bpy.types.PropertyGroup):
             FloatProperty,
             "Limit Angle",
             (
-                "The largest angle of the gaze from where the FK pose looks; 180° lets it turn "
-                "anywhere. When the target goes farther round behind, the gaze turns back"
+                "Maximum angle between the gaze and its direction in the FK pose. 180° disables "
+                "the limit. When the target moves farther behind, the gaze turns back"
             ),
             default=pi,
             min=0.0,
@@ -95,7 +96,7 @@ class FabrikLook(bpy.types.PropertyGroup):
         limit_softness: animated(
             FloatProperty,
             "Softness",
-            "How early the gaze eases into its limit, as a share of it",
+            "How early the gaze slows down before its limit, relative to the limit",
             default=0.25,
             min=0.0,
             max=1.0,
@@ -105,8 +106,8 @@ class FabrikLook(bpy.types.PropertyGroup):
             FloatProperty,
             "Damping",
             (
-                "How late the gaze follows the target, in seconds, and how softly it starts and "
-                "stops. The target has to move by keys"
+                "Delay of the gaze behind the target, in seconds. Also smooths its start and "
+                "stop. The target must be animated with keys"
             ),
             default=0.0,
             min=0.0,
@@ -145,10 +146,10 @@ def resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
     look = look_of(item)
     chain.offset = None
     if chain.tip_bone >= 0:
-        raise ProblemError("Use Tail is off, but it is the whole bone that looks: turn it on")
+        raise ProblemError("Use Tail is disabled, but Look-at requires the whole bone: enable it")
     if look.axis[-1] == look.up_axis[-1]:
         raise ProblemError(
-            f"Look Axis and Up Axis are both along {look.axis[-1]}: choose another Up Axis, or None"
+            f"Look Axis and Up Axis are both {look.axis[-1]}: choose another Up Axis, or None"
         )
 
 
@@ -161,7 +162,10 @@ def read(snapshot: Snapshot, chain: ChainPlan) -> LookInput:
     group = look_of(snapshot.item(chain))
     numbers = (group.share, group.limit_angle, group.limit_softness, group.damping)
     if not all(isfinite(number) for number in numbers):
-        raise ProblemError("A setting is not a number: type Share, the limit and Damping in")
+        raise ProblemError(
+            "A setting is not a finite number: enter valid values for Share, Limit Angle, "
+            "Softness and Damping"
+        )
     look = Look(
         AXES[group.axis],
         AXES.get(group.up_axis),
@@ -175,7 +179,9 @@ def read(snapshot: Snapshot, chain: ChainPlan) -> LookInput:
         try:
             target = _damped(snapshot, chain, group.damping)
         except UntraceableError as reason:
-            note = note or f"{reason}, so Damping does nothing: bake the target to keys to use it"
+            note = note or (
+                f"{reason}, so that Damping has no effect: bake the target to keys to use it"
+            )
     return LookInput(look, group.up, target, note)
 
 
@@ -214,8 +220,8 @@ def _explanation(given: ChainInput, look: Look, posture: Posture) -> str:
     """Return why the gaze is not on the target, and what to do."""
     if posture.state == "OUT_OF_REACH":
         return (
-            "The target is too near to the bone to be looked at, or the bone is scaled flat: "
-            "move the target away, or give the bone a scale"
+            "The target is too close to the bone, or the bone has a zero scale axis: move the "
+            "target away, or change the scale"
         )
     keeping = "Limit Angle and the limits of the joints keep"
     if not given.constrained:
@@ -223,8 +229,8 @@ def _explanation(given: ChainInput, look: Look, posture: Posture) -> str:
     elif look.limit >= UNLIMITED:
         keeping = "The limits of the joints keep"
     return (
-        f"{keeping} the gaze {degrees(posture.orientation_error):.1f}° from the target: "
-        "widen what keeps it, or move the target"
+        f"{keeping} the gaze {degrees(posture.orientation_error):.1f}° from the target: widen "
+        "the limits, or move the target"
     )
 
 

@@ -26,8 +26,8 @@ class FABRIK_OT_look_add(Working, bpy.types.Operator):
     bl_idname = "fabrik.look_add"
     bl_label = "Add Look-at"
     bl_description = (
-        "Let the active bone look at the other selected bone or object. With no other one selected "
-        "it looks at a new Empty in front of it, so that nothing moves"
+        "Let the active bone look at the other selected bone or object. Without one, add an "
+        "Empty in front of it as its target, so that the pose does not change"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -38,8 +38,8 @@ class FABRIK_OT_look_add(Working, bpy.types.Operator):
         chain_count: IntProperty(
             name="Chain Length",
             description=(
-                "How many bones share the turn, counted up from the active one; 0 takes all up to "
-                "the root. For an eye it is 1, for a head with its neck 2"
+                "Number of bones that share the rotation, counted from the active bone. 0 "
+                "includes all up to the root. Use 1 for an eye, 2 for a head with its neck"
             ),
             default=1,
             min=0,
@@ -47,12 +47,15 @@ class FABRIK_OT_look_add(Working, bpy.types.Operator):
         )
         axis: EnumProperty(
             name="Look Axis",
-            description="Axis of the active bone that looks",
+            description="Axis of the active bone that points at the target",
             items=(
                 (
                     "AUTO",
                     "Automatic",
-                    "For an upright bone the axis that faces the front, for any other its Y axis",
+                    (
+                        "Use the axis that points forward for an upright bone, and the Y axis "
+                        "for any other"
+                    ),
                     0,
                 ),
                 *axis_items("the bone's", first=1),

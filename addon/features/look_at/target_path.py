@@ -65,7 +65,7 @@ def place_track(
     here = snapshot.point(point)
     off = dist(track(snapshot.time)[1], here)
     if not off <= TRACED * (1.0 + length(here)):  # Physics, or a target that is being dragged.
-        raise UntraceableError(f"“{point.object.name}” is not where its F-curves have it")
+        raise UntraceableError(f"“{point.object.name}” is not where its F-curves place it")
     return lambda frame: track(frame)[1], tracer.moves
 
 
@@ -99,7 +99,7 @@ class _Tracer:
             if bone is not None:
                 return _inside(_inside(world, self._carrier(skeleton, bone)), link)
         elif ob.parent_type not in ("OBJECT", "ARMATURE"):
-            raise UntraceableError(f"“{ob.name}” hangs on vertices")
+            raise UntraceableError(f"“{ob.name}” is parented to vertices")
         return _inside(world, link)
 
     def _carrier(self, skeleton: Skeleton, bone: int) -> Track:

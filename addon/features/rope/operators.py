@@ -18,14 +18,14 @@ class FABRIK_OT_rope_add(AddingMotion, bpy.types.Operator):
     bl_idname = "fabrik.rope_add"
     bl_label = "Add Rope"
     bl_description = (
-        "Let the whole chain that ends at the active bone hang between its root and the other "
-        "selected bone or object. With no other one selected it hangs on a new Empty at its tip"
+        "Let the chain that ends at the active bone hang between its root and the other "
+        "selected bone or object. Without one, add an Empty at the tip as its target"
     )
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraint."""
         item, target = add_led(context, "ROPE")
-        return f"“{item.bone}” hangs on “{target}”"
+        return f"“{item.bone}” hangs from “{target}”"
 
 
 CLASSES = (FABRIK_OT_rope_add,)

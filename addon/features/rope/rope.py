@@ -28,9 +28,14 @@ STRAIGHTENING = 20
 STRAIGHT_DOWN: Vec = (0.0, 0.0, -1.0)
 
 COLLISION_ITEMS = (
-    ("NONE", "None", "Hang freely", 0),
+    ("NONE", "None", "No collision: hang freely", 0),
     ("PLANE", "Plane", "Rest on the XY plane of an object, on the side of its Z axis", 1),
-    ("MESH", "Mesh", "Lie over a mesh, as it is evaluated: lifted out of it against gravity", 2),
+    (
+        "MESH",
+        "Mesh",
+        "Rest on the evaluated mesh of an object. The rope is lifted out of it against gravity",
+        2,
+    ),
 )
 
 
@@ -46,13 +51,13 @@ class FabrikRope(bpy.types.PropertyGroup):
         use_scene_gravity: fixed(
             BoolProperty,
             "Scene Gravity",
-            "Hang where the scene's gravity points, instead of straight down",
+            "Use the direction of the scene's gravity instead of straight down",
             default=False,
         )
         collision: fixed(
             EnumProperty,
             "Collision",
-            "What the rope rests on",
+            "What the rope collides with",
             items=COLLISION_ITEMS,
             default="NONE",
         )
@@ -65,7 +70,7 @@ class FabrikRope(bpy.types.PropertyGroup):
         thickness: animated(
             FloatProperty,
             "Thickness",
-            "How far above what it rests on the rope keeps its joints: half of how thick it is",
+            "Radius of the rope: distance of its joints from the collision surface",
             default=0.0,
             min=0.0,
             soft_max=1.0,
@@ -108,16 +113,15 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
     ob = rope.collision_object
     if ob is None:
         raise ProblemError(
-            "There is nothing that the rope could rest on: choose an Object, or set Collision "
-            "to None"
+            "There is no collision object: choose an Object, or set Collision to None"
         )
     if ob == chain.rig.object:
         raise ProblemError(
-            f"“{ob.name}” cannot rest on itself: choose another Object for the collision"
+            f"“{ob.name}” cannot collide with itself: choose another Object for the collision"
         )
     if rope.collision == "MESH" and ob.type != "MESH":
         raise ProblemError(
-            f"“{ob.name}” is no mesh: choose one, or set Collision to Plane to rest on its XY plane"
+            f"“{ob.name}” is not a mesh: choose a mesh object, or set Collision to Plane"
         )
     chain.watched.append(ob)
     chain.places.append(Point(ob))
@@ -127,7 +131,7 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> Hanging:
     item = snapshot.item(chain)
     rope = rope_of(item)
     if not isfinite(rope.thickness):
-        raise ProblemError("Thickness is not a number: type it in")
+        raise ProblemError("Thickness is not a finite number: enter a valid number")
     down = STRAIGHT_DOWN
     scene = cast(bpy.types.Scene, snapshot.depsgraph.scene)
     if rope.use_scene_gravity and scene.use_gravity:
@@ -148,7 +152,7 @@ def _plane_of(ob: bpy.types.Object, world: Frame) -> tuple[Vec, Vec]:
     x, y, z = mat_columns(world[0])
     normal = unit(cross(x, y))
     if normal is None:
-        raise ProblemError(f"“{ob.name}” is scaled to nothing and has no plane: give it a scale")
+        raise ProblemError(f"“{ob.name}” has zero scale and therefore no plane: change its scale")
     return world[1], normal if dot(normal, z) >= 0.0 else scaled(normal, -1.0)
 
 

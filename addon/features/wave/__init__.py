@@ -8,7 +8,12 @@ from .wave import MOTION, FabrikWave
 FEATURE = Feature(
     groups=(FabrikWave,),
     constraint={"wave": group(FabrikWave, "Wave", "How the chain waves")},
-    solver=("WAVE", "Wave", "Wave on top of the pose that the constraints before it make", 7),
+    solver=(
+        "WAVE",
+        "Wave",
+        "Wave the chain on top of the pose from the constraints above it",
+        7,
+    ),
     motion=MOTION,
 )
 

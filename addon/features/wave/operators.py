@@ -21,15 +21,15 @@ class FABRIK_OT_wave_add(AddingMotion, bpy.types.Operator):
     bl_idname = "fabrik.wave_add"
     bl_label = "Add Wave"
     bl_description = (
-        "Let the whole chain that ends at the active bone wave, on top of its pose and of the "
-        "constraints that it has by now"
+        "Let the chain that ends at the active bone wave, on top of its pose and its existing "
+        "constraints"
     )
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraint."""
         tip: Any = context.active_pose_bone
         item = editing.add(tip.id_data, tip.name, solver="WAVE")
-        return f"The chain of “{item.bone}” waves"
+        return f"“{item.bone}” waves"
 
 
 CLASSES = (FABRIK_OT_wave_add,)

@@ -39,7 +39,7 @@ class FabrikWave(bpy.types.PropertyGroup):
         amplitude: animated(
             FloatProperty,
             "Amplitude",
-            "The most by which each bone turns against the one before it",
+            "Maximum angle by which each bone rotates relative to the previous one",
             default=0.1,
             soft_min=0.0,
             soft_max=1.5707963267948966,
@@ -48,7 +48,7 @@ class FabrikWave(bpy.types.PropertyGroup):
         wavelength: animated(
             FloatProperty,
             "Wavelength",
-            "How long a wave is, in lengths of the chain",
+            "Length of a wave, relative to the length of the chain",
             default=1.0,
             min=SHORTEST,
             soft_min=0.1,
@@ -58,8 +58,8 @@ class FabrikWave(bpy.types.PropertyGroup):
             FloatProperty,
             "Speed",
             (
-                "How many waves leave the root in a second; below 0 they run from the tip to the "
-                "root. To change it over time set it to 0 and key Phase, or all waves would jump"
+                "Number of waves per second, from the root to the tip. Negative values reverse "
+                "the direction. To animate the speed, set it to 0 and key Phase instead"
             ),
             default=0.5,
             soft_min=-5.0,
@@ -69,7 +69,7 @@ class FabrikWave(bpy.types.PropertyGroup):
         phase: animated(
             FloatProperty,
             "Phase",
-            "How many waves have left the root besides; 1 is a whole one",
+            "Offset of the wave. 1 is a whole wave",
             default=0.0,
             soft_min=-10.0,
             soft_max=10.0,
@@ -78,8 +78,8 @@ class FabrikWave(bpy.types.PropertyGroup):
             FloatProperty,
             "Falloff",
             (
-                "Where the chain waves most: at 0 all along, at 1 at the tip while the root is "
-                "still, at -1 at the root while the tip is"
+                "Where the chain waves most. At 0 the amplitude is constant, at 1 it grows "
+                "towards the tip, at -1 toward the root"
             ),
             default=0.0,
             min=-1.0,
@@ -89,7 +89,10 @@ class FabrikWave(bpy.types.PropertyGroup):
         direction: animated(
             FloatProperty,
             "Direction",
-            "Plane of the wave: 0 is that of a turn about each bone's X axis, 90° that about its Z",
+            (
+                "Plane of the wave. At 0° the bones rotate about their X axis, at 90° about "
+                "their Z axis"
+            ),
             default=0.0,
             soft_min=-3.141592653589793,
             soft_max=3.141592653589793,
@@ -98,7 +101,7 @@ class FabrikWave(bpy.types.PropertyGroup):
         noise: animated(
             FloatProperty,
             "Noise",
-            "How much of the wave has no order: 0 is a sine, 1 wanders to all sides",
+            "Amount of randomness. At 0 the wave is a sine, at 1 it is random in all directions",
             default=0.0,
             min=0.0,
             max=1.0,
@@ -107,7 +110,7 @@ class FabrikWave(bpy.types.PropertyGroup):
         seed: animated(
             IntProperty,
             "Seed",
-            "Which noise: the same number gives the same motion, another number another one",
+            "Seed of the noise. The same seed gives the same motion",
             default=0,
             min=0,
         )
@@ -141,8 +144,8 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> Wave:
     )
     if not all(map(isfinite, wave)):
         raise ProblemError(
-            "A setting of the wave is not a number: type Amplitude, Wavelength, Speed, Phase, "
-            "Falloff, Direction and Noise in"
+            "A setting of the wave is not a finite number: enter valid values for Amplitude, "
+            "Wavelength, Speed, Phase, Falloff, Direction and Noise"
         )
     return wave
 
@@ -156,7 +159,7 @@ def _mirrored(item: FabrikConstraint, hand: Matrix) -> tuple[dict[str, Any], str
     """Return the direction of a wave whose turns are the mirror images."""
     wave = wave_of(item)
     axis = -(hand @ Vector((cos(wave.direction), 0.0, sin(wave.direction))))
-    note = "What Noise makes of a wave has no mirror image: set it to 0 for one"
+    note = "Noise cannot be mirrored: set it to 0 to mirror the wave"
     return {"wave.direction": atan2(axis.z, axis.x)}, note if wave.noise > 0.0 else ""
 
 
