@@ -200,13 +200,13 @@ def test_forged_track_is_said_and_left_out(forge, capsys) -> None:
     rig.update_tag()
     for frame in (20, 30):
         go(frame)
-        assert "so it is not locked: press Simulate" in item.message
+        assert "not simulated: press Simulate" in item.message
     stored = item.ground.history
     item.ground.history = stored[:100] + b"AAAA" + stored[104:]
     plan.discard()
     rig.update_tag()
     go(20)
-    assert item.message == "What was simulated is damaged: press Simulate"
+    assert item.message == "The simulation is damaged: press Simulate"
     assert "report this" not in capsys.readouterr().out
 
 

@@ -391,7 +391,7 @@ def put(rig, stored):
     update()
 
 
-DAMAGED = "What was simulated is damaged: press Simulate"
+DAMAGED = "The simulation is damaged: press Simulate"
 
 
 def test_what_somebody_else_wrote_is_no_history(rig):
@@ -408,7 +408,7 @@ def test_history_of_version_01_was_not_simulated(rig):
     put(rig, b2a_base64(head + zlib.compress(kept(rig).blob, 1), newline=False))
     assert kept(rig) is None
     assert state(rig) == "NONE"
-    assert rig.fabrik.simulation.message == "Nothing was simulated yet: press Simulate"
+    assert rig.fabrik.simulation.message == "Not simulated: press Simulate"
     simulate()
     assert state(rig) == "FRESH"
 
@@ -480,14 +480,14 @@ def test_what_is_too_long_to_be_kept_is_said_and_the_history_before_stays(rig, m
     simulate()
     before = rig.noted.history
     monkeypatch.setattr(codec, "MOST", 100)
-    with pytest.raises(RuntimeError, match="too long to be kept: set Start and End nearer"):
+    with pytest.raises(RuntimeError, match="too large to be stored: choose a shorter range"):
         bpy.ops.fabrik.simulate()
     assert rig.noted.history == before
 
 
 def test_end_before_start_is_said(rig):
     rig.fabrik.simulation.frame_start, rig.fabrik.simulation.frame_end = 20, 10
-    with pytest.raises(RuntimeError, match="ends at frame 10, before it starts at 20"):
+    with pytest.raises(RuntimeError, match=r"has End \(10\) before Start \(20\)"):
         bpy.ops.fabrik.simulate()
 
 
@@ -683,7 +683,7 @@ def test_rest_pose_is_not_simulated(rig):
     rig.data.pose_position = "REST"
     update()
     assert due(bpy.context.view_layer) == []
-    with pytest.raises(RuntimeError, match="“Rig” shows its rest pose"):
+    with pytest.raises(RuntimeError, match="“Rig” is in rest position"):
         bpy.ops.fabrik.simulate()
 
 

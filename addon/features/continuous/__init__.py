@@ -14,12 +14,12 @@ FEATURE = Feature(
             BoolProperty,
             "Continuous",
             (
-                "Let Simulate solve all frames at once, so that no joint jumps from one to the "
-                "next where limits or other targets would have it jump"
+                "Let Simulate solve all frames together, so that joints do not jump between "
+                "frames because of limits or other targets"
             ),
             default=False,
         ),
-        "shot": group(FabrikShot, "Shot", "The poses of the chain, if Continuous is on"),
+        "shot": group(FabrikShot, "Shot", "Poses of the chain if Continuous is enabled"),
     },
     resolve=resolve,
 )

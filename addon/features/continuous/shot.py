@@ -21,9 +21,9 @@ from ..simulation import history
 
 MAGIC, VERSION = b"FABC", 1
 
-UNFIT = "What was simulated does not fit the chain: press Simulate"
+UNFIT = "The simulation does not match the chain: press Simulate"
 
-UNKNOWN = "Each frame is solved alone until the shot is simulated: press Simulate"
+UNKNOWN = "Not simulated, each frame is solved on its own: press Simulate"
 
 
 class FabrikShot(bpy.types.PropertyGroup):
@@ -32,7 +32,7 @@ class FabrikShot(bpy.types.PropertyGroup):
     if TYPE_CHECKING:
         history: bytes
     else:
-        history: stored("History", "The poses, as they were simulated")
+        history: stored("History", "Simulated poses")
 
 
 class Kept(NamedTuple):

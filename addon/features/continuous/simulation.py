@@ -29,7 +29,7 @@ from .shot import Kept, is_continuous, owner_path, packed
 Solved = ChainPlan | BodyPlan
 """What is solved as a shot."""
 
-NEVER = "“{}” cannot work at any frame, so there is no shot to solve: see what it says"
+NEVER = "“{}” cannot be solved at any frame, so that there is nothing to simulate: see its message"
 
 
 class ShotSimulation:

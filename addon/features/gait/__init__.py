@@ -17,7 +17,7 @@ FEATURE = Feature(
     armature={
         "gaits": CollectionProperty(
             name="FABRIK Walks",
-            description="Walks of legs after a body, each of its own",
+            description="Walks of the armature. Each lets some legs step with a body",
             type=FabrikGait,
             override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
         ),

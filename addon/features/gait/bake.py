@@ -131,7 +131,9 @@ def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, history.
     if walking.problem:
         raise ProblemError(f"“{gait.name}” cannot walk. {walking.problem}")
     if not gait.enabled or gait.influence <= 0.0:
-        raise ProblemError(f"“{gait.name}” is off: turn it on, and its Influence up")
+        raise ProblemError(
+            f"“{gait.name}” is disabled, or its influence is 0: enable it, and increase Influence"
+        )
     found = history.data(armature, walking.path)
     if found is None or not found.is_fresh:
         raise ProblemError(f"The steps of “{gait.name}” are not simulated: press Simulate first")
@@ -141,7 +143,8 @@ def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, history.
         refuse_unmovable(target, leg.chain.has_hand)
         if owner_of(target) in owners:
             raise ProblemError(
-                f"“{owner_of(target).name}” is the target of two legs: give each foot its own"
+                f"“{owner_of(target).name}” is the target of two legs: give each foot its "
+                "own target"
             )
         owners.append(owner_of(target))
     return walking, found

@@ -118,14 +118,17 @@ class Stepping:
             return ""
         found = history.data(rig.object, plan.path)
         if found is None:
-            unknown = f"The steps of “{gait.name}” were not simulated yet: press Simulate"
+            unknown = f"The steps of “{gait.name}” are not simulated: press Simulate"
             return history.lack(rig.object, plan.path, unknown)
         record = known(found.blob)
-        outdated = f"The steps of “{gait.name}” were simulated for other input: press Simulate"
+        outdated = f"The simulation of “{gait.name}” is outdated: press Simulate"
         if record is None or len(record[0].falls) != len(plan.legs):
             return outdated
         if not isfinite(gait.influence + gait.body_bob):
-            return f"Influence or Body Bob of “{gait.name}” is not a number: type it in"
+            return (
+                f"Influence or Body Bob of “{gait.name}” is not a finite number: enter a valid "
+                "number"
+            )
         legs = plan.measured(snapshot.world(rig.object, rig.uid))
         note = history.note(found, snapshot.time)
         if not found.is_fresh:
@@ -288,7 +291,7 @@ class WalkingBody(PrePassBone):
             undone, parent = pose.in_armature(task.world), inverse(task.parent)
         except ValueError:
             name = rig.names[self.bone]
-            raise ProblemError(f"“{name}” hangs on a bone that is scaled to nothing") from None
+            raise ProblemError(f"“{name}” is parented to a bone with zero scale") from None
         axes, head = frame_in(undone, frame_in(moved, frame_in(task.world, frame)))
         inherited, _ = inherited_axes(bone, task.parent[0])
         _, y, z = mat_columns(axes)

@@ -122,7 +122,7 @@ class GaitPlan:
             place = point_in(world, bone[1])
         upright = orthonormalize(axes)
         if upright is None:
-            raise ProblemError(f"“{self.rig.object.name}” is scaled to nothing: give it a scale")
+            raise ProblemError(f"“{self.rig.object.name}” has zero scale: change its scale")
         return mat_product(upright, self.axes), place
 
     def measured(self, world: Frame) -> list[Leg]:
@@ -133,7 +133,7 @@ class GaitPlan:
         """
         upright = orthonormalize(world[0])
         if upright is None:
-            raise ProblemError(f"“{self.rig.object.name}” is scaled to nothing: give it a scale")
+            raise ProblemError(f"“{self.rig.object.name}” has zero scale: change its scale")
         back = transposed(mat_product(upright, self.axes))
 
         def seen(place: Vec) -> Vec:
@@ -206,12 +206,13 @@ def _check_others(plan: GaitPlan, others: Sequence[GaitPlan]) -> None:
         name = gait_settings(plan.rig.object).gaits[other.index].name
         if other.body == plan.body and plan.leans:
             raise ProblemError(
-                f"The walk “{name}” has the same body: put its legs into this one, or remove one"
+                f"The walk “{name}” has the same body: move its legs to this walk, or remove "
+                "one of the walks"
             )
         for leg in plan.legs:
             if any(leg.chain is own.chain for own in other.legs):
                 raise ProblemError(
-                    f"“{leg.chain.name}” is a leg of “{name}” as well: remove it from one of them"
+                    f"“{leg.chain.name}” is also a leg of “{name}”: remove it from one of the walks"
                 )
 
 
@@ -234,19 +235,19 @@ def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan])
     for leg in gait.legs:
         chain = _leg_chain(plan, leg, chains)
         if any(chain is other for other, _, _ in found):
-            raise ProblemError(f"“{chain.name}” is a leg twice: remove one of the two")
+            raise ProblemError(f"“{chain.name}” is used for two legs: remove one of them")
         for other, _, _ in found:
             if not set(other.bones).isdisjoint(chain.bones):
                 raise ProblemError(
-                    f"The legs “{other.name}” and “{chain.name}” share bones: set shorter Chain "
-                    "Lengths, or remove one of the two"
+                    f"The legs “{other.name}” and “{chain.name}” share bones: decrease their "
+                    "Chain Length, or remove one of them"
                 )
         found.append((chain, vector(leg.offset), leg.group))
     if len(found) < 2:
         raise ProblemError(
-            "A walk needs two legs or more: add constraints that reach with feet"
+            "A walk needs two legs or more: add constraints whose tips are feet"
             if not found
-            else "With one leg there is none to stand on in a step: add another"
+            else "A walk needs two legs or more: add another leg"
         )
     measured = [(chain, _joints(chain), offset, own) for chain, offset, own in found]
     feet = [add(joints[-1], offset) for _, joints, offset, _ in measured]
@@ -267,23 +268,23 @@ def _leg_chain(plan: GaitPlan, leg: FabrikGaitLeg, chains: Sequence[ChainPlan]) 
     chain = chains[_item_of(plan, leg)]
     name = chain.name
     if chain.motion is not None:
-        raise ProblemError(f"“{name}” does not reach for a goal: choose a constraint that does")
+        raise ProblemError(f"“{name}” does not reach a target: choose another constraint")
     if chain.problem:
-        raise ProblemError(f"The leg “{name}” cannot work. {chain.problem}")
+        raise ProblemError(f"The leg “{name}” cannot be solved. {chain.problem}")
     if chain.goal_source is not None:
         raise ProblemError(
-            f"“{name}” is led by something else already: take it out of there, or remove the leg"
+            f"“{name}” is already driven by On the Ground: disable it, or remove the leg"
         )
     above = plan.rig.chain_up(chain.bones[0])[:-1]
     if plan.body in chain.bones:
         raise ProblemError(
-            f"“{plan.rig.names[plan.body]}” is a bone of the leg “{name}”: choose the bone that "
-            "carries the legs, or set a shorter Chain Length"
+            f"“{plan.rig.names[plan.body]}” is a bone of the leg “{name}”: choose the parent "
+            "bone of the legs as Body, or decrease Chain Length"
         )
     if plan.body >= 0 and plan.body not in above:
         raise ProblemError(
-            f"The leg “{name}” does not hang on “{plan.rig.names[plan.body]}”: choose the bone "
-            "that carries the legs"
+            f"The leg “{name}” is not parented to “{plan.rig.names[plan.body]}”: choose the "
+            "parent bone of the legs as Body"
         )
     return chain
 
@@ -296,8 +297,8 @@ def _item_of(plan: GaitPlan, leg: FabrikGaitLeg) -> int:
         index = next((i for i, item in enumerate(items) if item.key == leg.key), -1)
     if index < 0:
         raise ProblemError(
-            f"There is no constraint “{leg.constraint}”: choose another one for that leg, or "
-            "remove the leg"
+            f"There is no constraint “{leg.constraint}”: choose another constraint for the leg, "
+            "or remove the leg"
         )
     keeping.note(leg, "constraint", items[index].name)
     keeping.note(leg, "key", items[index].key)

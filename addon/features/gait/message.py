@@ -26,25 +26,25 @@ def status_message(armature: bpy.types.Object, index: int) -> str:
     owner = f"fabrik.gaits[{index}]"
     found = history.data(armature, owner)
     if found is None:
-        return history.lack(armature, owner, "The steps were not simulated yet: press Simulate")
+        return history.lack(armature, owner, "The steps are not simulated: press Simulate")
     walked = known(found.blob)
     if walked is None or not found.is_fresh:
-        return "The steps were simulated for other input: press Simulate"
+        return "Simulation is outdated: press Simulate"
     falls = walked[0].falls
     hanging = [fall for own in falls for fall in own if not fall.is_held]
     if len(hanging) == sum(map(len, falls)):
-        return "There is no ground within reach of the feet: put one there, or choose another"
+        return "No ground is within reach of the feet: add ground there, or choose another one"
     if all(len(own) == 1 for own in falls):
         gait = gait_settings(armature).gaits[index]
         body = f"“{gait.body}”" if gait.body else "the armature"
-        return f"The body stands still: animate {body}, and the legs walk after it"
+        return f"The body does not move: animate {body} to make the legs walk"
     if missed := _missed(armature, index):
         return missed
     if hanging:
         first = min(fall.lift for fall in hanging)
         return (
-            f"{len(hanging)} of the steps find no ground, the first at frame {first:.0f}: the foot "
-            "hangs there. Raise Ray Height, or bring the body nearer to the ground"
+            f"{len(hanging)} of the steps have no ground, the first at frame {first:.0f}. "
+            "Increase Ray Height, or move the body closer to the ground"
         )
     return ""
 
@@ -57,8 +57,8 @@ def _missed(armature: bpy.types.Object, index: int) -> str:
     if not names:
         return ""
     return (
-        f"Short of the foot at this frame: {listed(names)}. Widen the limits of the joints, let "
-        "the feet rest nearer to where the legs begin, or step sooner"
+        f"At this frame the feet of {listed(names)} are out of reach: widen the joint limits, "
+        "move the rest places of the feet closer to the legs, or decrease Threshold"
     )
 
 

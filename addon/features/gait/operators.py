@@ -53,11 +53,11 @@ GAIT_SETTINGS = (
 """What a preset sets of a walk: neither its legs nor its ground."""
 
 HOW_TO = (
-    "In Pose Mode select the last bones of the legs and press +. They walk after the bone that "
-    "carries them all: animate that one, then simulate."
+    "Select the last bones of the legs in Pose Mode and press +. They step with the bone that "
+    "carries them: animate that bone, then simulate."
 )
 
-OFF = "This walk is off: its legs reach for their targets."
+OFF = "This walk is disabled: its legs reach for their targets."
 
 
 def gait_refusal(context: bpy.types.Context) -> str:
@@ -74,8 +74,8 @@ class FABRIK_OT_gait_add(Working, bpy.types.Operator):
     bl_idname = "fabrik.gait_add"
     bl_label = "Add Walk"
     bl_description = (
-        "Let the legs that end at the selected bones walk after the bone that carries them all; "
-        "those without a constraint get one, with a target where the foot is now"
+        "Let the legs that end at the selected bones step with the bone that carries them. Legs "
+        "without a constraint get one, with a target at the foot"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -97,8 +97,8 @@ class FABRIK_OT_gait_add(Working, bpy.types.Operator):
         gait, made = add_gait(active_armature(context), tips)
         body = f"“{gait.body}”" if gait.body else "the armature object"
         return (
-            f"{counted(len(tips), 'leg')}, {made} of them new, walk after {body}: "
-            "animate it, then simulate"
+            f"{counted(len(tips), 'leg')}, {made} of them new, step with {body}: animate it, "
+            "then press Simulate"
         )
 
 
@@ -112,7 +112,7 @@ class FABRIK_OT_gait_remove(Working, bpy.types.Operator):
 
     bl_idname = "fabrik.gait_remove"
     bl_label = "Remove Walk"
-    bl_description = "Remove the walk; its legs reach for their targets again"
+    bl_description = "Remove the active walk. Its legs reach for their targets again"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -125,7 +125,7 @@ class FABRIK_OT_gait_remove(Working, bpy.types.Operator):
         armature = active_armature(context)
         name = cast(FabrikGait, active_gait(armature)).name
         remove_gait(armature, gait_settings(armature).active_gait)
-        return f"“{name}” is removed"
+        return f"Removed “{name}”"
 
 
 class FABRIK_OT_gait_leg_add(Working, bpy.types.Operator):
@@ -133,7 +133,7 @@ class FABRIK_OT_gait_leg_add(Working, bpy.types.Operator):
 
     bl_idname = "fabrik.gait_leg_add"
     bl_label = "Add Leg"
-    bl_description = "Let the active constraint of the armature be a leg of the walk"
+    bl_description = "Add the active constraint of the armature to the walk as a leg"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -141,7 +141,7 @@ class FABRIK_OT_gait_leg_add(Working, bpy.types.Operator):
         """Ask for a walk and a constraint."""
         reason = gait_refusal(context)
         if not reason and not len(settings(active_armature(context)).constraints):
-            return "There is no constraint that could be a leg: add one to the last bone of a leg"
+            return "There is no constraint to use as a leg: add one to the last bone of a leg"
         return reason
 
     def work(self, context: bpy.types.Context) -> str:
@@ -151,9 +151,9 @@ class FABRIK_OT_gait_leg_add(Working, bpy.types.Operator):
         item = fabrik.constraints[min(fabrik.active_index, len(fabrik.constraints) - 1)]
         gait = cast(FabrikGait, active_gait(armature))
         if any(leg.constraint == item.name for leg in gait.legs):
-            raise ProblemError(f"“{item.name}” is a leg of “{gait.name}” already")
+            raise ProblemError(f"“{item.name}” is already a leg of “{gait.name}”")
         add_legs(armature, gait, [item.name])
-        return f"“{item.name}” walks in “{gait.name}”"
+        return f"Added “{item.name}” to “{gait.name}”"
 
 
 class FABRIK_OT_gait_leg_remove(Working, bpy.types.Operator):
@@ -161,7 +161,7 @@ class FABRIK_OT_gait_leg_remove(Working, bpy.types.Operator):
 
     bl_idname = "fabrik.gait_leg_remove"
     bl_label = "Remove Leg"
-    bl_description = "Take the leg out of the walk; its constraint stays"
+    bl_description = "Remove the active leg from the walk. Its constraint is kept"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -178,7 +178,7 @@ class FABRIK_OT_gait_leg_remove(Working, bpy.types.Operator):
         armature = active_armature(context)
         gait = cast(FabrikGait, active_gait(armature))
         name = remove_leg(armature, gait, gait.active_leg)
-        return f"“{name}” is no leg of “{gait.name}” any more"
+        return f"Removed “{name}” from “{gait.name}”"
 
 
 class FABRIK_OT_gait_bake(Starting, Refusing, bpy.types.Operator):
@@ -187,13 +187,13 @@ class FABRIK_OT_gait_bake(Starting, Refusing, bpy.types.Operator):
     bl_idname = "fabrik.gait_bake"
     bl_label = "Bake Steps"
     bl_description = (
-        "Key the targets of the feet where they are lifted, at the top of each step and where they "
-        "land, and the body as it stands on them. The keys go into copies of the actions; then the "
-        "walk is turned off. Escape stops it and leaves everything as it was"
+        "Key the targets of the feet at lift-off, at the top of each step and at landing, and "
+        "the body. The keys are written to copies of the actions, and the walk is disabled. "
+        "Press Escape to cancel without changes"
     )
     bl_options = {"REGISTER", "UNDO"}
-    stopped = "Nothing was baked, and everything is as it was"
-    gone = "What was baked is gone, and nothing was baked: bake again"
+    stopped = "Bake cancelled: nothing was changed"
+    gone = "Bake cancelled: the baked data was removed meanwhile. Bake again"
 
     if TYPE_CHECKING:
         tolerance: float
@@ -201,8 +201,8 @@ class FABRIK_OT_gait_bake(Starting, Refusing, bpy.types.Operator):
         tolerance: FloatProperty(
             name="Tolerance",
             description=(
-                "How far a foot may be off between keys, in lengths of its leg; more keys are set "
-                "until it is not"
+                "Maximum distance of a foot from its path, relative to the length of its leg. "
+                "More keys are added until it is met"
             ),
             default=0.002,
             min=0.0,
@@ -225,15 +225,16 @@ class FABRIK_OT_gait_bake(Starting, Refusing, bpy.types.Operator):
 
     def status(self, done: float) -> str:
         """Return what the status bar says when a share of the bake is done."""
-        doing = "Recording" if done < 0.6 else "Playing the baked steps"
-        return f"{doing}: {100.0 * done:.0f} % of the bake is done      Esc: Stop"
+        doing = "Recording" if done < 0.6 else "Verifying the bake"
+        return f"{doing}: {100.0 * done:.0f} %      Esc: Cancel"
 
     def finished(self, result: Baked) -> set[OperatorReturnItems]:
         """Report how many keys there are, and how far a foot is off."""
         share = 100.0 * result.error / result.size
         text = (
-            f"{counted(result.keys, 'key')} instead of {result.most}; a foot is off by "
-            f"{length_text(self._scene, result.error)} at most, {share:.2g}% of its leg"
+            f"{counted(result.keys, 'key')} instead of {result.most}. Largest difference of a "
+            f"foot when played back: {length_text(self._scene, result.error)}, {share:.2g}% of "
+            "its leg"
         )
         self.report({"INFO"}, text)
         return {"FINISHED"}
@@ -244,7 +245,7 @@ class FABRIK_OT_gait_preset_apply(Applying, bpy.types.Operator):
 
     bl_idname = "fabrik.gait_preset_apply"
     bl_label = "Apply Walk Preset"
-    bl_description = "Let the legs walk in this way; which they are and their ground stay"
+    bl_description = "Apply a preset to the active walk. Its legs and ground are kept"
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
     @classmethod
@@ -256,7 +257,7 @@ class FABRIK_OT_gait_preset_apply(Applying, bpy.types.Operator):
         """Apply it."""
         self.apply()
         gait = cast(FabrikGait, active_gait(active_armature(context)))
-        return f"“{gait.name}” is set up as “{self.title}”: simulate it"
+        return f"Applied “{self.title}” to “{gait.name}”: press Simulate"
 
 
 class FABRIK_OT_gait_preset_add(Adding, bpy.types.Operator):
@@ -264,7 +265,7 @@ class FABRIK_OT_gait_preset_add(Adding, bpy.types.Operator):
 
     bl_idname = "fabrik.gait_preset_add"
     bl_label = "Add Walk Preset"
-    bl_description = "Keep the settings of the active walk as a preset, or remove a preset"
+    bl_description = "Save the settings of the active walk as a preset, or remove a preset"
     preset_menu = "FABRIK_PT_gait_presets"
     preset_subdir = GAITS
     preset_defines = [
@@ -283,6 +284,7 @@ class FABRIK_PT_gait_presets(PresetPanel, bpy.types.Panel):
     """The presets of walks."""
 
     bl_label = "Walk Presets"
+    bl_description = "Apply, add and remove presets of walks"
     preset_subdir = GAITS
     preset_operator = "fabrik.gait_preset_apply"
     preset_add_operator = "fabrik.gait_preset_add"

@@ -25,12 +25,15 @@ PATTERN_ITEMS = (
     (
         "ALTERNATING",
         "Alternating",
-        "Every other leg at once: tripod with six legs, tetrapod with eight, trot with four",
+        (
+            "Every other leg steps together: tripod with six legs, tetrapod with eight, trot "
+            "with four"
+        ),
         0,
     ),
-    ("PAIRS", "Pairs", "Two legs at a time that stand diagonally", 1),
-    ("WAVE", "Wave", "One leg at a time, from the hindmost to the front", 2),
-    ("GROUPS", "Own Groups", "As the legs' own numbers say", 3),
+    ("PAIRS", "Pairs", "Two diagonally opposite legs step together", 1),
+    ("WAVE", "Wave", "One leg steps at a time, from back to front", 2),
+    ("GROUPS", "Own Groups", "Use the group of each leg", 3),
 )
 
 SOURCE_ITEMS = source_items({"SCENE": 0, "OBJECT": 1, "COLLECTION": 2})
@@ -45,26 +48,24 @@ class FabrikGaitLeg(bpy.types.PropertyGroup):
         group: int
         offset: tuple[float, float, float]
     else:
-        constraint: fixed(
-            StringProperty, "Leg", "Constraint of this armature whose tip is the foot"
-        )
+        constraint: fixed(StringProperty, "Leg", "Constraint of the armature whose tip is the foot")
         key: IntProperty(
-            name="Key",
-            description="The number of that constraint, to follow it when it gets another name",
+            name="Identifier",
+            description="Number of the constraint, to follow it when it is renamed",
             options={"HIDDEN"},
             override=OVERRIDABLE,
         )
         group: fixed(
             IntProperty,
             "Group",
-            "Legs with the same number step together; the groups step in the order of numbers",
+            "Legs of the same group step together. The groups step in order",
             default=1,
             min=1,
         )
         offset: fixed(
             FloatVectorProperty,
             "Offset",
-            "How far the foot rests from where it is in the rest pose, in armature space",
+            "Offset of the foot from its place in the rest pose, in armature space",
             size=3,
             subtype="TRANSLATION",
         )
@@ -107,31 +108,37 @@ class FabrikGait(bpy.types.PropertyGroup):
         enabled: animated(
             BoolProperty,
             "Enabled",
-            "Let the legs walk; off they reach for their targets",
+            "Let the legs walk. Disabled, they reach for their targets",
             default=True,
         )
         influence: animated(
             FloatProperty,
             "Influence",
-            "How far the feet leave their targets for the walk, and the body its animation",
+            (
+                "Blend the feet from their targets (0) to the walk (1), and the body from its "
+                "animation"
+            ),
             default=1.0,
             **_share,
         )
         body: fixed(
             StringProperty,
             "Body",
-            "Bone that carries the legs; without one the armature object is the body",
+            "Bone that carries the legs. Without one the armature object is used",
         )
         up_axis: fixed(
             EnumProperty,
             "Up",
-            "Which way is up in the rest pose; rays go down from there, as the body is turned",
+            (
+                "Up direction in the rest pose. Rays are cast in the opposite direction, "
+                "relative to the body"
+            ),
             items=axis_items("the armature's"),
             default="Z",
         )
         legs: CollectionProperty(
             name="Legs",
-            description="The constraints that walk",
+            description="Constraints of the legs",
             type=FabrikGaitLeg,
             override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
         )
@@ -148,7 +155,10 @@ class FabrikGait(bpy.types.PropertyGroup):
         threshold: animated(
             FloatProperty,
             "Threshold",
-            "How far a foot may be from its rest place before it steps, in lengths of its leg",
+            (
+                "Distance of a foot from its rest place at which it steps, relative to the "
+                "length of its leg"
+            ),
             default=0.25,
             min=0.001,
             soft_max=1.0,
@@ -156,7 +166,7 @@ class FabrikGait(bpy.types.PropertyGroup):
         step_height: animated(
             FloatProperty,
             "Step Height",
-            "How high a foot rises in a step, in lengths of its leg",
+            "Height of a step, relative to the length of the leg",
             default=0.15,
             min=0.0,
             soft_max=1.0,
@@ -164,7 +174,7 @@ class FabrikGait(bpy.types.PropertyGroup):
         duration: animated(
             FloatProperty,
             "Duration",
-            "How many frames a step takes; fewer where the body is too fast for that",
+            "Duration of a step in frames. Steps are shorter if the body is too fast",
             default=6.0,
             min=0.1,
             soft_max=48.0,
@@ -172,28 +182,28 @@ class FabrikGait(bpy.types.PropertyGroup):
         overshoot: animated(
             FloatProperty,
             "Overshoot",
-            "How far ahead of its rest place a foot comes down, as a share of the threshold",
+            "Distance by which a foot lands ahead of its rest place, relative to the threshold",
             default=0.5,
             **_share,
         )
         body_height: animated(
             FloatProperty,
             "Body Height",
-            "How far the body follows the height of its feet",
+            "How much the body follows the height of its feet",
             default=1.0,
             **_share,
         )
         body_tilt: animated(
             FloatProperty,
             "Body Tilt",
-            "How far the body follows the slope under its feet",
+            "How much the body follows the slope under its feet",
             default=1.0,
             **_share,
         )
         body_bob: animated(
             FloatProperty,
             "Body Bob",
-            "How far the body rises with each step, in lengths of the shortest leg",
+            "How much the body rises with each step, relative to the length of the shortest leg",
             default=0.0,
             min=0.0,
             max=0.3,
@@ -202,34 +212,37 @@ class FabrikGait(bpy.types.PropertyGroup):
         source: fixed(
             EnumProperty,
             "Ground",
-            "What the feet can stand on",
+            "Objects that the feet can stand on",
             items=SOURCE_ITEMS,
             default="SCENE",
         )
         ground: fixed(
-            PointerProperty, "Object", "Mesh that the feet stand on", type=bpy.types.Object
+            PointerProperty, "Object", "Mesh object that the feet stand on", type=bpy.types.Object
         )
         collection: fixed(
             PointerProperty,
             "Collection",
-            "Its meshes are what the feet stand on",
+            "Collection of the meshes that the feet stand on",
             type=bpy.types.Collection,
         )
         ray_height: animated(
             FloatProperty,
             "Ray Height",
-            "How far above a foot's rest place the ground is looked for, in lengths of its leg",
+            (
+                "Height above a foot's rest place from which rays are cast, relative to the "
+                "length of its leg"
+            ),
             default=0.5,
             min=0.0,
             soft_max=2.0,
         )
         climbs: fixed(
             BoolProperty,
-            "Climbs",
-            "Let feet go up walls ahead, and wrap over edges",
+            "Climb",
+            "Let the feet climb walls ahead and wrap around edges",
             default=False,
         )
-        history: stored("History", "The steps that were simulated")
+        history: stored("History", "Simulated steps")
 
 
 STEPPING = ("threshold", "step_height", "duration", "overshoot", "ray_height")

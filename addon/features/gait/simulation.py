@@ -88,7 +88,9 @@ class WalkSimulation:
         rig = self.plan.rig
         legs = self.plan.measured(snapshot.world(rig.object, rig.uid))
         if min(leg.reach for leg in legs) <= 0.0:
-            raise ProblemError(f"A leg of “{gait.name}” has no length: give its bones a scale")
+            raise ProblemError(
+                f"A leg of “{gait.name}” has zero length: change the scale of its bones"
+            )
         self._walk = Walk(
             legs,
             self._settings(snapshot),
@@ -142,7 +144,8 @@ class WalkSimulation:
         leans = self.plan.leans
         if not all(isfinite(getattr(gait, name)) for name in (*STEPPING, *LEANING)):
             raise ProblemError(
-                f"A setting of “{gait.name}” is not a number: type those of Steps and Body in"
+                f"A setting of “{gait.name}” is not a finite number: enter valid values in "
+                "Steps and Body"
             )
         return Settings(
             max(gait.threshold, 1e-3),

@@ -78,7 +78,7 @@ def bake(
         ProblemError: If that cannot be; then nothing has changed.
     """
     if len(frames) < 2:
-        raise ProblemError("There are no frames between Start and End: set End behind Start")
+        raise ProblemError("There are no frames between Start and End: increase End")
     chains = _feet(armature)
     points = [cast(Point, chain.target) for chain in chains]
     hips = [unit for unit in current().units if _is_hip(unit, armature)]
@@ -123,15 +123,15 @@ def _feet(armature: bpy.types.Object) -> list[ChainPlan]:
     chains = [c for c in current().chains if c.rig.object == armature]
     chains = [c for c in chains if isinstance(c.goal_source, Footing) and not c.problem]
     if not chains:
-        raise ProblemError("No foot is on the ground: turn on On the Ground, and choose a ground")
+        raise ProblemError("No foot is on the ground: enable On the Ground, and choose a ground")
     offset = [c.name for c in chains if c.offset is not None]
     if offset:
         raise ProblemError(
-            f"The tip of {listed(offset)} is kept beside its target: turn Keep Offset off"
+            f"The tip of {listed(offset)} has an offset from its target: disable Keep Offset"
         )
     targets = [(c.target.object, c.target.bone) for c in chains if c.target is not None]
     if len(set(targets)) < len(targets):
-        raise ProblemError("Two feet have the same target: give each of them its own")
+        raise ProblemError("Two feet have the same target: give each foot its own target")
     for chain in chains:
         refuse_unmovable(cast(Point, chain.target), chain.has_hand)
     return chains

@@ -17,22 +17,21 @@ from .step import Foothold, Step
 from .track import unpacked
 from .walk import Walk
 
-UNKNOWN = "It is not known yet when the foot stands, so it is not locked: press Simulate"
+UNKNOWN = "Contacts are not locked because they are not simulated: press Simulate"
 
 NONE_FOUND = (
-    "The foot never stands, seen from the ground: raise Speed and Height, let the armature move "
-    "with the walk, or turn Lock Contacts off"
+    "The foot never stands still relative to the ground: increase Max Speed and Max Height, let "
+    "the armature move with the walk, or disable Lock Contacts"
 )
 
 
 NOTHING_BELOW = (
-    "There is no ground below the foot at any frame: raise Look Above and Look Below, or choose "
-    "another ground"
+    "There is no ground below the foot at any frame: increase Search Above and Search Below, or "
+    "choose another ground"
 )
 
 LEFT_OUT = (
-    "The ground is disabled, or left out of the view layer, so that the foot stands on nothing: "
-    "show it, or choose another one"
+    "The ground is disabled or excluded from the view layer: enable it, or choose another ground"
 )
 
 

@@ -180,15 +180,15 @@ def _hip_bone(rig: Skeleton, chain: ChainPlan, given: FabrikGround) -> int:
     name = rig.names[bone]
     if bone in chain.bones or bone not in rig.chain_up(chain.bones[0]):
         raise ProblemError(
-            f"“{name}” is not above the leg: choose a bone that carries "
-            f"“{rig.names[chain.bones[0]]}”, or shorten the chain"
+            f"“{name}” is not a parent of the leg: choose a bone that carries "
+            f"“{rig.names[chain.bones[0]]}”, or decrease Chain Length"
         )
     refuse_connected(rig, bone, "choose another hip")
     target = chain.target
     if target is not None and _hangs_on(target, rig, bone):
         raise ProblemError(
-            f"The target hangs on the hip “{name}”, which moves for its sake: parent it to "
-            "something else, or choose another hip"
+            f"The target depends on the hip “{name}”, which is moved for it (dependency cycle): "
+            "parent the target to something else, or choose another hip"
         )
     return bone
 

@@ -66,13 +66,13 @@ class FABRIK_OT_ground_bake(Starting, Refusing, bpy.types.Operator):
     bl_idname = "fabrik.ground_bake"
     bl_label = "Bake to Targets"
     bl_description = (
-        "Key the targets of all feet on the ground, and the hip, as they go now: where contacts "
-        "begin and end, and as often between as the error asks for. The keys go into copies of the "
-        "actions; then the ground is turned off. Escape stops it and leaves everything as it was"
+        "Key the targets of all feet on the ground, and the hip, at the start and end of "
+        "contacts and as often between as Error requires. The keys are written to copies of the "
+        "actions, and the ground is disabled. Press Escape to cancel without changes"
     )
     bl_options = {"REGISTER", "UNDO"}
-    stopped = "Nothing was baked, and everything is as it was"
-    gone = "What was baked is gone, and nothing was baked: bake again"
+    stopped = "Bake cancelled: nothing was changed"
+    gone = "Bake cancelled: the baked data was removed meanwhile. Bake again"
 
     if TYPE_CHECKING:
         frame_start: int
@@ -80,12 +80,14 @@ class FABRIK_OT_ground_bake(Starting, Refusing, bpy.types.Operator):
         error: float
     else:
         frame_start: IntProperty(
-            name="Start", description="First frame; with End at 0, what was simulated", default=0
+            name="Start",
+            description="First frame to bake. If End is 0, the simulated range is used",
+            default=0,
         )
-        frame_end: IntProperty(name="End", description="Last frame", default=0)
+        frame_end: IntProperty(name="End", description="Last frame to bake", default=0)
         error: FloatProperty(
             name="Error",
-            description="By how much a foot may be elsewhere between keys",
+            description="Maximum distance of a foot from its path between keys",
             default=1e-3,
             min=1e-6,
             soft_max=0.05,
@@ -101,7 +103,7 @@ class FABRIK_OT_ground_bake(Starting, Refusing, bpy.types.Operator):
             return reason
         armature = active_armature(context)
         if not any(ground_settings(item).use for item in settings(armature).constraints):
-            return "No foot of this armature is on the ground"
+            return "No foot of the armature is on the ground"
         return linked_problem(armature) or rest_refusal(context)
 
     def start(self, context: bpy.types.Context) -> Generator[float, None, Outcome]:
@@ -118,16 +120,16 @@ class FABRIK_OT_ground_bake(Starting, Refusing, bpy.types.Operator):
 
     def status(self, done: float) -> str:
         """Return what the status bar says when a share of the bake is done."""
-        doing = "Recording" if done < 0.5 else "Playing the baked range"
-        return f"{doing}: {100.0 * done:.0f} % of the bake is done      Esc: Stop"
+        doing = "Recording" if done < 0.5 else "Verifying the bake"
+        return f"{doing}: {100.0 * done:.0f} %      Esc: Cancel"
 
     def finished(self, result: Outcome) -> set[OperatorReturnItems]:
         """Report what was baked, and by how much it differs."""
         frames = self._frames
         text = (
             f"Baked {counted(result.feet, 'constraint')}, frames {frames[0]} to {frames[-1]}: "
-            f"{result.keys:,} keys instead of {result.most:,}. Played once more, the largest "
-            f"difference is {1000.0 * result.distance:.3g} mm (frame {result.frame})"
+            f"{result.keys:,} keys instead of {result.most:,}. Largest difference when played "
+            f"back: {1000.0 * result.distance:.3g} mm (frame {result.frame})"
         )
         self.report({"INFO"}, text)
         return {"FINISHED"}

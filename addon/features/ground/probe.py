@@ -91,16 +91,17 @@ def probe_of(snapshot: Snapshot, chain: ChainPlan, given: FabrikGround, ground: 
     """
     if not all(isfinite(getattr(given, name)) for name in MEASURES):
         raise ProblemError(
-            "A setting of the ground is not a number: type Look Above, Look Below, Offset, Blend "
-            "Height, Max Angle, Follow Ground and Straightest in"
+            "A setting of the ground is not a finite number: enter valid values for Search "
+            "Above, Search Below, Offset, Blend Height, Max Angle, Follow Ground and Max "
+            "Extension"
         )
     axes, origin = snapshot.world(chain.rig.object, chain.rig.uid)
     down = AXES[given.axis]
     up = unit(scaled(mat_apply(axes, down) if given.use_local_axis else down, -1.0))
     if up is None:
         raise ProblemError(
-            f"“{chain.rig.object.name}” is scaled to nothing, so that nothing is down: give it a "
-            "scale, or turn Local off"
+            f"“{chain.rig.object.name}” has zero scale, so that Down has no direction: change "
+            "its scale, or disable Local"
         )
     return Probe(
         ground,

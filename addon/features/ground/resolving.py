@@ -30,6 +30,7 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
     differing = [ob.name for ob in ground.objects if ob.hide_viewport and not ob.hide_render]
     if differing:
         chain.note = (
-            f"“{differing[0]}” is disabled in viewports and not in renders, so that the foot "
-            "stands on it only there: enable it, and hide it by its eye in the Outliner"
+            f"“{differing[0]}” is disabled in viewports but not in renders, so that the foot "
+            "would only stand on it in renders: enable it, and hide it with its eye icon in the "
+            "Outliner"
         )

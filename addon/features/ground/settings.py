@@ -50,14 +50,18 @@ class FabrikGround(bpy.types.PropertyGroup):
         use: fixed(
             BoolProperty,
             "On the Ground",
-            "Put the target on the ground below it before the chain reaches for it",
+            "Place the target on the ground below it before the chain reaches for it",
             default=False,
         )
         source: fixed(
-            EnumProperty, "Source", "What counts as ground", items=SOURCE_ITEMS, default="OBJECT"
+            EnumProperty,
+            "Source",
+            "Objects to use as ground",
+            items=SOURCE_ITEMS,
+            default="OBJECT",
         )
         object: fixed(
-            PointerProperty, "Object", "Mesh that the foot stands on", type=bpy.types.Object
+            PointerProperty, "Object", "Mesh object that the foot stands on", type=bpy.types.Object
         )
         collection: fixed(
             PointerProperty,
@@ -68,20 +72,23 @@ class FabrikGround(bpy.types.PropertyGroup):
         axis: fixed(
             EnumProperty,
             "Down",
-            "Where the ground is looked for",
+            "Direction in which to search for the ground",
             items=axis_items("the world's or the armature's"),
             default="NEGATIVE_Z",
         )
         use_local_axis: fixed(
             BoolProperty,
             "Local",
-            "Down is an axis of the armature, which climbs, and not of the world",
+            (
+                "Use an axis of the armature as Down instead of a world axis, for characters "
+                "that climb"
+            ),
             default=False,
         )
         ray_above: animated(
             FloatProperty,
-            "Look Above",
-            "How far above the floor of the animation ground is looked for",
+            "Search Above",
+            "How far to search for ground above the floor of the animation",
             default=1.0,
             min=0.0,
             soft_max=10.0,
@@ -89,8 +96,8 @@ class FabrikGround(bpy.types.PropertyGroup):
         )
         ray_below: animated(
             FloatProperty,
-            "Look Below",
-            "How far below the floor of the animation ground is looked for",
+            "Search Below",
+            "How far to search for ground below the floor of the animation",
             default=1.0,
             min=0.0,
             soft_max=10.0,
@@ -99,7 +106,7 @@ class FabrikGround(bpy.types.PropertyGroup):
         offset: animated(
             FloatProperty,
             "Offset",
-            "How much higher above the ground the foot is than above the floor of the animation",
+            "Height of the foot above the ground, in addition to its height in the animation",
             default=0.0,
             soft_min=-1.0,
             soft_max=1.0,
@@ -109,8 +116,8 @@ class FabrikGround(bpy.types.PropertyGroup):
             FloatProperty,
             "Blend Height",
             (
-                "Height of the animated foot from which on the ground counts less, and from twice "
-                "it on not at all, as in a jump; 0 lets it always count"
+                "Height of the animated foot above which the influence of the ground decreases, "
+                "to none at twice this height, as in a jump. 0 always uses the ground"
             ),
             default=0.0,
             min=0.0,
@@ -120,13 +127,16 @@ class FabrikGround(bpy.types.PropertyGroup):
         lift_only: animated(
             BoolProperty,
             "Lift Only",
-            "Never put the foot lower than the animation has it",
+            "Never move the foot below its animated height",
             default=False,
         )
         max_angle: animated(
             FloatProperty,
             "Max Angle",
-            "How far the foot turns with the slope at most, if the tip matches its target",
+            (
+                "Maximum angle by which the foot rotates to the slope, if it copies the "
+                "target's rotation"
+            ),
             default=0.7853981633974483,
             min=0.0,
             max=1.0471975511965976,
@@ -135,13 +145,16 @@ class FabrikGround(bpy.types.PropertyGroup):
         use_lock: animated(
             BoolProperty,
             "Lock Contacts",
-            "Keep the foot at one place while it stands; needs what Simulate finds out",
+            "Keep the foot in place during a contact. Requires a simulation",
             default=True,
         )
         speed: fixed(
             FloatProperty,
-            "Speed",
-            "Up to which speed a foot may stand, in metres a second; 0 is found by itself",
+            "Max Speed",
+            (
+                "Maximum speed of a foot that stands, in meters per second. 0 detects it "
+                "automatically"
+            ),
             default=0.0,
             min=0.0,
             soft_max=1.0,
@@ -149,8 +162,11 @@ class FabrikGround(bpy.types.PropertyGroup):
         )
         height: fixed(
             FloatProperty,
-            "Height",
-            "Up to which height above its lowest a foot may stand; 0 is found by itself",
+            "Max Height",
+            (
+                "Maximum height of a foot that stands above its lowest point. 0 detects it "
+                "automatically"
+            ),
             default=0.0,
             min=0.0,
             soft_max=0.5,
@@ -158,8 +174,8 @@ class FabrikGround(bpy.types.PropertyGroup):
         )
         shortest: fixed(
             IntProperty,
-            "Shortest",
-            "Frames from the beginning to the end of a contact, at least",
+            "Min Contact",
+            "Minimum duration of a contact in frames",
             default=2,
             min=1,
             soft_max=20,
@@ -167,12 +183,18 @@ class FabrikGround(bpy.types.PropertyGroup):
         hip: fixed(
             StringProperty,
             "Hip",
-            "Bone above the leg that goes down so that all feet reach; none if it is empty",
+            (
+                "Bone above the legs that is lowered until all feet reach the ground. Leave "
+                "empty to disable"
+            ),
         )
         hip_follow: animated(
             FloatProperty,
             "Follow Ground",
-            "How far the hip rises and sinks with the feet; at 0 it only goes down to reach",
+            (
+                "How much the hip follows the height of the feet. At 0 it is only lowered so "
+                "that they reach"
+            ),
             default=1.0,
             min=0.0,
             max=1.0,
@@ -180,14 +202,17 @@ class FabrikGround(bpy.types.PropertyGroup):
         )
         hip_reach: animated(
             FloatProperty,
-            "Straightest",
-            "To which share of its length the hip lets a leg be stretched, so that no knee snaps",
+            "Max Extension",
+            (
+                "Maximum extension of a leg, relative to its length, before the hip is lowered. "
+                "Avoids snapping knees"
+            ),
             default=0.98,
             min=0.5,
             max=1.0,
             subtype="FACTOR",
         )
-        history: stored("History", "What Simulate found out: where the animation has the foot")
+        history: stored("History", "Simulated motion of the animated foot")
 
 
 def ground_settings(item: FabrikConstraint) -> FabrikGround:

@@ -33,11 +33,11 @@ MAGIC, VERSION = b"FABH", 2
 
 NONE, FRESH, STALE = "NONE", "FRESH", "STALE"
 
-RUNNING = "This is being simulated"
+RUNNING = "Simulating"
 
-UNKNOWN = "Nothing was simulated yet: press Simulate"
+UNKNOWN = "Not simulated: press Simulate"
 
-DAMAGED = "What was simulated is damaged: press Simulate"
+DAMAGED = "The simulation is damaged: press Simulate"
 
 
 class Simulated(Protocol):
@@ -197,11 +197,17 @@ def running(made: Iterable[tuple[bpy.types.Object, str]]) -> Iterator[None]:
 def note(history: History, frame: float) -> str:
     """Return what is to be said of a history at a frame, empty if nothing."""
     if not history.is_fresh:
-        return "This was simulated for other input: press Simulate"
+        return "Simulation is outdated: press Simulate"
     if frame < history.start:
-        return f"Simulated from frame {history.start} on, and held before it: set Start, Simulate"
+        return (
+            f"Simulated from frame {history.start} on, constant before: decrease Start, then "
+            "press Simulate"
+        )
     if frame > history.end:
-        return f"Simulated up to frame {history.end}, and held after it: set End, Simulate"
+        return (
+            f"Simulated up to frame {history.end}, constant after: increase End, then press "
+            "Simulate"
+        )
     return ""
 
 
@@ -231,7 +237,7 @@ def sentence(armature: Any) -> str:
     start, end = frames
     if now == FRESH:
         return f"Frames {start} to {end} are simulated"
-    return f"Frames {start} to {end} were simulated for other input: press Simulate"
+    return f"Simulation of frames {start} to {end} is outdated: press Simulate"
 
 
 def shown_range(armature: bpy.types.Object) -> tuple[int, int] | None:
@@ -249,8 +255,7 @@ def write(armature: bpy.types.Object, owner: str, history: History) -> None:
     payload = RANGE.pack(history.start, history.end, history.key) + history.blob
     if len(payload) > codec.MOST:
         raise ProblemError(
-            f"What was simulated of “{armature.name}” is too long to be kept: set Start and End "
-            "nearer to each other"
+            f"The simulation of “{armature.name}” is too large to be stored: choose a shorter range"
         )
     # Without zeros among the bytes: a library override would compare up to the first of them.
     store(armature, owner, b2a_base64(codec.sealed(MAGIC, VERSION, payload), newline=False))

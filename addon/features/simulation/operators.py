@@ -37,8 +37,8 @@ QUIET = 0.5
 class _Simulating(Starting, Refusing):
     """What plays the frames of some armatures."""
 
-    stopped = "Nothing was simulated, and everything is as it was"
-    gone = "What was simulated is gone, and nothing was kept: simulate again"
+    stopped = "Simulation cancelled: nothing was changed"
+    gone = "Simulation cancelled: its data was removed meanwhile. Simulate again"
 
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
@@ -46,7 +46,7 @@ class _Simulating(Starting, Refusing):
         reason = armature_refusal(context)
         if not reason and not history.owners(active_armature(context)):
             refused = history.refused(active_armature(context))
-            return (*refused, "Nothing of this armature depends on more than one frame")[0]
+            return (*refused, "Nothing in this armature needs a simulation")[0]
         return reason
 
     def armatures(self, context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -66,7 +66,7 @@ class _Simulating(Starting, Refusing):
 
     def status(self, done: float) -> str:
         """Return what the status bar says."""
-        return f"Simulating: {100.0 * done:.0f} % of the frames are played      Esc: Stop"
+        return f"Simulating: {100.0 * done:.0f} %      Esc: Cancel"
 
     def finished(self, result: Simulation) -> set[OperatorReturnItems]:
         """Report what was simulated, how long it took, and what could not be."""
@@ -75,7 +75,7 @@ class _Simulating(Starting, Refusing):
         seconds = perf_counter() - self._started
         text = f"Simulated {counted(result.frames, 'frame')} in {seconds:.1f} s"
         if result.armatures > 1:
-            text = f"{text}, of {counted(result.armatures, 'armature')}"
+            text = f"{text}, {counted(result.armatures, 'armature')}"
         self.report({"INFO"}, text)
         for reason in result.refused:
             self.report({"WARNING"}, reason)
@@ -89,8 +89,8 @@ class FABRIK_OT_simulate(_Simulating, bpy.types.Operator):
     bl_idname = "fabrik.simulate"
     bl_label = "Simulate"
     bl_description = (
-        "Play the frames once and keep what depends on more than one of them, so that each frame "
-        "can be jumped to. Escape stops it and leaves everything as it was"
+        "Play the frames and store what depends on more than one of them, so that any frame can "
+        "be jumped to. Press Escape to cancel without changes"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -100,7 +100,7 @@ class FABRIK_OT_simulate_again(_Simulating, bpy.types.Operator):
 
     bl_idname = "fabrik.simulate_again"
     bl_label = "Simulate Again"
-    bl_description = "Simulate all armatures that are outdated, where Automatic is on"
+    bl_description = "Simulate all outdated armatures that have Automatic enabled"
     bl_options = {"INTERNAL"}
     blame = "WARNING"
 
@@ -119,7 +119,7 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
 
     bl_idname = "fabrik.simulation_clear"
     bl_label = "Clear Simulation"
-    bl_description = "Forget what was simulated of this armature"
+    bl_description = "Remove the simulation of this armature"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -127,7 +127,7 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
         """Ask for something that was simulated."""
         reason = armature_refusal(context)
         if not reason and history.shown_range(active_armature(context)) is None:
-            return "Nothing of this armature was simulated"
+            return "This armature has no simulation"
         return reason
 
     def work(self, context: bpy.types.Context) -> str:
@@ -137,7 +137,7 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
         armature = active_armature(context)
         clear(armature)
         redraw()
-        return f"“{armature.name}” forgot what was simulated"
+        return f"Cleared the simulation of “{armature.name}”"
 
 
 def due(layer: bpy.types.ViewLayer | None) -> list[bpy.types.Object]:

@@ -76,7 +76,10 @@ def warning(context: bpy.types.Context) -> list[str]:
     image = cast(bpy.types.SpaceImageEditor, context.space_data).image
     if not _outdated or image is None or image.type != "RENDER_RESULT":
         return []
-    return [f"{named(_outdated)}: rendered as simulated before", "Press Simulate, and render again"]
+    return [
+        f"{named(_outdated)}: rendered with an outdated simulation",
+        "Press Simulate and render again",
+    ]
 
 
 def _draw() -> None:

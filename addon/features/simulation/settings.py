@@ -14,9 +14,9 @@ from . import history
 STATES = (history.NONE, history.FRESH, history.STALE)
 
 STATE_ITEMS = (
-    ("NONE", "Not Simulated", "Nothing was simulated yet", 0),
-    ("FRESH", "Simulated", "What was simulated belongs to what there is now", 1),
-    ("STALE", "Outdated", "Something that counts has changed since it was simulated", 2),
+    ("NONE", "Not Simulated", "There is no simulation", 0),
+    ("FRESH", "Simulated", "The simulation is up to date", 1),
+    ("STALE", "Outdated", "The scene has changed since it was simulated", 2),
 )
 
 
@@ -42,28 +42,31 @@ class FabrikSimulation(bpy.types.PropertyGroup):
         frame_start: fixed(
             IntProperty,
             "Start",
-            "First frame that is simulated; with End at 0 as well, that of the scene is taken",
+            (
+                "First frame to simulate. If Start and End are 0, the frame range of the scene "
+                "is used"
+            ),
             **_frame,
         )
-        frame_end: fixed(IntProperty, "End", "Last frame that is simulated", **_frame)
+        frame_end: fixed(IntProperty, "End", "Last frame to simulate", **_frame)
         use_auto: fixed(
             BoolProperty,
             "Automatic",
             (
-                "Simulate anew shortly after an edit that counts, though never while anything "
-                "plays or is being dragged"
+                "Simulate again shortly after an edit that affects the result, but not during "
+                "playback or while dragging"
             ),
             default=True,
         )
         state: EnumProperty(
             name="State",
-            description="Whether what was simulated belongs to what there is now (read only)",
+            description="Whether the simulation is up to date (read only)",
             items=STATE_ITEMS,
             get=_state,
         )
         message: StringProperty(
             name="Message",
-            description="What is wrong, and what to do about it (read only)",
+            description="Description of the problem and its solution (read only)",
             get=_message,
         )
 

@@ -85,7 +85,7 @@ def simulate(
     runs = _runs(scene, armatures)
     refused = [reason for ob in armatures for reason in history.refused(ob)]
     if not runs:
-        raise ProblemError((*refused, "Nothing of the armature has to be simulated")[0])
+        raise ProblemError((*refused, "Nothing in this armature needs a simulation")[0])
     objects = list({run.armature: None for run in runs})
     needed = {ob for run in runs for ob in _objects(run.one)}
     with returning(scene, layer, in_any_case=True), staged(layer, objects, needed):
@@ -197,7 +197,8 @@ def _runs(scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]) -> list
         ob = waiting.pop(0)
         if is_at_rest(ob):
             raise ProblemError(
-                f"“{ob.name}” shows its rest pose: leave Edit Mode, or Rest Position"
+                f"“{ob.name}” is in rest position: leave Edit Mode, or switch the armature "
+                "to Pose Position"
             )
         own = [_Run(ob, one, _frames(ob, scene), []) for one in history.owners(ob)]
         runs += own
@@ -219,8 +220,8 @@ def _frames(armature: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, in
     start, end = history.range_of(armature, scene)
     if end < start:
         raise ProblemError(
-            f"The simulation of “{armature.name}” ends at frame {end}, before it starts at "
-            f"{start}: set Start and End"
+            f"The simulation of “{armature.name}” has End ({end}) before Start ({start}): "
+            "increase End"
         )
     return start, end
 
