@@ -29,7 +29,7 @@ READ_ME = """\
 With the FABRIK IK extension enabled, play: the hands reach for an apple and for the basket, and \
 the whole body comes along, while the feet stay where they are.
 The chains of all five constraints begin at the Pelvis, which they share, and are solved together. \
-With Free Root the Pelvis may leave its place: nothing else moves it.
+Move Root lets the Pelvis move: nothing else moves it.
 The feet have ten times the Weight of the hands, so that they stay on the ground whatever you do \
 with the orange balls.
 Knees and elbows are hinges that face the blue poles; all other joints are cones.
