@@ -15,15 +15,15 @@ from rigs import (
     channels_bits,
     evaluated,
     go,
+    key_places,
     make_chain,
     make_empty,
     pose_bits,
     shown_bits,
     update,
 )
-from test_gait import key_body, terrain, walk
-from test_gait import make_walker as make_spider
-from test_rope import key_places, make_ball
+from shapes import make_ball
+from spiders import key_body, make_spider, terrain, walk
 from walkers import hills, make_ground, make_walker, stand
 
 END = 16

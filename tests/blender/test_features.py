@@ -51,7 +51,7 @@ def test_a_feature_can_be_taken_out(feature: str, tmp_path: Path) -> None:
     line = f"    {feature},\n"
     assert source.count(line) == 2  # It is imported, and listed.
     app.write_text(source.replace(line, ""), encoding="utf-8")
-    path = [str(tmp_path), str(Path(__file__).resolve().parent)]
+    path = [str(tmp_path), str(ROOT / "tests/blender/kit")]
     script = tmp_path / "without.py"
     script.write_text(PROGRAM.format(path=path, feature=feature))
     printed = run_elsewhere(script)

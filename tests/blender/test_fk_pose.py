@@ -20,6 +20,7 @@ from rigs import (
     tip_error,
     update,
 )
+from ways_off import WAYS_OFF, disabled, influence_0, removed
 
 MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 CHANNELS = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
@@ -76,39 +77,6 @@ def solved_rig(mode="QUATERNION", **settings):
 def look(rig):
     """The bones as evaluated, and their channels in the file and as evaluated."""
     return pose_bits(rig), channels_bits(rig), shown_bits(rig)
-
-
-def influence_0(rig):
-    rig.fabrik.constraints[0].influence = 0.0
-
-
-def disabled(rig):
-    rig.fabrik.constraints[0].enabled = False
-
-
-def removed(rig):
-    rig.fabrik.constraints.remove(0)
-    rig.update_tag()
-
-
-def cleared(rig):
-    rig.fabrik.constraints.clear()
-    rig.update_tag()
-
-
-def no_target(rig):
-    rig.fabrik.constraints[0].target = None
-
-
-def wrong_bone(rig):
-    rig.fabrik.constraints[0].bone = "Nowhere"
-
-
-def target_deleted(rig):
-    bpy.data.objects.remove(rig.fabrik.constraints[0].target)
-
-
-WAYS_OFF = (influence_0, disabled, removed, cleared, no_target, wrong_bone, target_deleted)
 
 
 @pytest.mark.parametrize("mode", MODES)

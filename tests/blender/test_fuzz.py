@@ -24,9 +24,10 @@ from pathlib import Path
 from typing import Any
 
 import bpy
+import edits
 import pytest
-import test_stress
 import user
+from edits import differences, pair, push
 from hypothesis import HealthCheck, Phase, note, seed, settings
 from hypothesis import strategies as st
 from hypothesis.database import DirectoryBasedExampleDatabase
@@ -39,17 +40,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from rendering import rendered
-from rigs import (
-    channels_bits,
-    elsewhere,
-    evaluated,
-    go,
-    pose_bits,
-    shown_bits,
-    update,
-    world_bits,
-)
-from test_stress import differences, pair, push
+from rigs import channels_bits, elsewhere, go, is_finite, pose_bits, shown_bits, update, world_bits
 
 from addon.blender import errors as faults
 from addon.loop import plan
@@ -66,7 +57,7 @@ SHORTENING = 60
 """For so many seconds `make fuzz` makes failures shorter, instead of for five minutes."""
 
 EDITS = sorted(
-    set(test_stress.STEPS_BY_NAME)
+    set(edits.STEPS_BY_NAME)
     - {
         # These need a look of their own, see below.
         *("undo", "undo push", "render", "save and load"),
@@ -140,11 +131,11 @@ class Users(RuleBasedStateMachine):
 
     @rule(kind=st.sampled_from(EDITS), chance=chances)
     def edit(self, kind: str, chance: random.Random) -> None:
-        """Pose, key, move, tag …: what `test_stress` does."""
+        """Pose, key, move, tag …: what `edits` does."""
         if any(ob.hide_viewport or ob.hide_get() for ob in pair()):
             user.show(*pair())
         step = user.Drawn(chance, self.folder)
-        self.take(kind, test_stress.STEPS_BY_NAME[kind][1], step)
+        self.take(kind, edits.STEPS_BY_NAME[kind][1], step)
 
     @rule(chance=chances)
     def add(self, chance: random.Random) -> None:
@@ -239,7 +230,7 @@ class Users(RuleBasedStateMachine):
         if kind == "change":
             user.change(chance)
         else:
-            test_stress.STEPS_BY_NAME[kind][1](user.Drawn(chance, self.folder))
+            edits.STEPS_BY_NAME[kind][1](user.Drawn(chance, self.folder))
         settle()
         push("after")
         after = Shown()
@@ -334,7 +325,7 @@ def assert_said(rig: bpy.types.Object) -> None:
         is_quiet = item.state in {"REACHED", "DISABLED"}
         assert is_quiet or item.message, f"{item.name}: {item.state} without a word"
     if rig.name == "Rig" and is_plain(rig):
-        assert not test_stress.shown_wrong(rig)
+        assert not edits.shown_wrong(rig)
 
 
 def is_plain(rig: bpy.types.Object) -> bool:
@@ -384,13 +375,6 @@ def is_late(rig: bpy.types.Object) -> bool:
     """Return whether it is said of an armature that it follows something one update late."""
     chains = [chain for chain in plan.current().chains if chain.rig.object == rig]
     return any("one update late" in chain.note for chain in chains)
-
-
-def is_finite(rig: bpy.types.Object) -> bool:
-    bones = evaluated(rig).pose.bones
-    buffer = array("f", [0.0]) * (16 * len(bones))
-    bones.foreach_get("matrix", buffer)
-    return all(map(isfinite, buffer))
 
 
 def places_are_finite() -> bool:

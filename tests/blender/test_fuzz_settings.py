@@ -26,12 +26,12 @@ from rigs import (
     channels_bits,
     curves,
     go,
+    is_finite,
     make_chain,
     make_empty,
     shown_bits,
     update,
 )
-from test_fuzz import is_finite
 
 from addon.blender import errors as faults
 

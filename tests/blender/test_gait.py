@@ -19,64 +19,13 @@ from rigs import (
     evaluated,
     go,
     link,
-    make_armature,
     pose_bits,
     shown_bits,
     shown_bones,
     tip_world,
     update,
 )
-
-END = 60
-
-
-def make_walker(count: int = 8, bones: int = 3, name: str = "Spider") -> bpy.types.Object:
-    """An armature with a body, facing −Y, and legs in rows."""
-    built = {"Body": ((0, 0.2, 0.5), (0, -0.3, 0.5), "")}
-    rows = count // 2
-    for row in range(rows):
-        y = 0.0 if rows == 1 else -0.65 + 1.3 * row / (rows - 1)
-        for x, side in ((1, "L"), (-1, "R")):
-            joints = [(x * 0.15, y * 0.5, 0.5), (x * 0.4, y * 0.8, 0.85)]
-            joints += [(x * 0.75, y, 0.5)] * (bones == 3) + [(x * 0.85, y * 1.1, 0.0)]
-            parent = "Body"
-            for i, (head, tail) in enumerate(pairwise(joints)):
-                built[f"Leg{i}.{row}.{side}"] = (head, tail, parent)
-                parent = f"Leg{i}.{row}.{side}"
-    return make_armature(built, name)
-
-
-def make_ground(name: str = "Floor", *boxes: tuple[tuple[float, ...], tuple[float, ...]]):
-    """A mesh of boxes, each given by two corners; without any it is a wide floor."""
-    vertices, faces = [], []
-    for low, high in boxes or (((-50, -50, -1), (50, 50, 0)),):
-        at = len(vertices)
-        for i in range(8):
-            vertices.append([(low, high)[i >> axis & 1][axis] for axis in range(3)])
-        quads = ((0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5))
-        faces += [[at + i for i in quad] for quad in quads]
-    mesh = bpy.data.meshes.new(name)
-    mesh.from_pydata(vertices, [], faces)
-    return link(bpy.data.objects.new(name, mesh))
-
-
-def select(rig: bpy.types.Object, names: list[str]) -> None:
-    activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
-    for bone in rig.pose.bones:
-        (bone if hasattr(bone, "select") else bone.bone).select = bone.name in names
-
-
-def tips(rig: bpy.types.Object) -> list[str]:
-    last = max(bone.name[:4] for bone in rig.pose.bones if bone.name.startswith("Leg"))
-    return [bone.name for bone in rig.pose.bones if bone.name.startswith(last)]
-
-
-def key_body(rig: bpy.types.Object, ways: dict[float, tuple[float, float, float]]) -> None:
-    """Key the armature object's place; its body goes along."""
-    for frame, place in ways.items():
-        rig.location = place
-        rig.keyframe_insert("location", frame=frame)
+from spiders import END, key_body, make_floor, make_spider, select, terrain, tips, walk
 
 
 def make_linear(rig: bpy.types.Object) -> None:
@@ -85,16 +34,6 @@ def make_linear(rig: bpy.types.Object) -> None:
     for curve in curves(rig):
         for point in curve.keyframe_points:
             point.interpolation = "LINEAR"
-
-
-def walk(rig: bpy.types.Object, end: int = END, **settings: object):
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, end
-    select(rig, tips(rig))
-    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
-    gait = rig.fabrik.gaits[0]
-    for name, value in settings.items():
-        setattr(gait, name, value)
-    return gait
 
 
 def simulate() -> None:
@@ -126,8 +65,8 @@ def size(rig: bpy.types.Object, tip: str) -> float:
 @pytest.fixture
 def spider(empty_file: None) -> bpy.types.Object:
     """A spider that walks 2.4 m over a floor in 60 frames; its steps are simulated."""
-    rig = make_walker()
-    make_ground()
+    rig = make_spider()
+    make_floor()
     key_body(rig, {1: (0, 0, 0), END: (0.5, -2.4, 0)})
     walk(rig)
     simulate()
@@ -176,8 +115,8 @@ def test_selected_legs_get_constraints_targets_and_a_body(spider) -> None:
 
 
 def test_two_bones_are_solved_exactly_and_made_constraints_are_used(empty_file: None) -> None:
-    rig = make_walker(4, bones=2)
-    make_ground()
+    rig = make_spider(4, bones=2)
+    make_floor()
     select(rig, tips(rig))
     rig.data.bones.active = rig.data.bones[tips(rig)[0]]
     item = rig.fabrik.constraints.add()
@@ -217,27 +156,12 @@ def test_knees_do_not_jump(spider) -> None:
 
 def stairs():
     steps = [((-9, -99, -1), (9, -0.8 - 0.35 * i, 0.12 * (i + 1))) for i in range(9)]
-    return make_ground("Stairs", ((-50, -50, -1), (50, 50, 0)), *steps)
-
-
-def terrain():
-    mesh = bpy.data.meshes.new("Terrain")
-    side = 60
-    place = [((x - 30) * 0.2, (y - 40) * 0.2) for y in range(side) for x in range(side)]
-    heights = [0.12 * math.sin(1.9 * x) + 0.1 * math.cos(1.3 * y + x) for x, y in place]
-    at = [(x, y, z) for (x, y), z in zip(place, heights, strict=True)]
-    quads = [
-        (i, i + 1, i + side + 1, i + side)
-        for row in range(side - 1)
-        for i in range(row * side, row * side + side - 1)
-    ]
-    mesh.from_pydata(at, [], quads)
-    return link(bpy.data.objects.new("Terrain", mesh))
+    return make_floor("Stairs", ((-50, -50, -1), (50, 50, 0)), *steps)
 
 
 @pytest.mark.parametrize("make", [stairs, terrain])
 def test_walk_over_uneven_ground(make: Callable[[], object]) -> None:
-    rig = make_walker()
+    rig = make_spider()
     make()
     key_body(rig, {1: (0, 0, 0), END: (0, -2.5, 0)})
     walk(rig)
@@ -249,8 +173,8 @@ def test_walk_over_uneven_ground(make: Callable[[], object]) -> None:
 
 
 def test_walk_up_a_wall_and_over_to_the_ceiling(empty_file: None) -> None:
-    rig = make_walker()
-    make_ground(
+    rig = make_spider()
+    make_floor(
         "Room", ((-9, -9, -1), (9, 9, 0)), ((-9, -4, -1), (9, -3, 9)), ((-9, -9, 4), (9, 9, 5))
     )
     rig.rotation_mode = "XYZ"
@@ -311,7 +235,7 @@ def test_render_shows_what_the_viewport_shows(spider) -> None:
 
 
 def test_body_is_given_back_bit_for_bit(empty_file: None) -> None:
-    rig = make_walker()
+    rig = make_spider()
     terrain()
     key_body(rig, {1: (0, 0, 0), END: (0, -2.5, 0)})
     rig.pose.bones["Body"].location = (0.01, 0.02, 0.03)
@@ -555,7 +479,7 @@ def test_constraint_chosen_for_a_leg_is_followed_and_not_the_one_before(spider) 
     legs[0].constraint = fabrik.constraints[0].name
     update()
     fabrik.constraints[0].name = "Front"
-    make_ground("Anything")  # All is found anew.
+    make_floor("Anything")  # All is found anew.
     update()
     assert legs[0].constraint == "Front"
 
@@ -573,8 +497,8 @@ def test_bones_with_other_names_walk_on(spider) -> None:
 
 
 def test_standing_body_lets_its_feet_stand(empty_file: None) -> None:
-    rig = make_walker()
-    make_ground()
+    rig = make_spider()
+    make_floor()
     walk(rig)
     go(1)
     update()
@@ -588,8 +512,8 @@ def test_standing_body_lets_its_feet_stand(empty_file: None) -> None:
 
 
 def test_turning_on_the_spot(empty_file: None) -> None:
-    rig = make_walker(6)
-    make_ground()
+    rig = make_spider(6)
+    make_floor()
     rig.rotation_mode = "XYZ"
     for frame, turn in ((1, 0.0), (50, 2.5)):
         rig.rotation_euler.z = turn
@@ -601,8 +525,8 @@ def test_turning_on_the_spot(empty_file: None) -> None:
 
 
 def test_feet_travel_on_moving_ground(empty_file: None) -> None:
-    rig = make_walker()
-    deck = make_ground("Deck")
+    rig = make_spider()
+    deck = make_floor("Deck")
     key_body(deck, {1: (0, 0, 0), END: (4, 0, 1)})
     rig.parent = deck
     key_body(rig, {1: (0, 0, 0), END: (0, -1.5, 0)})
@@ -642,7 +566,7 @@ def wobbling(subdivided: bool = False):
 
 @pytest.mark.parametrize("subdivided", [False, True])
 def test_feet_stay_on_ground_that_is_deformed(empty_file: None, subdivided: bool) -> None:
-    rig = make_walker(4)
+    rig = make_spider(4)
     floor = wobbling(subdivided)
     key_body(rig, {1: (0, 0, 0), END: (0, -2.0, 0)})
     walk(rig)
@@ -679,8 +603,8 @@ def test_feet_stay_on_ground_that_is_deformed(empty_file: None, subdivided: bool
 
 @pytest.mark.parametrize("change", ["renamed", "copied", "one more"])
 def test_moving_ground_is_found_again(empty_file: None, change: str) -> None:
-    rig = make_walker()
-    floor = make_ground()
+    rig = make_spider()
+    floor = make_floor()
     for frame, place in {1: (0, 0, 0), END: (0.5, 0.2, 0.4)}.items():
         floor.location = place
         floor.keyframe_insert("location", frame=frame)
@@ -692,7 +616,7 @@ def test_moving_ground_is_found_again(empty_file: None, change: str) -> None:
     if change == "renamed":
         floor.name = "Other"
     elif change == "one more":
-        make_ground("First").hide_render = True
+        make_floor("First").hide_render = True
     else:
         bpy.ops.object.mode_set(mode="OBJECT")
         for ob in (floor, rig):
@@ -710,8 +634,8 @@ def test_moving_ground_is_found_again(empty_file: None, change: str) -> None:
 def test_moving_ground_that_is_moved_by_hand_takes_the_feet_along_at_once(
     empty_file: None,
 ) -> None:
-    rig = make_walker(2)
-    floor = make_ground()
+    rig = make_spider(2)
+    floor = make_floor()
     key_body(floor, {1: (0, 0, 0), END: (0.2, 0, 0)})
     key_body(rig, {1: (0, 0, 0), END: (0, -1.2, 0)})
     walk(rig)
@@ -775,7 +699,7 @@ def test_bake_makes_few_keys_that_walk_the_same(spider) -> None:
 
 
 def test_bake_keys_the_body_where_it_leans(empty_file: None) -> None:
-    rig = make_walker()
+    rig = make_spider()
     terrain()
     key_body(rig, {1: (0, 0, 0), END: (0, -2.5, 0)})
     walk(rig)
@@ -872,7 +796,7 @@ def test_bad_input_is_said_in_place(spider, spoil: Callable, sentence: str) -> N
 
 
 def test_walk_of_an_armature_without_constraints_is_refused(empty_file: None) -> None:
-    rig = make_walker()
+    rig = make_spider()
     rig.fabrik.gaits.add()
     with pytest.raises(RuntimeError, match="“Walk” cannot walk"):
         bpy.ops.fabrik.simulate()
@@ -919,8 +843,8 @@ def test_what_refuses_as_it_begins_keeps_what_it_had(empty_file: None) -> None:
     from addon.features.gait.simulation import WalkSimulation
     from addon.features.simulation import history
 
-    first, second = make_walker(4), make_walker(4, name="Other")
-    make_ground()
+    first, second = make_spider(4), make_spider(4, name="Other")
+    make_floor()
     for rig in (first, second):
         key_body(rig, {1: (0, 0, 0), 20: (0, -0.6, 0)})
         walk(rig, 20)
@@ -982,7 +906,7 @@ def test_negative_step_height_is_none(spider) -> None:
 
 
 def test_walk_that_cannot_be_is_refused_and_nothing_was_made(empty_file: None) -> None:
-    rig = make_walker(4)
+    rig = make_spider(4)
     select(rig, ["Leg2.0.L", "Leg1.0.L"])
     before = len(bpy.data.objects)
     with pytest.raises(RuntimeError, match="share bones"):
@@ -1003,8 +927,8 @@ def test_range_of_one_frame_stands_and_one_that_ends_before_it_starts_is_refused
 
 
 def test_legs_of_different_length_walk(empty_file: None) -> None:
-    rig = make_walker(6)
-    make_ground()
+    rig = make_spider(6)
+    make_floor()
     activate(rig)
     bpy.ops.object.mode_set(mode="EDIT")
     for name in ("Leg2.0.L", "Leg2.0.R"):
@@ -1019,8 +943,8 @@ def test_legs_of_different_length_walk(empty_file: None) -> None:
 
 @pytest.mark.parametrize("count", [2, 3, 5, 16])
 def test_two_to_sixteen_legs_walk(empty_file: None, count: int) -> None:
-    rig = make_walker(count + count % 2)
-    make_ground()
+    rig = make_spider(count + count % 2)
+    make_floor()
     key_body(rig, {1: (0, 0, 0), 30: (0.2, -1.0, 0)})
     select(rig, tips(rig)[:count])
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 30
@@ -1045,8 +969,8 @@ def test_legs_whose_limits_keep_them_from_their_feet_are_named(spider) -> None:
 
 
 def test_armature_that_is_scaled_and_turned_walks(empty_file: None) -> None:
-    rig = make_walker(4)
-    make_ground()
+    rig = make_spider(4)
+    make_floor()
     rig.scale, rig.rotation_euler = (0.3, 0.3, 0.3), (0, 0, 1.2)
     key_body(rig, {1: (0, 0, 0), END: (0.5, -0.5, 0)})
     walk(rig)
@@ -1055,8 +979,8 @@ def test_armature_that_is_scaled_and_turned_walks(empty_file: None) -> None:
 
 
 def test_biped_without_a_body_bone_walks_after_the_armature(empty_file: None) -> None:
-    rig = make_walker(2, bones=2)
-    make_ground()
+    rig = make_spider(2, bones=2)
+    make_floor()
     key_body(rig, {1: (0, 0, 0), END: (0, -1.5, 0)})
     walk(rig, body="")
     simulate()
@@ -1066,8 +990,8 @@ def test_biped_without_a_body_bone_walks_after_the_armature(empty_file: None) ->
 
 
 def test_undo_takes_the_walk_back(empty_file: None) -> None:
-    rig = make_walker(4)
-    make_ground()
+    rig = make_spider(4)
+    make_floor()
     select(rig, tips(rig))
     bpy.ops.ed.undo_push(message="before")
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
@@ -1098,8 +1022,8 @@ def test_removed_walk_takes_its_keys_and_leaves_those_of_the_next(spider) -> Non
 @pytest.mark.parametrize("name", ["Spider", "Hexapod", "Quadruped", "Biped"])
 def test_presets_set_a_walk_up(empty_file: None, name: str) -> None:
     count = {"Spider": 8, "Hexapod": 6, "Quadruped": 4, "Biped": 2}[name]
-    rig = make_walker(count)
-    make_ground()
+    rig = make_spider(count)
+    make_floor()
     key_body(rig, {1: (0, 0, 0), 40: (0, -1.2, 0)})
     gait = walk(rig, 40)
     folder = Path(__file__).resolve().parents[2] / "addon/presets/fabrik_ik/gait"

@@ -26,53 +26,30 @@ from rigs import (
     update,
     world_location,
 )
-from walkers import ANKLE, CYCLE, Height, flat, hills, key, make_ground, make_walker, stairs, stand
+from walkers import (
+    ANKLE,
+    LAST,
+    SIDES,
+    Height,
+    contacts,
+    flat,
+    foot,
+    hills,
+    hip,
+    key,
+    make_ground,
+    make_walker,
+    messages,
+    simulate,
+    stairs,
+    stand,
+    states,
+    walker_on,
+)
 
 from addon.blender.rays import Ground, Hit
 
-LAST = 1 + 3 * CYCLE
 LEG = 0.8
-SIDES = ("L", "R")
-
-
-def simulate(rig: bpy.types.Object, last: int = LAST) -> None:
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, last
-    activate(rig)
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
-
-
-def foot(rig: bpy.types.Object, side: str) -> Vector:
-    return tip_world(rig, f"Foot.{side}", use_tail=False)
-
-
-def hip(rig: bpy.types.Object) -> Vector:
-    return tip_world(rig, "Hip", use_tail=False)
-
-
-def contacts(rig: bpy.types.Object, side: str) -> list[tuple[int, int]]:
-    """Return the frames of the contacts that were found."""
-    from addon.loop import plan
-
-    chain = next(c for c in plan.current().chains if c.rig.object == rig and side in c.name)
-    item = rig.fabrik.constraints[chain.item]
-    walk, _ = chain.goal_source.walk(chain, item.ground, 1)
-    return walk.spans
-
-
-def states(rig: bpy.types.Object) -> set[str]:
-    return {item.state for item in rig.fabrik.constraints}
-
-
-def messages(rig: bpy.types.Object) -> set[str]:
-    return {item.message for item in rig.fabrik.constraints}
-
-
-def walker_on(height: Height, **settings: object) -> bpy.types.Object:
-    """A walker whose feet are on the ground, and simulated."""
-    rig = make_walker()
-    stand(rig, make_ground(height), ray_above=3.0, ray_below=3.0, **settings)
-    simulate(rig)
-    return rig
 
 
 @pytest.fixture(params=[flat, hills, stairs], ids=["flat", "hills", "stairs"])

@@ -8,8 +8,7 @@ from pathlib import Path
 import bpy
 import pytest
 from rigs import activate, go, link, make_empty, pose_bits, update
-from test_ground import foot, simulate
-from walkers import hills, make_ground, make_walker, stand
+from walkers import foot, hills, make_ground, make_walker, simulate, stand
 
 
 def walker() -> bpy.types.Object:

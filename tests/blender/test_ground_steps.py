@@ -9,21 +9,29 @@ import bpy
 import pytest
 from mathutils import Matrix, Quaternion, Vector
 from rigs import evaluated, go, tip_world, update, world_location
-from test_ground import LAST, SIDES, contacts, foot, hip, messages, simulate, states, walker_on
 from walkers import (
     ANKLE,
     CYCLE,
+    LAST,
+    SIDES,
     STAND,
     STRIDE,
     SWING,
     Height,
+    contacts,
     flat,
+    foot,
     hills,
+    hip,
     key,
     make_ground,
     make_walker,
+    messages,
+    simulate,
     stairs,
     stand,
+    states,
+    walker_on,
 )
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import bpy
 import pytest
+from hinges import KEPT, PLACES, assert_in_hinge, hinge_angle, swing_and_twist
 from mathutils import Euler, Quaternion, Vector
 from rigs import activate, add_constraint, go, make_chain, make_empty, update
-from test_joints import KEPT, PLACES, assert_in_hinge, hinge_angle, swing_and_twist
 
 MARGIN = radians(5)
 

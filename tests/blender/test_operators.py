@@ -8,6 +8,7 @@ from pathlib import Path
 import bpy
 import pytest
 from mathutils import Matrix, Quaternion, Vector
+from operating import click_bone, enter_pose_mode, refuses, select_bone
 from rigs import (
     activate,
     add_constraint,
@@ -27,29 +28,6 @@ from rigs import (
 )
 
 ARM = ((0, 0, 4), (0.4, 0.1, 2.5), (0, 0, 1), (0, 0, 0.5))
-
-
-def enter_pose_mode(*rigs: bpy.types.Object) -> None:
-    """Bring armatures into Pose Mode together; the first is the active one."""
-    activate(rigs[0])
-    for rig in rigs:
-        rig.select_set(True)
-    bpy.ops.object.mode_set(mode="POSE")
-    for rig in rigs:
-        for bone in rig.pose.bones:
-            select_bone(rig, bone.name, False)
-
-
-def select_bone(rig: bpy.types.Object, name: str, on: bool = True) -> None:
-    """Select a bone; since 5.0 that belongs to the pose."""
-    pose_bone = rig.pose.bones[name]
-    (pose_bone if hasattr(pose_bone, "select") else pose_bone.bone).select = on
-
-
-def click_bone(rig: bpy.types.Object, name: str) -> None:
-    """Select a bone and make it the active one, as a click does."""
-    select_bone(rig, name)
-    rig.data.bones.active = rig.data.bones[name]
 
 
 def pose_arm(mode: str = "QUATERNION") -> bpy.types.Object:
@@ -212,12 +190,6 @@ def test_constraints_are_named_after_their_tip() -> None:
     bpy.ops.fabrik.constraint_add()
     assert rig.fabrik.constraints.keys() == ["B1", "B1.001"]
     assert rig.fabrik.active_index == 1
-
-
-def refuses(operator: object, saying: str, **arguments: object) -> None:
-    """Calling the operator is refused with a sentence that holds this."""
-    with pytest.raises(RuntimeError, match=saying):
-        operator(**arguments)
 
 
 @pytest.mark.parametrize("target", ("B0", "B1"))

@@ -10,6 +10,7 @@ import bmesh
 import bpy
 import pytest
 from mathutils import Euler, Matrix, Vector
+from operating import click_bone, enter_pose_mode
 from rendering import rendered
 from rigs import (
     activate,
@@ -17,6 +18,7 @@ from rigs import (
     channels_bits,
     evaluated,
     go,
+    key_places,
     link,
     make_armature,
     make_chain,
@@ -26,7 +28,7 @@ from rigs import (
     tip_error,
     update,
 )
-from test_operators import click_bone, enter_pose_mode
+from shapes import make_ball
 
 END = 1e-5
 """The most by which a rope may miss its ends, as a share of its length."""
@@ -71,23 +73,6 @@ def make_box(size: float, location: Sequence[float], name: str = "Box") -> bpy.t
     box = link(bpy.data.objects.new(name, mesh))
     box.location = location
     return box
-
-
-def make_ball(radius: float, location: Sequence[float]) -> bpy.types.Object:
-    mesh = bpy.data.meshes.new("Ball")
-    shape = bmesh.new()
-    bmesh.ops.create_uvsphere(shape, u_segments=32, v_segments=16, radius=radius)
-    shape.to_mesh(mesh)
-    shape.free()
-    ball = link(bpy.data.objects.new("Ball", mesh))
-    ball.location = location
-    return ball
-
-
-def key_places(ob: bpy.types.Object, places: dict[int, Sequence[float]]) -> None:
-    for frame, place in places.items():
-        ob.location = place
-        ob.keyframe_insert("location", frame=frame)
 
 
 def animated_rope(collision: str) -> bpy.types.Object:

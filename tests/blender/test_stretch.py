@@ -24,7 +24,7 @@ from rigs import (
     update,
     world_location,
 )
-from test_fk_pose import WAYS_OFF
+from ways_off import WAYS_OFF
 
 INHERITED = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "ZYX")

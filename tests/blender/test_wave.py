@@ -5,12 +5,14 @@ from __future__ import annotations
 import bpy
 import pytest
 from mathutils import Vector
+from operating import click_bone, enter_pose_mode, refuses
 from rendering import rendered
 from rigs import (
     add_constraint,
     channels_bits,
     elsewhere,
     go,
+    key_places,
     make_armature,
     make_chain,
     make_empty,
@@ -21,8 +23,6 @@ from rigs import (
     tip_world,
     update,
 )
-from test_operators import click_bone, enter_pose_mode, refuses
-from test_rope import key_places
 
 STRAIGHT = [(0.0, 0.0, 0.25 * i) for i in range(17)]
 

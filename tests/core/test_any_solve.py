@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from bodies import SHAPES, random_pose, reach_of
+from limited import BROKEN, broken, random_inside, random_limit
 from strategies import (
     PARENT,
     SCALE_MODES,
@@ -25,7 +26,6 @@ from strategies import (
     random_turn,
     tip_of,
 )
-from test_limits import BROKEN, broken, random_inside, random_limit
 
 from addon.core import (
     WHOLE,

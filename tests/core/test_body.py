@@ -13,9 +13,11 @@ from bodies import (
     Tree,
     joints_of_body,
     missed,
+    posed,
     random_pose,
     reach_of,
     rest_tips,
+    smooth_path,
     solved,
     tips_at,
     tips_of,
@@ -23,8 +25,8 @@ from bodies import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from limited import BROKEN, NEAR, broken, random_inside, random_limit
 from strategies import PARENT, SCALE_MODES, random_direction, random_turn
-from test_limits import BROKEN, NEAR, broken, random_inside, random_limit
 
 from addon.core import (
     WHOLE,
@@ -46,11 +48,6 @@ from addon.core.vectors import ORIGIN, Quat, Vec, add, mix, quat_matrix, scaled
 
 Figure = Callable[[str, str], None]
 NAMES = tuple(SHAPES)
-
-
-def posed(rng: random.Random, tree: Tree, most: float = 0.4) -> list[Local]:
-    """An FK pose in which every bone is turned."""
-    return [Local(ORIGIN, random_turn(rng, most)) for _ in tree.bones]
 
 
 def somewhere(rng: random.Random, size: float) -> Vec:
@@ -637,22 +634,6 @@ def test_any_tree_has_an_answer(
 
 
 # Over time
-
-
-def smooth_path(seed: int, start: Vec, size: float) -> Callable[[float], Vec]:
-    """A closed curve from a place and back, on which the speed is known by differences."""
-    rng = random.Random(seed)
-    waves = [(random_direction(rng), rng.uniform(0.0, 6.28), k) for k in (1, 1, 2)]
-
-    def place(t: float) -> Vec:
-        at = start
-        for direction, phase, k in waves:
-            x, y, z = direction
-            sway = math.sin(2.0 * math.pi * k * t + phase) - math.sin(phase)
-            at = add(at, scaled((x, y, z), size * sway))
-        return at
-
-    return place
 
 
 def largest_jumps(tree: Tree, seed: int, size: float, root_weight: float) -> tuple[float, float]:

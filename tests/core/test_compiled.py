@@ -16,7 +16,7 @@ ADDON = ROOT / "addon"
 
 BEGIN = f"""
 import sys
-sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / "tests" / "core")!r}]
+sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / "tests" / "core" / "kit")!r}]
 import random
 from addon import core
 from addon.compiled import COMPILED

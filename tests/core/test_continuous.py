@@ -8,11 +8,10 @@ from itertools import pairwise
 from time import perf_counter
 
 import pytest
-from bodies import SHAPES, joints_of_body, reach_of, rest_tips, standing
+from bodies import SHAPES, joints_of_body, posed, reach_of, rest_tips, smooth_path, standing
+from limited import BROKEN, KINDS, broken, limited, random_limit, tip_at
 from paths import largest_second_difference
 from strategies import random_direction
-from test_body import posed, smooth_path
-from test_limits import BROKEN, KINDS, broken, limited, random_limit, tip_at
 
 from addon.compiled import COMPILED
 from addon.core import (

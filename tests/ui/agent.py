@@ -61,7 +61,7 @@ def main() -> None:
     log = os.open(FOLDER / "blender.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for stream in (1, 2):
         os.dup2(log, stream)
-    sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "blender")]
+    sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "blender" / "kit")]
     import stage
 
     names.update(vars(stage))

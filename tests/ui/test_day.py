@@ -6,27 +6,17 @@ in build/ui are for people.
 """
 
 import pytest
+from figure import CHANGED, FRAME, ITEM, NEAR, POSE_MENU, RIG
 from window import Window
-
-NEAR = 1e-3
-"""How far a tip may be from its target, in metres."""
-
-CHANGED = 2000
-"""How many pixels differ at least where a limb or a panel has changed."""
-
-POSE_MENU = (356, 52)
 
 STATUS = (0, 970, 500, 30)
 """Where the status bar tells what goes on."""
 
 ADDONS = "list(bpy.context.preferences.addons.keys())"
 
-RIG = "bpy.data.objects['Figure']"
-ITEM = f"{RIG}.fabrik.constraints[0]"
 COUNT = f"len({RIG}.fabrik.constraints)"
 TARGET = "list(bpy.data.objects['Target'].location)"
 TIP = "tip_off('Figure', 'Forearm', 'Target')"
-FRAME = "bpy.context.scene.frame_current"
 IS_PLAYING = "bpy.context.screen.is_animation_playing"
 
 

@@ -1,6 +1,6 @@
 """What moves by itself, with real mouse and key events in a real window; see test_day.py."""
 
-from test_day import CHANGED, FRAME, ITEM, NEAR, POSE_MENU, RIG
+from figure import CHANGED, FRAME, ITEM, NEAR, POSE_MENU, RIG
 from window import Window
 
 WALKER = "bpy.data.objects['Walker']"

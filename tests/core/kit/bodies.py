@@ -2,10 +2,10 @@
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from strategies import random_turn
+from strategies import random_direction, random_turn
 
 from addon.core import (
     WHOLE,
@@ -25,10 +25,12 @@ from addon.core.vectors import (
     ORIGIN,
     Quat,
     Vec,
+    add,
     quat_between,
     quat_matrix,
     quat_product,
     rotate,
+    scaled,
     sub,
     unit,
 )
@@ -254,3 +256,24 @@ def solved(body: BodyInput, targets: Sequence[Vec], **settings: float) -> BodyPo
 def missed(body: BodyInput, posture: BodyPosture, targets: Sequence[Vec]) -> float:
     """The largest distance from a tip to its target, as a share of the reach."""
     return max(map(math.dist, tips_of(body, posture), targets)) / reach_of(body)
+
+
+def posed(rng: random.Random, tree: Tree, most: float = 0.4) -> list[Local]:
+    """An FK pose in which every bone is turned."""
+    return [Local(ORIGIN, random_turn(rng, most)) for _ in tree.bones]
+
+
+def smooth_path(seed: int, start: Vec, size: float) -> Callable[[float], Vec]:
+    """A closed curve from a place and back, on which the speed is known by differences."""
+    rng = random.Random(seed)
+    waves = [(random_direction(rng), rng.uniform(0.0, 6.28), k) for k in (1, 1, 2)]
+
+    def place(t: float) -> Vec:
+        at = start
+        for direction, phase, k in waves:
+            x, y, z = direction
+            sway = math.sin(2.0 * math.pi * k * t + phase) - math.sin(phase)
+            at = add(at, scaled((x, y, z), size * sway))
+        return at
+
+    return place

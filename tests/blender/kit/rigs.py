@@ -8,6 +8,7 @@ import sys
 import textwrap
 from array import array
 from collections.abc import Sequence
+from math import isfinite
 from pathlib import Path
 
 import bpy
@@ -231,9 +232,9 @@ def elsewhere(
     """
     answer = blend.with_suffix(".answer")
     script = blend.with_suffix(".py")
-    root = Path(__file__).resolve().parent
+    kit = Path(__file__).resolve().parent
     text = ELSEWHERE.format(
-        path=[str(root.parent.parent), str(root)],
+        path=[str(kit.parents[2]), str(kit)],
         with_addon=with_addon,
         blend=str(blend),
         expression=expression,
@@ -293,3 +294,16 @@ def assert_frames_are_the_same_whichever_way(
         "(pose_bits(rig), rig.fabrik.simulation.state)",
     )
     assert found == (wanted[jumps[0]], "FRESH")
+
+
+def key_places(ob: bpy.types.Object, places: dict[int, Sequence[float]]) -> None:
+    for frame, place in places.items():
+        ob.location = place
+        ob.keyframe_insert("location", frame=frame)
+
+
+def is_finite(rig: bpy.types.Object) -> bool:
+    bones = evaluated(rig).pose.bones
+    buffer = array("f", [0.0]) * (16 * len(bones))
+    bones.foreach_get("matrix", buffer)
+    return all(map(isfinite, buffer))

@@ -2,7 +2,7 @@
 
 The twin has no constraints. What concerns bones, keys or objects in general is done to both, so
 that the twin tells the FK pose, and what of all that happens is Blender's own doing. Edits that
-`test_stress` draws are drawn there; here is what else users do.
+`edits` draws are drawn there; here is what else users do.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import bpy
+from edits import PAIR, Step, insert, pair, select, torso
 from mathutils import Matrix, Vector
 from rigs import activate, go, make_armature, make_chain, make_empty, update
-from test_stress import PAIR, Step, insert, pair, select, torso
 
 from addon.editing.copying import values_of
 
@@ -24,7 +24,7 @@ SOLVERS = ("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK", "LOOK_AT", "ROPE", "FOLLOW",
 NAMES = ('a"]["b', "\\", 'pose.bones["B0"]', "ünïcödé", "new\nline", "a" * 60, "[0]", "  ", "%s{}")
 SCALES = ((1, 1, 1), (2, 2, 2), (0.5, 2, 1), (-1, 1, 1), (1e-3,) * 3, (0, 0, 0), (1, 0, 1))
 LOOSE = ("T0", "T1", "T2")
-"""Targets that may get any name or vanish; `test_stress` needs those that it knows."""
+"""Targets that may get any name or vanish; `edits` needs those that it knows."""
 
 EXTRA = "Extra"
 """What the names of armatures without a twin begin with."""
@@ -33,7 +33,7 @@ INSTANCED = "Instanced"
 """A collection with the pair, which Empties show once more, and with an armature of its own."""
 
 LAST_FRAME = 12
-PRESETS = Path(__file__).resolve().parents[2] / "addon/presets/fabrik_ik"
+PRESETS = Path(__file__).resolve().parents[3] / "addon/presets/fabrik_ik"
 
 Chance = random.Random
 
@@ -667,7 +667,7 @@ def call(operator: Callable[..., Any], **options: Any) -> str:
 
 
 class Drawn(Step):
-    """A step of `test_stress` that is drawn from a generator of its own."""
+    """A step of `edits` that is drawn from a generator of its own."""
 
     def __init__(self, chance: Chance, folder: Path) -> None:
         self.random = chance

@@ -7,12 +7,14 @@ from math import cos, pi, radians, sin
 
 import bpy
 from mathutils import Vector
-from rigs import add_constraint, curves, link, make_armature, make_empty
+from rigs import activate, add_constraint, curves, link, make_armature, make_empty, tip_world
 
 STAND, SWING = 14, 10
 """Frames of a cycle in which a foot stands, and in which it swings."""
 
 CYCLE = STAND + SWING
+LAST = 1 + 3 * CYCLE
+SIDES = ("L", "R")
 STRIDE = 0.7
 ANKLE = 0.08
 
@@ -118,3 +120,43 @@ def stand(
         for name, value in {"hip": "Hip", "max_angle": radians(45), **settings}.items():
             setattr(item.ground, name, value)
         item.ground.use = True
+
+
+def simulate(rig: bpy.types.Object, last: int = LAST) -> None:
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, last
+    activate(rig)
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+
+
+def foot(rig: bpy.types.Object, side: str) -> Vector:
+    return tip_world(rig, f"Foot.{side}", use_tail=False)
+
+
+def hip(rig: bpy.types.Object) -> Vector:
+    return tip_world(rig, "Hip", use_tail=False)
+
+
+def contacts(rig: bpy.types.Object, side: str) -> list[tuple[int, int]]:
+    """Return the frames of the contacts that were found."""
+    from addon.loop import plan
+
+    chain = next(c for c in plan.current().chains if c.rig.object == rig and side in c.name)
+    item = rig.fabrik.constraints[chain.item]
+    walk, _ = chain.goal_source.walk(chain, item.ground, 1)
+    return walk.spans
+
+
+def states(rig: bpy.types.Object) -> set[str]:
+    return {item.state for item in rig.fabrik.constraints}
+
+
+def messages(rig: bpy.types.Object) -> set[str]:
+    return {item.message for item in rig.fabrik.constraints}
+
+
+def walker_on(height: Height, **settings: object) -> bpy.types.Object:
+    """A walker whose feet are on the ground, and simulated."""
+    rig = make_walker()
+    stand(rig, make_ground(height), ray_above=3.0, ray_below=3.0, **settings)
+    simulate(rig)
+    return rig

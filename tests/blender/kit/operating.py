@@ -1,0 +1,34 @@
+"""Bones as users choose them, and operators that refuse."""
+
+import bpy
+import pytest
+from rigs import activate
+
+
+def enter_pose_mode(*rigs: bpy.types.Object) -> None:
+    """Bring armatures into Pose Mode together; the first is the active one."""
+    activate(rigs[0])
+    for rig in rigs:
+        rig.select_set(True)
+    bpy.ops.object.mode_set(mode="POSE")
+    for rig in rigs:
+        for bone in rig.pose.bones:
+            select_bone(rig, bone.name, False)
+
+
+def select_bone(rig: bpy.types.Object, name: str, on: bool = True) -> None:
+    """Select a bone; since 5.0 that belongs to the pose."""
+    pose_bone = rig.pose.bones[name]
+    (pose_bone if hasattr(pose_bone, "select") else pose_bone.bone).select = on
+
+
+def click_bone(rig: bpy.types.Object, name: str) -> None:
+    """Select a bone and make it the active one, as a click does."""
+    select_bone(rig, name)
+    rig.data.bones.active = rig.data.bones[name]
+
+
+def refuses(operator: object, saying: str, **arguments: object) -> None:
+    """Calling the operator is refused with a sentence that holds this."""
+    with pytest.raises(RuntimeError, match=saying):
+        operator(**arguments)
