@@ -11,7 +11,7 @@ from rigs import add_constraint, go, is_keyed, make_chain, make_empty
 
 from addon.features.command import command
 
-JOB_TYPE = Path(__file__).resolve().parents[2] / "samples" / "flamenco" / "fabrik_bake.js"
+JOB_TYPE = Path(__file__).resolve().parents[3] / "samples" / "flamenco" / "fabrik_bake.js"
 
 # What Flamenco gives a script, as far as this one uses it.
 FLAMENCO = """

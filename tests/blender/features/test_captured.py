@@ -11,7 +11,7 @@ import pytest
 from mathutils import Vector
 from rigs import activate, evaluated, go, make_armature, update
 
-CAPTURES = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+CAPTURES = Path(__file__).resolve().parents[3].parent / "shared" / "data"
 """Where captured walks lie, if there are any."""
 
 LEG = ("Thigh", "Shin", "Foot")

@@ -1026,7 +1026,7 @@ def test_presets_set_a_walk_up(empty_file: None, name: str) -> None:
     make_floor()
     key_body(rig, {1: (0, 0, 0), 40: (0, -1.2, 0)})
     gait = walk(rig, 40)
-    folder = Path(__file__).resolve().parents[2] / "addon/presets/fabrik_ik/gait"
+    folder = Path(__file__).resolve().parents[3] / "addon/presets/fabrik_ik/gait"
     bpy.ops.fabrik.gait_preset_apply(filepath=str(folder / f"{name}.py"))
     assert gait.climbs == (name in ("Spider", "Hexapod"))
     simulate()

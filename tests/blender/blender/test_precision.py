@@ -18,7 +18,7 @@ from addon.features.fk_ik.snap import ROUNDED, Snapped
 from addon.features.fk_ik.span import Span
 from addon.features.fk_ik.to_fk import snap_to_fk
 
-CAPTURES = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+CAPTURES = Path(__file__).resolve().parents[3].parent / "shared" / "data"
 FAR = 1e4
 SEEDS = range(8)
 Rig = bpy.types.Object

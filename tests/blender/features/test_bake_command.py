@@ -20,7 +20,7 @@ from rigs import add_constraint, curves, go, make_chain, make_empty, update
 
 from addon.features.command import command
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 END = 40
 
 SAME_EVERY_TIME = settings(
