@@ -20,12 +20,14 @@ def reaches(solver: str) -> bool:
 
 def has_target(solver: str) -> bool:
     """Return whether a chain has a target."""
-    return reaches(solver) or MOTIONS[solver].needs_target
+    motion = MOTIONS.get(solver)  # None as well for a number that stands for no solver.
+    return reaches(solver) if motion is None else motion.needs_target
 
 
 def has_tip(solver: str) -> bool:
     """Return whether the tip of a chain is brought to a place."""
-    return reaches(solver) or MOTIONS[solver].places_tip
+    motion = MOTIONS.get(solver)
+    return reaches(solver) if motion is None else motion.places_tip
 
 
 def always(_solver: str) -> bool:

@@ -393,11 +393,10 @@ def test_add_pole_is_offered_while_there_is_none(addon: ModuleType) -> None:
     assert "pole_angle" in drawn(addon)
 
 
+SOLVERS = ("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK", "LOOK_AT", "ROPE", "FOLLOW", "WAVE")
+
 NUMBERS = {
-    "FabrikConstraint.solver": (
-        "FABRIK TWO_BONE CCD TEXTBOOK LOOK_AT ROPE FOLLOW WAVE",
-        range(8),
-    ),
+    "FabrikConstraint.solver": (" ".join(SOLVERS), range(8)),
     "FabrikConstraint.state": ("REACHED OUT_OF_REACH LIMITED INVALID DISABLED", range(5)),
     "FabrikGait.pattern": ("ALTERNATING PAIRS WAVE GROUPS", range(4)),
     "FabrikGait.source": ("SCENE OBJECT COLLECTION", range(3)),
@@ -427,4 +426,17 @@ def test_items_of_settings_keep_their_numbers() -> None:
     assert found == {
         name: dict(zip(items.split(), numbers, strict=True))
         for name, (items, numbers) in NUMBERS.items()
+    }
+
+
+def test_sections_are_shown_by_what_the_solver_does() -> None:
+    from addon.ui.sections import has_target, has_tip, reaches
+
+    shown = {name: (reaches(name), has_target(name), has_tip(name)) for name in (*SOLVERS, "")}
+    assert shown == {
+        **dict.fromkeys(("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK"), (True, True, True)),
+        "LOOK_AT": (False, True, False),
+        **dict.fromkeys(("ROPE", "FOLLOW"), (False, True, True)),
+        "WAVE": (False, False, False),
+        "": (False, False, False),  # What an F-curve out of range stands for.
     }
