@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from math import atan2, cos, pi, remainder, sin
+from collections.abc import Callable, Sequence
+from math import atan2, cos, degrees, pi, remainder, sin
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -725,7 +725,7 @@ import os, sys
 import bpy
 import addon_utils  # Which only bpy makes known.
 if addon_utils.enable("rigify", default_set=True):
-    bpy.ops.object.armature_basic_human_metarig_add()
+    bpy.ops.object.armature_{kind}_metarig_add()
     bpy.ops.pose.rigify_generate()
     bpy.ops.wm.save_as_mainfile(filepath={path!r})
 sys.stdout.flush()
@@ -734,10 +734,16 @@ os._exit(0)  # With Rigify loaded, wheels of Blender 4 crash or hang at their en
 
 
 @pytest.fixture
-def rigify(empty_file: None, tmp_path: Path) -> bpy.types.Object:
-    """A human of Rigify's, generated in another process."""
-    blend, script = tmp_path / "human.blend", tmp_path / "generate.py"
-    script.write_text(GENERATE.format(path=str(blend)), encoding="utf-8")
+def kind() -> str:
+    """The rig that is generated."""
+    return "basic_human"
+
+
+@pytest.fixture
+def rigify(empty_file: None, kind: str, tmp_path: Path) -> bpy.types.Object:
+    """A rig of Rigify's, generated in another process."""
+    blend, script = tmp_path / "rigify.blend", tmp_path / "generate.py"
+    script.write_text(GENERATE.format(path=str(blend), kind=kind), encoding="utf-8")
     options = ["--background", "--factory-startup", "--python"]
     start = [bpy.app.binary_path, *options] if bpy.app.binary_path else [sys.executable]
     subprocess.run([*start, str(script)], check=True, capture_output=True, timeout=60)
@@ -798,6 +804,51 @@ def test_a_rig_of_rigifys_keeps_its_pose_and_its_switches(rigify: bpy.types.Obje
     show_rigify(rig, True, False)
     on = [not c.mute for b in evaluated(rig).pose.bones for c in b.constraints if c.type == "IK"]
     assert on == [False, True] * 4
+
+
+STEPS = ((0.03, 0.0, 0.0), (0.0, 0.03, 0.02), (-0.02, -0.02, 0.03))
+"""By how much hands and feet are moved, in metres."""
+
+
+@pytest.mark.parametrize("kind", ("human", "cat", "wolf", "horse", "basic_quadruped"))
+def test_posed_rigs_of_rigifys_stay_where_blenders_ik_has_them(
+    rigify: bpy.types.Object, kind: str
+) -> None:
+    """With IK Stretch at 0: Blender stretches bones within reach as its iterations have it."""
+    rig = rigify
+    for bone in rig.pose.bones:
+        bone.ik_stretch = 0.0
+    controls = [b for b in rig.pose.bones if re.fullmatch(r"\w*(hand|foot|paw)_ik\.[LR]", b.name)]
+    assert len(controls) >= 4
+    deforming = [bone.name for bone in rig.pose.bones if bone.bone.use_deform]
+
+    def posed(step: Sequence[float]) -> dict[str, Matrix]:
+        for control in controls:
+            control.location = step
+        rig.update_tag()
+        return pose(rig)
+
+    wanted = [posed(step) for step in STEPS]
+    posed((0.0, 0.0, 0.0))
+    there = from_blender(rig)
+    assert there.moved < 1e-4
+    off = turn = 0.0
+    for step, places in zip(STEPS, wanted, strict=True):
+        found = posed(step)
+        for name in deforming:
+            off = max(off, (found[name].translation - places[name].translation).length)
+            turned = found[name].to_quaternion().rotation_difference(places[name].to_quaternion())
+            turn = max(turn, degrees(min(turned.angle, 2.0 * pi - turned.angle)))
+    print(f"{kind}: {1000.0 * off:.2f} mm, {turn:.2f}°")
+    assert off < 1e-3
+    assert turn < 1.0
+    posed((0.0, 0.0, 0.0))
+    back = to_blender(rig)
+    assert back.moved < 1e-4
+    for step, places in zip(STEPS, wanted, strict=True):
+        found = posed(step)
+        for name in deforming:
+            assert (found[name].translation - places[name].translation).length < 1e-5
 
 
 def test_what_would_follow_other_chains_one_update_late_stays_blenders() -> None:
