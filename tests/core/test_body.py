@@ -136,6 +136,7 @@ def test_targets_that_the_limits_let_them_reach_are_reached(name: str, figure: F
     assert worst <= BROKEN
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["Y", "torso", "humanoid"])
 def test_limits_hold_where_the_targets_cannot_all_be_reached(name: str) -> None:
     rng = random.Random(name)
@@ -150,6 +151,7 @@ def test_limits_hold_where_the_targets_cannot_all_be_reached(name: str) -> None:
         assert most_broken(limits, posture) <= BROKEN
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", SCALE_MODES)
 def test_reached_under_uneven_scale_and_with_bones_that_stand_off(
     mode: str, figure: Figure

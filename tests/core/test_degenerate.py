@@ -245,6 +245,7 @@ def test_no_jump_where_the_input_pose_goes_from_straight_to_bent(
     assert_no_jump(path, 200, 0.5 * math.sqrt(TOLERANCE))
 
 
+@pytest.mark.long
 @solvers_and_bones
 def test_no_jump_where_the_target_leaves_the_tip_of_a_nearly_straight_chain(
     solver: str, bones: int

@@ -100,6 +100,7 @@ def test_the_edge_of_reach_is_no_obstacle(bones: int, figure: Callable[[str, str
     figure(f"{bones} bones: sweeps at the edge of reach", ", ".join(found))
 
 
+@pytest.mark.long
 def test_all_chains_land_wherever_they_can_reach(figure: Callable[[str, str], None]) -> None:
     """Also at an inner edge, near the root, and with bones of very different lengths."""
     rng = random.Random(8)
@@ -176,6 +177,7 @@ def test_joints_move_as_little_as_with_sweeps_until_they_arrive(
     assert mean(apart) <= 0.02
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "shares",
     [[1, 1], [1, 1, 1], [1] * 10, [3, 1, 1, 1], [2.99, 1, 1, 1], [2, 1, 1, 1], [1, 2, 4, 2]],

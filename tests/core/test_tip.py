@@ -123,6 +123,7 @@ def posed(
 # Orientation
 
 
+@pytest.mark.long
 @both_ends
 @pytest.mark.parametrize("mode", SCALE_MODES)
 @pytest.mark.parametrize("kind", PARENTS)

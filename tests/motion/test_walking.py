@@ -153,6 +153,7 @@ def manners(draw: st.DrawFn) -> Settings:
     )
 
 
+@pytest.mark.long
 @given(st.integers(2, 16), PATTERNS, manners(), ways())
 @hypothesis_settings(max_examples=40)
 def test_no_leg_loses_its_foot_and_groups_take_turns(
