@@ -88,7 +88,7 @@ def _name_apart(armature: bpy.types.Object) -> bool:
     found = False
     for collection in ("constraints", *LISTS):
         items = getattr(settings(armature), collection)
-        names = items.keys()
+        names = [item.name for item in items]  # Up to 4.5 keys are empty of names never set.
         for i, name in enumerate(names):
             if name in names[:i]:
                 names[i] = items[i].name = free_name(armature, name, collection)

@@ -486,7 +486,7 @@ def ends_of(armature: bpy.types.Object) -> list[bpy.types.Object]:
 
 def free_name(armature: bpy.types.Object, name: str, collection: str = "constraints") -> str:
     """Return a name that nothing in a list of an armature has, the wanted one if possible."""
-    taken = getattr(settings(armature), collection)
+    taken = {item.name for item in getattr(settings(armature), collection)}
     number = 0
     free = name
     while free in taken:
@@ -553,6 +553,10 @@ def register(
     _groups[:] = [*groups, *CLASSES]
     for cls in _groups:
         bpy.utils.register_class(cls)
+    # What defines a property and calls back must not live on: Blender 4.2 crashes as it ends.
+    for cls, names in ((FabrikConstraint, constraint), (FabrikSettings, armature)):
+        for name in names:
+            del cls.__annotations__[name]
     cast(Any, bpy.types.Object).fabrik = PointerProperty(
         name="FABRIK IK",
         description="Inverse kinematics constraints of an armature object",

@@ -24,8 +24,8 @@ class Feature:
 
     Attributes:
         groups: Its classes of settings, each after those that it holds.
-        constraint: The properties that constraints get.
-        armature: The properties that the settings of an armature get.
+        constraint: Makes the properties that constraints get, by name.
+        armature: Makes those that the settings of an armature get.
         solver: The item of the setting Solver, if it poses chains instead of a solver that reaches.
         motion: How it does so.
         resolve: Completes the plan of a chain that reaches; raises `ProblemError` if that cannot
@@ -38,8 +38,8 @@ class Feature:
     """
 
     groups: Sequence[type[bpy.types.PropertyGroup]] = ()
-    constraint: Mapping[str, object] = field(default_factory=dict)
-    armature: Mapping[str, object] = field(default_factory=dict)
+    constraint: Callable[[], Mapping[str, object]] = dict
+    armature: Callable[[], Mapping[str, object]] = dict
     solver: Item | None = None
     motion: Motion | None = None
     resolve: Callable[[ChainPlan, FabrikConstraint], None] | None = None
@@ -66,8 +66,8 @@ def install(features: Sequence[Feature]) -> None:
     constraint: dict[str, object] = {}
     armature: dict[str, object] = {}
     for feature in features:
-        constraint |= feature.constraint
-        armature |= feature.armature
+        constraint |= feature.constraint()
+        armature |= feature.armature()
         LISTS.update(feature.lists)
         if feature.solver is not None and feature.motion is not None:
             SOLVER_ITEMS.append(feature.solver)

@@ -9,7 +9,7 @@ from .shot import FabrikShot, resolve
 
 FEATURE = Feature(
     groups=(FabrikShot,),
-    constraint={
+    constraint=lambda: {
         "use_continuous": fixed(
             BoolProperty,
             "Continuous",

@@ -7,7 +7,9 @@ from .follow import MOTION, FabrikFollow
 
 FEATURE = Feature(
     groups=(FabrikFollow,),
-    constraint={"follow": group(FabrikFollow, "Free Chain", "How the chain follows its target")},
+    constraint=lambda: {
+        "follow": group(FabrikFollow, "Free Chain", "How the chain follows its target")
+    },
     solver=(
         "FOLLOW",
         "Free Chain",

@@ -14,7 +14,7 @@ SHOWN: dict[str, Any] = {"options": FIXED, "override": OVERRIDABLE}
 
 FEATURE = Feature(
     groups=(FabrikGaitLeg, FabrikGait),
-    armature={
+    armature=lambda: {
         "gaits": CollectionProperty(
             name="FABRIK Walks",
             description="Walks of the armature. Each lets some legs step with a body",

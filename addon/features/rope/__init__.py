@@ -7,7 +7,7 @@ from .rope import MOTION, FabrikRope
 
 FEATURE = Feature(
     groups=(FabrikRope,),
-    constraint={"rope": group(FabrikRope, "Rope", "How the chain hangs")},
+    constraint=lambda: {"rope": group(FabrikRope, "Rope", "How the chain hangs")},
     solver=("ROPE", "Rope", "Hang between the root and the target", 5),
     motion=MOTION,
 )

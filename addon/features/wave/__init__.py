@@ -7,7 +7,7 @@ from .wave import MOTION, FabrikWave
 
 FEATURE = Feature(
     groups=(FabrikWave,),
-    constraint={"wave": group(FabrikWave, "Wave", "How the chain waves")},
+    constraint=lambda: {"wave": group(FabrikWave, "Wave", "How the chain waves")},
     solver=(
         "WAVE",
         "Wave",
