@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 
-from ..ui.adding import MOTIONS
+from ..ui.adding import MOTION_OPERATORS
 
 
 class FABRIK_MT_motion(bpy.types.Menu):
@@ -19,7 +19,7 @@ class FABRIK_MT_motion(bpy.types.Menu):
     def draw(self, _context: bpy.types.Context) -> None:  # type: ignore[override]
         """Draw the operators that add it."""
         layout: Any = self.layout
-        for name, title in MOTIONS:
+        for name, title in MOTION_OPERATORS:
             layout.operator(name, text=title)
 
 

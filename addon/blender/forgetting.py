@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from .listeners import Listeners
 
-Forget = TypeVar("Forget", bound=Callable[[], None])
+forgets = Listeners[[]]()
+"""Is told when a file is loaded, after undo and redo, and at the end.
 
-_known: list[Callable[[], None]] = []
-
-
-def forgets(function: Forget) -> Forget:
-    """Have a function called when a file is loaded, after undo and redo, and at the end.
-
-    References to Blender's data are dead by then.
-    """
-    _known.append(function)
-    return function
-
-
-def forget_all() -> None:
-    """Keep nothing of the file."""
-    for function in _known:
-        function()
+References to Blender's data are dead by then.
+"""

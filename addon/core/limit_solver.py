@@ -209,16 +209,16 @@ class Figure:
         effectors: At least one.
         parent: The axes of the first bone's parent.
         root: Where the head of the first bone stands.
-        root_ease: How readily the root moves: by so much where a bone turns by a radian.
+        root_compliance: How readily the root moves: by so much where a bone turns by a radian.
         reach: The length of the longest way to an effector.
     """
 
-    __slots__ = ("bones", "effectors", "parent", "reach", "root", "root_ease", "tried_root")
+    __slots__ = ("bones", "effectors", "parent", "reach", "root", "root_compliance", "tried_root")
     bones: list[ConstrainedBone]
     effectors: list[Effector]
     parent: Mat3
     root: Vec
-    root_ease: float
+    root_compliance: float
     reach: float
     tried_root: Vec
 
@@ -256,7 +256,7 @@ class Figure:
                 reach += length(sub(bones[i].head, bones[bones[i].parent].head))
                 i = bones[i].parent
             self.reach = max(self.reach, reach)
-        self.root_ease = root_weight * self.reach
+        self.root_compliance = root_weight * self.reach
 
     def place(self) -> float:
         """Set where everything stands under the bones' rotations; return what is missed.
@@ -550,11 +550,11 @@ def _step(figure: Figure, damping: float) -> float:
 
 def _add_root(figure: Figure, system: System) -> None:
     """Add what the three motions of a free root do, which carries everything with it."""
-    if figure.root_ease == 0.0:
+    if figure.root_compliance == 0.0:
         return
     for axis in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)):
         for number, effector in enumerate(figure.effectors):
-            system.motions[number] = scaled(axis, figure.root_ease * effector.pull)
+            system.motions[number] = scaled(axis, figure.root_compliance * effector.pull)
         system.add(list(range(len(figure.effectors))))
 
 
@@ -562,7 +562,7 @@ def _root_motion(figure: Figure) -> Vec:
     pull = ORIGIN
     for effector in figure.effectors:
         pull = add(pull, effector.force)
-    return scaled(pull, figure.root_ease * figure.root_ease)
+    return scaled(pull, figure.root_compliance * figure.root_compliance)
 
 
 def _free_axes(bone: ConstrainedBone) -> list[Vec]:
@@ -604,14 +604,14 @@ def _pulled(bone: ConstrainedBone, effectors: list[Effector]) -> bool:
             if active & (1 << i) or len(active_axes) > 2 or dot(edge, turn) <= 0.0:
                 continue
             active |= 1 << i
-            wall = edge
+            axis = edge
             for known in active_axes:
-                wall = sub(wall, scaled(known, dot(wall, known)))
-            size = length(wall)
+                axis = sub(axis, scaled(known, dot(axis, known)))
+            size = length(axis)
             if size > 1e-6:
-                wall = scaled(wall, 1.0 / size)
-                active_axes.append(wall)
-                turn = sub(turn, scaled(wall, dot(wall, turn)))
+                axis = scaled(axis, 1.0 / size)
+                active_axes.append(axis)
+                turn = sub(turn, scaled(axis, dot(axis, turn)))
     has_changed = active != bone.active
     bone.turn, bone.active_axes, bone.active = turn, active_axes, active
     return has_changed

@@ -118,8 +118,8 @@ def shape(figure: Figure, bends: list[Vec], iterations: int, tolerance: float) -
     for _ in range(min(SWEEPS, iterations)):
         _backward(nodes, figure.effectors)
         start = nodes[0].head
-        if figure.root_ease > 0.0:
-            start = mix(start, nodes[0].wanted, min(1.0, figure.root_ease / figure.reach))
+        if figure.root_compliance > 0.0:
+            start = mix(start, nodes[0].wanted, min(1.0, figure.root_compliance / figure.reach))
         _forward(nodes, figure.effectors, start)
     return _followed(nodes, figure)
 

@@ -70,7 +70,7 @@ def take(item: FabrikConstraint) -> None:
     _taken[_key(item)] = (*item.offset_location, *item.offset_rotation)
 
 
-@changes.on_ends
+@changes.ends
 def take_if_new(item: FabrikConstraint) -> None:
     """Take the offset of a constraint that just got what it needs for it.
 
@@ -83,7 +83,7 @@ def take_if_new(item: FabrikConstraint) -> None:
         take_if_possible(item)
 
 
-@changes.on_offset
+@changes.offset
 def take_if_possible(item: FabrikConstraint) -> None:
     """Take the offset, unless there is no bone or target yet."""
     try:

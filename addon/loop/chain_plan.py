@@ -16,7 +16,7 @@ from ..core import ChainInput, Frame, Posture
 from ..core.vectors import Mat3, Quat, Vec
 from .joints import IkSettings, Joints
 from .pose import Pose
-from .properties import FabrikConstraint, settings
+from .properties import FabrikConstraint, Item, settings
 from .results import Answer, Report
 from .settings_now import Settings
 
@@ -120,6 +120,7 @@ class Motion(NamedTuple):
     """One kind of motion, known by the constraint's solver.
 
     Attributes:
+        solver: The item of the setting Solver that stands for it.
         needs_target: Whether it cannot work without a target.
         resolve: Completes the plan of a chain from its constraint; raises `ProblemError` if that
             cannot work.
@@ -133,6 +134,7 @@ class Motion(NamedTuple):
             no mirror image; given the constraint, and the axes of the tip bone here in those there.
     """
 
+    solver: Item
     needs_target: bool
     resolve: Callable[[ChainPlan, FabrikConstraint], None]
     read: Callable[[Snapshot, ChainPlan], object]

@@ -2,59 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any
 
 import bpy
 
-Listener = TypeVar("Listener", bound=Callable[..., None])
+from ..blender.listeners import Listeners
 
-_of_structure: list[Callable[[bpy.types.ID], None]] = []
-_of_ends: list[Callable[[bpy.types.PropertyGroup], None]] = []
-_of_offset: list[Callable[[bpy.types.PropertyGroup], None]] = []
+structure = Listeners[[bpy.types.ID]]()
+"""Is told of an armature object, or armature data, that the plan is made of.
+
+It is so before Blender is asked to evaluate that once more.
+"""
+
+ends = Listeners[[Any]]()
+"""Is told of a constraint that got another tip or target, but for one that follows a new name."""
+
+offset = Listeners[[Any]]()
+"""Is told of a constraint of which Keep Offset was turned on."""
 
 _is_following = False
 _followed: set[int] = set()
-
-
-def on_structure(listener: Listener) -> Listener:
-    """Have a function called with an armature object, or armature data, that the plan is made of.
-
-    It is so before Blender is asked to evaluate that once more.
-    """
-    _of_structure.append(listener)
-    return listener
-
-
-def on_ends(listener: Listener) -> Listener:
-    """Have a function called with a constraint that got another tip or target."""
-    _of_ends.append(listener)
-    return listener
-
-
-def on_offset(listener: Listener) -> Listener:
-    """Have a function called with a constraint of which Offset was turned on."""
-    _of_offset.append(listener)
-    return listener
-
-
-def tell_structure(block: bpy.types.ID) -> None:
-    """Tell of an armature object, or armature data."""
-    for listener in _of_structure:
-        listener(block)
-
-
-def tell_ends(item: bpy.types.PropertyGroup) -> None:
-    """Tell of a constraint with another tip or target, unless it only follows a new name."""
-    for listener in () if _is_following else _of_ends:
-        listener(item)
-
-
-def tell_offset(item: bpy.types.PropertyGroup) -> None:
-    """Tell of a constraint of which Offset was turned on."""
-    for listener in _of_offset:
-        listener(item)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ def declare(armature: bpy.types.Object) -> bool:
 _noted: dict[int, bpy.types.Object] = {}
 
 
-@changes.on_structure
+@changes.structure
 def note(block: bpy.types.ID) -> None:
     """Have `declare` called for an armature before the next update, however much is set by then."""
     if isinstance(block, bpy.types.Object):

@@ -16,7 +16,7 @@ from bpy.app.handlers import persistent
 
 from ..blender import animation
 from ..blender.errors import forget_said, say_once
-from ..blender.forgetting import forget_all
+from ..blender.forgetting import forgets
 from ..blender.skeleton import rebuild_poses
 from ..blender.updates import armatures_in, graphs_of, has_new_relations, tagged_in
 from . import changes, dependencies, legacy, plan, timing
@@ -167,7 +167,7 @@ def leave(_unused: object = None, _unused_too: object = None) -> None:
 @persistent
 def on_load(_path: str, _unused: object = None) -> None:
     """Forget the file before, and pose the armatures of this one."""
-    forget_all()
+    forgets.tell()
     forget_said()
     legacy.bring_over()
     refresh()
@@ -177,7 +177,7 @@ def on_load(_path: str, _unused: object = None) -> None:
 def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
     """Forget references that undo or redo killed; an update follows by itself."""
     global _is_undone
-    forget_all()
+    forgets.tell()
     rebuild_poses()
     _is_undone = True
 
@@ -270,4 +270,4 @@ def unregister() -> None:
     for name, handler in reversed(HANDLERS):
         getattr(bpy.app.handlers, name).remove(handler)
     take_back(has_new_bones=True)
-    forget_all()
+    forgets.tell()

@@ -45,6 +45,11 @@ def note_new(armature: bpy.types.Object) -> None:
     _new[armature.session_uid] = armature
 
 
+def is_due() -> bool:
+    """Return whether there is anything to be written."""
+    return bool(_noted or _new)
+
+
 def planned() -> set[int]:
     """Return the armatures that were planned since."""
     return set(_new)

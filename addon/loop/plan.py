@@ -158,7 +158,7 @@ def discard(skeletons: bool = False) -> None:
         _looked.clear()
 
 
-@changes.on_structure
+@changes.structure
 def discard_of(block: bpy.types.ID) -> None:
     """Throw away what is known of an armature object, or of all those with an armature."""
     _discard([uid for uid, part in _parts.items() if block.session_uid in part.uids])
@@ -289,6 +289,8 @@ def kept() -> Plan:
     It is for updates of viewports, never for a render or a drawing.
     """
     plan = current()
+    if not keeping.is_due():
+        return plan
     known = {uid: _parts[uid] for uid in keeping.planned() & _parts.keys()}
     outdated = {uid for uid, part in known.items() if part.is_stale()}
     outdated |= keeping.keep() & known.keys()

@@ -74,13 +74,14 @@ def _shows_changed(_item: bpy.types.PropertyGroup, _context: bpy.types.Context) 
 def _ends_changed(item: FabrikConstraint, context: bpy.types.Context) -> None:
     """Do as for any structure, and take the offset between tip and target if it is wanted."""
     structure_changed(item, context)
-    changes.tell_ends(item)
+    if not changes.is_following():
+        changes.ends.tell(item)
 
 
 def _offset_switched(item: FabrikConstraint, context: bpy.types.Context) -> None:
     """Take the offset as it is now when the switch for it is turned on."""
     if item.use_offset:
-        changes.tell_offset(item)
+        changes.offset.tell(item)
     structure_changed(item, context)
 
 

@@ -26,7 +26,7 @@ def structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context
     if changes.is_following():  # Whoever makes the plan sees to the rest.
         changes.note_followed(armature)
         return
-    changes.tell_structure(armature)
+    changes.structure.tell(armature)
     armature.update_tag()
 
 

@@ -15,7 +15,7 @@ from ..blender.skeleton import Skeleton
 from . import properties
 from .chain_plan import ChainPlan, Motion
 from .pre_pass import PrePassBone
-from .properties import SOLVER_ITEMS, FabrikConstraint, FabrikSettings, Item
+from .properties import SOLVER_ITEMS, FabrikConstraint, FabrikSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +26,7 @@ class Feature:
         groups: Its classes of settings, each after those that it holds.
         constraint: Makes the properties that constraints get, by name.
         armature: Makes those that the settings of an armature get.
-        solver: The item of the setting Solver, if it poses chains instead of a solver that reaches.
-        motion: How it does so.
+        motion: What poses chains instead of a solver that reaches, if it brings that.
         resolve: Completes the plan of a chain that reaches; raises `ProblemError` if that cannot
             work.
         pre_pass: Returns the bones that are posed ahead of the chains that hang on them, given an
@@ -40,7 +39,6 @@ class Feature:
     groups: Sequence[type[bpy.types.PropertyGroup]] = ()
     constraint: Callable[[], Mapping[str, object]] = dict
     armature: Callable[[], Mapping[str, object]] = dict
-    solver: Item | None = None
     motion: Motion | None = None
     resolve: Callable[[ChainPlan, FabrikConstraint], None] | None = None
     pre_pass: Callable[[Skeleton, Sequence[ChainPlan]], Iterable[PrePassBone]] | None = None
@@ -69,9 +67,9 @@ def install(features: Sequence[Feature]) -> None:
         constraint |= feature.constraint()
         armature |= feature.armature()
         LISTS.update(feature.lists)
-        if feature.solver is not None and feature.motion is not None:
-            SOLVER_ITEMS.append(feature.solver)
-            MOTIONS[feature.solver[0]] = feature.motion
+        if feature.motion is not None:
+            SOLVER_ITEMS.append(feature.motion.solver)
+            MOTIONS[feature.motion.solver[0]] = feature.motion
     SOLVER_ITEMS.sort(key=lambda item: item[3])
     SOLVER_NAMES.update({number: name for name, _, _, number in SOLVER_ITEMS})
     groups = [group for feature in features for group in feature.groups]

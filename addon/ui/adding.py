@@ -11,7 +11,7 @@ from ..editing import constraints as editing
 from ..loop.properties import FabrikConstraint
 from .refusing import Working, armature_refusal
 
-MOTIONS: list[tuple[str, str]] = []
+MOTION_OPERATORS: list[tuple[str, str]] = []
 """The operators that add what moves by itself, and its name where the menu says that it adds."""
 
 Target = tuple[bpy.types.Object, str]

@@ -72,7 +72,7 @@ def draw_notes(layout: Layout, armature: bpy.types.Object) -> None:
 def draw_sections(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
     """Draw the settings of a constraint."""
     bodies: dict[str, Layout] = {}
-    for section in sorted(SECTIONS):
+    for section in sorted(SECTIONS, key=lambda one: one.place):
         if not section.is_for(item.solver):
             continue
         if section.title not in bodies:

@@ -35,7 +35,7 @@ from .counterpart import (
     to_native,
 )
 from .curve_moves import Move, animated_below, move_curves
-from .elsewhen import other_frames, poses_at, status_message
+from .elsewhen import notes_on, other_frames, poses_at
 from .poses import angle_about, shown_pose
 from .settling import Link, settle
 
@@ -116,7 +116,7 @@ def convert_from_blender(
     settings(armature).active_index = first
     editing.changed(armature)
     bpy.context.view_layer.update()
-    notes += status_message(armature, links, frames, earlier, poses_at(armature, frames))
+    notes += notes_on(armature, links, frames, earlier, poses_at(armature, frames))
     return Conversion([link.holder.name for link in links], notes, *outcome, off)
 
 
@@ -197,7 +197,7 @@ def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> 
     for index in reversed(chosen):
         notes += _remove_own(armature, index)
     bpy.context.view_layer.update()
-    notes += status_message(armature, links, frames, earlier, poses_at(armature, frames))
+    notes += notes_on(armature, links, frames, earlier, poses_at(armature, frames))
     return Conversion([name for _, name in made], notes, *outcome, off)
 
 

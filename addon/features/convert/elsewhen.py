@@ -57,7 +57,7 @@ def poses_at(armature: bpy.types.Object, frames: Sequence[int]) -> list[Shown]:
     return found
 
 
-def status_message(
+def notes_on(
     armature: bpy.types.Object,
     links: Sequence[Link],
     frames: Sequence[int],

@@ -10,12 +10,6 @@ FEATURE = Feature(
     constraint=lambda: {
         "follow": group(FabrikFollow, "Free Chain", "How the chain follows its target")
     },
-    solver=(
-        "FOLLOW",
-        "Free Chain",
-        "Follow the target with the head, and drag the rest of the chain along",
-        6,
-    ),
     motion=MOTION,
 )
 

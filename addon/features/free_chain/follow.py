@@ -295,4 +295,15 @@ def heads(armature: bpy.types.Object) -> list[Head]:
     return found
 
 
-MOTION = Motion(needs_target=True, resolve=_resolve, read=_read, pose=_pose)
+MOTION = Motion(
+    solver=(
+        "FOLLOW",
+        "Free Chain",
+        "Follow the target with the head, and drag the rest of the chain along",
+        6,
+    ),
+    needs_target=True,
+    resolve=_resolve,
+    read=_read,
+    pose=_pose,
+)

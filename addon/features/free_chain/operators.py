@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ...loop.properties import FabrikConstraint
-from ...ui.adding import MOTIONS, AddingMotion, add_led
+from ...ui.adding import MOTION_OPERATORS, AddingMotion, add_led
 from ...ui.layout import Layout
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section
@@ -43,5 +43,5 @@ SECTION = Section(31, "Free Chain", _draw, "FOLLOW".__eq__)
 ENTRY = ("fabrik.follow_add", "Free Chain")
 
 register, unregister = registering(
-    CLASSES, (SECTIONS, SECTION), (history.PROVIDERS, heads), (MOTIONS, ENTRY)
+    CLASSES, (SECTIONS, SECTION), (history.PROVIDERS, heads), (MOTION_OPERATORS, ENTRY)
 )

@@ -10,7 +10,7 @@ from bpy.props import FloatProperty
 
 from ...blender.errors import ProblemError
 from ...loop.properties import settings
-from ...ui.adding import MOTIONS
+from ...ui.adding import MOTION_OPERATORS
 from ...ui.layout import Layout, draw_sentence
 from ...ui.panels import OfArmature
 from ...ui.presets import Adding, Applying, PresetPanel
@@ -440,6 +440,6 @@ register, unregister = registering(
     CLASSES,
     (history.PROVIDERS, walks),
     (history.REFUSALS, walk_refusals),
-    (MOTIONS, ENTRY),
+    (MOTION_OPERATORS, ENTRY),
     running=(FABRIK_OT_gait_bake,),
 )

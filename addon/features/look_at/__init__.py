@@ -8,7 +8,6 @@ from .look import MOTION, FabrikLook
 FEATURE = Feature(
     groups=(FabrikLook,),
     constraint=lambda: {"look": group(FabrikLook, "Look-at", "How the chain looks at its target")},
-    solver=("LOOK_AT", "Look-at", "Rotate the chain so that the last bone looks at the target", 4),
     motion=MOTION,
 )
 

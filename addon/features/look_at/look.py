@@ -251,6 +251,7 @@ def _mirrored(item: FabrikConstraint, hand: Matrix) -> tuple[dict[str, Any], str
 
 
 MOTION = Motion(
+    solver=("LOOK_AT", "Look-at", "Rotate the chain so that the last bone looks at the target", 4),
     needs_target=True,
     resolve=resolve,
     read=read,

@@ -9,7 +9,7 @@ from bpy.props import EnumProperty, IntProperty
 
 from ...blender.axes import axis_items
 from ...loop.properties import FabrikConstraint
-from ...ui.adding import MOTIONS, chosen_target, tip_refusal
+from ...ui.adding import MOTION_OPERATORS, chosen_target, tip_refusal
 from ...ui.layout import Layout
 from ...ui.refusing import Working
 from ...ui.registering import registering
@@ -100,4 +100,4 @@ SECTION = Section(29, "Look-at", _draw, "LOOK_AT".__eq__)
 
 ENTRY = ("fabrik.look_add", "Look-at")
 
-register, unregister = registering(CLASSES, (SECTIONS, SECTION), (MOTIONS, ENTRY))
+register, unregister = registering(CLASSES, (SECTIONS, SECTION), (MOTION_OPERATORS, ENTRY))

@@ -8,7 +8,6 @@ from .rope import MOTION, FabrikRope
 FEATURE = Feature(
     groups=(FabrikRope,),
     constraint=lambda: {"rope": group(FabrikRope, "Rope", "How the chain hangs")},
-    solver=("ROPE", "Rope", "Hang between the root and the target", 5),
     motion=MOTION,
 )
 

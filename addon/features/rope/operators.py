@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ...loop.properties import FabrikConstraint
-from ...ui.adding import MOTIONS, AddingMotion, add_led
+from ...ui.adding import MOTION_OPERATORS, AddingMotion, add_led
 from ...ui.layout import Layout, draw_if
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section
@@ -47,4 +47,4 @@ SECTION = Section(30, "Rope", _draw, "ROPE".__eq__)
 
 ENTRY = ("fabrik.rope_add", "Rope")
 
-register, unregister = registering(CLASSES, (SECTIONS, SECTION), (MOTIONS, ENTRY))
+register, unregister = registering(CLASSES, (SECTIONS, SECTION), (MOTION_OPERATORS, ENTRY))

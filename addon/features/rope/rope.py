@@ -221,4 +221,10 @@ def _level(world: Frame, normal: Vec) -> Vec:
     return turned
 
 
-MOTION = Motion(needs_target=True, resolve=_resolve, read=_read, pose=_pose)
+MOTION = Motion(
+    solver=("ROPE", "Rope", "Hang between the root and the target", 5),
+    needs_target=True,
+    resolve=_resolve,
+    read=_read,
+    pose=_pose,
+)

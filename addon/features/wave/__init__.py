@@ -8,12 +8,6 @@ from .wave import MOTION, FabrikWave
 FEATURE = Feature(
     groups=(FabrikWave,),
     constraint=lambda: {"wave": group(FabrikWave, "Wave", "How the chain waves")},
-    solver=(
-        "WAVE",
-        "Wave",
-        "Wave the chain on top of the pose from the constraints above it",
-        7,
-    ),
     motion=MOTION,
 )
 

@@ -8,7 +8,7 @@ import bpy
 
 from ...editing import constraints as editing
 from ...loop.properties import FabrikConstraint
-from ...ui.adding import MOTIONS, AddingMotion
+from ...ui.adding import MOTION_OPERATORS, AddingMotion
 from ...ui.layout import Layout
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section
@@ -47,4 +47,4 @@ SECTION = Section(32, "Wave", _draw, "WAVE".__eq__)
 
 ENTRY = ("fabrik.wave_add", "Wave")
 
-register, unregister = registering(CLASSES, (SECTIONS, SECTION), (MOTIONS, ENTRY))
+register, unregister = registering(CLASSES, (SECTIONS, SECTION), (MOTION_OPERATORS, ENTRY))

@@ -164,6 +164,12 @@ def _mirrored(item: FabrikConstraint, hand: Matrix) -> tuple[dict[str, Any], str
 
 
 MOTION = Motion(
+    solver=(
+        "WAVE",
+        "Wave",
+        "Wave the chain on top of the pose from the constraints above it",
+        7,
+    ),
     needs_target=False,
     resolve=_resolve,
     read=_read,

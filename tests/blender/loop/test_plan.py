@@ -7,6 +7,7 @@ from typing import Any
 
 import bpy
 import pytest
+from rendering import witnessed
 from rigs import activate, add_constraint, link, make_chain, make_empty, shown_bits, update
 
 from addon.loop import dependencies, evaluate, plan
@@ -506,27 +507,57 @@ def test_settings_are_changed_after_another_armature_was_removed(
     assert "Traceback" not in "".join(capfd.readouterr())
 
 
-def test_planning_writes_nothing() -> None:
-    """A render may ask for a plan: names are followed, and keys given, by the next update."""
-    rig, target = make_chain(), make_empty()
-    items = [rig.fabrik.constraints.add() for _ in range(2)]
-    for item in items:
-        item.bone, item.target = "B2", target
-    update()
+def stored_in(rig: bpy.types.Object) -> list[object]:
+    """Return the names and keys that a file holds of a rig."""
+    bones = [(bone.name, bone.fabrik_name) for bone in rig.pose.bones]
+    return [*bones, *((item.name, item.key, item.bone) for item in rig.fabrik.constraints)]
+
+
+def rename_and_copy(rig: bpy.types.Object) -> list[object]:
+    """Give a bone another name and two constraints the same; return what the file holds then."""
+    one, other = rig.fabrik.constraints
     rig.pose.bones["B2"].name = "Hand"
-    items[1].key, items[1].name = items[0].key, items[0].name
+    other.key, other.name = one.key, one.name
     plan.discard(skeletons=True)
+    return stored_in(rig)
 
-    def stored() -> list[object]:
-        bones = [(bone.name, bone.fabrik_name) for bone in rig.pose.bones]
-        return [*bones, *((item.name, item.key, item.bone) for item in rig.fabrik.constraints)]
 
-    before = stored()
-    assert [chain.problem for chain in plan.current().chains] == ["", ""]
-    assert stored() == before
-    rig.update_tag()
+@pytest.fixture
+def doubled() -> bpy.types.Object:
+    """A chain with two constraints on its tip."""
+    rig, target = make_chain(), make_empty()
+    for _ in range(2):
+        add_constraint(rig, "B2", target)
     update()
-    assert [item.bone for item in rig.fabrik.constraints] == ["Hand", "Hand"]
-    assert rig.pose.bones["Hand"].fabrik_name == "Hand"
-    assert len({item.key for item in rig.fabrik.constraints}) == 2
-    assert len({item.name for item in rig.fabrik.constraints}) == 2
+    return rig
+
+
+def test_planning_writes_nothing(doubled: bpy.types.Object) -> None:
+    """Names are followed, and keys given, by the next update of a viewport."""
+    before = rename_and_copy(doubled)
+    assert [chain.problem for chain in plan.current().chains] == ["", ""]
+    assert stored_in(doubled) == before
+    doubled.update_tag()
+    update()
+    assert [item.bone for item in doubled.fabrik.constraints] == ["Hand", "Hand"]
+    assert doubled.pose.bones["Hand"].fabrik_name == "Hand"
+    assert len({item.key for item in doubled.fabrik.constraints}) == 2
+    assert len({item.name for item in doubled.fabrik.constraints}) == 2
+
+
+def test_a_render_writes_nothing(doubled: bpy.types.Object) -> None:
+    """The plan that the second frame needs leaves names and keys as they are."""
+    scene = bpy.context.scene
+    before: list[object] = []
+
+    def look(depsgraph: bpy.types.Depsgraph) -> object:
+        if depsgraph.scene.frame_current == 1:
+            before.extend(rename_and_copy(doubled))
+            return None
+        return stored_in(doubled)
+
+    scene.frame_start, scene.frame_end = 1, 2
+    with witnessed(look) as seen:
+        bpy.ops.render.render(animation=True)
+        assert [bool(chain.problem) for chain in plan.current().chains] == [False, False]
+    assert seen[2] == before != []
