@@ -1,0 +1,413 @@
+"""What a skeleton is of: which way it faces, its trunk, head, arms and legs.
+
+It is told by the rest pose, up along Z: sides by names where they say them, by symmetry where they
+do not, and limbs by their shape, so that any hierarchy will do. Lengths are compared with the
+height of the figure and the legs, never with a unit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from math import dist, hypot
+from statistics import median
+from typing import Final, NamedTuple
+
+from ..core.vectors import ORIGIN, Vec, add, cross, dot, scaled, sub, unit
+
+UP: Final = (0.0, 0.0, 1.0)
+LEFT: Final = (1.0, 0.0, 0.0)
+"""Where the left side of a figure lies that faces the viewer, as Blender's characters do."""
+
+SAME: Final = 0.02
+"""How far a joint may be from the mirror image of another one, as a share of the height."""
+
+LOW: Final = 0.15
+"""Up to which share of the height a limb must come down to be a leg."""
+
+STANDING: Final = 0.2
+"""From which share of the height a leg begins; what begins lower controls feet."""
+
+ANKLE: Final = 0.4
+"""Up to which share of the leg's height its ankle may lie: the hock of a horse is lower, but
+nothing lies flat from there on."""
+
+GROUND: Final = 0.2
+"""Below which share of the leg's height a foot begins that does not lie flat from a joint above."""
+
+FLAT: Final = 0.84
+"""From which run to rise a bone lies flat, as a foot does: that of 40 degrees off vertical."""
+
+LONG: Final = 0.1
+"""From which share of the height a limb is one, not an ear or a finger."""
+
+LARGE: Final = 0.25
+"""From which share of the longest limb a limb tells where the trunk is, as lids and lips do not."""
+
+CARRIERS: Final = {"clavicle", "collar", "collarbone", "pelvis", "scapula", "shoulder"}
+"""Words in the names of bones that carry a limb, if two bones that bend come after."""
+
+FACE: Final = {"chin", "face", "jaw", "nose"}
+TWIST: Final = {"roll", "twist"}
+HAND: Final = {"hand", "wrist"}
+SIDES: Final = {"l": 1, "left": 1, "r": -1, "right": -1}
+NOT_BODY: Final = {"ik", "pole", "ctrl", "control", "target", "mch", "drv"}
+"""Words in the names of bones that serve others."""
+
+
+class RestBone(NamedTuple):
+    """A bone at rest.
+
+    Attributes:
+        name: As riggers named it; a prefix that ends in a colon is none of it.
+        parent: Its place in the list, before this one; -1 for none.
+        head: Where it begins, with Z up.
+        tail: Where it ends, which importers may have guessed.
+        deforms: Whether it carries skin.
+    """
+
+    name: str
+    parent: int
+    head: Vec
+    tail: Vec
+    deforms: bool = True
+
+
+class Limb(NamedTuple):
+    """An arm or a leg.
+
+    Attributes:
+        kind: ``'ARM'`` or ``'LEG'``.
+        side: 1 for left, -1 for right.
+        carriers: The bones between trunk and limb, such as a clavicle, from the trunk on.
+        bones: Those that bend to bring the wrist or ankle somewhere, root first.
+        end: The hand or foot; -1 if nothing follows.
+        toe: The first bone beyond the foot; -1 if there is none.
+    """
+
+    kind: str
+    side: int
+    carriers: tuple[int, ...]
+    bones: tuple[int, ...]
+    end: int
+    toe: int
+
+
+class Anatomy(NamedTuple):
+    """What a skeleton is of.
+
+    Attributes:
+        left: The direction to the left, level and of length 1.
+        front: Which way it faces, level and of length 1.
+        is_sure: Whether names or a symmetry told the sides.
+        height: From the lowest joint of the body to the highest one.
+        hips: The bone that carries the legs; -1 if there is none.
+        spine: The bones between hips and head, from the hips on.
+        head: -1 if there is none.
+        limbs: From the highest and from the left.
+    """
+
+    left: Vec
+    front: Vec
+    is_sure: bool
+    height: float
+    hips: int
+    spine: tuple[int, ...]
+    head: int
+    limbs: tuple[Limb, ...]
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a bone's name, in lower case, without numbers."""
+    name = name.rpartition(":")[2]
+    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
+
+
+def side_of(name: str) -> int:
+    """Return 1 if a name says left, -1 for right, and 0 if it says neither or both."""
+    return sum({SIDES[word] for word in words_of(name) if word in SIDES})
+
+
+def recognize(bones: Sequence[RestBone]) -> Anatomy:
+    """Return what a skeleton is of.
+
+    Args:
+        bones: Those at rest, parents first.
+    """
+    body = _body(bones)
+    heads = [bones[i].head for i in body] or [ORIGIN]
+    floor = min(head[2] for head in heads)
+    height = max(head[2] for head in heads) - floor
+    figure = _Figure(bones, body, floor, height)
+    if figure.knows == "AXIS":
+        figure.face(_toes(bones, figure.limbs()))
+    limbs = figure.limbs()
+    head = figure.head(limbs)
+    limbs = [limb for limb in limbs if head not in _line(bones, _trunk_of(bones, limb))]
+    legs = [limb for limb in limbs if limb.kind == "LEG"]
+    trunks = [_trunk_of(bones, limb) for limb in legs]
+    hips = min(trunks, key=lambda i: len(_line(bones, i)), default=-1)
+    line = _line(bones, head) if head >= 0 else []
+    spine = line[line.index(hips) + 1 : -1] if hips in line else line[:-1]
+    return Anatomy(
+        figure.left,
+        cross(figure.left, UP),
+        figure.knows != "",
+        height,
+        hips,
+        tuple(spine),
+        head,
+        tuple(sorted(limbs, key=lambda limb: (-bones[limb.bones[0]].head[2], -limb.side))),
+    )
+
+
+class _Figure:
+    """The bones of a body, with the side on which each lies.
+
+    Attributes:
+        left: As in `Anatomy`.
+        knows: ``'NAMES'`` if they tell the sides, ``'AXIS'`` if a symmetry tells where they lie but
+            not which is left, empty if nothing does.
+    """
+
+    def __init__(
+        self, bones: Sequence[RestBone], body: Sequence[int], floor: float, height: float
+    ) -> None:
+        self.bones, self.body, self.floor, self.height = bones, body, floor, height
+        self.children: dict[int, list[int]] = {i: [] for i in (-1, *body)}
+        for i in body:
+            self.children[bones[i].parent if bones[i].parent in self.children else -1].append(i)
+        self.named = {i: side_of(bones[i].name) for i in body}
+        self.left, self.knows = LEFT, ""
+        found = self._left_by_names()
+        if found is not None:
+            self.left, self.knows = found, "NAMES"
+        else:
+            for axis in (LEFT, cross(UP, LEFT)):
+                if self._is_symmetric(axis):
+                    self.left, self.knows = axis, "AXIS"
+                    break
+        self._tell_sides()
+
+    def face(self, front: Vec) -> None:
+        """Take as left what is so for a figure that faces somewhere, along the same axis."""
+        if dot(cross(self.left, UP), front) < 0.0:
+            self.left = scaled(self.left, -1.0)
+            self._tell_sides()
+
+    def head(self, limbs: Sequence[Limb]) -> int:
+        """Return the bone of the head: the first named so, else the end of the trunk beyond arms.
+
+        Bones that begin where the head does, or beside it, are those of the face.
+        """
+        trunk = [i for i in self.body if self.side[i] == 0]
+        named = [i for i in trunk if "head" in words_of(self.bones[i].name)]
+        if named:
+            return min(named, key=lambda i: len(_line(self.bones, i)))
+        reach = {limb: self._reach(limb.bones) for limb in limbs}
+        large = [limb for limb in limbs if reach[limb] >= LARGE * max(reach.values())]
+        borne = [_trunk_of(self.bones, limb) for limb in large]
+        bone = max(borne, key=lambda i: len(_line(self.bones, i)), default=-1)
+        first = bone
+        while bone >= 0 and (ahead := self._trunk_beyond(bone)):
+            after = max(ahead, key=self._count)
+            way = dist(self.bones[bone].head, self.bones[after].head)
+            is_face = any(self.side[i] != 0 for i in self.children[bone])
+            if bone != first and (is_face or way <= 0.5 * SAME * self.height):
+                break
+            bone = after
+        return bone if bone != first else -1
+
+    def _trunk_beyond(self, bone: int) -> list[int]:
+        """Return the bones of the trunk that hang on one, without those of the face."""
+        children = (i for i in self.children[bone] if self.side[i] == 0)
+        return [i for i in children if not FACE & set(words_of(self.bones[i].name))]
+
+    def _reach(self, bones: Sequence[int]) -> float:
+        return sum(dist(self.bones[i].head, self.bones[j].head) for i, j in pairwise(bones))
+
+    def _count(self, bone: int) -> int:
+        return 1 + sum(self._count(i) for i in self.children[bone])
+
+    def limbs(self) -> list[Limb]:
+        """Return arms and legs that stand in pairs, those of the face among them."""
+        found: list[tuple[int, Limb]] = []
+        for i in self.body:
+            parent = self.bones[i].parent
+            if self.side[i] == 0 or self.side.get(parent, 0) != 0:
+                continue
+            limb = self._limb(i)
+            if limb is not None:
+                found.append((parent, limb))
+        twins = {(parent, limb.kind, limb.side) for parent, limb in found}
+        return [limb for at, limb in found if (at, limb.kind, -limb.side) in twins]
+
+    def _left_by_names(self) -> Vec | None:
+        """Return the direction from bones to those of the same name on the other side."""
+        twins: dict[tuple[str, ...], dict[int, list[Vec]]] = {}
+        for i, side in self.named.items():
+            words = (word for word in words_of(self.bones[i].name) if word not in SIDES)
+            if side:
+                twins.setdefault(tuple(words), {1: [], -1: []})[side].append(self.bones[i].head)
+        pairs = [found for found in twins.values() if len(found[1]) == len(found[-1])]
+        return unit(level(_sum(sub(_mean(found[1]), _mean(found[-1])) for found in pairs)))
+
+    def _is_symmetric(self, axis: Vec) -> bool:
+        """Return whether bones off a plane in the middle have twins on its other side."""
+        heads = [self.bones[i].head for i in self.body]
+        middle = median(dot(head, axis) for head in heads) if heads else 0.0
+        limit = SAME * self.height
+        off = [head for head in heads if abs(dot(head, axis) - middle) > limit]
+        images = [add(head, scaled(axis, 2.0 * (middle - dot(head, axis)))) for head in off]
+        has_twin = [any(dist(image, head) <= limit for head in off) for image in images]
+        return len(off) >= 4 and sum(has_twin) >= 0.75 * len(off)
+
+    def _tell_sides(self) -> None:
+        """Find for each bone on which side it lies: 1, -1, or 0 for the trunk."""
+        self.side: dict[int, int] = {}
+        central = [self.bones[i].head for i in self.body if self.bones[i].parent not in self.side]
+        middle = median(dot(head, self.left) for head in central) if central else 0.0
+        for i in reversed(self.body):  # Those that hang on a bone come before it.
+            off = dot(self.bones[i].head, self.left) - middle
+            beyond = {self.side[child] for child in self.children[i]}
+            self.side[i] = self.named[i]
+            if not self.side[i] and self.knows:
+                if abs(off) > SAME * self.height:
+                    self.side[i] = 1 if off > 0.0 else -1
+                elif len(beyond) == 1:
+                    self.side[i] = beyond.pop()
+
+    def _limb(self, start: int) -> Limb | None:
+        """Return the limb that begins with a bone, None if it is too short or too low for one."""
+        path = self._longest(start)
+        heads = [self.bones[i].head for i in path]
+        low = min(head[2] for head in heads) - self.floor
+        is_low = low <= LOW * self.height
+        words = [set(words_of(self.bones[i].name)) for i in path]
+        first = self._carriers(heads, words, is_low)
+        path, heads, words, carriers = path[first:], heads[first:], words[first:], path[:first]
+        high = heads[0][2] - self.floor
+        size = sum(dist(a, b) for a, b in pairwise(heads))
+        if len(path) < 3 or size < LONG * self.height:
+            return None
+        if is_low and (high < STANDING * self.height or high - low < 0.5 * high):
+            return None
+        last = self._ankle(heads) if is_low else _wrist(words)
+        beyond = path[last + 1] if last + 1 < len(path) else -1
+        kind = "LEG" if is_low else "ARM"
+        parts = tuple(path[:last]), path[last], beyond
+        return Limb(kind, self.side[start], tuple(carriers), *parts)
+
+    def _carriers(self, heads: Sequence[Vec], words: Sequence[set[str]], is_low: bool) -> int:
+        """Return how many bones carry a limb, given its joints and the words of their names."""
+        hand = next((k for k in range(2, len(words)) if words[k] & HAND), -1)
+        if hand >= 0 and not is_low:
+            bends = [k for k in range(hand) if not words[k] & TWIST]
+            return bends[-2] if len(bends) > 2 else 0
+        count = 0
+        while count + 3 < len(heads):
+            a, b, c = heads[count : count + 3]
+            size, after = dist(a, b), dist(b, c)
+            short = size < (0.6 if is_low else 0.8) * after
+            level_leg = is_low and a[2] - b[2] < 0.5 * size
+            if not (short or level_leg or words[count] & CARRIERS):
+                break
+            count += 1
+        return count
+
+    def _longest(self, start: int) -> list[int]:
+        """Return a bone and those after it, on the longest way to an end."""
+        path = [start]
+        while self.children[path[-1]]:
+            here = self.bones[path[-1]].head
+            path.append(
+                max(
+                    self.children[path[-1]],
+                    key=lambda i: dist(here, self.bones[i].head) + self._beyond(i),
+                )
+            )
+        return path
+
+    def _beyond(self, bone: int) -> float:
+        here = self.bones[bone].head
+        return max(
+            (dist(here, self.bones[i].head) + self._beyond(i) for i in self.children[bone]),
+            default=0.0,
+        )
+
+    def _ankle(self, heads: Sequence[Vec]) -> int:
+        """Return the place of the joint that is to be put on the ground."""
+        hip = heads[0][2] - self.floor
+        for k in range(2, len(heads)):
+            share = (heads[k][2] - self.floor) / hip
+            if share <= GROUND:
+                return k
+            if share <= ANKLE and k + 1 < len(heads):
+                way = sub(heads[k + 1], heads[k])
+                if hypot(way[0], way[1]) >= FLAT * abs(way[2]):
+                    return k
+        return len(heads) - 1
+
+
+def _wrist(words: Sequence[set[str]]) -> int:
+    """Return the place of the hand: as named, else after two bones that do not only twist."""
+    for k in range(2, len(words)):
+        if words[k] & HAND:
+            return k
+    bends = [k for k in range(len(words)) if not words[k] & TWIST]
+    return bends[2] if len(bends) > 2 else len(words) - 1
+
+
+def _body(bones: Sequence[RestBone]) -> list[int]:
+    """Return the bones of the largest hierarchy that carries skin, without those for control."""
+    carries = [bone.deforms for bone in bones]
+    for i in range(len(bones) - 1, -1, -1):
+        if carries[i] and bones[i].parent >= 0:
+            carries[bones[i].parent] = True
+    if not any(carries):
+        carries = [True] * len(bones)
+    kept: dict[int, list[int]] = {}
+    root: dict[int, int] = {}
+    for i, bone in enumerate(bones):
+        if bone.parent >= 0 and bone.parent not in root:
+            continue
+        if carries[i] and not NOT_BODY & set(words_of(bone.name)):
+            root[i] = root.get(bone.parent, i)
+            kept.setdefault(root[i], []).append(i)
+    return max(kept.values(), key=len) if kept else []
+
+
+def _toes(bones: Sequence[RestBone], limbs: Sequence[Limb]) -> Vec:
+    """Return whereto feet point on the whole, level."""
+    feet = [limb for limb in limbs if limb.kind == "LEG" and limb.toe >= 0]
+    return level(_sum(sub(bones[leg.toe].head, bones[leg.end].head) for leg in feet))
+
+
+def _trunk_of(bones: Sequence[RestBone], limb: Limb) -> int:
+    return bones[(*limb.carriers, *limb.bones)[0]].parent
+
+
+def _line(bones: Sequence[RestBone], bone: int) -> list[int]:
+    """Return a bone and those that it hangs on, the root first."""
+    line: list[int] = []
+    while bone >= 0:
+        line.insert(0, bone)
+        bone = bones[bone].parent
+    return line
+
+
+def _sum(points: Iterable[Vec]) -> Vec:
+    total = ORIGIN
+    for point in points:
+        total = add(total, point)
+    return total
+
+
+def _mean(points: Sequence[Vec]) -> Vec:
+    return scaled(_sum(points), 1.0 / len(points))
+
+
+def level(way: Vec) -> Vec:
+    """Return a direction without what of it goes up or down."""
+    return (way[0], way[1], 0.0)
