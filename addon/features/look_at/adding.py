@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import bpy
 from mathutils import Matrix, Vector
 
 from ...blender.access import pose_bones, rest_bone
 from ...blender.axes import AXES
+from ...blender.character import Character, character_of
 from ...blender.errors import ProblemError
 from ...blender.skeleton import vector
 from ...editing.constraints import add
@@ -14,35 +17,43 @@ from ...editing.placing import new_empty
 from ...loop.properties import FabrikConstraint
 from .look import look_of
 
-FRONT = Vector((0.0, -1.0, 0.0))
-"""Where characters face in Blender, in armature space."""
-
-UP = Vector((0.0, 0.0, 1.0))
-
 UPRIGHT = 0.7
-"""A bone that rises by at least this share of its length is a head or neck; others are eyes."""
+"""A bone that rises, or points ahead, by at least this share of its length does nothing else."""
 
 AHEAD = 5.0
-"""How far before the bone an Empty is put, in lengths of the bone."""
+"""How far before a bone an Empty is put where nothing else has a size, in lengths of the bone."""
 
 
-def likely_axes(armature: bpy.types.Object, bone: str) -> tuple[str, str]:
+def likely_axes(character: Character, axes: Matrix, bone: str) -> tuple[str, str]:
     """Return the axis of a bone along which it most likely looks, and the one that stays up.
 
-    An upright bone, as in a neck or head, looks along the axis that is nearest to the front in the
-    rest pose, and its Y axis stays up; any other, as in an eye, looks along its Y axis.
+    That is the axis which is nearest to the front of the character at rest. Where a bone that is
+    neither upright nor of the head points elsewhere, as an eye at the side or a gun does, it is the
+    Y axis.
+
+    Args:
+        character: What the armature is of.
+        axes: Those of the bone at rest, in armature space.
+        bone: Its name.
     """
-    axes = rest_bone(armature, bone).matrix_local.to_3x3()
-    rise = (axes @ Vector(AXES["Y"])).dot(UP)
-    if abs(rise) >= UPRIGHT:
-        return _nearest(axes, FRONT), "Y" if rise > 0.0 else "NEGATIVE_Y"
-    return "Y", _nearest(axes, UP)
-
-
-def _nearest(axes: Matrix, way: Vector) -> str:
-    """Return the axis across the bone that is nearest to a direction in armature space."""
+    up, front = character.up, character.front
+    along = axes @ Vector(AXES["Y"])
+    is_upright = abs(along.dot(up)) >= UPRIGHT
+    anatomy = character.anatomy
+    trunk = [character.names[i] for i in (*anatomy.spine, anatomy.head) if i >= 0]
     across = [name for name in AXES if name[-1] != "Y"]
-    return max(across, key=lambda name: (axes @ Vector(AXES[name])).dot(way))
+    if not is_upright and (along.dot(front) >= UPRIGHT or bone not in trunk):
+        ahead = "Y"
+    else:
+        ahead = _nearest(axes, front, across if is_upright else list(AXES))
+    if is_upright:
+        return ahead, "Y" if along.dot(up) > 0.0 else "NEGATIVE_Y"
+    return ahead, _nearest(axes, up, [name for name in AXES if name[-1] != ahead[-1]])
+
+
+def _nearest(axes: Matrix, way: Vector, names: Iterable[str]) -> str:
+    """Return the axis of a bone that is nearest to a direction in armature space."""
+    return max(names, key=lambda name: (axes @ Vector(AXES[name])).dot(way))
 
 
 def add_look(
@@ -67,12 +78,13 @@ def add_look(
         ProblemError: If the constraint could not work, or would break another one; then nothing
             has changed.
     """
-    ahead, up = likely_axes(armature, bone)
+    character = character_of(armature)
+    ahead, up = likely_axes(character, rest_bone(armature, bone).matrix_local.to_3x3(), bone)
     if axis != "AUTO":
         ahead, up = axis, "Z" if axis[-1] == "Y" else "Y"
     made = None
     if target is None:
-        made = target = _empty_ahead(armature, bone, ahead)
+        made = target = _empty_ahead(armature, bone, ahead, character.size)
     try:
         item = add(armature, bone, target, subtarget, chain_count, "LOOK_AT")
     except ProblemError:
@@ -83,8 +95,8 @@ def add_look(
     return item
 
 
-def _empty_ahead(armature: bpy.types.Object, bone: str, axis: str) -> bpy.types.Object:
-    """Make an Empty where a bone looks at present."""
+def _empty_ahead(armature: bpy.types.Object, bone: str, axis: str, tall: float) -> bpy.types.Object:
+    """Make an Empty where a bone looks at present, as far away as the character is tall."""
     rig = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     posed = pose_bones(rig)[bone]
     world = rig.matrix_world @ posed.matrix
@@ -94,5 +106,6 @@ def _empty_ahead(armature: bpy.types.Object, bone: str, axis: str) -> bpy.types.
         raise ProblemError(
             f"“{bone}” has a zero scale axis and no direction to look in: change its scale"
         )
-    place = world.translation + way.normalized() * (AHEAD * size or 1.0)
-    return new_empty(armature, f"{bone} Look Target", vector(place), 0.25 * size, "SPHERE")
+    far = tall * rig.matrix_world.median_scale or AHEAD * size or 1.0
+    place = world.translation + way.normalized() * far
+    return new_empty(armature, f"{bone} Look Target", vector(place), 0.05 * far, "SPHERE")

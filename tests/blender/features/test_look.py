@@ -463,6 +463,62 @@ def test_adding_one_takes_the_selected_object_as_its_target() -> None:
     assert missed(rig, "Head", target.location) < PRECISE
 
 
+def make_imported(
+    turn: float, direction: tuple[float, float, float], roll: float
+) -> bpy.types.Object:
+    """A figure in centimetres with Y up, as importers make it, turned about the vertical.
+
+    The bone of its head points anywhere.
+    """
+    joints: dict[str, tuple[str, tuple[float, float, float]]] = {
+        "hips": ("", (0, 95, 0)),
+        "spine": ("hips", (0, 110, 0)),
+        "neck": ("spine", (0, 150, 0)),
+        "head": ("neck", (0, 160, 0)),
+    }
+    for name, side in (("left", 1), ("right", -1)):
+        joints |= {
+            f"{name}_thigh": ("hips", (10 * side, 92, 0)),
+            f"{name}_shin": (f"{name}_thigh", (10 * side, 50, 2)),
+            f"{name}_foot": (f"{name}_shin", (10 * side, 9, -3)),
+            f"{name}_toe": (f"{name}_foot", (10 * side, 2, 11)),
+        }
+    ways = {"head": 200 * Vector(direction)}
+    rig = make_armature(
+        {
+            name: (head, tuple(Vector(head) + ways.get(name, Vector((0, 10, 0)))), parent)
+            for name, (parent, head) in joints.items()
+        }
+    )
+    rig.scale = (0.01, 0.01, 0.01)
+    rig.rotation_euler = (math.pi / 2, 0.0, turn)
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones["head"].roll = roll
+    bpy.ops.object.mode_set(mode="OBJECT")
+    return rig
+
+
+@pytest.mark.parametrize("turn", [0.0, 2.0])
+@pytest.mark.parametrize("roll", [0.0, 1.57, 3.1])
+@pytest.mark.parametrize(
+    "direction", [(0, 1, 0), (0, 0, 1), (0, 0, -1), (1, 0, 0), (0, -1, 0)], ids=str
+)
+def test_the_target_of_an_imported_head_is_before_its_face(
+    direction: tuple[float, float, float], roll: float, turn: float
+) -> None:
+    rig = make_imported(turn, direction, roll)
+    enter_pose_mode(rig, "head")
+    update()
+    assert bpy.ops.fabrik.look_add() == {"FINISHED"}
+    update()
+    item = rig.fabrik.constraints[0]
+    head = rig.matrix_world @ rig.pose.bones["head"].head
+    way = item.target.matrix_world.translation - head
+    front = Vector((math.sin(turn), -math.cos(turn), 0.0))
+    assert way.normalized().dot(front) > 0.99
+    assert way.length == pytest.approx(1.58, abs=0.01) and item.state == "REACHED"
+
+
 def test_a_refused_one_leaves_nothing_behind() -> None:
     rig = make_head()
     objects = len(bpy.data.objects)
