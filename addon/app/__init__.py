@@ -4,6 +4,7 @@ from typing import Protocol
 
 from ..features import (
     bake,
+    character,
     command,
     constraint,
     continuous,
@@ -51,6 +52,7 @@ FEATURES = (
     mirror,
     ground,
     gait,
+    character,
     joints,
     bake,
     simulation,

@@ -80,6 +80,7 @@ class Limb(NamedTuple):
     Attributes:
         kind: ``'ARM'`` or ``'LEG'``.
         side: 1 for left, -1 for right.
+        trunk: The bone of the trunk that it hangs on; -1 if there is none.
         carriers: The bones between trunk and limb, such as a clavicle, from the trunk on.
         bones: Those that bend to bring the wrist or ankle somewhere, root first.
         end: The hand or foot; -1 if nothing follows.
@@ -88,6 +89,7 @@ class Limb(NamedTuple):
 
     kind: str
     side: int
+    trunk: int
     carriers: tuple[int, ...]
     bones: tuple[int, ...]
     end: int
@@ -144,9 +146,9 @@ def recognize(bones: Sequence[RestBone]) -> Anatomy:
         figure.face(_toes(bones, figure.limbs()))
     limbs = figure.limbs()
     head = figure.head(limbs)
-    limbs = [limb for limb in limbs if head not in _line(bones, _trunk_of(bones, limb))]
+    limbs = [limb for limb in limbs if head not in _line(bones, limb.trunk)]
     legs = [limb for limb in limbs if limb.kind == "LEG"]
-    trunks = [_trunk_of(bones, limb) for limb in legs]
+    trunks = [limb.trunk for limb in legs]
     hips = min(trunks, key=lambda i: len(_line(bones, i)), default=-1)
     line = _line(bones, head) if head >= 0 else []
     spine = line[line.index(hips) + 1 : -1] if hips in line else line[:-1]
@@ -207,7 +209,7 @@ class _Figure:
             return min(named, key=lambda i: len(_line(self.bones, i)))
         reach = {limb: self._reach(limb.bones) for limb in limbs}
         large = [limb for limb in limbs if reach[limb] >= LARGE * max(reach.values())]
-        borne = [_trunk_of(self.bones, limb) for limb in large]
+        borne = [limb.trunk for limb in large]
         bone = max(borne, key=lambda i: len(_line(self.bones, i)), default=-1)
         first = bone
         while bone >= 0 and (ahead := self._trunk_beyond(bone)):
@@ -232,16 +234,14 @@ class _Figure:
 
     def limbs(self) -> list[Limb]:
         """Return arms and legs that stand in pairs, those of the face among them."""
-        found: list[tuple[int, Limb]] = []
-        for i in self.body:
-            parent = self.bones[i].parent
-            if self.side[i] == 0 or self.side.get(parent, 0) != 0:
-                continue
-            limb = self._limb(i)
-            if limb is not None:
-                found.append((parent, limb))
-        twins = {(parent, limb.kind, limb.side) for parent, limb in found}
-        return [limb for at, limb in found if (at, limb.kind, -limb.side) in twins]
+        starts = [
+            i
+            for i in self.body
+            if self.side[i] != 0 and self.side.get(self.bones[i].parent, 0) == 0
+        ]
+        found = [limb for limb in map(self._limb, starts) if limb is not None]
+        twins = {(limb.trunk, limb.kind, limb.side) for limb in found}
+        return [limb for limb in found if (limb.trunk, limb.kind, -limb.side) in twins]
 
     def _left_by_names(self) -> Vec | None:
         """Return the direction from bones to those of the same name on the other side."""
@@ -297,7 +297,8 @@ class _Figure:
         beyond = path[last + 1] if last + 1 < len(path) else -1
         kind = "LEG" if is_low else "ARM"
         parts = tuple(path[:last]), path[last], beyond
-        return Limb(kind, self.side[start], tuple(carriers), *parts)
+        trunk = self.bones[start].parent
+        return Limb(kind, self.side[start], trunk, tuple(carriers), *parts)
 
     def _carriers(self, heads: Sequence[Vec], words: Sequence[set[str]], is_low: bool) -> int:
         """Return how many bones carry a limb, given its joints and the words of their names."""
@@ -382,10 +383,6 @@ def _toes(bones: Sequence[RestBone], limbs: Sequence[Limb]) -> Vec:
     """Return whereto feet point on the whole, level."""
     feet = [limb for limb in limbs if limb.kind == "LEG" and limb.toe >= 0]
     return level(_sum(sub(bones[leg.toe].head, bones[leg.end].head) for leg in feet))
-
-
-def _trunk_of(bones: Sequence[RestBone], limb: Limb) -> int:
-    return bones[(*limb.carriers, *limb.bones)[0]].parent
 
 
 def _line(bones: Sequence[RestBone], bone: int) -> list[int]:

@@ -1,5 +1,9 @@
-"""A feature is one folder and its name in the list of features: all others work without it."""
+"""A feature is one folder and its name in the list of features: others work without it.
 
+Only those that are listed as standing on it go with it.
+"""
+
+import re
 import shutil
 from pathlib import Path
 
@@ -8,7 +12,14 @@ from rigs import run_elsewhere
 
 ROOT = Path(__file__).resolve().parents[2]
 
+LISTED = re.findall(
+    r'"addon\.features\.(\w+)\.\* -> addon\.features\.(\w+)\.\*"',
+    (ROOT / "pyproject.toml").read_text(encoding="utf-8"),
+)
+"""The features that may import others, and those."""
+
 OPTIONAL = (
+    "character",
     "command",
     "continuous",
     "convert",
@@ -45,12 +56,14 @@ print("left", [name for name in sys.modules if name.startswith("addon.features.{
 @pytest.mark.parametrize("feature", OPTIONAL)
 def test_a_feature_can_be_taken_out(feature: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "addon", tmp_path / "addon")
-    shutil.rmtree(tmp_path / "addon" / "features" / feature)
     app = tmp_path / "addon" / "app" / "__init__.py"
     source = app.read_text(encoding="utf-8")
-    line = f"    {feature},\n"
-    assert source.count(line) == 2  # It is imported, and listed.
-    app.write_text(source.replace(line, ""), encoding="utf-8")
+    for gone in (feature, *(user for user, used in LISTED if used == feature)):
+        shutil.rmtree(tmp_path / "addon" / "features" / gone)
+        line = f"    {gone},\n"
+        assert source.count(line) == 2  # It is imported, and listed.
+        source = source.replace(line, "")
+    app.write_text(source, encoding="utf-8")
     path = [str(tmp_path), str(ROOT / "tests/blender/kit")]
     script = tmp_path / "without.py"
     script.write_text(PROGRAM.format(path=path, feature=feature))

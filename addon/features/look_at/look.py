@@ -145,7 +145,7 @@ def resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
     """
     look = look_of(item)
     chain.offset = None
-    if chain.tip_bone >= 0:
+    if not item.use_tail:
         raise ProblemError("Use Tail is disabled, but Look-at requires the whole bone: enable it")
     if look.axis[-1] == look.up_axis[-1]:
         raise ProblemError(

@@ -1,0 +1,15 @@
+"""Setting up a character that comes without IK, in one step."""
+
+from ...loop.property_kinds import group
+from ...loop.registry import Feature
+from . import operators
+from .settings import FabrikCharacter, FabrikPart
+
+FEATURE = Feature(
+    groups=(FabrikPart, FabrikCharacter),
+    armature=lambda: {
+        "character": group(FabrikCharacter, "Character", "Parts of the character to rig")
+    },
+)
+
+PARTS = (operators,)

@@ -1,0 +1,231 @@
+"""A character is recognized, set up in one step without a change of its pose, and given back."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import bpy
+import pytest
+from mathutils import Matrix, Vector
+from rigs import activate, add_constraint, evaluated, go, make_armature, make_empty, update
+
+from addon.features.character.settings import character_settings
+
+pytestmark = pytest.mark.usefixtures("empty_file")
+
+JOINTS: dict[str, tuple[str, tuple[float, float, float]]] = {
+    "root": ("", (0, 0, 0)),
+    "hips": ("root", (0, 0, 0.95)),
+    "spine": ("hips", (0, 0.01, 1.05)),
+    "chest": ("spine", (0, 0.02, 1.25)),
+    "neck": ("chest", (0, 0.03, 1.5)),
+    "head": ("neck", (0, 0, 1.58)),
+}
+SIDE: dict[str, tuple[str, tuple[float, float, float]]] = {
+    "clavicle": ("chest", (0.02, 0, 1.45)),
+    "upper_arm": ("clavicle", (0.18, 0.03, 1.44)),
+    "forearm": ("upper_arm", (0.46, 0.06, 1.44)),
+    "hand": ("forearm", (0.72, 0.03, 1.44)),
+    "thigh": ("hips", (0.1, 0, 0.92)),
+    "shin": ("thigh", (0.1, -0.03, 0.5)),
+    "foot": ("shin", (0.1, 0.03, 0.09)),
+    "toe": ("foot", (0.1, -0.11, 0.02)),
+}
+
+
+def make_human(keyed: bool, scale: float = 1.0) -> bpy.types.Object:
+    """A human whose bones end anywhere, as importers guess them, and who may move."""
+    joints = dict(JOINTS)
+    for name, (parent, (x, y, z)) in SIDE.items():
+        for side, sign in ((".L", 1), (".R", -1)):
+            above = parent + side if parent in SIDE else parent
+            joints[name + side] = above, (sign * x, y, z)
+    rig = make_armature(
+        {
+            name: (
+                tuple(scale * Vector(head)),
+                tuple(scale * Vector(head) + scale * Vector((0.02, 0.1, 0.2))),
+                parent,
+            )
+            for name, (parent, head) in joints.items()
+        }
+    )
+    rig.scale = (1 / scale,) * 3
+    rig.rotation_euler.z = 0.7
+    if keyed:
+        for i, bone in enumerate(rig.pose.bones):
+            bone.rotation_mode = "XYZ"
+            for frame in range(1, 26, 4):
+                phase = frame / 4 + i
+                bone.rotation_euler = [0.2 * math.sin(phase + k) for k in range(3)]
+                bone.keyframe_insert("rotation_euler", frame=frame)
+    update()
+    return rig
+
+
+def shown(rig: bpy.types.Object, frames: tuple[int, ...] = (1, 9, 14, 25)) -> list[Any]:
+    """Return where the bones stand at frames."""
+    found: list[Any] = []
+    for frame in frames:
+        go(frame)
+        posed = evaluated(rig)
+        found.append([posed.matrix_world @ bone.matrix for bone in posed.pose.bones])
+    return found
+
+
+def apart(a: list[Any], b: list[Any]) -> float:
+    """Return how far the axes and heads of bones are from each other."""
+    return max(
+        abs(x - y)
+        for frame, other in zip(a, b, strict=True)
+        for one, two in zip(frame, other, strict=True)
+        for row, row2 in zip(one, two, strict=True)
+        for x, y in zip(row, row2, strict=True)
+    )
+
+
+def data() -> tuple[set[str], set[str]]:
+    return set(bpy.data.objects.keys()), set(bpy.data.armatures.keys())
+
+
+def set_up(rig: bpy.types.Object, **more: object) -> None:
+    activate(rig)
+    assert bpy.ops.fabrik.character_set_up(**more) == {"FINISHED"}
+    update()
+
+
+@pytest.mark.parametrize("controls", ["EMPTY", "BONE", "ARMATURE"])
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+@pytest.mark.parametrize("keyed", [False, True])
+def test_the_pose_stays_and_all_can_be_removed(keyed: bool, scale: float, controls: str) -> None:
+    rig = make_human(keyed, scale)
+    before, existing, names = shown(rig), data(), rig.pose.bones.keys()
+    channels = [tuple(bone.rotation_euler) for bone in rig.pose.bones]
+    set_up(rig, controls=controls)
+    items = rig.fabrik.constraints
+    assert [(item.bone, item.solver, item.chain_count) for item in items] == [
+        ("chest", "TWO_BONE", 2),
+        ("hand.L", "TWO_BONE", 2),
+        ("hand.R", "TWO_BONE", 2),
+        ("foot.L", "TWO_BONE", 2),
+        ("foot.R", "TWO_BONE", 2),
+        ("head", "LOOK_AT", 2),
+    ]
+    assert {item.state for item in items} == {"REACHED"}
+    assert [item.pole_target is not None for item in items] == [False, *[True] * 4, False]
+    assert all(bool(item.subtarget) == (controls != "EMPTY") for item in items)
+    after = shown(rig)
+    count = len(names)
+    assert apart(before, [frame[:count] for frame in after]) < 2e-5
+    for name in ("shin.L", "forearm.R"):
+        limit = rig.pose.bones[name].fabrik_joint.limit_type
+        assert limit == ("NONE" if keyed else "HINGE")
+    assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
+    assert not items and data() == existing and rig.pose.bones.keys() == names
+    assert apart(before, shown(rig)) < 1e-6
+    go(25)
+    assert [tuple(bone.rotation_euler) for bone in rig.pose.bones] == channels or keyed
+    assert {bone.fabrik_joint.limit_type for bone in rig.pose.bones} == {"NONE"}
+    if keyed:
+        assert not [c for c in curves_of(rig) if "IK" in c or "Pole" in c]
+
+
+def curves_of(rig: bpy.types.Object) -> list[str]:
+    from rigs import curves
+
+    return [curve.data_path for curve in curves(rig)]
+
+
+@pytest.mark.parametrize("controls", ["EMPTY", "BONE"])
+def test_limbs_follow_their_controls(controls: str) -> None:
+    rig = make_human(keyed=False)
+    set_up(rig, controls=controls)
+    item = next(item for item in rig.fabrik.constraints if item.bone == "foot.L")
+    if controls == "EMPTY":
+        item.target.location.z += 0.2
+    else:
+        control = rig.pose.bones[item.subtarget]
+        control.matrix = Matrix.Translation((0.0, 0.0, 0.2)) @ control.matrix
+    update()
+    assert item.state == "REACHED"
+    target = evaluated(item.target)
+    wanted = target.matrix_world
+    if controls == "BONE":
+        wanted = target.matrix_world @ target.pose.bones[item.subtarget].matrix
+    posed = evaluated(rig)
+    foot = posed.matrix_world @ posed.pose.bones["foot.L"].matrix
+    assert apart([[foot]], [[wanted]]) < 1e-4
+    knee = rig.pose.bones["shin.L"].fabrik_joint
+    assert knee.limit_type == "HINGE" and knee.hinge_min < 0.0 < knee.hinge_max
+
+
+def test_the_list_can_be_corrected() -> None:
+    rig = make_human(keyed=False)
+    activate(rig)
+    assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
+    parts = character_settings(rig).parts
+    assert [(part.kind, part.bone) for part in parts] == [
+        ("SPINE", "chest"),
+        ("ARM", "hand.L"),
+        ("ARM", "hand.R"),
+        ("LEG", "foot.L"),
+        ("LEG", "foot.R"),
+        ("HEAD", "head"),
+    ]
+    for part in parts:
+        part.use = part.kind == "LEG"
+    parts[3].bone, parts[3].chain_count = "toe.L", 3
+    set_up(rig)
+    found = [(item.bone, item.chain_count, item.solver) for item in rig.fabrik.constraints]
+    assert found == [("toe.L", 3, "FABRIK"), ("foot.R", 2, "TWO_BONE")]
+    with pytest.raises(RuntimeError, match="remove its set-up first"):
+        bpy.ops.fabrik.character_set_up()
+    with pytest.raises(RuntimeError, match="remove its set-up first"):
+        bpy.ops.fabrik.character_recognize()
+
+
+def test_own_constraints_and_limits_stay() -> None:
+    rig = make_human(keyed=False)
+    rig.pose.bones["shin.L"].fabrik_joint.limit_type = "CONE"
+    add_constraint(rig, "toe.L", make_empty(), chain_count=1)
+    set_up(rig)
+    assert rig.pose.bones["shin.L"].fabrik_joint.limit_type == "CONE"
+    assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
+    assert [item.bone for item in rig.fabrik.constraints] == ["toe.L"]
+    assert rig.pose.bones["shin.L"].fabrik_joint.limit_type == "CONE"
+    assert "Target" in bpy.data.objects
+
+
+@pytest.mark.parametrize("wrong", ["no bone", "too long", "driven", "nothing"])
+def test_what_cannot_be_set_up_is_refused_and_leaves_nothing(wrong: str) -> None:
+    rig = make_human(keyed=True)
+    activate(rig)
+    bpy.ops.fabrik.character_recognize()
+    parts = character_settings(rig).parts
+    match = ""
+    if wrong == "no bone":
+        parts[2].bone, match = "gone", "no bone “gone”"
+    elif wrong == "too long":
+        parts[2].chain_count, match = 40, "decrease Chain Length"
+    elif wrong == "driven":
+        con = rig.pose.bones["forearm.R"].constraints.new("COPY_ROTATION")
+        con.target, match = make_empty(), "posed by its constraint"
+    else:
+        for part in parts:
+            part.use = False
+        match = "No part is used"
+    existing = data()
+    with pytest.raises(RuntimeError, match=match):
+        bpy.ops.fabrik.character_set_up()
+    assert not rig.fabrik.constraints and data() == existing
+    assert {bone.fabrik_joint.limit_type for bone in rig.pose.bones} == {"NONE"}
+
+
+def test_what_is_no_character_is_refused() -> None:
+    rig = make_armature({"Bone": ((0, 0, 0), (0, 0, 1), "")})
+    activate(rig)
+    with pytest.raises(RuntimeError, match="could be recognized"):
+        bpy.ops.fabrik.character_recognize()
+    with pytest.raises(RuntimeError, match="No part is used"):
+        bpy.ops.fabrik.character_set_up()
