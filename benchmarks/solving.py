@@ -72,7 +72,7 @@ class Task:
             answer = solve(chain, goal, solver, self.iterations, self.tolerance)
             end = perf_counter()
             runs.seconds.append(end - start)
-            runs.sweeps.append(answer.sweeps)
+            runs.sweeps.append(answer.iterations_used)
             # Measured here: no solver is taken at its word.
             residual = dist(answer.joints[-1], target) / self.length
             runs.residuals.append(residual)

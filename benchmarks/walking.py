@@ -78,23 +78,23 @@ class _Stopwatch:
     """Adds up the time in which steps are found, rays and all."""
 
     def __enter__(self) -> _Stopwatch:
-        from addon.motion.walking import Walk
+        from addon.motion.walking import StepPlanner
 
         self.spent = 0.0
-        self._step = Walk.step
+        self._step = StepPlanner.step
 
         def step(walk: Any, *rest: Any) -> None:
             start = perf_counter()
             self._step(walk, *rest)
             self.spent += perf_counter() - start
 
-        setattr(Walk, "step", step)  # noqa: B010 - not the same arguments
+        setattr(StepPlanner, "step", step)  # noqa: B010 - not the same arguments
         return self
 
     def __exit__(self, *_: object) -> None:
-        from addon.motion.walking import Walk
+        from addon.motion.walking import StepPlanner
 
-        setattr(Walk, "step", self._step)  # noqa: B010
+        setattr(StepPlanner, "step", self._step)  # noqa: B010
 
 
 def _played(frames: int) -> tuple[list[float], float, float]:

@@ -4,7 +4,7 @@ Nothing in this package imports bpy, mathutils or numpy, so it runs, is tested a
 without Blender.
 """
 
-from .body import BodyInput, BodyPosture, Member, Outcome, Pull, pose_body
+from .body import BodyInput, BodyPosture, Member, MemberOutcome, Pull, pose_body
 from .bones import Bone, Local, bone_frame, facing, head_in_parent, inherited_axes
 from .chain import Chain, Goal, Solution, State
 from .continuous import solve_shot
@@ -37,7 +37,7 @@ __all__ = [
     "Limit",
     "Local",
     "Member",
-    "Outcome",
+    "MemberOutcome",
     "Posture",
     "Pull",
     "Solution",

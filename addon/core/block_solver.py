@@ -69,17 +69,17 @@ class System:
     """The equations (J Jᵀ + damping) f = gaps.
 
     Attributes:
-        motions: A column of J: how far each effector moves. Set by the one who adds it.
+        column: A column of J: how far each effector moves. Set by the one who adds it.
     """
 
-    __slots__ = ("_blocks", "_count", "motions")
-    motions: list[Vec]
+    __slots__ = ("_blocks", "_count", "column")
+    column: list[Vec]
     _blocks: list[Block]
     _count: int
 
     def __init__(self, count: int, damping: float) -> None:
         """Start with the damping alone, for so many effectors."""
-        self.motions = [ORIGIN] * count
+        self.column = [ORIGIN] * count
         self._count = count
         self._blocks = []
         for row in range(count):
@@ -87,12 +87,12 @@ class System:
                 self._blocks.append(Block(damping if row == column else 0.0))
 
     def add(self, moved: list[int]) -> None:
-        """Add the column in ``motions``, of which only these effectors take part."""
+        """Add the column in ``column``, of which only these effectors take part."""
         for row in moved:
             for column in moved:
                 if row <= column:  # The other half is the same.
                     block = self._blocks[row * self._count + column]
-                    block.add(self.motions[row], self.motions[column])
+                    block.add(self.column[row], self.column[column])
 
     def solved(self, gaps: list[Vec]) -> list[Vec]:
         """Return the forces, by elimination; the equations are used up by it."""

@@ -16,7 +16,7 @@ from .bones import Bone, Local, head_in_parent, inherited_axes, turned_axes
 from .chain import Goal, State, in_space
 from .frames import Frame, point_in
 from .landing import EXACT
-from .limit_solver import ConstrainedBone, Effector, Figure, solve_with_limits
+from .limit_solver import ConstrainedBone, Effector, Linkage, solve_with_limits
 from .limits import Limit
 from .pose import pose_chain
 from .posture import ChainInput, Posture
@@ -168,29 +168,29 @@ class Pull:
 
 
 @final
-class Outcome:
+class MemberOutcome:
     """How a chain of a body did.
 
     Attributes:
         state: See `Posture`.
-        sweeps: Sweeps and steps for the body, and for the chain's own bones.
+        iterations_used: Sweeps and steps for the body, and for the chain's own bones.
         tip: Position of the tip in armature space, in the end.
         given: The chain's own bones under their FK pose, on the solved body; None if it has none.
         posture: How they were solved; None if there are none.
     """
 
-    __slots__ = ("given", "posture", "state", "sweeps", "tip")
+    __slots__ = ("given", "iterations_used", "posture", "state", "tip")
     state: State
-    sweeps: int
+    iterations_used: int
     tip: Vec
     given: ChainInput | None
     posture: Posture | None
 
     def __init__(
-        self, state: State, sweeps: int, given: ChainInput | None, posture: Posture | None
+        self, state: State, iterations_used: int, given: ChainInput | None, posture: Posture | None
     ) -> None:
         self.state = state
-        self.sweeps = sweeps
+        self.iterations_used = iterations_used
         self.tip = ORIGIN
         self.given = given
         self.posture = posture
@@ -211,14 +211,14 @@ class BodyPosture:
     rotations: list[Quat]
     scales: list[Vec]
     location: Vec
-    outcomes: list[Outcome | None]
+    outcomes: list[MemberOutcome | None]
 
     def __init__(
         self,
         rotations: list[Quat],
         scales: list[Vec],
         location: Vec,
-        outcomes: list[Outcome | None],
+        outcomes: list[MemberOutcome | None],
     ) -> None:
         self.rotations = rotations
         self.scales = scales
@@ -409,7 +409,7 @@ def _layers(values: list[float]) -> list[tuple[float, float]]:
 
 def _mixed(a: BodyPosture, b: BodyPosture, share: float) -> BodyPosture:
     """Return the posture that is part of the way from one to another, with its outcomes or both."""
-    outcomes: list[Outcome | None] = []
+    outcomes: list[MemberOutcome | None] = []
     for before, now in zip(a.outcomes, b.outcomes, strict=True):
         outcomes.append(before or now)
     if share == 1.0:
@@ -444,7 +444,7 @@ def _pose_own_again(
             outcome = _pose_own(posture, body, member, pull, start, frames, posture.rotations)
             earlier = mixed.outcomes[i]
             if earlier is not None:
-                outcome.sweeps += earlier.sweeps
+                outcome.iterations_used += earlier.iterations_used
             mixed.outcomes[i] = outcome
             for place in member.bones[start:]:
                 given, share = body.locals[place], pull.influence
@@ -524,7 +524,7 @@ def _together(body: BodyInput, wanted: Sequence[Pull], root_weight: float) -> Bo
                 outcome = again
             else:
                 outcome = _pose_own(posture, body, member, pull, start, frames, given)
-        outcome.sweeps += steps
+        outcome.iterations_used += steps
         posture.outcomes[number] = outcome
     return posture
 
@@ -537,7 +537,7 @@ def _pose_own(
     start: int,
     frames: list[Frame],
     rotations: Sequence[Quat],
-) -> Outcome:
+) -> MemberOutcome:
     """Solve the bones that only one chain poses, from one of its bones on.
 
     Args:
@@ -571,7 +571,7 @@ def _pose_own(
         posture.rotations[i] = solved.rotations[place]
         posture.scales[i] = solved.scales[place] if solved.scales else body.locals[i].scale
     state = _judged(solved.state, body, member, pull, frames)
-    return Outcome(state, solved.solution.sweeps, given, solved)
+    return MemberOutcome(state, solved.solution.iterations_used, given, solved)
 
 
 def _landed(
@@ -594,7 +594,7 @@ def _landed(
         effectors.append(Effector(member.bones[-1], point, target, weight))
     root = _root_at(body, body.locals[0].location)
     constrained = _constrained(body, body.members)
-    figure = Figure(constrained, effectors, body.frame[0], root, root_weight)
+    linkage = Linkage(constrained, effectors, body.frame[0], root, root_weight)
     tolerance = min([pull.tolerance for pull in wanted])
     lightest = min([effector.pull for effector in effectors])
     starts: list[list[Quat]] = []
@@ -602,21 +602,21 @@ def _landed(
         rotations, location = body.start
         starts.append([*rotations])
         if root_weight > 0.0:
-            figure.root = _root_at(body, location)
-    elif figure.reach > 0.0:
+            linkage.root = _root_at(body, location)
+    elif linkage.reach > 0.0:
         iterations = max([pull.iterations for pull in wanted])
         bends = [_bend(member, shared, frames) for member in body.members]
-        starts.append(shape(figure, bends, iterations, tolerance))
+        starts.append(shape(linkage, bends, iterations, tolerance))
     seeks = body.start is None
     if not starts or (seeks and any([limit is not None for limit in body.limits])):
         # Without limits there is but one valley, and another start only makes jumps.
         starts += [[bone.given for bone in constrained], [QUAT_IDENTITY] * len(constrained)]
-    size = lightest * figure.reach
+    size = lightest * linkage.reach
     _, steps = solve_with_limits(
-        figure, starts, min(tolerance, EXACT) * size, tolerance * size, seeks
+        linkage, starts, min(tolerance, EXACT) * size, tolerance * size, seeks
     )
     posture.rotations = [quat_compatible(bone.rotation, bone.given) for bone in constrained]
-    posture.location = _moved(body, figure.root)
+    posture.location = _moved(body, linkage.root)
     return posture, steps
 
 
@@ -676,10 +676,12 @@ def _moved(body: BodyInput, root: Vec) -> Vec:
     return add(local.location, inverse_apply(axes, shift))
 
 
-def _shared_outcome(body: BodyInput, member: Member, pull: Pull, frames: list[Frame]) -> Outcome:
+def _shared_outcome(
+    body: BodyInput, member: Member, pull: Pull, frames: list[Frame]
+) -> MemberOutcome:
     """Return how a chain did that is not solved for itself."""
     state: State = "REACHED" if _is_there(member, pull, frames) else "OUT_OF_REACH"
-    return Outcome(_judged(state, body, member, pull, frames), 0, None, None)
+    return MemberOutcome(_judged(state, body, member, pull, frames), 0, None, None)
 
 
 def _is_there(member: Member, pull: Pull, frames: list[Frame]) -> bool:

@@ -226,7 +226,7 @@ class Solution:
         state: ``'REACHED'`` if the tip is within the tolerance of the target.
         in_reach: Whether the target lies in the reachable shell of the chain.
         residual: Distance from the tip to the target.
-        sweeps: Sweeps, and steps of landing, taken by the solver.
+        iterations_used: Sweeps, and steps of landing, taken by the solver.
         aim: What the tip was brought to, measured as ``moved``: the target, or what softness
             leaves of the way to it.
         turn: How the chain has turned as a whole, besides bending.
@@ -237,11 +237,11 @@ class Solution:
         "aim",
         "chain",
         "in_reach",
+        "iterations_used",
         "moved",
         "normal",
         "residual",
         "state",
-        "sweeps",
         "turn",
     )
     aim: Vec
@@ -250,7 +250,7 @@ class Solution:
     state: State
     in_reach: bool
     residual: float
-    sweeps: int
+    iterations_used: int
 
     def __init__(
         self,
@@ -259,7 +259,7 @@ class Solution:
         state: State,
         in_reach: bool,
         residual: float,
-        sweeps: int,
+        iterations_used: int,
         aim: Vec,
         turn: Quat = QUAT_IDENTITY,
         normal: Vec = X_AXIS,
@@ -269,7 +269,7 @@ class Solution:
         self.state = state
         self.in_reach = in_reach
         self.residual = residual
-        self.sweeps = sweeps
+        self.iterations_used = iterations_used
         self.aim = aim
         self.turn = turn
         self.normal = normal

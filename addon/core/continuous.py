@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import Final, final
 
-from .instants import Candidate, Instant, largest_step, squared_motion
+from .instants import Candidate, Instant, largest_step, squared_distance
 from .smoothing import blend_changes, roughest, smooth
 
 SAME: Final = 1e-7
@@ -117,7 +117,7 @@ def solve_shot(instants: Sequence[Instant]) -> list[Candidate]:
         return [layer.found[0] for layer in layers]
     _follow(layers, 0, 0, 1)
     _follow(layers, len(layers) - 1, 0, -1)
-    chosen = _least_motion(layers)
+    chosen = _shortest_path(layers)
     tried: set[int] = set()
     for _ in range(ROUNDS):
         jumps = [i for i in _jumps(layers, chosen) if i not in tried]
@@ -126,7 +126,7 @@ def solve_shot(instants: Sequence[Instant]) -> list[Candidate]:
         for i in jumps[:AT_ONCE]:
             tried.add(i)
             _seed(layers, i)
-        chosen = _least_motion(layers)
+        chosen = _shortest_path(layers)
     path = [layer.found[chosen[i]] for i, layer in enumerate(layers)]
     changes = [i for i in range(len(path) - 1) if not _is_linked(layers, i, chosen)]
     path = blend_changes(instants, path, changes)
@@ -168,7 +168,7 @@ def _is_better(track: list[Candidate], path: list[Candidate]) -> bool:
 
 def _way(path: list[Candidate]) -> float:
     """Return the sum of all squared motions."""
-    return sum([squared_motion(path[i], path[i + 1]) for i in range(len(path) - 1)])
+    return sum([squared_distance(path[i], path[i + 1]) for i in range(len(path) - 1)])
 
 
 def _follow(layers: list[_Layer], at: int, place: int, way: int) -> None:
@@ -213,7 +213,7 @@ def _seed(layers: list[_Layer], at: int) -> None:
             _follow(layers, i, place, -1)
 
 
-def _least_motion(layers: list[_Layer]) -> list[int]:
+def _shortest_path(layers: list[_Layer]) -> list[int]:
     """Return for each frame the candidate on the path that moves least and misses least."""
     costs = layers[0].costs()
     back: list[list[int]] = []
@@ -229,7 +229,7 @@ def _least_motion(layers: list[_Layer]) -> list[int]:
                 if before.after[j] != k and here.before[k] != j:
                     cost += CHANGE_COSTS
                 if cost < least:
-                    cost += squared_motion(other, candidate, least - cost)
+                    cost += squared_distance(other, candidate, least - cost)
                     if cost < least:
                         best, least = j, cost
             came.append(best)

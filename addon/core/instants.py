@@ -241,7 +241,7 @@ def _points(frames: list[Frame], arms: list[Vec], size: float) -> list[Vec]:
     return points
 
 
-def squared_motion(a: Candidate, b: Candidate, most: float = inf) -> float:
+def squared_distance(a: Candidate, b: Candidate, most: float = inf) -> float:
     """Return the sum of the squared ways of all points, or anything above the most."""
     total = 0.0
     for p, q in zip(a.points, b.points, strict=True):

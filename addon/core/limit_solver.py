@@ -201,7 +201,7 @@ class Effector:
 
 
 @final
-class Figure:
+class Linkage:
     """Bones that hang together, and the effectors that they bring to their targets.
 
     Attributes:
@@ -292,7 +292,7 @@ class Figure:
 
 
 def solve_with_limits(
-    figure: Figure,
+    linkage: Linkage,
     starts: list[list[Quat]],
     near_enough: float,
     tolerance: float,
@@ -305,7 +305,7 @@ def solve_with_limits(
     limits allow are tried as well, always the same ones.
 
     Args:
-        figure: Its rotations, and its root if that is free, are set.
+        linkage: Its rotations, and its root if that is free, are set.
         starts: Local rotations of all bones, the most promising ones first.
         near_enough: What may be missed where it stops.
         tolerance: What may be missed without another start being tried.
@@ -314,7 +314,7 @@ def solve_with_limits(
     Returns:
         What is missed, and the steps that were made.
     """
-    bones, root = figure.bones, figure.root
+    bones, root = linkage.bones, linkage.root
     is_limited = any([bone.limit is not None for bone in bones])
     best: list[Quat] = []
     best_root = root
@@ -323,7 +323,7 @@ def solve_with_limits(
     while start == 0 or (seeks and least > tolerance and steps < ALL_STEPS):
         if start >= len(starts) and not is_limited:
             break
-        figure.root = root
+        linkage.root = root
         for i, bone in enumerate(bones):
             if start < len(starts):
                 rotation = starts[start][i]
@@ -332,17 +332,17 @@ def solve_with_limits(
             else:
                 rotation = bone.limit.inside(spread(start, i))
             bone.rotation = bone.allowed(quat_mix(bone.given, rotation, bone.compliance))
-        missed, made = _settle(figure, near_enough, STEPS, GAIN)
+        missed, made = _settle(linkage, near_enough, STEPS, GAIN)
         steps += made
         if not best or missed < least:
             least = missed
-            best, best_root = figure.rotations(), figure.root
+            best, best_root = linkage.rotations(), linkage.root
         start += 1
-    figure.root = best_root
+    linkage.root = best_root
     for i, bone in enumerate(bones):
         bone.rotation = best[i]
     if least > tolerance:
-        least, made = _settle(figure, near_enough, ALL_STEPS, LEAST_GAIN)
+        least, made = _settle(linkage, near_enough, ALL_STEPS, LEAST_GAIN)
         steps += made
     return least, steps
 
@@ -464,7 +464,9 @@ def _twisted(
     return quat_product(rotation, quat_about(along, best))
 
 
-def _settle(figure: Figure, near_enough: float, most: int, least_gain: float) -> tuple[float, int]:
+def _settle(
+    linkage: Linkage, near_enough: float, most: int, least_gain: float
+) -> tuple[float, int]:
     """Turn bones that are within their limits until the effectors are as near as they get.
 
     Levenberg–Marquardt on the local rotations, and on the root's place if it is free: each step is
@@ -474,35 +476,35 @@ def _settle(figure: Figure, near_enough: float, most: int, least_gain: float) ->
     Returns:
         What is missed then, and the steps that were made.
     """
-    missed = figure.place()
-    unit_damping = figure.reach * figure.reach
+    missed = linkage.place()
+    unit_damping = linkage.reach * linkage.reach
     damping = 1e-3
     steps = 0
     while steps < most and missed > near_enough:
         steps += 1
-        expected = missed - _step(figure, damping * unit_damping)
+        expected = missed - _step(linkage, damping * unit_damping)
         if expected < least_gain * missed:
             break
-        _swap(figure)
-        now = figure.place()
+        _swap(linkage)
+        now = linkage.place()
         is_good = missed - now > 0.25 * expected
         if now < missed:
             missed = now
         else:
-            _swap(figure)
-            figure.place()
+            _swap(linkage)
+            linkage.place()
         damping = max(damping * 0.2, 1e-9) if is_good else damping * 6.0
     return missed, steps
 
 
-def _swap(figure: Figure) -> None:
+def _swap(linkage: Linkage) -> None:
     """Let what a step has found, and what there is, change places."""
-    figure.root, figure.tried_root = figure.tried_root, figure.root
-    for bone in figure.bones:
+    linkage.root, linkage.tried_root = linkage.tried_root, linkage.root
+    for bone in linkage.bones:
         bone.rotation, bone.tried = bone.tried, bone.rotation
 
 
-def _step(figure: Figure, damping: float) -> float:
+def _step(linkage: Linkage, damping: float) -> float:
     """Find the damped least motion that closes the gaps, no bone of it out of its limit.
 
     With the motions of the effectors that unit turns cause as the columns of J, the turns are
@@ -513,7 +515,7 @@ def _step(figure: Figure, damping: float) -> float:
     Returns:
         What is missed then, to first order: damping · |f|.
     """
-    bones, effectors = figure.bones, figure.effectors
+    bones, effectors = linkage.bones, linkage.effectors
     for bone in bones:
         bone.active_axes = []
         bone.edges = [] if bone.limit is None else bone.limit.normals(bone.rotation)
@@ -525,9 +527,9 @@ def _step(figure: Figure, damping: float) -> float:
             for axis in _free_axes(bone):
                 for i, number in enumerate(bone.moves):
                     motion = mat_apply(bone.axes, cross(axis, bone.lever_arms[i]))
-                    system.motions[number] = scaled(motion, effectors[number].pull)
+                    system.column[number] = scaled(motion, effectors[number].pull)
                 system.add(bone.moves)
-        _add_root(figure, system)
+        _add_root(linkage, system)
         forces = system.solved([effector.gap for effector in effectors])
         left = 0.0
         for effector, force in zip(effectors, forces, strict=True):
@@ -544,25 +546,25 @@ def _step(figure: Figure, damping: float) -> float:
         turn = scaled(bone.turn, 1.0 / angle) if angle > 1.0 else bone.turn
         turned = quat_unit(quat_product(quat_turned_by(turn), bone.rotation))
         bone.tried = bone.allowed(turned)
-    figure.tried_root = add(figure.root, _root_motion(figure))
+    linkage.tried_root = add(linkage.root, _root_motion(linkage))
     return damping * sqrt(left)
 
 
-def _add_root(figure: Figure, system: System) -> None:
+def _add_root(linkage: Linkage, system: System) -> None:
     """Add what the three motions of a free root do, which carries everything with it."""
-    if figure.root_compliance == 0.0:
+    if linkage.root_compliance == 0.0:
         return
     for axis in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)):
-        for number, effector in enumerate(figure.effectors):
-            system.motions[number] = scaled(axis, figure.root_compliance * effector.pull)
-        system.add(list(range(len(figure.effectors))))
+        for number, effector in enumerate(linkage.effectors):
+            system.column[number] = scaled(axis, linkage.root_compliance * effector.pull)
+        system.add(list(range(len(linkage.effectors))))
 
 
-def _root_motion(figure: Figure) -> Vec:
+def _root_motion(linkage: Linkage) -> Vec:
     pull = ORIGIN
-    for effector in figure.effectors:
+    for effector in linkage.effectors:
         pull = add(pull, effector.force)
-    return scaled(pull, figure.root_compliance * figure.root_compliance)
+    return scaled(pull, linkage.root_compliance * linkage.root_compliance)
 
 
 def _free_axes(bone: ConstrainedBone) -> list[Vec]:

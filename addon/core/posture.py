@@ -80,7 +80,7 @@ class Posture:
 
 
 @final
-class Link:
+class ChainLink:
     """A bone of a chain, and what follows from its FK pose alone.
 
     Attributes:
@@ -163,7 +163,7 @@ class ChainInput:
         "root",
         "rotations",
     )
-    links: list[Link]
+    links: list[ChainLink]
     parent: Frame
     root: Vec
     rotations: tuple[Quat, ...]
@@ -230,11 +230,11 @@ class ChainInput:
                 )
         if not bones or len(bones) != len(locals_):
             raise ValueError("a chain needs at least one bone, and the channels of each")
-        links: list[Link] = []
+        links: list[ChainLink] = []
         for i in range(len(bones)):
             is_last = i + 1 == len(bones)
             arm = tip_in_bone if is_last else head_in_parent(bones[i + 1], locals_[i + 1])
-            links.append(Link(bones[i], locals_[i], arm))
+            links.append(ChainLink(bones[i], locals_[i], arm))
         self.links = links
         self._limits = limits
         self._stiffness = stiffness

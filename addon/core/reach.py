@@ -8,8 +8,8 @@ from .chain import Chain, Goal, Point, Solution, State, in_space, measured
 from .frames import point_in
 from .joint import Joint
 from .landing import EXACT
-from .limit_solver import Effector, Figure, follow, solve_with_limits
-from .posture import ChainInput, Link, Posture, chain_frames, rotations_of
+from .limit_solver import Effector, Linkage, follow, solve_with_limits
+from .posture import ChainInput, ChainLink, Posture, chain_frames, rotations_of
 from .solve import solve
 from .vectors import (
     ORIGIN,
@@ -87,14 +87,14 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     size = chain.chain.scale
     near_enough = min(tolerance, EXACT) * size
     effector = Effector(len(constrained) - 1, chain.links[-1].arm, target)
-    figure = Figure(constrained, [effector], chain.parent[0], joints[0])
+    linkage = Linkage(constrained, [effector], chain.parent[0], joints[0])
     if chain.is_started:
         starts = [_facing_pole(posture, chain, list(chain.rotations))]
     else:
         followed = follow(constrained, joints, chain.parent[0], solution.turn)
         starts = [followed, solved, list(chain.rotations), [QUAT_IDENTITY] * len(constrained)]
     missed, steps = solve_with_limits(
-        figure, starts, near_enough, tolerance * size, not chain.is_started
+        linkage, starts, near_enough, tolerance * size, not chain.is_started
     )
     rotations = [quat_compatible(bone.rotation, bone.given) for bone in constrained]
     if chain.is_only_biased and not chain.is_started and posture.goal.pole is not None:
@@ -113,7 +113,7 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
         state,
         solution.in_reach,
         missed,
-        solution.sweeps + steps,
+        solution.iterations_used + steps,
         solution.aim,
         solution.turn,
         solution.normal,
@@ -213,7 +213,7 @@ def swing_along(
 
 
 def _pointed(
-    link: Link, parent: Mat3, towards: Vec, normal: Vec, turn: Quat = QUAT_IDENTITY
+    link: ChainLink, parent: Mat3, towards: Vec, normal: Vec, turn: Quat = QUAT_IDENTITY
 ) -> tuple[Quat, Mat3]:
     """Return a bone's local rotation, turned and then pointed in a direction, and its posed axes.
 

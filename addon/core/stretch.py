@@ -13,7 +13,7 @@ from .bones import inherited_axes, turned_axes, turned_to
 from .chain import Chain, Goal, Solution, State, measured
 from .frames import Frame
 from .landing import EXACT
-from .posture import ChainInput, Link, Posture, chain_frames, rotations_of
+from .posture import ChainInput, ChainLink, Posture, chain_frames, rotations_of
 from .reach import SOLVED, distance_to, limited, reach
 from .solve import solve
 from .vectors import (
@@ -259,7 +259,7 @@ def _grown(
 
 
 def _fitted(
-    link: Link, parent: Mat3, to_joint: Vec, wanted: Vec, normal: Vec, turn: Quat
+    link: ChainLink, parent: Mat3, to_joint: Vec, wanted: Vec, normal: Vec, turn: Quat
 ) -> tuple[Mat3, Quat, Vec]:
     """Turn a bone to its next joint, and scale it so that its axes get the wanted lengths.
 

@@ -11,7 +11,7 @@ from .bones import Local, facing, inherited_axes, turned_axes
 from .chain import Goal, Point, State, in_space
 from .frames import Frame, point_in
 from .landing import EXACT
-from .limit_solver import ConstrainedBone, Effector, Figure, solve_with_limits
+from .limit_solver import ConstrainedBone, Effector, Linkage, solve_with_limits
 from .posture import ChainInput, Posture, chain_frames
 from .reach import distance_to
 from .stretch import Stretch, reach_stretched
@@ -391,6 +391,6 @@ def _settled(
         bones.append(ConstrainedBone(link.bone, local, i - 1, at, link.arm, limit, stiffness))
     bones.append(_other(hand, rotations[-1], hand.scale, 1.0))
     effector = Effector(len(bones) - 1, hand.arm, in_space(target))
-    figure = Figure(bones, [effector], limb.parent[0], limb.root)
-    missed, _ = solve_with_limits(figure, [rotations], min(near, EXACT), near)
-    return missed, figure.rotations()
+    linkage = Linkage(bones, [effector], limb.parent[0], limb.root)
+    missed, _ = solve_with_limits(linkage, [rotations], min(near, EXACT), near)
+    return missed, linkage.rotations()

@@ -12,7 +12,7 @@ from .bend import STRAIGHT, bow, side_of
 from .bones import inherited_axes, turned_axes
 from .chain import Chain, measured
 from .joint import copied
-from .limit_solver import ConstrainedBone, Effector, Figure, pointed
+from .limit_solver import ConstrainedBone, Effector, Linkage, pointed
 from .vectors import (
     ORIGIN,
     QUAT_IDENTITY,
@@ -101,58 +101,58 @@ class Node:
         self.turn = QUAT_IDENTITY
 
 
-def shape(figure: Figure, bends: list[Vec], iterations: int, tolerance: float) -> list[Quat]:
-    """Sweep a figure from its FK pose, and return the rotations that follow the joints.
+def shape(linkage: Linkage, bends: list[Vec], iterations: int, tolerance: float) -> list[Quat]:
+    """Sweep a linkage from its FK pose, and return the rotations that follow the joints.
 
     Args:
-        figure: It stands in its FK pose, and is not changed.
+        linkage: It stands in its FK pose, and is not changed.
         bends: For each effector the side to which a straight branch that leads to it bends.
         iterations: The most sweeps.
-        tolerance: The gap, in lengths of the figure's reach, from which on straight branches bend.
+        tolerance: The gap, in lengths of the linkage's reach, from which on straight branches bend.
     """
-    nodes = _nodes(figure)
-    missed = max([length(sub(e.target, e.place)) for e in figure.effectors])
-    urge = min(1.0, missed / (tolerance * figure.reach))
-    for number in range(len(figure.effectors)):
-        _bow_branch(nodes, figure, number, bends[number], urge)
+    nodes = _nodes(linkage)
+    missed = max([length(sub(e.target, e.place)) for e in linkage.effectors])
+    urge = min(1.0, missed / (tolerance * linkage.reach))
+    for number in range(len(linkage.effectors)):
+        _bow_branch(nodes, linkage, number, bends[number], urge)
     for _ in range(min(SWEEPS, iterations)):
-        _backward(nodes, figure.effectors)
+        _backward(nodes, linkage.effectors)
         start = nodes[0].head
-        if figure.root_compliance > 0.0:
-            start = mix(start, nodes[0].wanted, min(1.0, figure.root_compliance / figure.reach))
-        _forward(nodes, figure.effectors, start)
-    return _followed(nodes, figure)
+        if linkage.root_compliance > 0.0:
+            start = mix(start, nodes[0].wanted, min(1.0, linkage.root_compliance / linkage.reach))
+        _forward(nodes, linkage.effectors, start)
+    return _followed(nodes, linkage)
 
 
-def _nodes(figure: Figure) -> list[Node]:
-    bones = figure.bones
+def _nodes(linkage: Linkage) -> list[Node]:
+    bones = linkage.bones
     nodes = [Node(bone.head) for bone in bones]
     for i, bone in enumerate(bones):
         if bone.parent >= 0 and bone.moves:
             nodes[bone.parent].children.append(i)
-    for number, effector in enumerate(figure.effectors):
+    for number, effector in enumerate(linkage.effectors):
         nodes[effector.bone].effectors.append(number)
     for node in nodes:
         node.ends = [bones[i].head for i in node.children]
-        node.ends += [figure.effectors[i].place for i in node.effectors]
+        node.ends += [linkage.effectors[i].place for i in node.effectors]
         node.arms = [sub(end, node.head) for end in node.ends]
         apart = [length(sub(arm, node.arms[0])) for arm in node.arms]
-        node.is_rigid = max(apart, default=0.0) > STRAIGHT * figure.reach
+        node.is_rigid = max(apart, default=0.0) > STRAIGHT * linkage.reach
     return nodes
 
 
-def _bow_branch(nodes: list[Node], figure: Figure, number: int, bend: Vec, urge: float) -> None:
+def _bow_branch(nodes: list[Node], linkage: Linkage, number: int, bend: Vec, urge: float) -> None:
     """Bend the bones that lead to an effector alone, if they are straight (see `bow`).
 
     They bend as soon as anything has to move, even if their own effector does not: what pushes
     a straight branch along its axis cannot bend it.
     """
-    effector = figure.effectors[number]
+    effector = linkage.effectors[number]
     path: list[int] = []
     i = effector.bone
     while i >= 0 and len(nodes[i].ends) == 1:
         path.insert(0, i)
-        i = figure.bones[i].parent
+        i = linkage.bones[i].parent
     if len(path) < 2 or urge == 0.0:
         return
     chain = Chain((*[nodes[i].head for i in path], effector.place), bend)
@@ -252,19 +252,19 @@ def fitted(
     return turn
 
 
-def _followed(nodes: list[Node], figure: Figure) -> list[Quat]:
+def _followed(nodes: list[Node], linkage: Linkage) -> list[Quat]:
     """Return the rotations that point the bones at the joints as far as their limits allow."""
-    bones = figure.bones
+    bones = linkage.bones
     axes: list[Mat3] = []
     rotations: list[Quat] = []
     for i, bone in enumerate(bones):
         node = nodes[i]
-        parent = figure.parent if bone.parent < 0 else axes[bone.parent]
+        parent = linkage.parent if bone.parent < 0 else axes[bone.parent]
         inherited, post_scale = inherited_axes(bone.bone, parent)
         if not node.ends:
             rotation = bone.given
         elif node.is_rigid:
-            rotation = _fitted_bone(node, nodes, figure, bone, inherited)
+            rotation = _fitted_bone(node, nodes, linkage, bone, inherited)
         else:
             child = node.children[0] if len(node.children) == 1 else -1
             way = sub(node.ends[0], node.head)
@@ -279,11 +279,11 @@ def _followed(nodes: list[Node], figure: Figure) -> list[Quat]:
 
 
 def _fitted_bone(
-    node: Node, nodes: list[Node], figure: Figure, bone: ConstrainedBone, inherited: Mat3
+    node: Node, nodes: list[Node], linkage: Linkage, bone: ConstrainedBone, inherited: Mat3
 ) -> Quat:
     """Return the rotation of a rigid part, from the FK pose by as much as its ends turn."""
-    points = [figure.bones[i].at for i in node.children]
-    points += [figure.effectors[i].point for i in node.effectors]
+    points = [linkage.bones[i].at for i in node.children]
+    points += [linkage.effectors[i].point for i in node.effectors]
     arms = [rotate(bone.given, times(point, bone.scale)) for point in points]
     ways = [inverse_apply(inherited, sub(end, node.head)) for end in node.ends]
     turn = fitted(QUAT_IDENTITY, arms, ways, [1.0] * len(arms), FITS)

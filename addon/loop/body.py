@@ -14,7 +14,7 @@ from ..core import (
     Frame,
     Limit,
     Member,
-    Outcome,
+    MemberOutcome,
     Posture,
     Pull,
     point_in,
@@ -198,10 +198,10 @@ def _report(body: BodyPlan, i: int, task: BodyTask, posture: BodyPosture) -> Rep
     error = dist(point_in(own.world, outcome.tip), own.target)
     begun = "" if task.begun is None else task.begun.note
     message = own.note or begun or _why(body, i, task, outcome)
-    return Report(outcome.state, round(error, 6), outcome.sweeps, message)
+    return Report(outcome.state, round(error, 6), outcome.iterations_used, message)
 
 
-def _why(body: BodyPlan, i: int, task: BodyTask, outcome: Outcome) -> str:
+def _why(body: BodyPlan, i: int, task: BodyTask, outcome: MemberOutcome) -> str:
     """Return why a chain of a body is not on its target; empty if it is."""
     if outcome.state == "REACHED":
         return ""

@@ -14,13 +14,13 @@ class Report(NamedTuple):
     Attributes:
         state: One of the constraint's states.
         error: Distance from tip to target in world space, in metres.
-        sweeps: Sweeps that the solver took.
+        iterations_used: Sweeps that the solver took.
         message: What is wrong and what to do about it, empty if nothing is.
     """
 
     state: str
     error: float = 0.0
-    sweeps: int = 0
+    iterations_used: int = 0
     message: str = ""
 
 

@@ -173,7 +173,7 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> Posed:
     if not message and posture.state != "REACHED":
         message = explanation(posture, chain.stretches, has_iterations(settings))
     # To a micrometre: what is below that differs from frame to frame, and means nothing.
-    report = Report(posture.state, round(error, 6), posture.solution.sweeps, message)
+    report = Report(posture.state, round(error, 6), posture.solution.iterations_used, message)
     return Posed(posture, report)
 
 

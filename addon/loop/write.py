@@ -287,7 +287,7 @@ def _write_report(item: FabrikConstraint, report: Report, shown: Report) -> None
         item.state = report.state
     if report.error != shown.error:
         item.error = report.error
-    if report.sweeps != shown.sweeps:
-        item.iterations_used = report.sweeps
+    if report.iterations_used != shown.iterations_used:
+        item.iterations_used = report.iterations_used
     if report.message != shown.message:
         item.message = report.message

@@ -11,7 +11,7 @@ from ..core.vectors import Vec, across, add, dot, length, mix, scaled, sub, unit
 from .footfall import STILL
 
 
-class Hit(NamedTuple):
+class GroundHit(NamedTuple):
     """Where a ray meets the ground: the place and the unit normal in the world, the ground."""
 
     place: Vec
@@ -19,7 +19,7 @@ class Hit(NamedTuple):
     ground: int
 
 
-Cast = Callable[[Vec, Vec, float], Hit | None]
+Cast = Callable[[Vec, Vec, float], GroundHit | None]
 """The first hit of a ray from an origin in a direction (a unit vector) over a distance."""
 
 
@@ -50,7 +50,7 @@ DEPTHS = (0.2, 0.5)
 """How far under a place, in shares of the reach, sides are looked for that a leg wraps around."""
 
 
-def hold_at(search: Search, aim: Vec) -> tuple[Hit, bool]:
+def hold_at(search: Search, aim: Vec) -> tuple[GroundHit, bool]:
     """Return where a foot that is meant for a place can stand, and whether there is a hold.
 
     Without one the foot hangs at the place itself, as near as the leg reaches.
@@ -61,10 +61,10 @@ def hold_at(search: Search, aim: Vec) -> tuple[Hit, bool]:
         hit = _probe(search, mix(aim, under, share))
         if hit is not None and length(sub(hit.place, search.root)) <= search.reach:
             return hit, True
-    return Hit(held_in(aim, search.root, search.reach), search.up, STILL), False
+    return GroundHit(held_in(aim, search.root, search.reach), search.up, STILL), False
 
 
-def _probe(search: Search, place: Vec) -> Hit | None:
+def _probe(search: Search, place: Vec) -> GroundHit | None:
     up, above = search.up, search.above
     top = add(place, scaled(up, above))
     wall = _between(search.cast, search.root, top)
@@ -85,7 +85,7 @@ def _probe(search: Search, place: Vec) -> Hit | None:
     return None
 
 
-def _between(cast: Cast, start: Vec, end: Vec) -> Hit | None:
+def _between(cast: Cast, start: Vec, end: Vec) -> GroundHit | None:
     way = sub(end, start)
     direction = unit(way)
     return None if direction is None else cast(start, direction, length(way))

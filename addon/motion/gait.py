@@ -14,7 +14,7 @@ from .footfall import Footfall, foot_at, hump
 from .stance import Lean, Swaying, lean_between
 
 
-class Leg(NamedTuple):
+class WalkingLeg(NamedTuple):
     """One leg.
 
     Attributes:
@@ -30,7 +30,7 @@ class Leg(NamedTuple):
     group: int
 
 
-class Settings(NamedTuple):
+class WalkSettings(NamedTuple):
     """How a body walks. Lengths are shares of each leg's length, times are frames.
 
     Attributes:
@@ -58,7 +58,7 @@ class Settings(NamedTuple):
     leans: bool = True
 
 
-class Record(NamedTuple):
+class RecordedWalk(NamedTuple):
     """A walk that was simulated.
 
     Attributes:
@@ -72,7 +72,7 @@ class Record(NamedTuple):
     sways: tuple[Swaying, ...]
 
 
-def lean_at(record: Record, time: float) -> Lean:
+def lean_at(record: RecordedWalk, time: float) -> Lean:
     """Return how the body leans at a time, without its bob."""
     at = min(max(time - record.start, 0.0), len(record.sways) - 1.0)
     frame = min(floor(at), len(record.sways) - 2)
@@ -81,7 +81,7 @@ def lean_at(record: Record, time: float) -> Lean:
     return lean_between(record.sways[frame], record.sways[frame + 1], at - frame)
 
 
-def bob_at(record: Record, groups: Sequence[int], time: float) -> float:
+def bob_at(record: RecordedWalk, groups: Sequence[int], time: float) -> float:
     """Return how far the steps have raised the body at a time, from 0 to 1.
 
     Args:

@@ -5,7 +5,7 @@ from itertools import accumulate
 
 from . import codec
 from .footfall import STILL, Footfall
-from .gait import Record
+from .gait import RecordedWalk
 from .stance import Lean, Swaying
 
 MAGIC, VERSION = b"FABW", 3
@@ -14,7 +14,7 @@ FALL, SWAY = 14, 6
 """How many numbers are kept of a footfall, and of how the body leans at a frame."""
 
 
-def packed(record: Record, names: Sequence[str]) -> bytes:
+def packed(record: RecordedWalk, names: Sequence[str]) -> bytes:
     """Return a walk as bytes.
 
     Args:
@@ -31,7 +31,7 @@ def packed(record: Record, names: Sequence[str]) -> bytes:
     return codec.packed(MAGIC, VERSION, codec.Content(integers, names, numbers))
 
 
-def unpacked(blob: bytes) -> tuple[Record, list[str]]:
+def unpacked(blob: bytes) -> tuple[RecordedWalk, list[str]]:
     """Return a walk from its bytes, and the names of the grounds.
 
     Raises:
@@ -56,7 +56,7 @@ def unpacked(blob: bytes) -> tuple[Record, list[str]]:
     ends = list(accumulate(counts))
     falls = [tuple(found[last - count : last]) for last, count in zip(ends, counts, strict=True)]
     sways = [_sway(*numbers[i : i + SWAY]) for i in range(end, len(numbers), SWAY)]
-    return Record(start, tuple(falls), tuple(sways)), list(names)
+    return RecordedWalk(start, tuple(falls), tuple(sways)), list(names)
 
 
 def _fall(ground: int, held: int, *n: float) -> Footfall:

@@ -4,7 +4,7 @@ from math import inf, sqrt
 from typing import Final, NamedTuple
 
 from ..core.vectors import ORIGIN, Vec, dot, length, scaled, sub
-from .gait import Leg, Settings
+from .gait import WalkingLeg, WalkSettings
 
 LAND: Final = 0.9
 STAND: Final = 0.95
@@ -32,7 +32,9 @@ class Stride(NamedTuple):
 STANDING: Final = Stride(ORIGIN, inf, ORIGIN, inf)
 
 
-def stride_of(leg: Leg, settings: Settings, out: Vec, velocity: Vec, others: int) -> Stride:
+def stride_of(
+    leg: WalkingLeg, settings: WalkSettings, out: Vec, velocity: Vec, others: int
+) -> Stride:
     """Return how a foot steps.
 
     Args:
@@ -57,7 +59,7 @@ def stride_of(leg: Leg, settings: Settings, out: Vec, velocity: Vec, others: int
     return Stride(scaled(way, middle), limit, scaled(way, lead), back + middle - limit)
 
 
-def _room(leg: Leg, settings: Settings, out: Vec, way: Vec) -> tuple[float, float]:
+def _room(leg: WalkingLeg, settings: WalkSettings, out: Vec, way: Vec) -> tuple[float, float]:
     """Return how far behind and ahead of its rest place a foot is within the leg's reach."""
     along, square = dot(out, way), dot(out, out)
     reach, landing = losing_reach(leg, settings), LAND * leg.reach
@@ -69,7 +71,7 @@ def _room(leg: Leg, settings: Settings, out: Vec, way: Vec) -> tuple[float, floa
     )
 
 
-def losing_reach(leg: Leg, settings: Settings) -> float:
+def losing_reach(leg: WalkingLeg, settings: WalkSettings) -> float:
     """Return how far from its root a leg loses its foot."""
     return (LOSE - settings.bob) * leg.reach
 

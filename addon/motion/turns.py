@@ -5,7 +5,7 @@ from math import inf
 from typing import Final
 
 from ..core.vectors import length
-from .gait import Settings
+from .gait import WalkSettings
 from .walking_foot import Now, WalkingFoot
 
 ALONG: Final = 0.3
@@ -18,7 +18,7 @@ def of_group(feet: Sequence[WalkingFoot], group: int) -> list[WalkingFoot]:
 
 
 def next_to_step(
-    feet: Sequence[WalkingFoot], groups: Sequence[int], now: Now, settings: Settings
+    feet: Sequence[WalkingFoot], groups: Sequence[int], now: Now, settings: WalkSettings
 ) -> list[WalkingFoot]:
     """Return the feet to lift now, while all stand; none if nobody has to step.
 
@@ -47,7 +47,7 @@ def next_to_step(
 
 
 def stepping_along(
-    members: Sequence[WalkingFoot], now: Now, settings: Settings
+    members: Sequence[WalkingFoot], now: Now, settings: WalkSettings
 ) -> list[WalkingFoot]:
     """Return those feet of a group that step when it is its turn."""
     return [
@@ -58,7 +58,9 @@ def stepping_along(
     ]
 
 
-def step_duration(feet: Sequence[WalkingFoot], group: int, now: Now, settings: Settings) -> float:
+def step_duration(
+    feet: Sequence[WalkingFoot], group: int, now: Now, settings: WalkSettings
+) -> float:
     """Return how long a step of a group takes: as set, or as long as the others can wait.
 
     The others step one group after the other, so the second one that loses a foot has to wait for
@@ -77,5 +79,5 @@ def step_duration(feet: Sequence[WalkingFoot], group: int, now: Now, settings: S
     return max(min(frames, soon), min(frames, 1.0))
 
 
-def _least(members: Sequence[WalkingFoot], now: Now, settings: Settings) -> float:
+def _least(members: Sequence[WalkingFoot], now: Now, settings: WalkSettings) -> float:
     return min([foot.time_left(now, settings) for foot in members])

@@ -3,7 +3,7 @@
 A foot stays where it stands until it is farther from its rest place than a threshold, and then
 steps to where that will be. Legs of one group step together and no other group is in the air with
 them. What a step depends on is the present and the past, so one pass over the frames is enough;
-the answer is a `gait.Record`.
+the answer is a `gait.RecordedWalk`.
 
 Reach comes before rhythm: a foot that its leg would lose is lifted at once, and whoever is in the
 air then comes down early. Steps are begun and shortened in time so that this hardly ever happens.
@@ -29,7 +29,7 @@ from ..core.vectors import (
 )
 from .footfall import STILL, Footfall, Grounds, normal_of, place_of, set_on
 from .foothold import Cast, Search, hold_at
-from .gait import Leg, Record, Settings
+from .gait import RecordedWalk, WalkingLeg, WalkSettings
 from .passing import body_between, carried, grounds_between
 from .stance import UPRIGHT, Lean, Swaying, eased_to, plane_through
 from .stride import LAND, STAND, losing_reach
@@ -44,7 +44,7 @@ TICK: Final = 0.05
 """The share of a leg's reach that its root moves at most between two looks at the legs."""
 
 
-class Walk:
+class StepPlanner:
     """A walk in the making: made at the first frame, then stepped through the frames in order.
 
     Args:
@@ -59,8 +59,8 @@ class Walk:
 
     def __init__(
         self,
-        legs: Sequence[Leg],
-        settings: Settings,
+        legs: Sequence[WalkingLeg],
+        settings: WalkSettings,
         frame: int,
         body: Frame,
         cast: Cast,
@@ -78,7 +78,7 @@ class Walk:
         self._remember(grounds)
         self.sways = [self.sway]
 
-    def step(self, settings: Settings, body: Frame, cast: Cast, grounds: Grounds) -> None:
+    def step(self, settings: WalkSettings, body: Frame, cast: Cast, grounds: Grounds) -> None:
         """Go on by one whole frame; the arguments are as at the start, of the new frame."""
         self.settings = settings
         self.frame += 1
@@ -98,10 +98,10 @@ class Walk:
         self._remember(grounds)
         self.sways.append(self.sway)
 
-    def record(self) -> Record:
+    def record(self) -> RecordedWalk:
         """Return what was found so far; a foot in the air comes down as foreseen."""
         falls = tuple((*foot.falls, *([foot.next] if foot.next else ())) for foot in self.feet)
-        return Record(self.start, falls, tuple(self.sways))
+        return RecordedWalk(self.start, falls, tuple(self.sways))
 
     # From frame to frame
 

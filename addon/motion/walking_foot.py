@@ -8,7 +8,7 @@ from ..core import Frame, inverse, point_in
 from ..core.vectors import ORIGIN, Vec, across, add, length, mat_columns, scaled, sub
 from .footfall import STILL, Footfall, Grounds, place_of
 from .foothold import Cast
-from .gait import Leg, Settings
+from .gait import WalkingLeg, WalkSettings
 from .stance import Lean, leaned
 from .stride import STANDING, Stride, losing_reach, stride_of, time_left
 
@@ -71,7 +71,7 @@ class WalkingFoot:
         "stride",
         "velocity",
     )
-    leg: Leg
+    leg: WalkingLeg
     falls: list[Footfall]
     aim: Vec
     next: Footfall | None
@@ -83,7 +83,7 @@ class WalkingFoot:
     quiet: float
     stride: Stride
 
-    def __init__(self, leg: Leg) -> None:
+    def __init__(self, leg: WalkingLeg) -> None:
         """Begin without footfalls."""
         self.leg = leg
         self.falls = []
@@ -118,11 +118,11 @@ class WalkingFoot:
         aim = self.aim if fall.ground == STILL else point_in(now.grounds(fall.ground), self.aim)
         return length(across(sub(add(self.home, self.stride.middle), aim), now.up))
 
-    def is_there(self, now: Now, settings: Settings) -> bool:
+    def is_there(self, now: Now, settings: WalkSettings) -> bool:
         """Whether a step would end where it stands: it was set down for this place."""
         return self.off(now) <= SETTLED * settings.threshold * self.leg.reach
 
-    def time_left(self, now: Now, settings: Settings) -> float:
+    def time_left(self, now: Now, settings: WalkSettings) -> float:
         """Return in how many frames its leg loses it, if all goes on as it does."""
         if self.is_there(now, settings):
             return inf
@@ -132,7 +132,7 @@ class WalkingFoot:
 def brought(
     feet: Sequence[WalkingFoot],
     now: Now,
-    settings: Settings,
+    settings: WalkSettings,
     lean: Lean,
     others: int,
     is_moving: bool = True,

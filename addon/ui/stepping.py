@@ -17,7 +17,7 @@ LEAST, MOST = 0.05, 0.5
 """Seconds of work between two looks at the keyboard: as many as Blender takes to draw, in these."""
 
 
-class Stepping:
+class ProgressOperator:
     """An operator whose work is a generator that yields the share that is done.
 
     Attributes:
@@ -128,7 +128,7 @@ class Stepping:
         context.workspace.status_text_set(None)
 
 
-class Starting(Stepping):
+class Starting(ProgressOperator):
     """One that asks nothing before: from a script in one go, in a window piece by piece."""
 
     def start(self, context: bpy.types.Context) -> Generator[float, None, Any]:

@@ -138,7 +138,7 @@ def joints(rng: random.Random) -> object:
     sizes, found = chain.bone_lengths(), lengths_of(solution.joints)
     unit = sum(sizes) + 1e-6 * largest
     assert max(abs(a - b) for a, b in zip(sizes, found, strict=True)) <= 1e-9 * unit
-    return solution.joints, solution.residual, solution.sweeps
+    return solution.joints, solution.residual, solution.iterations_used
 
 
 def chain(rng: random.Random) -> object:

@@ -255,7 +255,7 @@ def test_an_unchanged_target_gives_unchanged_rotations(mode: str, inherit_rotati
             posture = posed(rig, joints_of(rig, PARENT)[-1], PARENT, solver=solver)
             pairs = zip(posture.rotations, rig[1], strict=True)
             assert max(apart(q, local.rotation) for q, local in pairs) <= 1e-9
-            assert posture.solution.sweeps == 0
+            assert posture.solution.iterations_used == 0
 
 
 def test_straight_bones_bend_about_x_towards_z_unless_told_otherwise() -> None:

@@ -149,7 +149,7 @@ def test_the_residual_is_the_distance_from_tip_to_target(solver: str) -> None:
         assert solution.residual == pytest.approx(math.dist(solution.joints[-1], target), abs=1e-12)
         reached = solution.residual <= 1e-4 * sum(lengths_of(joints))
         assert solution.state == ("REACHED" if reached else "OUT_OF_REACH")
-        assert solution.sweeps <= iterations
+        assert solution.iterations_used <= iterations
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -183,7 +183,7 @@ def test_turning_moving_and_scaling_the_world_does_so_to_the_answer(
         )
         error = farthest([carried(joint) for joint in here.joints], there.joints)
         worst = max(worst, error / (size * sum(lengths_of(joints))))
-        assert here.sweeps == there.sweeps
+        assert here.iterations_used == there.iterations_used
     figure(f"{solver}: a turned, moved, scaled world changes the answer by", f"{worst:.1e}")
     assert worst <= 1e-6
 
@@ -194,7 +194,7 @@ def fields_of(solution: Solution) -> tuple[object, ...]:
         solution.state,
         solution.in_reach,
         solution.residual,
-        solution.sweeps,
+        solution.iterations_used,
     )
 
 

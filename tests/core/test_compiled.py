@@ -30,7 +30,7 @@ print(COMPILED)
 SOLVER = """
 from bodies import SHAPES, random_pose, tips_at
 def fields(s):
-    return s.joints, s.state, s.in_reach, s.residual, s.sweeps
+    return s.joints, s.state, s.in_reach, s.residual, s.iterations_used
 for _ in range(400):
     chain, goal, solver = random_case(rng)
     print(fields(core.solve(chain, goal, solver)))
@@ -76,7 +76,7 @@ for i in range(60):
         influence=rng.choice((0.4, 1.0)), weight=rng.choice((0.5, 1.0)),
         root_weight=rng.choice((0.0, 0.5))))) for target in targets]
     posture = core.pose_body(body, pulls)
-    outcomes = [o and (o.state, o.sweeps, o.tip) for o in posture.outcomes]
+    outcomes = [o and (o.state, o.iterations_used, o.tip) for o in posture.outcomes]
     print(posture.rotations, posture.location, outcomes)
 for i in range(4):
     rig = random_rig(rng, 4, "FULL", True, True, 1.2)
@@ -96,7 +96,7 @@ from addon.motion.damping import mean, moments
 from addon.motion.follow import Trail
 from addon.motion.foothold import Hit
 from addon.motion.footfall import STILL, foot_at
-from addon.motion.gait import Leg, Settings, bob_at, lean_at
+from addon.motion.gait import WalkingLeg, WalkSettings, bob_at, lean_at
 from addon.motion.ground import Leg as Carried, Stance, foreseen_drop, hip_drop, hip_rise, swing
 from addon.motion.look import Look, pose_look
 from addon.motion.packing import packed, unpacked
@@ -104,7 +104,7 @@ from addon.motion.pattern import groups_of
 from addon.motion.rope import hang, pose_rope
 from addon.motion.rope_collision import on_plane, on_surface
 from addon.motion.solid import Solid
-from addon.motion.walking import Walk
+from addon.motion.walking import StepPlanner
 from addon.motion.wave import Wave, pose_wave
 def place():
     return tuple(rng.uniform(-1.0, 1.0) for _ in range(3))
@@ -149,10 +149,10 @@ def grounds(_):
 for i in range(6):
     rests = [(x, y, -0.5) for x in (-0.7, 0.7) for y in (-0.6, 0.0, 0.6)]
     groups = groups_of(rests, ("ALTERNATING", "PAIRS", "WAVE")[i % 3])
-    legs = [Leg(r, scaled(r, 0.2), 1.1, g) for r, g in zip(rests, groups, strict=True)]
+    legs = [WalkingLeg(r, scaled(r, 0.2), 1.1, g) for r, g in zip(rests, groups, strict=True)]
     at = lambda frame: (quat_matrix(quat_about(UP, 0.01 * i * frame)), (0.03 * i * frame, 0.0, 0.4))
-    settings = Settings(climbs=i > 3, bob=0.02)
-    walk = Walk(legs, settings, 1, at(1), cast, grounds)
+    settings = WalkSettings(climbs=i > 3, bob=0.02)
+    walk = StepPlanner(legs, settings, 1, at(1), cast, grounds)
     for frame in range(2, 60):
         walk.step(settings, at(frame), cast, grounds)
     record, _ = unpacked(packed(walk.record(), ["A", "B"]))

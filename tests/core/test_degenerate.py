@@ -91,7 +91,7 @@ def test_an_unchanged_target_changes_nothing(solver: str, bones: int) -> None:
     poses += [random_chain(rng, bones) for _ in range(20)]
     for joints in poses:
         solution = answer(joints, joints[-1], solver, bend=UP)
-        assert solution.sweeps == 0
+        assert solution.iterations_used == 0
         assert solution.state == "REACHED"
         # A chain that is straight to rounding is set quite straight.
         assert farthest(solution.joints, joints) <= 1e-9
@@ -175,7 +175,7 @@ def test_joints_that_all_coincide_stay_where_they_are() -> None:
     for solver in SOLVERS:
         away = answer(joints, (5.0, 0.0, 0.0), solver)
         assert away.joints == joints
-        assert (away.state, away.sweeps) == ("OUT_OF_REACH", 0)
+        assert (away.state, away.iterations_used) == ("OUT_OF_REACH", 0)
         assert answer(joints, (1.0, 2.0, 3.0), solver).state == "REACHED"
 
 

@@ -73,7 +73,7 @@ def test_few_sweeps_land_exactly(bones: int, figure: Callable[[str, str], None])
         answer(joints, target, iterations=2000, tolerance=1e-6)
         for target in targets_off_the_tip(joints, 300)
     ]
-    sweeps = sorted(solution.sweeps for solution in solutions)
+    sweeps = sorted(solution.iterations_used for solution in solutions)
     worst = max(solution.residual for solution in solutions)
     figure(
         f"{bones} bones: sweeps to 1e-6, and steps of landing",
@@ -95,8 +95,8 @@ def test_the_edge_of_reach_is_no_obstacle(bones: int, figure: Callable[[str, str
             answer(joints, moved(joints[0], random_direction(rng), share)) for _ in range(50)
         ]
         assert max(solution.residual for solution in solutions) <= 1e-6
-        found.append(f"{share:g}: {mean(solution.sweeps for solution in solutions):.1f}")
-        assert max(solution.sweeps for solution in solutions) <= 12
+        found.append(f"{share:g}: {mean(solution.iterations_used for solution in solutions):.1f}")
+        assert max(solution.iterations_used for solution in solutions) <= 12
     figure(f"{bones} bones: sweeps at the edge of reach", ", ".join(found))
 
 
@@ -118,7 +118,7 @@ def test_all_chains_land_wherever_they_can_reach(figure: Callable[[str, str], No
         chain = Chain(joints, lengths=tuple(lengths))
         solution = solve(chain, Goal(moved(joints[0], random_direction(rng), distance)))
         if solution.in_reach:
-            most = max(most, solution.sweeps)
+            most = max(most, solution.iterations_used)
             missed += solution.residual > 1e-6 * total
             worst = max(worst, solution.residual / total)
     figure(f"{cases} chains anywhere in reach: residual over 1e-6", f"{missed}, worst {worst:.0e}")
@@ -199,6 +199,6 @@ def test_a_few_iterations_are_better_than_none() -> None:
     for target in targets_off_the_tip(joints, 20):
         for iterations in range(8):
             solution = answer(joints, target, iterations=iterations)
-            assert solution.sweeps <= iterations
+            assert solution.iterations_used <= iterations
             if iterations:
                 assert solution.residual < math.dist(joints[-1], target)

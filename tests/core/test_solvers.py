@@ -24,7 +24,7 @@ def test_two_bones_reach_every_reachable_target_in_one_sweep(
         solution = answer(joints, random_target(rng, joints, low=0.0, high=1.0), "TWO_BONE")
         worst = max(worst, solution.residual)
         reached += solution.state == "REACHED"
-        assert solution.sweeps <= 1
+        assert solution.iterations_used <= 1
     figure("TWO_BONE reaches a reachable target", f"{100 * reached / limbs:.2f} %, to {worst:.1e}")
     assert reached == limbs
     assert worst <= 1e-9

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from addon.motion import codec, packing
 from addon.motion.codec import CHECK, HEAD, Content, opened, packed, sealed, unpacked
 from addon.motion.footfall import STILL, Footfall
-from addon.motion.gait import Record
+from addon.motion.gait import RecordedWalk
 from addon.motion.stance import Lean, Swaying
 
 MAGIC, VERSION = b"TEST", 7
 
 FALL = Footfall(1.0, 3.0, (1.0, 2.0, 3.0), (0.0, 0.0, 1.0), (0.0, 1.0, 0.0), 1, 0.2, True, 0.1, 0.1)
 SWAY = Swaying(Lean(0.1, 0.2, 0.3), Lean(0.0, 0.0, 0.0))
-WALK = Record(1, ((FALL, FALL), (FALL._replace(ground=STILL),)), (SWAY, SWAY, SWAY))
+WALK = RecordedWalk(1, ((FALL, FALL), (FALL._replace(ground=STILL),)), (SWAY, SWAY, SWAY))
 
 
 @st.composite

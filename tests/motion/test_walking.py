@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from addon.core import Frame, inverse, point_in
 from addon.core.vectors import Vec, dot, mat_columns, quat_about, quat_matrix, sub
 from addon.motion.footfall import STILL, Footfall, foot_at, set_on
-from addon.motion.foothold import Hit
-from addon.motion.gait import Leg, Record, Settings, bob_at, lean_at
+from addon.motion.foothold import GroundHit
+from addon.motion.gait import RecordedWalk, WalkingLeg, WalkSettings, bob_at, lean_at
 from addon.motion.packing import packed, unpacked
 from addon.motion.pattern import groups_of
 from addon.motion.stance import UPRIGHT, Lean, Swaying, eased_to, leaned, plane_through
 from addon.motion.swing import arc_over
-from addon.motion.walking import Walk
+from addon.motion.walking import StepPlanner
 
 Box = tuple[Vec, Vec]
 Body = Callable[[float], Frame]
@@ -32,14 +32,14 @@ ALONG_Y = (0.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 def ground(*boxes: Box, number: int = STILL, shift: Vec = (0.0, 0.0, 0.0)):
     """Rays against boxes, given by two corners each, from outside and inside."""
 
-    def cast(origin: Vec, direction: Vec, distance: float) -> Hit | None:
+    def cast(origin: Vec, direction: Vec, distance: float) -> GroundHit | None:
         start = sub(origin, shift)
         hits = [hit for box in boxes if (hit := _slab(box, start, direction, distance))]
         if not hits:
             return None
         far, normal = min(hits)
         place = tuple(o + far * d for o, d in zip(origin, direction, strict=True))
-        return Hit(place, normal, number)
+        return GroundHit(place, normal, number)
 
     return cast
 
@@ -60,7 +60,7 @@ def _slab(box: Box, start: Vec, direction: Vec, distance: float) -> tuple[float,
     return (near, side) if near <= far and 0.0 <= near <= distance else None
 
 
-def legs_of(count: int, pattern: str, height: float = 0.5, reach: float = 1.1) -> list[Leg]:
+def legs_of(count: int, pattern: str, height: float = 0.5, reach: float = 1.1) -> list[WalkingLeg]:
     """Legs in rows left and right; the last one of an odd number is at the right."""
     rows = (count + 1) // 2
     rests = []
@@ -69,7 +69,7 @@ def legs_of(count: int, pattern: str, height: float = 0.5, reach: float = 1.1) -
         rests.append((0.7 if leg % 2 else -0.7, 0.7 * ahead, -height))
     groups = groups_of(rests, pattern)
     return [
-        Leg(rest, (0.2 * rest[0], 0.6 * rest[1], 0.0), reach, group)
+        WalkingLeg(rest, (0.2 * rest[0], 0.6 * rest[1], 0.0), reach, group)
         for rest, group in zip(rests, groups, strict=True)
     ]
 
@@ -79,10 +79,10 @@ def standing(place: Vec = (0.0, 0.0, 0.5), turn: float = 0.0) -> Frame:
 
 
 def walked(
-    legs: Sequence[Leg], settings: Settings, body: Body, cast=None, frames: int = FRAMES
-) -> Record:
+    legs: Sequence[WalkingLeg], settings: WalkSettings, body: Body, cast=None, frames: int = FRAMES
+) -> RecordedWalk:
     cast = cast or ground(FLOOR)
-    walk = Walk(legs, settings, 0, body(0), cast, still)
+    walk = StepPlanner(legs, settings, 0, body(0), cast, still)
     for frame in range(1, frames + 1):
         walk.step(settings, body(frame), cast, still)
     return walk.record()
@@ -96,7 +96,9 @@ def ahead(speed: float, until: float = math.inf) -> Body:
     return lambda time: standing((0.0, speed * min(time, until), 0.5))
 
 
-def farthest(legs: Sequence[Leg], record: Record, body: Body, frames: int = FRAMES) -> float:
+def farthest(
+    legs: Sequence[WalkingLeg], record: RecordedWalk, body: Body, frames: int = FRAMES
+) -> float:
     """How far a standing foot is from its leg's root at most, as a share of its reach."""
     most = 0.0
     for quarter in range(4 * frames + 1):
@@ -109,7 +111,7 @@ def farthest(legs: Sequence[Leg], record: Record, body: Body, frames: int = FRAM
     return most
 
 
-def assert_groups_take_turns(legs: Sequence[Leg], record: Record) -> None:
+def assert_groups_take_turns(legs: Sequence[WalkingLeg], record: RecordedWalk) -> None:
     spans = [
         (fall.lift, fall.land, leg.group)
         for leg, falls in zip(legs, record.falls, strict=True)
@@ -143,8 +145,8 @@ def ways(draw: st.DrawFn) -> Body:
 
 
 @st.composite
-def manners(draw: st.DrawFn) -> Settings:
-    return Settings(
+def manners(draw: st.DrawFn) -> WalkSettings:
+    return WalkSettings(
         threshold=draw(st.floats(0.05, 0.6)),
         step_height=draw(st.floats(0.0, 0.4)),
         duration=draw(st.floats(1.0, 15.0)),
@@ -157,7 +159,7 @@ def manners(draw: st.DrawFn) -> Settings:
 @given(st.integers(2, 16), PATTERNS, manners(), ways())
 @hypothesis_settings(max_examples=40)
 def test_no_leg_loses_its_foot_and_groups_take_turns(
-    count: int, pattern: str, settings: Settings, body: Body
+    count: int, pattern: str, settings: WalkSettings, body: Body
 ) -> None:
     legs = legs_of(count, pattern)
     record = walked(legs, settings, body, frames=60)
@@ -172,14 +174,14 @@ def test_no_leg_loses_its_foot_and_groups_take_turns(
 def test_at_a_steady_pace_no_leg_is_stretched_out(count: int, pattern: str, speed: float) -> None:
     """The last 3 % are kept, in which a knee would snap."""
     legs, body = legs_of(count, pattern), ahead(speed)
-    record = walked(legs, Settings(), body, frames=60)
+    record = walked(legs, WalkSettings(), body, frames=60)
     assert farthest(legs, record, body, 60) <= 0.97
 
 
 @given(manners(), ways(), st.integers(2, 12), st.integers(0, 3))
 @hypothesis_settings(max_examples=10)
 def test_a_turned_and_moved_world_walks_the_same(
-    settings: Settings, body: Body, count: int, seed: int
+    settings: WalkSettings, body: Body, count: int, seed: int
 ) -> None:
     legs = legs_of(count, "ALTERNATING")
     turn = quat_matrix(quat_about((0.6, 0.0, 0.8), 1.0 + seed))
@@ -187,9 +189,9 @@ def test_a_turned_and_moved_world_walks_the_same(
     back = inverse(world)
     flat = ground(FLOOR)
 
-    def cast(origin: Vec, direction: Vec, distance: float) -> Hit | None:
+    def cast(origin: Vec, direction: Vec, distance: float) -> GroundHit | None:
         hit = flat(point_in(back, origin), _turned(back, direction), distance)
-        return hit and Hit(point_in(world, hit.place), _turned(world, hit.normal), hit.ground)
+        return hit and GroundHit(point_in(world, hit.place), _turned(world, hit.normal), hit.ground)
 
     def moved(time: float) -> Frame:
         axes, place = body(time)
@@ -214,7 +216,7 @@ def _turned(frame: Frame, direction: Vec) -> Vec:
 def test_a_body_that_stops_gets_its_feet_to_rest(pattern: str, speed: float) -> None:
     legs = legs_of(8, pattern)
     body = ahead(speed, 60.0)
-    record = walked(legs, Settings(), body, frames=150)
+    record = walked(legs, WalkSettings(), body, frames=150)
     for leg, falls in zip(legs, record.falls, strict=True):
         assert falls[-1].land < 130.0
         rest = point_in(leaned(body(150), lean_at(record, 150)), leg.rest)
@@ -222,7 +224,7 @@ def test_a_body_that_stops_gets_its_feet_to_rest(pattern: str, speed: float) -> 
 
 
 def test_a_body_that_stands_never_steps() -> None:
-    record = walked(legs_of(8, "ALTERNATING"), Settings(), ahead(0.0))
+    record = walked(legs_of(8, "ALTERNATING"), WalkSettings(), ahead(0.0))
     assert all(len(falls) == 1 for falls in record.falls)
     assert all(sway.lean == pytest.approx(UPRIGHT, abs=1e-12) for sway in record.sways)
 
@@ -233,7 +235,7 @@ def test_turning_on_the_spot_steps_around() -> None:
     def body(time: float) -> Frame:
         return standing(turn=0.05 * min(time, 80.0))
 
-    record = walked(legs, Settings(), body, frames=200)
+    record = walked(legs, WalkSettings(), body, frames=200)
     assert farthest(legs, record, body, 200) <= 1.0
     for leg, falls in zip(legs, record.falls, strict=True):
         assert len(falls) > 5
@@ -246,7 +248,7 @@ def test_a_jump_of_the_body_sets_all_feet_down_anew() -> None:
     def body(time: float) -> Frame:
         return standing((0.0, 0.01 * time + (50.0 if time >= 30.0 else 0.0), 0.5))
 
-    record = walked(legs, Settings(), body)
+    record = walked(legs, WalkSettings(), body)
     for leg, falls in zip(legs, record.falls, strict=True):
         for frame in (30, 31):
             foot = foot_at(falls, frame, still)
@@ -258,7 +260,7 @@ def test_a_jump_of_the_body_sets_all_feet_down_anew() -> None:
 
 def test_steps_are_shorter_the_faster_the_body_and_as_set_if_it_is_slow() -> None:
     def longest_step(speed: float) -> float:
-        record = walked(legs_of(8, "WAVE"), Settings(duration=6.0), ahead(speed))
+        record = walked(legs_of(8, "WAVE"), WalkSettings(duration=6.0), ahead(speed))
         spans = [b.land - b.lift for falls in record.falls for b in falls[2:-1]]
         return sorted(spans)[len(spans) // 2]
 
@@ -267,7 +269,7 @@ def test_steps_are_shorter_the_faster_the_body_and_as_set_if_it_is_slow() -> Non
 
 
 def test_steps_start_and_end_between_frames() -> None:
-    record = walked(legs_of(8, "ALTERNATING"), Settings(duration=4.7), ahead(0.13))
+    record = walked(legs_of(8, "ALTERNATING"), WalkSettings(duration=4.7), ahead(0.13))
     later = [fall for falls in record.falls for fall in falls[1:]]
     for times in ([fall.lift for fall in later], [fall.land for fall in later]):
         assert any(0.1 < time % 1.0 < 0.9 for time in times)
@@ -277,7 +279,7 @@ def test_steps_start_and_end_between_frames() -> None:
 @pytest.mark.parametrize("count", [4, 6, 8])
 @pytest.mark.parametrize("speed", [0.02, 0.06, 0.13])
 def test_no_step_is_cut_short_at_a_steady_pace(pattern: str, count: int, speed: float) -> None:
-    record = walked(legs_of(count, pattern), Settings(), ahead(speed))
+    record = walked(legs_of(count, pattern), WalkSettings(), ahead(speed))
     spans = sorted(b.land - b.lift for falls in record.falls for b in falls[1:])
     assert spans[0] >= 0.5 * spans[len(spans) // 2]
     if pattern == "ALTERNATING":
@@ -287,7 +289,7 @@ def test_no_step_is_cut_short_at_a_steady_pace(pattern: str, count: int, speed: 
 def test_overshoot_lands_a_foot_ahead_of_its_rest_place() -> None:
     legs, body = legs_of(4, "ALTERNATING"), ahead(0.04)
     for overshoot in (0.0, 1.0):
-        settings = Settings(threshold=0.2, duration=4.0, overshoot=overshoot)
+        settings = WalkSettings(threshold=0.2, duration=4.0, overshoot=overshoot)
         record = walked(legs, settings, body)
         fall = record.falls[0][4]
         rest = point_in(leaned(body(fall.land), lean_at(record, fall.land)), legs[0].rest)
@@ -296,7 +298,7 @@ def test_overshoot_lands_a_foot_ahead_of_its_rest_place() -> None:
 
 
 def test_a_step_rises_by_its_height_and_leaves_and_arrives_without_a_jerk() -> None:
-    record = walked(legs_of(4, "ALTERNATING"), Settings(step_height=0.2), ahead(0.02))
+    record = walked(legs_of(4, "ALTERNATING"), WalkSettings(step_height=0.2), ahead(0.02))
     fall = record.falls[0][2]
     middle = foot_at(record.falls[0], 0.5 * (fall.lift + fall.land), still)
     assert middle.place[2] == pytest.approx(0.2 * 1.1, abs=1e-9)
@@ -335,7 +337,7 @@ def test_no_swinging_foot_cuts_through_stairs(speed: float) -> None:
     legs = legs_of(8, "ALTERNATING")
     steps = [((-9.0, 1.0 + 0.4 * i, -1.0), (9.0, 99.0, 0.15 * (i + 1))) for i in range(12)]
     frames = round(5.0 / speed)
-    record = walked(legs, Settings(), ahead(speed), ground(FLOOR, *steps), frames)
+    record = walked(legs, WalkSettings(), ahead(speed), ground(FLOOR, *steps), frames)
     for falls in record.falls:
         for before, fall in pairwise(falls):
             for i in range(1, 20):
@@ -362,15 +364,19 @@ def test_feet_travel_with_moving_ground() -> None:
             at = deck_at(frame)
             back = inverse(at)
 
-            def cast(origin: Vec, direction: Vec, distance: float, at=at, back=back) -> Hit | None:
+            def cast(
+                origin: Vec, direction: Vec, distance: float, at=at, back=back
+            ) -> GroundHit | None:
                 flat = ground(deck, number=3)
                 hit = flat(point_in(back, origin), _turned(back, direction), distance)
-                return hit and Hit(point_in(at, hit.place), _turned(at, hit.normal), 3)
+                return hit and GroundHit(point_in(at, hit.place), _turned(at, hit.normal), 3)
 
             if walk is None:
-                walk = Walk(legs, Settings(), 0, carried(0, own), cast, lambda _, at=at: at)
+                walk = StepPlanner(
+                    legs, WalkSettings(), 0, carried(0, own), cast, lambda _, at=at: at
+                )
             else:
-                walk.step(Settings(), carried(frame, own), cast, lambda _, at=at: at)
+                walk.step(WalkSettings(), carried(frame, own), cast, lambda _, at=at: at)
         record = walk.record()
         for leg, falls in zip(legs, record.falls, strict=True):
             assert (len(falls) == 1) == (own == 0.0)
@@ -387,7 +393,7 @@ def test_stairs_are_climbed() -> None:
     def body(time: float) -> Frame:
         return standing((0.0, 0.03 * time, 0.5))
 
-    record = walked(legs, Settings(tilt=1.0), body, ground(FLOOR, *steps), frames=200)
+    record = walked(legs, WalkSettings(tilt=1.0), body, ground(FLOOR, *steps), frames=200)
     assert farthest(legs, record, body, 200) <= 1.0
     assert all(fall.is_held for falls in record.falls for fall in falls)
     assert lean_at(record, 200).lift == pytest.approx(0.15 * 12, abs=0.25)
@@ -408,7 +414,7 @@ def test_a_wall_is_climbed_where_the_body_turns_up() -> None:
         turn = quat_matrix(quat_about((1.0, 0.0, 0.0), 0.5 * math.pi))
         return turn, (0.0, 2.5, 1.1 + 0.03 * (time - 120))
 
-    record = walked(legs, Settings(climbs=True), body, ground(FLOOR, wall), frames=240)
+    record = walked(legs, WalkSettings(climbs=True), body, ground(FLOOR, wall), frames=240)
     assert farthest(legs, record, body, 240) <= 1.0
     assert all(fall.is_held for falls in record.falls for fall in falls)
     for falls in record.falls:
@@ -424,7 +430,7 @@ def test_a_ceiling_is_walked_on_upside_down() -> None:
     def body(time: float) -> Frame:
         return quat_matrix(quat_about((0.0, 1.0, 0.0), math.pi)), (0.0, 0.03 * time, 4.5)
 
-    record = walked(legs, Settings(), body, ground(FLOOR, roof))
+    record = walked(legs, WalkSettings(), body, ground(FLOOR, roof))
     assert farthest(legs, record, body) <= 1.0
     places = [fall.place[2] for falls in record.falls for fall in falls]
     assert places == pytest.approx([5.0] * len(places))
@@ -433,14 +439,14 @@ def test_a_ceiling_is_walked_on_upside_down() -> None:
 def test_an_edge_is_wrapped_around_by_climbers() -> None:
     legs = legs_of(8, "ALTERNATING")
     cliff: Box = ((-9.0, -9.0, -5.0), (9.0, 0.3, 0.0))
-    record = walked(legs, Settings(climbs=True), ahead(0.0), ground(cliff), frames=2)
+    record = walked(legs, WalkSettings(climbs=True), ahead(0.0), ground(cliff), frames=2)
     assert all(falls[0].is_held for falls in record.falls)
     assert {falls[0].normal for falls in record.falls} >= {(0.0, 0.0, 1.0), (0.0, 1.0, 0.0)}
 
 
 def test_without_ground_the_feet_hang_within_reach() -> None:
     legs, body = legs_of(6, "ALTERNATING"), ahead(0.05)
-    record = walked(legs, Settings(), body, ground())
+    record = walked(legs, WalkSettings(), body, ground())
     assert not any(fall.is_held for falls in record.falls for fall in falls)
     assert farthest(legs, record, body) <= 1.0
 
@@ -450,14 +456,14 @@ def test_legs_of_different_length_walk_together() -> None:
         leg._replace(reach=0.8 + 0.15 * i, rest=(leg.rest[0] * (0.7 + 0.1 * i), *leg.rest[1:]))
         for i, leg in enumerate(legs_of(6, "ALTERNATING"))
     ]
-    record = walked(legs, Settings(), ahead(0.04))
+    record = walked(legs, WalkSettings(), ahead(0.04))
     assert farthest(legs, record, ahead(0.04)) <= 1.0
     assert_groups_take_turns(legs, record)
 
 
 @given(manners(), ways(), st.floats(-0.4, 0.4))
 @hypothesis_settings(max_examples=10)
-def test_the_body_leans_without_a_jerk(settings: Settings, body: Body, slope: float) -> None:
+def test_the_body_leans_without_a_jerk(settings: WalkSettings, body: Body, slope: float) -> None:
     """The spring's own bound: the acceleration is what the way to the plane asks for, and less."""
     legs = legs_of(8, "ALTERNATING")
     steps = [((-9.0, 0.8 * i, -1.0), (9.0, 99.0, slope * i)) for i in range(1, 9)]
@@ -491,7 +497,7 @@ def test_a_sway_is_the_same_in_one_step_or_in_many(time: float, steps: int) -> N
 
 def test_the_body_bobs_once_with_each_step() -> None:
     legs = legs_of(6, "ALTERNATING")
-    record = walked(legs, Settings(), ahead(0.03))
+    record = walked(legs, WalkSettings(), ahead(0.03))
     groups = [leg.group for leg in legs]
     bobs = [bob_at(record, groups, i / 4) for i in range(4 * FRAMES)]
     assert max(bobs) == pytest.approx(1.0, abs=0.05)
@@ -535,7 +541,7 @@ def test_a_walk_casts_few_rays_and_no_more_the_longer_it_is() -> None:
     legs, floor = legs_of(8, "ALTERNATING"), ground(FLOOR)
     rays = 0
 
-    def cast(origin: Vec, direction: Vec, distance: float) -> Hit | None:
+    def cast(origin: Vec, direction: Vec, distance: float) -> GroundHit | None:
         nonlocal rays
         rays += 1
         return floor(origin, direction, distance)
@@ -544,7 +550,7 @@ def test_a_walk_casts_few_rays_and_no_more_the_longer_it_is() -> None:
         """For each leg and frame."""
         nonlocal rays
         rays = 0
-        walked(legs, Settings(), ahead(0.04), cast, frames)
+        walked(legs, WalkSettings(), ahead(0.04), cast, frames)
         return rays / (len(legs) * frames)
 
     assert rays_of(100) < 2.0
@@ -552,7 +558,7 @@ def test_a_walk_casts_few_rays_and_no_more_the_longer_it_is() -> None:
 
 
 def test_a_walk_comes_back_from_its_bytes_to_the_last_bit() -> None:
-    record = walked(legs_of(5, "WAVE"), Settings(), ahead(0.05), frames=40)
+    record = walked(legs_of(5, "WAVE"), WalkSettings(), ahead(0.05), frames=40)
     blob = packed(record, ["Rock", "Déjà vu"])
     assert unpacked(blob) == (record, ["Rock", "Déjà vu"])
     for broken in (b"", b"walk1", blob[:-5], b"x" + blob[1:]):

@@ -16,7 +16,7 @@ from ...ui.layout import Layout
 from ...ui.panels import OfArmature
 from ...ui.refusing import Refusing
 from ...ui.registering import registering
-from ...ui.stepping import Stepping
+from ...ui.stepping import ProgressOperator
 from ...ui.wording import counted
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def summary(outcome: Outcome, options: BakeOptions, left_out: list[str]) -> str:
     return text
 
 
-class FABRIK_OT_bake(Stepping, Refusing, bpy.types.Operator):
+class FABRIK_OT_bake(ProgressOperator, Refusing, bpy.types.Operator):
     """Bake constraints to keys; from the interface in small pieces, so that it can be stopped."""
 
     bl_idname = "fabrik.bake"

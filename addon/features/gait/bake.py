@@ -25,7 +25,7 @@ from ...loop.chain_plan import ChainPlan
 from ...loop.read import SceneSnapshot
 from ...loop.solving import take_snapshot
 from ...motion.footfall import STILL, Footfall
-from ...motion.gait import Record
+from ...motion.gait import RecordedWalk
 from ..bake.bake import drafted
 from ..bake.goal_keys import Channel, led, target_channels
 from ..simulation import history
@@ -150,7 +150,7 @@ def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, history.
     return walking, found
 
 
-def _record(found: history.History, armature: bpy.types.Object, index: int) -> Record:
+def _record(found: history.History, armature: bpy.types.Object, index: int) -> RecordedWalk:
     record = known(found.blob)
     if record is None or len(record[0].falls) != len(gait_settings(armature).gaits[index].legs):
         name = gait_settings(armature).gaits[index].name

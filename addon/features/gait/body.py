@@ -43,7 +43,7 @@ from ...loop.pre_pass import PrePassBone
 from ...loop.results import NOTHING, Answer
 from ...motion.footfall import Foot, Grounds, foot_at
 from ...motion.foothold import held_in
-from ...motion.gait import Leg, Record, bob_at, lean_at
+from ...motion.gait import RecordedWalk, WalkingLeg, bob_at, lean_at
 from ...motion.packing import unpacked
 from ...motion.stance import Lean, leaned
 from ..simulation import history
@@ -68,17 +68,17 @@ class Walked(NamedTuple):
         note: What the user should know.
     """
 
-    record: Record
+    record: RecordedWalk
     time: float
     influence: float
     grounds: Grounds
-    legs: list[Leg]
+    legs: list[WalkingLeg]
     bob: float
     note: str
 
 
 @lru_cache(maxsize=32)
-def known(blob: bytes) -> tuple[Record, list[str]] | None:
+def known(blob: bytes) -> tuple[RecordedWalk, list[str]] | None:
     """Return a walk that was kept in the file, None if it cannot be read."""
     try:
         return unpacked(blob)

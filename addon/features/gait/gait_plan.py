@@ -30,7 +30,7 @@ from ...loop import keeping
 from ...loop.chain_plan import ChainPlan
 from ...loop.named_bone import bone_index
 from ...loop.properties import ends_of, settings
-from ...motion.gait import Leg
+from ...motion.gait import WalkingLeg
 from ...motion.pattern import groups_of
 from .settings import gait_settings
 
@@ -125,7 +125,7 @@ class GaitPlan:
             raise ProblemError(f"“{self.rig.object.name}” has zero scale: change its scale")
         return mat_product(upright, self.axes), place
 
-    def measured(self, world: Frame) -> list[Leg]:
+    def measured(self, world: Frame) -> list[WalkingLeg]:
         """Return the legs, in the body's frame and at the size that the armature has.
 
         Raises:
@@ -140,7 +140,7 @@ class GaitPlan:
             return mat_apply(back, mat_apply(world[0], sub(place, self.head)))
 
         return [
-            Leg(
+            WalkingLeg(
                 seen(leg.foot),
                 seen(leg.joints[0]),
                 sum(length(mat_apply(world[0], sub(b, a))) for a, b in pairwise(leg.joints)),

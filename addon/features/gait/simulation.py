@@ -15,10 +15,10 @@ from ...core.vectors import Vec
 from ...loop import plan
 from ...loop.chain_plan import Snapshot
 from ...motion.footfall import STILL, Footfall, placed
-from ...motion.foothold import Hit
-from ...motion.gait import Record, Settings
+from ...motion.foothold import GroundHit
+from ...motion.gait import RecordedWalk, WalkSettings
 from ...motion.packing import packed
-from ...motion.walking import Walk
+from ...motion.walking import StepPlanner
 from .editing import problem_of
 from .gait_plan import GaitPlan, plans_of
 from .settings import LEANING, STEPPING, FabrikGait, gait_settings
@@ -42,7 +42,7 @@ class WalkSimulation:
         self.owner = f"fabrik.gaits[{index}]"
         self._armature = armature
         self._index = index
-        self._walk: Walk | None = None
+        self._walk: StepPlanner | None = None
         self._grounds: dict[Standing, int] = {}
         self._standings: list[Standing] = []
         self._frames: list[Frame] = []
@@ -91,7 +91,7 @@ class WalkSimulation:
             raise ProblemError(
                 f"A leg of “{gait.name}” has zero length: change the scale of its bones"
             )
-        self._walk = Walk(
+        self._walk = StepPlanner(
             legs,
             self._settings(snapshot),
             round(snapshot.time),
@@ -127,7 +127,7 @@ class WalkSimulation:
         falls = tuple(
             tuple(self._settled(fall, places) for fall in of_leg) for of_leg in record.falls
         )
-        return packed(Record(record.start, falls, record.sways), names)
+        return packed(RecordedWalk(record.start, falls, record.sways), names)
 
     def _settled(self, fall: Footfall, places: Mapping[int, int]) -> Footfall:
         """Return a footfall in the world if its ground stands still: that may get other names."""
@@ -138,7 +138,7 @@ class WalkSimulation:
         place, normal, ahead = placed(fall, self._frames.__getitem__)
         return fall._replace(place=place, normal=normal, ahead=ahead, ground=STILL)
 
-    def _settings(self, snapshot: Snapshot) -> Settings:
+    def _settings(self, snapshot: Snapshot) -> WalkSettings:
         rig = self.plan.rig
         gait = gait_settings(snapshot.rigs[rig.uid]).gaits[self.plan.index]
         leans = self.plan.leans
@@ -147,7 +147,7 @@ class WalkSimulation:
                 f"A setting of “{gait.name}” is not a finite number: enter valid values in "
                 "Steps and Body"
             )
-        return Settings(
+        return WalkSettings(
             max(gait.threshold, 1e-3),
             max(gait.step_height, 0.0),
             max(gait.duration, 0.1),
@@ -165,7 +165,9 @@ class WalkSimulation:
         bone = snapshot.frame(rig, self.plan.body) if self.plan.leans else None
         return self.plan.body_frame(snapshot.world(rig.object, rig.uid), bone)
 
-    def _cast(self, snapshot: Snapshot, origin: Vec, direction: Vec, distance: float) -> Hit | None:
+    def _cast(
+        self, snapshot: Snapshot, origin: Vec, direction: Vec, distance: float
+    ) -> GroundHit | None:
         hit = self.plan.ground.cast(snapshot.depsgraph, origin, direction, distance)
         if hit is None:
             return None
@@ -174,12 +176,12 @@ class WalkSimulation:
             self._grounds[standing] = len(self._standings)
             self._standings.append(standing)
             self._frames.append(standing.frame(snapshot))
-        return Hit(hit.place, hit.normal, self._grounds[standing])
+        return GroundHit(hit.place, hit.normal, self._grounds[standing])
 
     def _frame(self, snapshot: Snapshot, number: int) -> Frame:
         return self._standings[number].frame(snapshot)
 
-    def _in_use(self, walk: Walk) -> set[int]:
+    def _in_use(self, walk: StepPlanner) -> set[int]:
         """Return the grounds that may have moved under a foot: objects, and corners stood on."""
         objects = {number for one, number in self._grounds.items() if not one.corners}
         falls = [fall for foot in walk.feet for fall in (*foot.falls[-RECENT:], foot.support())]

@@ -178,7 +178,9 @@ def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> Posed:
         posture = pose_rope(chain, target, down, rest, influence, tolerance)
     error = dist(point_in(scenery.world, posture.tip), scenery.target)
     message = "" if posture.state == "REACHED" else explanation(posture, stretch is not None)
-    return Posed(posture, Report(posture.state, round(error, 6), posture.solution.sweeps, message))
+    return Posed(
+        posture, Report(posture.state, round(error, 6), posture.solution.iterations_used, message)
+    )
 
 
 def _rest(
