@@ -21,7 +21,7 @@ from addon.core.vectors import (
     quat_about,
     quat_matrix,
     quat_product,
-    quat_turned_by,
+    quat_exp,
     rotate,
     scaled,
     unit,
@@ -91,7 +91,7 @@ def _allowed(random: Random, limit: Hinge | Cone) -> Quat:
         return quat_about(limit.axis, random.uniform(*limit.turn))
     while True:
         heading, size = random.uniform(0.0, 2.0 * pi), random.random() ** 0.5
-        swing = quat_turned_by(
+        swing = quat_exp(
             (size * cos(heading) * limit.swing_x[1], 0.0, size * sin(heading) * limit.swing_z[1])
         )
         rotation = quat_product(swing, quat_about(Y, random.uniform(*limit.twist)))
@@ -137,7 +137,7 @@ def _of_cone(limit: Cone, rotation: Quat, half: bool) -> float:
         edge = 2.0 * asin(1.0 / hypot(x / sin(0.5 * a), z / sin(0.5 * b)))
     else:
         edge = 1.0 / hypot(x / a, z / b)
-    twist = quat_matrix(quat_product(quat_turned_by(scaled(swing, -1.0)), rotation))
+    twist = quat_matrix(quat_product(quat_exp(scaled(swing, -1.0)), rotation))
     return max(angle - edge, _outside(atan2(twist[2], twist[0]), limit.twist), 0.0)
 
 

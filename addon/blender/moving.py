@@ -18,8 +18,8 @@ from ..core.vectors import (
     mat_apply,
     mat_columns,
     mat_product,
-    mat_stretched,
     quat_matrix,
+    scale_columns,
     sub,
     times,
 )
@@ -146,7 +146,7 @@ def _rotation_axes(depsgraph: bpy.types.Depsgraph, point: Point) -> tuple[Mat3, 
     world = matrix3(evaluated.matrix_world)
     if point.skeleton is None:
         sizes = times(vector(evaluated.scale), vector(evaluated.delta_scale))
-        turned = mat_stretched(quat_matrix(_rotation_of(evaluated)), sizes)
+        turned = scale_columns(quat_matrix(_rotation_of(evaluated)), sizes)
         return mat_product(world, _undone(turned)), sizes
     bone, parent = _bone_and_parent(evaluated, point)
     inherited, post_scale = inherited_axes(bone, parent)

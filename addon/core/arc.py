@@ -1,4 +1,4 @@
-"""The chain as an arc: one and the same angle at all its joints."""
+"""The chain as an arc: the same angle at all its joints."""
 
 from math import cos, fsum, hypot, pi, sin, sqrt
 from typing import Final
@@ -6,17 +6,17 @@ from typing import Final
 from .vectors import Vec, add, scaled
 
 CLOSED: Final = 1e-6
-"""Ends that are nearer than this make a ring, which has no chord."""
+"""Ends nearer than this close to a ring, which has no chord."""
 
 
 def arc(lengths: list[float], axis: Vec, side: Vec, chord: float) -> list[Vec]:
-    """Return the chain with one and the same angle at all joints, its ends ``chord`` apart."""
+    """Return the chain with the same angle at all joints, its ends ``chord`` apart."""
     flat = _flat_arc(lengths, _arc_angle(lengths, chord))
     tip_x, tip_y = flat[-1]
     span = hypot(tip_x, tip_y)
     if span > CLOSED:
         ux, uy = tip_x / span, tip_y / span
-    else:  # A closed ring has no chord: it stands as in the limit, its ends about to part.
+    else:  # A closed ring has no chord: take the limit of opening rings.
         _, _, dx, dy = _tip_motion(lengths, _nearest_angle(lengths))
         speed = hypot(dx, dy)
         ux, uy = -dx / speed, -dy / speed
@@ -37,9 +37,8 @@ def _flat_arc(lengths: list[float], angle: float) -> list[tuple[float, float]]:
 def _arc_angle(lengths: list[float], chord: float) -> float:
     """Return the angle at each joint that leaves the ends ``chord`` apart, or the nearest.
 
-    The span falls as the angle grows, up to the nearest that the ends get: Newton's method finds
-    it, kept between what is known to be too small and too large. It starts where many short bones
-    of one length would end.
+    The chord shrinks monotonically up to the angle at which the ends are nearest, so bracketed
+    Newton iteration finds it, started from the circular arc of many short bones.
     """
     count, low, high = len(lengths), 0.0, _nearest_angle(lengths)
     if hypot(*_flat_arc(lengths, high)[-1]) >= chord:
@@ -61,10 +60,10 @@ def _arc_angle(lengths: list[float], chord: float) -> float:
 
 
 def _nearest_angle(lengths: list[float]) -> float:
-    """Return the angle at each joint up to which the ends of the chain come nearer.
+    """Return the angle at each joint at which the ends of the chain are nearest.
 
-    Bones of one length close to a ring. Of others the ends may part again before: up to the
-    half turn of π / (n − 1) at each joint none do, and from there bisection finds where.
+    Equal bones close to a ring. The ends of others may part again before; none do up to
+    π / (n − 1) at each joint, and bisection finds the angle from there.
     """
     low, high = pi / max(1, len(lengths) - 1), 2.0 * pi / len(lengths)
     if low >= high or not _ends_part(lengths, high):
@@ -79,13 +78,13 @@ def _nearest_angle(lengths: list[float]) -> float:
 
 
 def _ends_part(lengths: list[float], angle: float) -> bool:
-    """Tell whether the span grows with the angle: the sign of its derivative."""
+    """Return whether the chord grows with the angle: the sign of its derivative."""
     x, y, dx, dy = _tip_motion(lengths, angle)
     return x * dx + y * dy > 0.0
 
 
 def _tip_motion(lengths: list[float], angle: float) -> tuple[float, float, float, float]:
-    """Return the end of the flat arc, and its derivative by the angle."""
+    """Return the end of the flat arc, and its derivative with respect to the angle."""
     x = y = dx = dy = 0.0
     for i, size in enumerate(lengths):
         along, aside = size * cos(i * angle), size * sin(i * angle)

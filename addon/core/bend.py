@@ -1,6 +1,6 @@
 """The side to which a chain bends: how a straight one starts, and how it faces its pole.
 
-Everything here is measured from the root, which is the origin, and the chain is 1 long.
+All positions are relative to the root, in lengths of the chain.
 """
 
 from collections.abc import Sequence
@@ -25,9 +25,9 @@ from .vectors import (
     mat_apply,
     mix,
     quat_between,
-    quat_mix,
     rotate,
     scaled,
+    slerp,
     sub,
     unit,
 )
@@ -35,32 +35,32 @@ from .vectors import (
 Z_AXIS: Vec = (0.0, 0.0, 1.0)
 
 ROOT_COUNTS: Final = 1e-3
-"""How much the roll of a straight chain's first bone counts for the side to which it bends: only
-where those of the others cancel out, as it is these that turn where it bends."""
+"""The weight of the first bone's roll for the side to which a straight chain bends: it counts only
+where those of the others, which bend at their joints, cancel out."""
 
 STRAIGHT: Final = 1e-3
-"""A chain whose joints all stay this near to its axis has no bend of its own to keep."""
+"""A chain whose joints are all this near to its axis is straight."""
 
 BACKWARD: Final = 0.04
-"""How far joints stand off the axis in the mean, up to which a chain that bends to the other side
-than at rest is a straight one that was not posed exactly. A knee of two bones that are of one
-length is bent backward by 9° there."""
+"""The mean distance of joints from the axis up to which a chain that bends against its rest side
+counts as a straight one that was posed inexactly. A knee of two equal bones is bent backward by 9°
+there."""
 
 ON_AXIS: Final = 1e-6
 """A pole, or a bend, this near to the axis does not define a side."""
 
 NEAR_AXIS: Final = 0.1
-"""The sine of the angle between the pole and the axis below which the pole has less weight."""
+"""The sine of the angle between pole and axis below which the pole loses weight."""
 
 UNCLEAR: Final = 0.1
 """The share of the joints' distances from the axis that does not cancel out, below which the side
-to which the chain bends is so unclear that the pole has less weight."""
+is so unclear that the pole loses weight."""
 
 NEARLY_STRAIGHT: Final = 0.05
-"""What the joints of a chain stand off its axis in all, below which its bend counts for less."""
+"""The sum of the joints' distances from the axis below which the bend loses weight."""
 
 PAST: Final = 1.0
-"""By so many radians at most the chain aims past a pole that has less weight."""
+"""The most, in radians, by which the chain aims past a pole that has lost weight."""
 
 
 def chain_axis(joints: Sequence[Vec]) -> Vec:
@@ -81,23 +81,23 @@ def axis_of(joints: list[Joint]) -> Vec:
 
 
 def swing_turn(axis: Vec, side: Vec, target: Vec, share: float) -> Quat:
-    """Return the least turn of a chain as a whole towards the target, or a share of it.
+    """Return the smallest rotation of a chain as a whole towards the target, or a share of it.
 
-    A chain that is dragged to a target beside it leaves the plane in which it bends, and one of
-    three bones or more may fold another way there. Turned first, it has only its tip's distance
-    to change: it folds in its plane, in one way, and its joints move hardly faster than its tip.
+    A chain that is dragged to a target beside it leaves its plane of bending, and with three bones
+    or more may fold another way. Swung first, only the distance of its tip has to change: it folds
+    in its plane, in one way, and its joints hardly move faster than its tip.
 
-    Where the target is behind, no turn is the least: it turns in its plane.
+    If the target is straight behind, the chain swings in its plane.
     """
     turn = quat_between(axis, target, cross(axis, side))
-    return quat_mix(QUAT_IDENTITY, turn, share) if share < 1.0 else turn
+    return slerp(QUAT_IDENTITY, turn, share) if share < 1.0 else turn
 
 
 def bend_of(joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
-    """Return the side to which a chain bends, and how far its joints stand off the axis in all.
+    """Return the side to which a chain bends, and the sum of its joints' distances from the axis.
 
-    The less clearly it bends, the shorter the vector is: its length is the share of the joints'
-    distances that does not cancel out.
+    The length of the vector is the share of these distances that does not cancel out: the shorter,
+    the less clear the side.
     """
     total, spread = ORIGIN, 0.0
     for i in range(1, len(joints) - 1):
@@ -108,12 +108,12 @@ def bend_of(joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
 
 
 def straight_bend(axes: Sequence[Mat3], rest_bend: Vec | None) -> Vec:
-    """Return the side to which bones bend if their joints are in line.
+    """Return the side to which a straight chain bends.
 
     Args:
         axes: The axes of the posed bones, root first.
-        rest_bend: The side to which they bend at rest, in the root bone's own axes. If None it is
-            where the Z axes of the bones on it point, so that these turn about their X axes.
+        rest_bend: The side to which it bends at rest, in the root bone's own axes. None takes the
+            Z axes of the bones after it, so that these bend about their X axes.
     """
     if rest_bend is not None:
         return mat_apply(axes[0], rest_bend)
@@ -124,13 +124,12 @@ def straight_bend(axes: Sequence[Mat3], rest_bend: Vec | None) -> Vec:
 
 
 def bow(joints: list[Joint], axis: Vec, keep: float, target: Vec, side: Vec) -> None:
-    """Bend a straight chain to a side; how far it starts as it stands is from 0 to 1.
+    """Bend a straight chain to a side, keeping a share of its input pose from 0 to 1.
 
-    No sweep can bend a straight chain whose target lies on its axis, and one that nearly lies
-    there is bent to a side by chance. A straight chain therefore starts as the arc of equal bends
-    whose ends are as far apart as the target is from the root, bent to ``side``. It starts more as
-    it stands the less straight it is, and the less its target has left its tip, so that the answer
-    has no jump.
+    No iteration can bend a straight chain whose target is on its axis, and near the axis rounding
+    would choose the side. A straight chain therefore starts as an arc of equal bends to ``side``,
+    with the target's distance for chord. The less straight the chain, and the nearer the target to
+    its tip, the more of the input pose is kept, so that the solution is continuous.
     """
     if keep >= 1.0:
         return
@@ -141,9 +140,9 @@ def bow(joints: list[Joint], axis: Vec, keep: float, target: Vec, side: Vec) -> 
 
 
 def farthest_from(axis: Vec, joints: list[Joint]) -> float:
-    """Return how far the joints stand off the axis, at most `STRAIGHT`: then others do not matter.
+    """Return the largest distance of a joint from the axis, at most `STRAIGHT`.
 
-    Nearly all chains are bent at their first joints already.
+    Returning early is cheap: nearly all chains are bent at their first joints already.
     """
     ax, ay, az = axis
     farthest = 0.0
@@ -157,7 +156,7 @@ def farthest_from(axis: Vec, joints: list[Joint]) -> float:
 
 
 def set_lengths(joints: list[Joint]) -> None:
-    """Give the bones their lengths and keep their directions; one without any takes the axis."""
+    """Restore the bones' lengths along their directions; one without a direction takes the axis."""
     ax, ay, az = axis_of(joints)
     before = joints[0]
     ox, oy, oz = before.at()
@@ -180,13 +179,13 @@ def set_lengths(joints: list[Joint]) -> None:
 
 
 def off_axis(direction: Vec, axis: Vec) -> Vec | None:
-    """Return the part of the direction at right angles to the axis, None if it is on the axis."""
+    """Return the component of the direction perpendicular to the axis, None if there is none."""
     side = across(unit(direction) or ORIGIN, axis)
     return side if length(side) > ON_AXIS else None
 
 
 def side_of(bends: Sequence[Vec | None], axis: Vec) -> Vec:
-    """Return the unit vector across the axis towards the first bend that defines one, or any."""
+    """Return the unit vector perpendicular to the axis towards the first usable bend, or any."""
     for bend in bends:
         side = None if bend is None else off_axis(bend, axis)
         if side is not None:
@@ -195,7 +194,7 @@ def side_of(bends: Sequence[Vec | None], axis: Vec) -> Vec:
 
 
 def bend_direction(joints: Sequence[Vec], axis: Vec) -> Vec | None:
-    """Return the side to which the joints stand off the axis on the whole, None if to none."""
+    """Return the mean side of the joints from the axis, None if they cancel out."""
     total = ORIGIN
     for joint in joints[1:-1]:
         total = add(total, across(joint, axis))
@@ -203,28 +202,26 @@ def bend_direction(joints: Sequence[Vec], axis: Vec) -> Vec | None:
 
 
 Swivel = tuple[float, float]
-"""The cosine and the sine of the angle by which a chain turns about root → target."""
+"""The cosine and the sine of the angle of a swivel about root → target."""
 
 
 def swivel_to(pole: Vec, bend: Vec, axis: Vec, pole_angle: float, weight: float) -> Swivel:
-    """Return by how much a chain has to turn about its axis for its bend to face the pole.
+    """Return the swivel about the axis with which the bend of a chain faces the pole.
 
-    With a weight below 1 it turns part of the way: to the mean of the two directions, so that
-    nothing jumps where the pole comes round from behind. Where it cannot be told to which side
-    the pole is, or the chain bends, the weight fades to nothing, and the chain stays in the plane
-    that it has, instead of jumping from one side to the other.
+    With a weight below 1 the chain faces the mean of both directions, which is continuous where
+    the pole comes round from behind. Where the side of the pole, or of the bend, is unclear, the
+    weight fades to 0 and the chain keeps its plane instead of flipping.
 
-    There is no rule that jumps nowhere (it would map a disc onto its rim). This one does where
-    weight and fading come to a half and the pole is behind; but while it fades the chain aims
-    past the pole, so that a limb which moves in its own plane goes round. Only what is flat to
-    the last bit stays flat, and has to turn over.
+    No rule is continuous everywhere (it would retract a disc onto its rim). This one jumps where
+    the faded weight is a half and the pole is behind; but while it fades, the chain aims past the
+    pole, so that a limb which moves in its own plane goes round. Only an exactly flat chain flips.
 
     Args:
         pole: The pole.
         bend: The side to which the chain bends (see `bend_of`).
         axis: The unit vector from the root to the target.
-        pole_angle: By how much the chain turns on, in radians.
-        weight: How far it turns, from 0 to 1.
+        pole_angle: Added to the swivel, in radians.
+        weight: From 0 to 1.
     """
     to_pole = across(unit(pole) or ORIGIN, axis)
     off_pole, off_bend = length(to_pole), length(bend)
@@ -233,7 +230,7 @@ def swivel_to(pole: Vec, bend: Vec, axis: Vec, pole_angle: float, weight: float)
     clear = eased(off_pole / NEAR_AXIS) * eased(off_bend / UNCLEAR)
     weight *= clear
     cosine, sine = dot(bend, to_pole), dot(axis, cross(bend, to_pole))
-    # By rounding they are not quite those of an angle, and the bones would change their lengths.
+    # Normalized, as rounding would otherwise change the bones' lengths.
     size = sqrt(cosine * cosine + sine * sine)
     cosine, sine = cosine / size, sine / size
     aim = pole_angle
@@ -246,10 +243,10 @@ def swivel_to(pole: Vec, bend: Vec, axis: Vec, pole_angle: float, weight: float)
 
 
 def mean_swivel(a: Swivel, b: Swivel, share: float) -> Swivel:
-    """Return the direction of the mean of two, the first one where they are opposite.
+    """Return the normalized mean of two swivels, the first one if they are opposite.
 
-    Unlike a part of the angle it has no jump where that comes to half a turn; and what turns over
-    in two dimensions does not leave them.
+    Unlike a share of the angle it is continuous at half a turn, and a chain that flips in two
+    dimensions stays in them.
     """
     if share >= 1.0:
         return b
@@ -262,7 +259,7 @@ def mean_swivel(a: Swivel, b: Swivel, share: float) -> Swivel:
 def swivel_turn(axis: Vec, swivel: Swivel) -> Quat:
     """Return a swivel about a unit vector as a quaternion."""
     cosine, sine = swivel
-    # Of half the angle, from the larger of its two squares.
+    # The half-angle formula with the larger square, which does not cancel.
     if cosine >= 0.0:
         half = sqrt(0.5 * (1.0 + cosine))
         return (half, *scaled(axis, 0.5 * sine / half))
@@ -271,16 +268,16 @@ def swivel_turn(axis: Vec, swivel: Swivel) -> Quat:
 
 
 def turn_joints(joints: list[Joint], turn: Quat) -> None:
-    """Turn a chain as a whole."""
+    """Rotate a chain as a whole."""
     for joint in joints:
         joint.move(rotate(turn, joint.at()))
 
 
 def aimed_past(clear: float) -> float:
-    """Return by how much a chain aims past a pole of which so much counts (see `swivel_to`)."""
+    """Return the angle by which a chain aims past a pole of this clarity (see `swivel_to`)."""
     return PAST * 4.0 * clear * (1.0 - clear)
 
 
 def eased(share: float) -> float:
-    """Return 0 at 0, 1 from 1 on, and what is smooth between them."""
+    """Return the smoothstep of a share that is not below 0."""
     return share * share * (3.0 - 2.0 * share) if share < 1.0 else 1.0

@@ -1,13 +1,13 @@
-"""Symmetric equations between effectors, in blocks of three by three."""
+"""Symmetric linear equations between effectors, in 3 × 3 blocks."""
 
 from typing import final
 
-from .vectors import ORIGIN, Mat3, Vec, mat_apply, mat_product, mat_symmetric_solved, sub
+from .vectors import ORIGIN, Mat3, Vec, mat_apply, mat_product, solve_symmetric, sub
 
 
 @final
 class Block:
-    """What two effectors have to do with each other; a plain class of numbers, as `Joint` is."""
+    """The coupling of two effectors; a plain class of numbers, like `Joint`."""
 
     __slots__ = ("xx", "xy", "xz", "yx", "yy", "yz", "zx", "zy", "zz")
     xx: float
@@ -58,10 +58,10 @@ class Block:
             *(self.zx, self.zy, self.zz),
         )
 
-    def solved(self, right: Vec) -> Vec:
-        """Return what this block, on the diagonal, takes to the right side."""
+    def solve(self, right: Vec) -> Vec:
+        """Solve for one right-hand side; the block must be symmetric."""
         diagonal, others = (self.xx, self.yy, self.zz), (self.xy, self.xz, self.yz)
-        return mat_symmetric_solved(diagonal, others, right)
+        return solve_symmetric(diagonal, others, right)
 
 
 @final
@@ -69,7 +69,7 @@ class System:
     """The equations (J Jᵀ + damping) f = gaps.
 
     Attributes:
-        column: A column of J: how far each effector moves. Set by the one who adds it.
+        column: A column of J: the velocity of each effector. Set before `add`.
     """
 
     __slots__ = ("_blocks", "_count", "column")
@@ -78,7 +78,7 @@ class System:
     _count: int
 
     def __init__(self, count: int, damping: float) -> None:
-        """Start with the damping alone, for so many effectors."""
+        """Start with the damping alone."""
         self.column = [ORIGIN] * count
         self._count = count
         self._blocks = []
@@ -87,22 +87,22 @@ class System:
                 self._blocks.append(Block(damping if row == column else 0.0))
 
     def add(self, moved: list[int]) -> None:
-        """Add the column in ``column``, of which only these effectors take part."""
+        """Add ``column``, which is zero for all effectors but these."""
         for row in moved:
             for column in moved:
                 if row <= column:  # The other half is the same.
                     block = self._blocks[row * self._count + column]
                     block.add(self.column[row], self.column[column])
 
-    def solved(self, gaps: list[Vec]) -> list[Vec]:
-        """Return the forces, by elimination; the equations are used up by it."""
+    def solve(self, gaps: list[Vec]) -> list[Vec]:
+        """Return the forces by block elimination, which overwrites the equations."""
         count, blocks = self._count, self._blocks
         right = gaps[:]
         for k in range(count - 1):
             pivot = blocks[k * count + k]
             for row in range(k + 1, count):
-                # Row by row of the transposed block: blockᵀ · pivot⁻¹.
-                share = _solved_rows(pivot, blocks[k * count + row])
+                # blockᵀ · pivot⁻¹, row by row.
+                share = _solve_rows(pivot, blocks[k * count + row])
                 right[row] = sub(right[row], mat_apply(share, right[k]))
                 for column in range(row, count):
                     product = mat_product(share, blocks[k * count + column].matrix())
@@ -112,13 +112,13 @@ class System:
             for column in range(k + 1, count):
                 known = mat_apply(blocks[k * count + column].matrix(), forces[column])
                 forces[k] = sub(forces[k], known)
-            forces[k] = blocks[k * count + k].solved(forces[k])
+            forces[k] = blocks[k * count + k].solve(forces[k])
         return forces
 
 
-def _solved_rows(pivot: Block, block: Block) -> Mat3:
-    """Return the transposed block, times the inverse of the pivot."""
-    a = pivot.solved((block.xx, block.yx, block.zx))
-    b = pivot.solved((block.xy, block.yy, block.zy))
-    c = pivot.solved((block.xz, block.yz, block.zz))
+def _solve_rows(pivot: Block, block: Block) -> Mat3:
+    """Return the transposed block times the inverse of the pivot."""
+    a = pivot.solve((block.xx, block.yx, block.zx))
+    b = pivot.solve((block.xy, block.yy, block.zy))
+    c = pivot.solve((block.xz, block.yz, block.zz))
     return (*a, *b, *c)

@@ -1,9 +1,8 @@
 """Bodies: chains that share bones, or whose root is free, solved together.
 
-All bones are first brought, as one tree, to where every effector arrives, or to the weighted mean
-of what they want: FABRIK finds the shape, `hold` lands it within the joints' limits. What the
-chains share then stays; the rest of each chain, which is its own, is solved from there as any
-chain is, with its own solver, pole and tip.
+First all bones are solved as one tree for all effectors, conflicts weighted: FABRIK finds the
+shape, `solve_with_limits` lands it within the joints' limits. The shared bones are then final. The
+rest of each chain is solved from there like any chain, with its own solver, pole and tip.
 """
 
 from collections.abc import Sequence
@@ -36,8 +35,8 @@ from .vectors import (
     mat_product,
     mix,
     quat_compatible,
-    quat_mix,
     scaled,
+    slerp,
     sub,
 )
 
@@ -47,11 +46,11 @@ class Member:
     """One chain of a body.
 
     Attributes:
-        bones: The places of its bones among those of the body, root first.
+        bones: The indices of its bones among those of the body, root first.
         tip: Position of the tip in the space of the last bone's posed axes.
-        rest_bends: For each bone the ``rest_bend`` of the chain from there on (see `ChainInput`).
+        rest_bends: The ``rest_bend`` of the chain from each bone on (see `ChainInput`).
         has_hand: Whether the last bone can be oriented.
-        limb_bends: For each bone the ``limb_bend`` of the chain from there on.
+        limb_bends: The ``limb_bend`` of the chain from each bone on.
     """
 
     __slots__ = ("bones", "has_hand", "limb_bends", "rest_bends", "tip")
@@ -78,7 +77,7 @@ class Member:
 
 @final
 class Pull:
-    """What a chain of a body is to do.
+    """The goal and settings of a chain of a body.
 
     Attributes:
         goal: Target and pole, in armature space.
@@ -89,9 +88,8 @@ class Pull:
         tip: See `pose_chain`; only with a hand.
         stretch: See `pose_chain`; for the bones that are the chain's own.
         influence: See `pose_body`; more than 0.
-        weight: How much the gap to the target counts, against those of the others; more than 0.
-        root_weight: How readily the body's root follows, compared with bones that turn; 0 if it
-            stays where it is.
+        weight: The weight of the gap to the target against those of the others; more than 0.
+        root_weight: How readily the body's root moves, compared with bones that turn; 0 fixes it.
     """
 
     __slots__ = (
@@ -130,11 +128,11 @@ class Pull:
         tip: Tip | None = None,
         stretch: Stretch | None = None,
     ) -> None:
-        """Take what is wanted.
+        """Take the goal and settings.
 
         Raises:
-            ValueError: If influence or weight are not above 0, or the weight of the root below, or
-                one of them is too large.
+            ValueError: If influence or weight is not above 0, the root's weight is below 0, or one
+                of them is too large.
         """
         if not (0.0 < influence <= 1.0 and 0.0 < weight < inf):
             raise ValueError("influence and weight must be above 0: leave the chain out instead")
@@ -169,14 +167,14 @@ class Pull:
 
 @final
 class MemberOutcome:
-    """How a chain of a body did.
+    """The result of a chain of a body.
 
     Attributes:
         state: See `Posture`.
-        iterations_used: Sweeps and steps for the body, and for the chain's own bones.
-        tip: Position of the tip in armature space, in the end.
+        iterations_used: Iterations for the body, and for the chain's own bones.
+        tip: Final position of the tip in armature space.
         given: The chain's own bones under their FK pose, on the solved body; None if it has none.
-        posture: How they were solved; None if there are none.
+        posture: Their solved posture; None if there are none.
     """
 
     __slots__ = ("given", "iterations_used", "posture", "state", "tip")
@@ -204,7 +202,7 @@ class BodyPosture:
         rotations: The local rotation of each bone.
         scales: The local scale of each bone.
         location: The location channel of the first bone.
-        outcomes: How each chain did; None where it was left out.
+        outcomes: The result of each chain; None if it was left out.
     """
 
     __slots__ = ("location", "outcomes", "rotations", "scales")
@@ -228,19 +226,18 @@ class BodyPosture:
 
 @final
 class BodyInput:
-    """Bones that hang together, under their FK pose, and the chains that pose them.
+    """A tree of bones under their FK pose, and the chains that pose them.
 
     Attributes:
         bones: Each after its parent.
         locals: The FK pose of each.
-        parents: The place of each bone's parent among them, -1 of the first.
+        parents: The index of each bone's parent, -1 of the first.
         frame: The frame of the first bone's parent.
         members: The chains.
-        limits: What each bone allows.
+        limits: The joint limit of each bone.
         stiffness: How much each bone resists leaving its FK pose, from 0 to 1.
-        start: The rotations that it is solved from, and the location channel of the first bone;
-            None if that is the FK pose. From a start it goes the least way, and looks for no other
-            pose.
+        start: The rotations to start from, and the location channel of the first bone; None
+            starts from the FK pose. From a given start only the nearest pose is sought.
     """
 
     __slots__ = ("bones", "frame", "limits", "locals", "members", "parents", "start", "stiffness")
@@ -274,7 +271,7 @@ class BodyInput:
         self.start = None
 
     def started(self, rotations: Sequence[Quat], location: Vec) -> "BodyInput":
-        """Return the same body, solved from other rotations and another place of its first bone."""
+        """Return the same body with another start: rotations, and the first bone's location."""
         other = BodyInput(
             self.bones,
             self.locals,
@@ -297,7 +294,7 @@ class BodyInput:
         )
 
     def frames(self, posture: BodyPosture) -> list[Frame]:
-        """Return where the bones stand, in armature space."""
+        """Return the frames of the bones in armature space."""
         frames: list[Frame] = []
         for i, bone in enumerate(self.bones):
             parent = self.frame if self.parents[i] < 0 else frames[self.parents[i]]
@@ -312,7 +309,7 @@ class BodyInput:
     def chain(
         self, member: Member, start: int, frame: Frame, channels: list[Local], bias: float
     ) -> ChainInput:
-        """Return the bones of a chain from one of them on, as channels and a frame have them."""
+        """Return the bones of a chain from one of them on, with these channels and parent frame."""
         own = member.bones[start:]
         chain = ChainInput(
             [self.bones[i] for i in own],
@@ -329,7 +326,7 @@ class BodyInput:
         return chain if self.start is None else chain.started([self.start[0][i] for i in own])
 
     def part(self, places: list[int], numbers: list[int], frame: Frame) -> "BodyInput":
-        """Return some of the chains, whose bones these are and hang on the given frame."""
+        """Return the body of some of the chains with their bones, given the parent's frame."""
         new = {i: place for place, i in enumerate(places)}
         members: list[Member] = []
         for number in numbers:
@@ -362,15 +359,14 @@ class BodyInput:
 def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
     """Pose all chains of a body.
 
-    Influence mixes poses: of the bones that chains share, a body in which a chain has an influence
-    of 0.3 stands for three tenths as it does with the chain, and for the rest as without it, so
-    that nothing jumps where the influence becomes 0 or 1. In all it is solved once for each
-    influence that differs from the others. What a chain has for itself reaches once more from the
-    mixture, and then turns as far as its own influence goes.
+    Influence blends poses: with a chain at an influence of 0.3, shared bones are three tenths of
+    the pose solved with that chain and seven tenths of the one without it, so that nothing jumps
+    at 0 or 1. The body is solved once for each distinct influence. Each chain's own bones reach
+    once more from the blend, and then turn as far as the chain's influence says.
 
     Args:
         body: The bones and their FK pose.
-        pulls: What each of the chains is to do, None for those that do nothing.
+        pulls: The goal of each chain, None for those that do nothing.
 
     Raises:
         ValueError: If a number is not finite, or a solver does not fit its chain.
@@ -379,7 +375,7 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
     own: list[BodyPosture] = [mixed for _ in pulls]
     above = [0.0 for _ in pulls]
     layers = _layers([pull.influence for pull in pulls if pull is not None])
-    # From the FK pose, which counts for what no influence reaches, to the layer of all chains.
+    # From the FK pose, with the weight that no influence has, to the layer of all chains.
     done = 1.0 - layers[0][0] if layers else 1.0
     for level, thickness in layers:
         active = [i for i, pull in enumerate(pulls) if pull is not None and pull.influence >= level]
@@ -399,7 +395,7 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
 
 
 def _layers(values: list[float]) -> list[tuple[float, float]]:
-    """Return the levels from the highest value down, and how far it is to the next one or 0."""
+    """Return the distinct values, descending, each with its distance to the next one or 0."""
     levels = sorted(set(values))
     return [
         (levels[i], levels[i] - (levels[i - 1] if i else 0.0))
@@ -408,7 +404,7 @@ def _layers(values: list[float]) -> list[tuple[float, float]]:
 
 
 def _mixed(a: BodyPosture, b: BodyPosture, share: float) -> BodyPosture:
-    """Return the posture that is part of the way from one to another, with its outcomes or both."""
+    """Blend two postures; outcomes are the first one's, or else the second one's."""
     outcomes: list[MemberOutcome | None] = []
     for before, now in zip(a.outcomes, b.outcomes, strict=True):
         outcomes.append(before or now)
@@ -417,7 +413,7 @@ def _mixed(a: BodyPosture, b: BodyPosture, share: float) -> BodyPosture:
     turns = zip(a.rotations, b.rotations, strict=True)
     scales = zip(a.scales, b.scales, strict=True)
     return BodyPosture(
-        [quat_mix(before, now, share) for before, now in turns],
+        [slerp(before, now, share) for before, now in turns],
         [mix(before, now, share) for before, now in scales],
         mix(a.location, b.location, share),
         outcomes,
@@ -429,9 +425,9 @@ def _pose_own_again(
 ) -> None:
     """Let each chain reach once more with its own bones, and turn as far as its influence goes.
 
-    It starts from what was mixed of the layers in which it takes part. With full influence these
-    are all, so that its tip is on the target whatever the others do; with a single layer it has
-    arrived already.
+    Each starts from the blend of the layers that it takes part in. At full influence these are
+    all layers, so that its tip is on the target whatever the others do; with a single layer it is
+    there already.
     """
     for group in _groups(body, [i for i, pull in enumerate(pulls) if pull is not None]):
         shared = _shared(body, [body.members[i] for i in group])
@@ -448,15 +444,15 @@ def _pose_own_again(
             mixed.outcomes[i] = outcome
             for place in member.bones[start:]:
                 given, share = body.locals[place], pull.influence
-                mixed.rotations[place] = quat_mix(given.rotation, posture.rotations[place], share)
+                mixed.rotations[place] = slerp(given.rotation, posture.rotations[place], share)
                 mixed.scales[place] = mix(given.scale, posture.scales[place], share)
 
 
 def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) -> BodyPosture:
-    """Pose the body by some of its chains, wholly.
+    """Pose the body by some of its chains, at full influence.
 
-    Without the others they need not hang together: those that share bones, directly or through one
-    another, are solved together, each such group after what carries it.
+    Without the others these may fall into groups that share no bones. Each group is solved
+    together, after the one that carries it.
     """
     posture = body.fk()
     for group in _groups(body, active):
@@ -477,7 +473,7 @@ def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) ->
 
 
 def _groups(body: BodyInput, active: list[int]) -> list[list[int]]:
-    """Return which chains hang together by shared bones, what carries others before these."""
+    """Group chains that share bones; groups that carry others come first."""
     groups: list[list[int]] = []
     for number in active:
         bones = set(body.members[number].bones)
@@ -489,18 +485,18 @@ def _groups(body: BodyInput, active: list[int]) -> list[list[int]]:
             else:
                 others.append(group)
         groups = [*others, mine]
-    # Parents come before their children, and so do the first bones of what carries others.
+    # Parents come before their children, and so do the first bones of groups that carry others.
     groups.sort(key=lambda group: min([body.members[number].bones[0] for number in group]))
     return [sorted(group) for group in groups]
 
 
 def _together(body: BodyInput, wanted: Sequence[Pull], root_weight: float) -> BodyPosture:
-    """Pose chains that all hang together by shared bones, wholly."""
+    """Pose one group of chains at full influence."""
     posture = body.fk()
     shared: set[int] = set()
     steps = 0
     if len(wanted) > 1 or root_weight > 0.0:
-        # With orientations of a part of the weight, what is shared is mixed of both ways.
+        # With partial orientation weights, the shared bones are a blend of both solutions.
         turns = [0.0 if pull.tip is None else pull.tip.weight for pull in wanted]
         shared = _shared(body, body.members)
         done = 0.0
@@ -518,7 +514,7 @@ def _together(body: BodyInput, wanted: Sequence[Pull], root_weight: float) -> Bo
         outcome = _pose_own(posture, body, member, pull, start, frames, given)
         has_missed = outcome.posture is not None and outcome.posture.state != "REACHED"
         if has_missed and start > 0 and _is_there(member, pull, frames):
-            # It arrives as it has landed: twisted as uneven scale may ask for, or within limits.
+            # The landed rotations have the twist that uneven scale or limits ask for.
             again = _pose_own(posture, body, member, pull, start, frames, landed_rotations)
             if again.state == "REACHED":
                 outcome = again
@@ -541,13 +537,13 @@ def _pose_own(
     """Solve the bones that only one chain poses, from one of its bones on.
 
     Args:
-        posture: How the body stands; the bones are set in it.
+        posture: The body's posture, in which the bones are set.
         body: The body.
         member: The chain.
-        pull: What it is to do.
-        start: The place of the first of the bones in the chain.
-        frames: Where the bones stand that carry them.
-        rotations: The bones' rotations to start from.
+        pull: Its goal.
+        start: The index in the chain of the first of the bones.
+        frames: The frames of the bones that carry them.
+        rotations: The rotations to start from.
     """
     own = member.bones[start:]
     if not own:
@@ -558,7 +554,7 @@ def _pose_own(
         if pull.tip is not None:
             constrained = _constrained(body, [member])[own[0]]
             rotation, _ = oriented(constrained, frame[0], pull.tip)
-            turned = quat_mix(rotations[own[0]], rotation, pull.tip.weight)
+            turned = slerp(rotations[own[0]], rotation, pull.tip.weight)
             posture.rotations[own[0]] = turned
         return _shared_outcome(body, member, pull, body.frames(posture))
     channels = body.channels(posture.location, rotations)
@@ -577,9 +573,9 @@ def _pose_own(
 def _landed(
     body: BodyInput, wanted: Sequence[Pull], root_weight: float, level: float, shared: set[int]
 ) -> tuple[BodyPosture, int]:
-    """Bring the whole tree to its targets; return how it stands, and the steps that it took.
+    """Solve the whole tree; return its posture, and the iterations used.
 
-    Hands whose orientation has at least the weight of the level reach with their heads.
+    Hands whose orientation has at least the weight ``level`` reach with their heads.
     """
     posture = body.fk()
     frames = body.frames(posture)
@@ -609,7 +605,7 @@ def _landed(
         starts.append(shape(linkage, bends, iterations, tolerance))
     seeks = body.start is None
     if not starts or (seeks and any([limit is not None for limit in body.limits])):
-        # Without limits there is but one valley, and another start only makes jumps.
+        # Without limits there is one minimum, and another start would only cause jumps.
         starts += [[bone.given for bone in constrained], [QUAT_IDENTITY] * len(constrained)]
     size = lightest * linkage.reach
     _, steps = solve_with_limits(
@@ -621,7 +617,7 @@ def _landed(
 
 
 def _constrained(body: BodyInput, members: Sequence[Member]) -> list[ConstrainedBone]:
-    """Return the bones, each with the arm that it points at the next joint of a chain with."""
+    """Return the bones, each with its arm to the next joint of a chain."""
     arms = [ORIGIN] * len(body.bones)
     for member in members:
         for i, after in zip(member.bones, member.bones[1:], strict=False):
@@ -639,14 +635,14 @@ def _constrained(body: BodyInput, members: Sequence[Member]) -> list[Constrained
 
 
 def _bend(member: Member, shared: set[int], frames: list[Frame]) -> Vec:
-    """Return the side, in armature space, to which the chain's own bones bend if straight."""
+    """Return the side to which the chain's own bones bend if straight, in armature space."""
     start = min(sum([i in shared for i in member.bones]), len(member.bones) - 1)
     axes = [frames[i][0] for i in member.bones[start:]]
     return straight_bend(axes, member.rest_bends[start])
 
 
 def _shared(body: BodyInput, members: Sequence[Member]) -> set[int]:
-    """Return the bones that several chains pose, and those of any chain that carry such a one."""
+    """Return the bones that several chains pose, and the ancestors of these in any chain."""
     count = [0] * len(body.bones)
     for member in members:
         for i in member.bones:
@@ -660,7 +656,7 @@ def _shared(body: BodyInput, members: Sequence[Member]) -> set[int]:
 
 
 def _root_at(body: BodyInput, location: Vec) -> Vec:
-    """Return where the head of the first bone is, given its location channel."""
+    """Return the position of the first bone's head, given its location channel."""
     local = body.locals[0]
     moved = Local(location, local.rotation, local.scale)
     return point_in(body.frame, head_in_parent(body.bones[0], moved))
@@ -679,7 +675,7 @@ def _moved(body: BodyInput, root: Vec) -> Vec:
 def _shared_outcome(
     body: BodyInput, member: Member, pull: Pull, frames: list[Frame]
 ) -> MemberOutcome:
-    """Return how a chain did that is not solved for itself."""
+    """Return the result of a chain without bones of its own."""
     state: State = "REACHED" if _is_there(member, pull, frames) else "OUT_OF_REACH"
     return MemberOutcome(_judged(state, body, member, pull, frames), 0, None, None)
 
@@ -692,7 +688,7 @@ def _is_there(member: Member, pull: Pull, frames: list[Frame]) -> bool:
 def _judged(
     state: State, body: BodyInput, member: Member, pull: Pull, frames: list[Frame]
 ) -> State:
-    """Return the state, with respect to the limits of all the chain's bones."""
+    """Return the state with the limits of all the chain's bones taken into account."""
     if state != "OUT_OF_REACH" or all([body.limits[i] is None for i in member.bones]):
         return state
     away = distance_to(frames[member.bones[0]][1], pull.goal.target)
@@ -700,7 +696,7 @@ def _judged(
 
 
 def member_length(member: Member, frames: list[Frame]) -> float:
-    """Return the length of a chain of a body whose bones stand so."""
+    """Return the length of a chain of a body with these frames."""
     joints = [frames[i][1] for i in member.bones]
     joints.append(point_in(frames[member.bones[-1]], member.tip))
     return sum([distance_to(a, b) for a, b in pairwise(joints)])

@@ -1,4 +1,4 @@
-"""Bones as Blender poses them: where each stands, given its parent and its channels."""
+"""Bones as Blender poses them: each one's frame from its parent and its channels."""
 
 from dataclasses import dataclass
 from math import acos, cos, pi, sin, sqrt
@@ -16,21 +16,21 @@ from .vectors import (
     add,
     cross,
     dot,
+    inverse_direction,
     length,
     mat_apply,
     mat_column_lengths,
     mat_columns,
     mat_determinant,
-    mat_direction_before,
     mat_from_columns,
     mat_product,
-    mat_stretched,
-    quat_before,
     quat_between,
+    quat_in_axes,
     quat_matrix,
     quat_of,
     quat_product,
     rotate,
+    scale_columns,
     scaled,
     sub,
     unit,
@@ -44,10 +44,10 @@ NO_STRETCH: Vec = (1.0, 1.0, 1.0)
 @final
 @dataclass(frozen=True, slots=True)
 class Bone:
-    """What Edit Mode fixes of a bone.
+    """A bone as set up in Edit Mode.
 
     Attributes:
-        rest: Rest axes in the space of the parent's rest bone, in armature space without parent.
+        rest: Rest axes in the space of the parent's rest bone; in armature space without a parent.
         head: Rest position of the head in that space, whose origin is the parent's head.
         length: Rest length.
         parent_rest: Rest axes of the parent in armature space.
@@ -70,8 +70,8 @@ class Bone:
 class Local:
     """The local channels of a posed bone: location, unit quaternion and scale.
 
-    Never changed once made. It is no frozen dataclass because each frame makes many: that would
-    take three times as long, and five times compiled.
+    Immutable by convention: each frame makes many, and a frozen dataclass takes three times as long
+    to make, five times when compiled.
     """
 
     __slots__ = ("location", "rotation", "scale")
@@ -88,14 +88,14 @@ class Local:
 
 
 def bone_frame(bone: Bone, local: Local, parent: Frame) -> Frame:
-    """Return where a bone stands, given its parent's frame; `WHOLE` if it has no parent.
+    """Return a bone's frame, given its parent's: `WHOLE` if it has none.
 
     The same as Blender's ``Bone.convert_local_to_pose``.
     """
     axes, post_scale = inherited_axes(bone, parent[0])
     if local.rotation != QUAT_IDENTITY:
         axes = mat_product(axes, quat_matrix(local.rotation))
-    axes = mat_stretched(mat_stretched(axes, local.scale), post_scale)
+    axes = scale_columns(scale_columns(axes, local.scale), post_scale)
     return axes, point_in(parent, head_in_parent(bone, local))
 
 
@@ -109,50 +109,50 @@ def head_in_parent(bone: Bone, local: Local) -> Vec:
 
 
 def turned_axes(inherited: Mat3, rotation: Quat, scale: Vec, post_scale: Vec) -> Mat3:
-    """Return a posed bone's axes from what `inherited_axes` tells and its channels."""
+    """Return a posed bone's axes from the result of `inherited_axes` and its channels."""
     turned = mat_product(inherited, quat_matrix(rotation))
-    return mat_stretched(mat_stretched(turned, scale), post_scale)
+    return scale_columns(scale_columns(turned, scale), post_scale)
 
 
 def turned_to(axes: Mat3, aim: Vec, towards: Vec, normal: Vec, turn: Quat) -> Quat:
-    """Return what turns axes as told, and then by the least turn that points an aim ahead.
+    """Return a given rotation followed by the smallest one that points an aim in a direction.
 
     Args:
-        axes: In which the aim and the answer are.
-        aim: What is to point in the direction.
-        towards: The direction, in the space of the axes' images.
-        normal: What it turns about there if the direction is opposite.
-        turn: The turn before, in that space.
+        axes: The axes in which the aim and the result are given.
+        aim: The vector to point in the direction.
+        towards: The direction, in the space outside the axes.
+        normal: The axis, in that space, if the direction is opposite.
+        turn: The rotation to apply first, in that space.
     """
-    ahead = mat_direction_before(axes, towards)
+    ahead = inverse_direction(axes, towards)
     before = QUAT_IDENTITY
     if turn != QUAT_IDENTITY:
-        before = quat_before(axes, turn)
+        before = quat_in_axes(axes, turn)
         aim = rotate(before, aim)
     swing = quat_between(aim, ahead, X_AXIS)
     if swing[0] == 0.0:
-        swing = quat_between(aim, ahead, mat_direction_before(axes, normal))
+        swing = quat_between(aim, ahead, inverse_direction(axes, normal))
     return swing if turn == QUAT_IDENTITY else quat_product(swing, before)
 
 
 def facing(axes: Mat3, own: tuple[Vec, Vec], wanted: tuple[Vec, Vec]) -> Quat | None:
-    """Return the rotation after which axes take one direction to another, and a second near one.
+    """Return the rotation that points one own direction at a wanted one, and a second near another.
 
-    Under sheared axes a rotation cannot do both: the first direction is met, and the second one as
-    far as a turn about the first can bring it.
+    Under sheared axes a rotation cannot do both: it aligns the first direction exactly, and the
+    second as far as rolling about the first allows.
 
     Args:
-        axes: What `inherited_axes` tells.
-        own: Two unit vectors at right angles, in the rotation's own space.
-        wanted: Where the axes should take them after the rotation; their lengths mean nothing.
+        axes: The axes that `inherited_axes` returns.
+        own: Two perpendicular unit vectors, in the rotation's own space.
+        wanted: The directions that they should have outside the axes, of any length.
 
     Returns:
-        The rotation, or None if the axes flatten the directions away.
+        The rotation, or None if the axes are singular.
     """
-    ahead = unit(mat_direction_before(axes, wanted[0]))
+    ahead = unit(inverse_direction(axes, wanted[0]))
     if ahead is None:
         return None
-    up = unit(across(mat_direction_before(axes, wanted[1]), ahead))
+    up = unit(across(inverse_direction(axes, wanted[1]), ahead))
     if up is None:
         return None
     turned = mat_from_columns(ahead, up, cross(ahead, up))
@@ -162,8 +162,8 @@ def facing(axes: Mat3, own: tuple[Vec, Vec], wanted: tuple[Vec, Vec]) -> Quat | 
 def inherited_axes(bone: Bone, parent: Mat3) -> tuple[Mat3, Vec]:
     """Return the axes in which the bone's rotation acts, and the scale put on its result.
 
-    Blender's rules for Inherit Scale and Inherit Rotation, as in its manual's page on the
-    relations of bones, checked against ``Bone.convert_local_to_pose`` by the tests.
+    Blender's rules for Inherit Scale and Inherit Rotation (manual: Bones, Relations); tests check
+    them against ``Bone.convert_local_to_pose``.
     """
     mode = bone.inherit_scale
     if mode == "FULL" and bone.inherit_rotation:
@@ -174,36 +174,36 @@ def inherited_axes(bone: Bone, parent: Mat3) -> tuple[Mat3, Vec]:
         base, post_scale = _base_of_rest(mode, parent, bone.parent_rest)
     if mode == "AVERAGE":
         size = abs(mat_determinant(parent)) ** (1.0 / 3.0)
-        base = mat_stretched(base, (size, size, size))
+        base = scale_columns(base, (size, size, size))
     axes = mat_product(base, bone.rest)
     return (_squared(axes, keep_scale=True) if mode == "FIX_SHEAR" else axes), post_scale
 
 
 def _base_of_parent(mode: str, parent: Mat3) -> tuple[Mat3, Vec]:
-    """Return what a bone that inherits rotation turns in, and the scale put on its result."""
+    """Return the same for a bone that inherits rotation."""
     if mode in ("NONE", "AVERAGE"):
         return _squared(parent), NO_STRETCH
     if mode == "NONE_LEGACY":
-        return _withmat_column_lengths(parent, NO_STRETCH), NO_STRETCH
+        return _with_column_lengths(parent, NO_STRETCH), NO_STRETCH
     if mode == "ALIGNED":
         square = _squared(parent, keep_scale=True)
-        return _withmat_column_lengths(square, NO_STRETCH), mat_column_lengths(square)
+        return _with_column_lengths(square, NO_STRETCH), mat_column_lengths(square)
     return parent, NO_STRETCH
 
 
 def _base_of_rest(mode: str, parent: Mat3, parent_rest: Mat3) -> tuple[Mat3, Vec]:
     """Return the same for a bone that does not inherit rotation."""
     if mode == "FULL":
-        return mat_stretched(parent_rest, mat_column_lengths(parent)), NO_STRETCH
+        return scale_columns(parent_rest, mat_column_lengths(parent)), NO_STRETCH
     if mode == "FIX_SHEAR":
-        return mat_stretched(parent_rest, _column_lengths_of_volume(parent)), NO_STRETCH
+        return scale_columns(parent_rest, _column_lengths_of_volume(parent)), NO_STRETCH
     if mode == "ALIGNED":
         return parent_rest, _column_lengths_of_volume(parent)
     return parent_rest, NO_STRETCH
 
 
 def _column_lengths_of_volume(m: Mat3) -> Vec:
-    """Return the columns' lengths, resized so that their box has the volume of the sheared one."""
+    """Return the columns' lengths, scaled so that their box keeps the volume of the sheared one."""
     sizes = mat_column_lengths(m)
     box = sizes[0] * sizes[1] * sizes[2]
     if box == 0.0:
@@ -211,7 +211,7 @@ def _column_lengths_of_volume(m: Mat3) -> Vec:
     return scaled(sizes, abs(mat_determinant(m) / box) ** (1.0 / 3.0))
 
 
-def _withmat_column_lengths(m: Mat3, sizes: Vec) -> Mat3:
+def _with_column_lengths(m: Mat3, sizes: Vec) -> Mat3:
     x, y, z = mat_columns(m)
     return mat_from_columns(
         scaled(unit(x) or ORIGIN, sizes[0]),
@@ -221,9 +221,9 @@ def _withmat_column_lengths(m: Mat3, sizes: Vec) -> Mat3:
 
 
 def _squared(m: Mat3, keep_scale: bool = False) -> Mat3:
-    """Return axes at right angles: Y as it is, X and Z moved by equal angles; length 1 or kept.
+    """Orthogonalize axes: keep Y, move X and Z by equal angles, and normalize.
 
-    With ``keep_scale`` the volume and the proportion of X to Z stay as they were.
+    With ``keep_scale`` keep the volume and the ratio of X to Z instead.
     """
     x, y, z = mat_columns(m)
     y_unit = unit(y)

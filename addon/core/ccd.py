@@ -1,4 +1,4 @@
-"""One sweep of cyclic coordinate descent."""
+"""One iteration of cyclic coordinate descent."""
 
 from .joint import Joint, points_of
 from .vectors import (
@@ -24,9 +24,8 @@ def ccd(joints: list[Joint], target: Vec) -> None:
     """Turn each joint once, from the tip to the root, so that the tip faces the target.
 
     Wang and Chen, “A combined optimization method for solving the inverse kinematics problem of
-    mechanical manipulators”, IEEE Trans. Robotics and Automation 7 (1991). A joint's turn moves
-    all that hangs on it; the turns are first collected and then applied once, so that a sweep
-    costs O(bones).
+    mechanical manipulators”, IEEE Trans. Robotics and Automation 7 (1991). Rotations are
+    accumulated and applied once at the end, so that an iteration costs O(bones).
     """
     points = points_of(joints)
     tip = points[-1]
@@ -49,9 +48,9 @@ def ccd(joints: list[Joint], target: Vec) -> None:
 
 
 def _normal(points: list[Vec]) -> Vec:
-    """Return what a chain turns about where it has to by 180°: the normal of its plane.
+    """Return the axis for rotations by 180°: the normal of the chain's plane.
 
-    That of a straight one is any, but of one in the XY plane it is Z, so that it stays there.
+    Any perpendicular for a straight chain; Z for one in the XY plane, so that it stays there.
     """
     best, largest = ORIGIN, 0.0
     for i in range(2, len(points)):

@@ -1,4 +1,4 @@
-"""What a solver is given and what it answers."""
+"""The input and the result of a solver."""
 
 from math import dist, fsum
 from typing import Literal, final
@@ -20,32 +20,31 @@ X_AXIS: Vec = (1.0, 0.0, 0.0)
 Point = tuple[float, ...]
 State = Literal["REACHED", "OUT_OF_REACH", "LIMITED"]
 
-# Never changed once made. They are no frozen dataclasses because each frame makes some: that would
-# take three times as long, and six times compiled.
+# Immutable by convention: each frame makes some, and a frozen dataclass takes three times as long
+# to make, six times when compiled.
 
 
 @final
 class Chain:
     """The joints of a chain in its input pose, from the root to the tip.
 
-    It is made from the first four attributes. What follows from these for any goal is worked out
-    once, and kept in the others.
+    The first four attributes are the input. The others are derived once, for any goal.
 
     Attributes:
         joints: n + 1 points for n bones, all of 2 or all of 3 coordinates, in any one space.
-        bend: The direction in which the chain leaves its axis if it is straight; a pole turns it
-            from there. None takes the direction to the pole, or any at right angles to the chain.
-        is_sure: Whether the chain has that bend at rest, so that it tells forward from backward.
-        lengths: The n lengths to solve with. None takes the distances between the joints.
+        bend: The direction in which a straight chain bends, before a pole swivels it. None takes
+            the direction to the pole, or any perpendicular to the chain.
+        is_sure: Whether the chain bends that way at rest, so that it tells forward from backward.
+        lengths: The n bone lengths to solve with. None takes the distances between the joints.
         root: The first joint in three dimensions.
         scale: The length of the chain.
-        start: The joints as seen from the root, with the chain's length for unit and the lengths
-            to solve with; none if the chain has no length. They are copied before they are moved.
+        start: The joints relative to the root, in lengths of the chain, with the bone lengths to
+            solve with; none if the chain has no length. Copied before they are moved.
         axis: The direction from the root to the tip, or of the first bone that has one.
-        aside: How far these joints stand off the axis, as `farthest_from` tells it.
-        inner: The inner radius of the shell that the tip can reach, with the chain's length for
-            unit. The tip gets nearest to the root when all other bones fold back along the longest.
-        outer: The outer radius, which is 1 but for rounding.
+        aside: The largest distance of these joints from the axis (see `farthest_from`).
+        inner: The inner radius of the reachable shell, in lengths of the chain. The tip is nearest
+            to the root when all other bones fold back along the longest.
+        outer: The outer radius: 1 but for rounding.
     """
 
     __slots__ = (
@@ -84,7 +83,7 @@ class Chain:
         lengths: tuple[float, ...] | None = None,
         is_sure: bool = False,
     ) -> None:
-        """Take the input pose, and refuse what has no answer.
+        """Take the input pose.
 
         Raises:
             ValueError: If there is no bone, a number is not finite, dimensions differ or a
@@ -128,17 +127,16 @@ class Chain:
         self._sizes = sizes
 
     def bending(self, otherwise: Vec | None = None) -> tuple[Vec, Vec, float]:
-        """Return to which side the chain bends.
+        """Return the side to which the chain bends.
 
-        Where its joints hardly stand off the axis they do not tell: there it is the side to which
-        it bends if it is straight; and one that is slightly bent backward is to bend forward.
+        A nearly straight chain bends to its rest side, even if it is posed slightly backward.
 
         Args:
-            otherwise: Where to if it is straight and has no bend.
+            otherwise: The side of a straight chain that has no bend.
 
         Returns:
-            The side, shorter the less clear it is; the unit vector to which it bends if it has to
-            leave the input pose for that; and how far it does not, from 0 to 1.
+            The side, shorter the less clear it is; the unit vector of the side that it bends to if
+            it has to leave the input pose; and how much of the input pose it keeps, from 0 to 1.
         """
         if self._bending is not None and (otherwise is None or self.bend is not None):
             return self._bending
@@ -166,14 +164,14 @@ class Goal:
 
     Attributes:
         target: The point that the tip should reach.
-        pole: The point that the bend should face, or None to keep the bend of the input pose.
-        pole_angle: Swivel in radians about root → tip, added after the bend faces the pole; by
-            the right-hand rule. Only chains in three dimensions can swivel.
+        pole: The point that the bend should face; None keeps the bend of the input pose.
+        pole_angle: Swivel in radians about root → tip, added after the bend faces the pole, by the
+            right-hand rule. Only for chains in three dimensions.
         pole_weight: From 0, which leaves the bend as it is, to 1, which faces the pole.
-        softness: The share of the full reach, below 1, in which the chain eases into it.
-        swing: How far the chain first turns as a whole towards the target, from 0 to 1, before
-            it bends. At 1 it bends in the plane in which it does in the input pose. A limb of
-            ``TWO_BONE``, and what has a pole, always turns wholly.
+        softness: The last share of the full reach, below 1, over which the chain eases out.
+        swing: How far the chain swings as a whole towards the target before it bends, from 0 to 1.
+            At 1 it keeps its plane of bending. ``TWO_BONE`` and chains with a pole always swing
+            fully.
     """
 
     __slots__ = ("pole", "pole_angle", "pole_weight", "softness", "swing", "target")
@@ -193,7 +191,7 @@ class Goal:
         softness: float = 0.0,
         swing: float = 0.0,
     ) -> None:
-        """Take the goal, and refuse what has no answer.
+        """Take the goal.
 
         Raises:
             ValueError: If a number is not finite.
@@ -222,15 +220,15 @@ class Solution:
 
     Attributes:
         chain: What was solved.
-        moved: The joints in the measure of `Chain.start`.
+        moved: The joints, relative and scaled as `Chain.start`.
         state: ``'REACHED'`` if the tip is within the tolerance of the target.
         in_reach: Whether the target lies in the reachable shell of the chain.
         residual: Distance from the tip to the target.
-        iterations_used: Sweeps, and steps of landing, taken by the solver.
-        aim: What the tip was brought to, measured as ``moved``: the target, or what softness
-            leaves of the way to it.
-        turn: How the chain has turned as a whole, besides bending.
-        normal: What it bends about, at right angles to the plane in which it then lies.
+        iterations_used: Iterations of the solver, and steps of landing.
+        aim: The place that the tip was solved for, scaled as ``moved``: the target, or where
+            softness stops short of it.
+        turn: The rotation of the chain as a whole, besides bending.
+        normal: The normal of the plane in which it then bends.
     """
 
     __slots__ = (
@@ -275,7 +273,7 @@ class Solution:
         self.normal = normal
 
     def aimed_at(self) -> Vec:
-        """Return what the tip was brought to, in the chain's space in three dimensions."""
+        """Return the place that the tip was solved for, in the chain's space in 3D."""
         return add(self.chain.root, scaled(self.aim, self.chain.scale))
 
     @property
@@ -299,7 +297,7 @@ def in_space(point: Point) -> Vec:
 
 
 def measured(point: Point, root: Vec, scale: float) -> Vec:
-    """Return the point as seen from the root, with the chain's length for unit."""
+    """Return the point relative to the root, in units of ``scale``."""
     x, y = (point[0] - root[0]) / scale, (point[1] - root[1]) / scale
     return (x, y, (point[2] - root[2]) / scale if len(point) == 3 else 0.0)
 
@@ -328,8 +326,8 @@ def _refuse_bad_input(
 
 
 def _is_finite(numbers: tuple[float, ...]) -> bool:
-    for number in numbers:  # noqa: SIM110 - it is twelve times as fast as `all` when compiled
-        # Infinity minus infinity is no number.
+    for number in numbers:  # noqa: SIM110 - twelve times as fast as `all` when compiled
+        # Infinity minus infinity is NaN.
         if number - number != 0.0:
             return False
     return True

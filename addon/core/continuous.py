@@ -1,13 +1,12 @@
-"""A whole shot solved at once, so that no joint jumps from one frame to the next where none must.
+"""A whole shot solved at once, so that joints only jump from frame to frame where they must.
 
-A solver that knows one frame only has to jump somewhere: limits, and targets of a body that
-contradict each other, split the poses that arrive into parts that do not hang together, and which
-one is near the FK pose changes. Known are here all frames. For each of them there are candidates:
-the pose that is solved from the FK pose, and those of tracks, which are followed from frame to
-frame, forwards and backwards, each pose solved from the one before. The path through the candidates
-that moves least is found by dynamic programming (A. Viterbi, “Error bounds for convolutional codes
-and an asymptotically optimum decoding algorithm”, IEEE Trans. Information Theory 13, 1967). Where
-it still jumps, further tracks are begun on both sides of it.
+Solved frame by frame, a pose has to jump somewhere: limits, and conflicting targets of a body,
+split the solutions into disconnected components, and which of them is nearest to the FK pose
+changes. Here each frame has several candidates: the pose solved from the FK pose, and those of
+tracks, which are continued from frame to frame in both directions, each pose solved from the one
+before. Dynamic programming finds the shortest path through the candidates (A. Viterbi, “Error
+bounds for convolutional codes and an asymptotically optimum decoding algorithm”, IEEE Trans.
+Information Theory 13, 1967). Where it still jumps, further tracks start on both sides.
 """
 
 from collections.abc import Sequence
@@ -18,38 +17,38 @@ from .instants import Candidate, Instant, largest_step, squared_distance
 from .smoothing import blend_changes, roughest, smooth
 
 SAME: Final = 1e-7
-"""Two candidates whose points are this near to each other are one, in lengths of the chain."""
+"""The distance below which two candidates are the same, in lengths of the chain."""
 
 JUMP: Final = 0.02
-"""A step of a point that is larger may be a jump, in lengths of the chain."""
+"""The step of a point above which it may be a jump, in lengths of the chain."""
 
 FASTER: Final = 6.0
-"""It is one if it is so many times as large as the steps beside it."""
+"""It is a jump if it is this many times as large as the steps beside it."""
 
 ROUNDS: Final = 4
-"""How often further tracks are begun at most."""
+"""The most rounds of further tracks."""
 
 AT_ONCE: Final = 3
-"""At how many jumps, the largest ones, before the path is chosen anew."""
+"""The jumps, largest first, that a round treats before the path is chosen again."""
 
 MOST: Final = 48
-"""With more candidates than these at a frame no further tracks are begun there."""
+"""The candidates of a frame above which no further tracks start there."""
 
 SEEDS: Final = 6
-"""From how many poses spread over what is allowed tracks are begun, on each side of a jump."""
+"""The tracks that start on each side of a jump, from poses spread over the limits."""
 
 MISS_COSTS: Final = 1e6
-"""What it costs to miss a target that another candidate reaches, times the square of the miss."""
+"""The cost of missing a target that another candidate reaches, times the squared miss."""
 
 LOOSE_COSTS: Final = 0.1
-"""The same where none reaches it: there it counts that nothing jumps."""
+"""The same where none reaches it: there continuity matters more."""
 
 CHANGE_COSTS: Final = 0.02
-"""What a change of tracks costs, or a jump within one, besides the way: as much as some points that
-jump by a tenth of the length."""
+"""The cost of changing tracks, besides the distance: that of two points that jump by a tenth of the
+length."""
 
 MORE: Final = 4.0
-"""How many times the squared motion of the path that moves least a smoother one may have."""
+"""A smoother path may have this many times the squared distance of the shortest one."""
 
 
 @final
@@ -59,7 +58,7 @@ class _Layer:
     Attributes:
         instant: What is solved.
         found: The candidates; the first one is solved alone.
-        after: For each the place of the same track in the next frame, -1 if it is not followed.
+        after: The index of each one's successor on its track in the next frame, -1 if none.
         before: The same in the frame before.
     """
 
@@ -77,7 +76,7 @@ class _Layer:
         self.place(instant.alone())
 
     def place(self, candidate: Candidate) -> int:
-        """Return the place of a candidate, a new one only if there is none like it."""
+        """Return the index of a candidate, added if there is none like it."""
         for i, known in enumerate(self.found):
             if largest_step(known, candidate) < SAME:
                 if candidate.reaches and not known.reaches:
@@ -89,14 +88,14 @@ class _Layer:
         return len(self.found) - 1
 
     def least_missed(self) -> float:
-        """Return how far the nearest candidate is from the target; 0 if one reaches."""
+        """Return the least distance of a candidate to the target; 0 if one reaches it."""
         least = inf
         for candidate in self.found:
             least = min(least, 0.0 if candidate.reaches else candidate.missed)
         return least
 
     def costs(self) -> list[float]:
-        """Return what each candidate costs for what it misses."""
+        """Return each candidate's cost of missing the target."""
         least = self.least_missed()
         factor = MISS_COSTS if least == 0.0 else LOOSE_COSTS
         costs: list[float] = []
@@ -107,7 +106,7 @@ class _Layer:
 
 
 def solve_shot(instants: Sequence[Instant]) -> list[Candidate]:
-    """Return a pose for each frame of a shot, of which no joint jumps if that can be.
+    """Return a pose for each frame of a shot, without jumps if possible.
 
     Args:
         instants: What is to be solved at each frame, one after the other.
@@ -139,13 +138,13 @@ def solve_shot(instants: Sequence[Instant]) -> list[Candidate]:
 
 
 def _is_linked(layers: list[_Layer], at: int, chosen: list[int]) -> bool:
-    """Return whether the path goes on along a track after a frame."""
+    """Return whether the path stays on its track after a frame."""
     place, after = chosen[at], chosen[at + 1]
     return layers[at].after[place] == after or layers[at + 1].before[after] == place
 
 
 def _whole(layers: list[_Layer], way: int) -> list[Candidate]:
-    """Return the track from the first or the last frame on if it goes through; else nothing."""
+    """Return the track from the first or the last frame if it spans the shot, else nothing."""
     at, place = (0, 0) if way > 0 else (len(layers) - 1, 0)
     track = [layers[at].found[0]]
     while len(track) < len(layers):
@@ -158,7 +157,7 @@ def _whole(layers: list[_Layer], way: int) -> list[Candidate]:
 
 
 def _is_better(track: list[Candidate], path: list[Candidate]) -> bool:
-    """Return whether velocities change less along a track, which reaches and moves as the path."""
+    """Return whether a track is smoother than the path, and reaches and moves as well."""
     if any([path[i].reaches and not one.reaches for i, one in enumerate(track)]):
         return False
     if _way(track) > MORE * _way(path):
@@ -167,15 +166,15 @@ def _is_better(track: list[Candidate], path: list[Candidate]) -> bool:
 
 
 def _way(path: list[Candidate]) -> float:
-    """Return the sum of all squared motions."""
+    """Return the sum of the squared distances along a path."""
     return sum([squared_distance(path[i], path[i + 1]) for i in range(len(path) - 1)])
 
 
 def _follow(layers: list[_Layer], at: int, place: int, way: int) -> None:
-    """Follow a candidate from frame to frame, forwards or backwards, until it ends.
+    """Continue a candidate's track from frame to frame, forwards or backwards, until it ends.
 
-    A track ends where it comes to one that was followed before, and where it cannot reach what
-    can be reached.
+    A track ends where it merges with another one, and where it misses a target that another
+    candidate reaches.
     """
     before = 0.0
     while 0 <= at + way < len(layers):
@@ -196,7 +195,7 @@ def _follow(layers: list[_Layer], at: int, place: int, way: int) -> None:
 
 
 def _seed(layers: list[_Layer], at: int) -> None:
-    """Begin tracks on both sides of a jump, in both directions."""
+    """Start tracks on both sides of a jump, in both directions."""
     for i in (at, at + 1):
         layer = layers[i]
         if len(layer.found) > MOST:
@@ -214,7 +213,7 @@ def _seed(layers: list[_Layer], at: int) -> None:
 
 
 def _shortest_path(layers: list[_Layer]) -> list[int]:
-    """Return for each frame the candidate on the path that moves least and misses least."""
+    """Return the candidate of each frame on the path of least cost."""
     costs = layers[0].costs()
     back: list[list[int]] = []
     for i in range(1, len(layers)):
@@ -246,7 +245,7 @@ def _shortest_path(layers: list[_Layer]) -> list[int]:
 
 
 def _jumps(layers: list[_Layer], chosen: list[int]) -> list[int]:
-    """Return after which frames the path jumps, the largest jump first."""
+    """Return the frames after which the path jumps, the largest jump first."""
     path = [layer.found[chosen[i]] for i, layer in enumerate(layers)]
     steps = [largest_step(path[i], path[i + 1]) for i in range(len(path) - 1)]
     found: list[tuple[float, int]] = []

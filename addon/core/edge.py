@@ -1,4 +1,4 @@
-"""The edge of a chain's reach, where sweeps alone would never arrive."""
+"""The edge of a chain's reach, where iterating does not converge."""
 
 from math import fsum
 from typing import Final
@@ -8,7 +8,7 @@ from .joint import Joint, sizes_of
 from .vectors import Vec, length, mix, quat_between, rotate, sub, unit
 
 EDGE: Final = 0.05
-"""How near to the edge of its reach a chain of length 1 is not left to the sweeps alone."""
+"""How near to the edge of its reach a chain of length 1 is completed in closed form."""
 
 
 def complete(
@@ -16,9 +16,9 @@ def complete(
 ) -> None:
     """Bring the tip the rest of the way to a target at the edge of reach.
 
-    The nearer the target is to the edge, where the chain is straight or folded, the more sweeps it
-    takes, without bound: whatever their number, the chain would snap straight at the edge. There
-    `close` does it; in part between `EDGE` and half of it, so that the answer has no jump.
+    The iterations needed grow without bound towards the edge, where the chain is straight or
+    folded: with any fixed number it would snap straight there. `close` does the rest, blended in
+    between `EDGE` and half of it, so that the solution is continuous.
     """
     distance = length(target)
     margin = outer - distance
@@ -32,9 +32,9 @@ def complete(
 def close(joints: list[Joint], target: Vec, tolerance: float, most: float = 1.0) -> None:
     """Bring the tip to the target, or by the share ``most`` of the way there.
 
-    The bones turn towards the straight or the folded pose by one and the same share, until the
-    ends are as far apart as they should be, and the chain swings onto the target. Up to twice the
-    tolerance it goes there in part, so that the answer has no jump.
+    All bones turn towards the straight or the folded pose by the same share until the span is
+    right, and the chain swings onto the target. Up to twice the tolerance this is blended in, so
+    that the solution is continuous.
     """
     tip = joints[-1].at()
     missed = length(sub(tip, target))
@@ -45,7 +45,7 @@ def close(joints: list[Joint], target: Vec, tolerance: float, most: float = 1.0)
     wanted = span + share * (length(target) - span)
     lengths = sizes_of(joints)
     folded_span = abs(2.0 * max(lengths) - fsum(lengths))
-    # The chain may be longer when it is folded than it should be: it has other ways to be short.
+    # Folded, the chain may still be longer than wanted: there are other ways to be short.
     if wanted > span or wanted >= folded_span:
         _unbend(joints, wanted)
     aim = mix(tip, target, share)
@@ -55,7 +55,7 @@ def close(joints: list[Joint], target: Vec, tolerance: float, most: float = 1.0)
 
 
 def longest_of(joints: list[Joint]) -> int:
-    """Return the index of the longest bone, the first of these."""
+    """Return the index of the first longest bone."""
     longest = 0
     for i in range(len(joints)):
         if joints[i].size > joints[longest].size:
@@ -64,7 +64,7 @@ def longest_of(joints: list[Joint]) -> int:
 
 
 def _unbend(joints: list[Joint], span: float) -> None:
-    """Turn the chain towards the straight, or the folded, pose until it has the span."""
+    """Turn the bones towards the straight, or the folded, pose until the chain has the span."""
     axis = axis_of(joints)
     # Which bone points along the axis in the folded pose; in the straight one all do.
     longest = -1 if span > length(joints[-1].at()) else longest_of(joints)
@@ -78,8 +78,7 @@ def _unbend(joints: list[Joint], span: float) -> None:
 def _share_of_turn(joints: list[Joint], axis: Vec, longest: int, span: float) -> float:
     """Return the share of the turn, from 0 to 1, that leaves the span, or the nearest to it.
 
-    It is found by false position (Illinois), of what is left to go, which falls as the share
-    grows.
+    False position (Illinois) on the remaining gap, which shrinks as the share grows.
     """
     sign = 1.0 if longest < 0 else -1.0
     low, high = 0.0, 1.0
@@ -105,8 +104,8 @@ def _share_of_turn(joints: list[Joint], axis: Vec, longest: int, span: float) ->
 def _turn_towards(joints: list[Joint], axis: Vec, longest: int, share: float) -> float:
     """Place the joints with all bones turned by the share, and return the span.
 
-    They turn from the directions that the joints keep to the axis, or away from it: all but the
-    longest bone if one is given, which is not below 0.
+    Bones turn from their stored directions to the axis; against it, all but the longest, if
+    ``longest`` is not negative.
     """
     ax, ay, az = axis
     keep = 1.0 - share

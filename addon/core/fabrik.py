@@ -1,4 +1,4 @@
-"""One sweep of FABRIK."""
+"""One iteration of FABRIK."""
 
 from math import sqrt
 from typing import Final
@@ -7,26 +7,26 @@ from .joint import Joint
 from .vectors import Vec
 
 COINCIDENT: Final = 1e-150
-"""Joints that are nearer to each other than this have no line between them."""
+"""Joints nearer to each other than this coincide."""
 
 
 def fabrik(joints: list[Joint], target: Vec) -> None:
-    """Take the chain one backward and one forward pass nearer to the target.
+    """Do one backward and one forward pass.
 
     Aristidou and Lasenby, “FABRIK: A fast, iterative solver for the Inverse Kinematics problem”,
     Graphical Models 73 (2011), Algorithm 1. The root is the first joint and stays. Each joint is
-    placed on the line between its old place and its already placed neighbour, so a chain that
-    lies in a plane stays there.
+    placed on the line between its old position and its neighbour's new one, so a planar chain
+    stays in its plane.
 
-    Joints that coincide have no line between them: they take the direction of the bone before.
+    Joints that coincide have no such line: they take the direction of the bone before.
     """
     root = joints[0].at()
     backward(joints, target)
     _forward(joints, root)
 
 
-# The loops over the bones, here and in `landing`, set one number a line: compiled they are then
-# twice as fast, and interpreted no slower.
+# The loops over the bones, here and in `landing`, assign component by component: compiled they are
+# twice as fast that way, and interpreted no slower.
 
 
 def backward(joints: list[Joint], target: Vec) -> None:

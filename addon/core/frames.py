@@ -1,4 +1,4 @@
-"""Frames: where something stands, as a matrix of its axes and the position of its origin."""
+"""Frames: affine transforms, as a matrix of axes and the position of the origin."""
 
 from .vectors import (
     IDENTITY,
@@ -19,24 +19,24 @@ Frame = tuple[Mat3, Vec]
 """The columns of the matrix are the axes, with scale and shear, in the surrounding space."""
 
 WHOLE: Frame = (IDENTITY, ORIGIN)
-"""The surrounding space itself."""
+"""The identity."""
 
 
 def point_in(frame: Frame, point: Vec) -> Vec:
-    """Return where a point of the frame's own space stands."""
+    """Transform a point out of the frame's own space."""
     return add(frame[1], mat_apply(frame[0], point))
 
 
 def frame_in(outer: Frame, inner: Frame) -> Frame:
-    """Return where a frame given in the space of another stands."""
+    """Transform a frame given in the space of another one out of it."""
     return mat_product(outer[0], inner[0]), point_in(outer, inner[1])
 
 
 def inverse(frame: Frame) -> Frame:
-    """Return the frame that undoes this one.
+    """Return the inverse transform.
 
     Raises:
-        ValueError: If the frame is flat or not finite, so that nothing undoes it.
+        ValueError: If the frame is singular or not finite.
     """
     x, y, z = mat_columns(frame[0])
     yz, zx, xy = cross(y, z), cross(z, x), cross(x, y)

@@ -1,4 +1,4 @@
-"""What is to be solved at each frame of a shot, and the poses that are candidates for it."""
+"""What is to be solved at each frame of a shot, and the candidate poses for it."""
 
 from collections.abc import Sequence
 from math import inf, sqrt
@@ -17,7 +17,7 @@ from .tip import Tip
 from .vectors import ORIGIN, Quat, Vec, add, length, mat_columns, scaled, sub, unit
 
 ASIDE: Final = 0.25
-"""How far off a bone, in its lengths, the point is that tells how it is twisted."""
+"""The distance from a bone, in its lengths, of the point that shows its twist."""
 
 
 @final
@@ -26,11 +26,11 @@ class Candidate:
 
     Attributes:
         rotations: The local rotations of all bones.
-        location: The location channel of the first bone; of a body that leaves its place.
-        points: What its motion is measured by: joints, tips, and a point beside each bone, in
+        location: The location channel of the first bone, for a body whose root moves.
+        points: The points by which motion is measured: joints, tips, and one beside each bone, in
             lengths of the chain.
-        missed: How far it is from the target, in lengths of the chain.
-        reaches: Whether that is near enough.
+        missed: The distance to the target, in lengths of the chain.
+        reaches: Whether that is within the tolerance.
     """
 
     __slots__ = ("location", "missed", "points", "reaches", "rotations")
@@ -58,25 +58,25 @@ class Candidate:
 class Instant:
     """What is to be solved at one frame.
 
-    It is solved alone first, which tells what its pole asks for.
+    Call `alone` first: it determines what the pole asks for.
     """
 
     def alone(self) -> Candidate:
-        """Return the pose that is solved from the FK pose, as without other frames."""
+        """Return the pose solved from the FK pose, as if there were no other frames."""
         raise NotImplementedError
 
     def solved_from(self, rotations: Sequence[Quat], location: Vec) -> Candidate:
-        """Return the pose that is nearest to another one, or near."""
+        """Return the pose nearest to another one, or near it."""
         raise NotImplementedError
 
     def spread(self, number: int) -> Sequence[Quat]:
-        """Return some rotations that limits allow; those of all numbers are spread evenly."""
+        """Return rotations within the limits, from a sequence that fills them evenly."""
         raise NotImplementedError
 
 
 @final
 class ChainInstant(Instant):
-    """A chain at one frame; see `pose_chain` for what it is made from."""
+    """A chain at one frame; see `pose_chain` for the arguments."""
 
     __slots__ = (
         "_chain",
@@ -161,10 +161,10 @@ class ChainInstant(Instant):
 
 
 def _led(posture: Posture, goal: Goal) -> Goal:
-    """Return the goal with a pole where the chain bends to that is solved from its FK pose.
+    """Return the goal with its pole on the side to which the solved chain bends.
 
-    A pole of less weight turns a chain part of the way from its FK pose. Asked for again and again
-    it would turn it the whole way.
+    A pole of partial weight swivels a chain part of the way from its FK pose; applied at every
+    frame it would swivel it all the way.
     """
     solution = posture.solution
     pole: Vec | None = None
@@ -179,9 +179,9 @@ def _led(posture: Posture, goal: Goal) -> Goal:
 
 @final
 class BodyInstant(Instant):
-    """A body at one frame; see `pose_body` for what it is made from.
+    """A body at one frame; see `pose_body` for the arguments.
 
-    All influences count as 1: they mix the path with the FK pose afterwards.
+    All influences count as 1: they blend the path with the FK pose afterwards.
     """
 
     __slots__ = ("_arms", "_body", "_pulls", "_size")
@@ -229,7 +229,7 @@ class BodyInstant(Instant):
 
 
 def _points(frames: list[Frame], arms: list[Vec], size: float) -> list[Vec]:
-    """Return what the motion of bones is measured by (see `Candidate`)."""
+    """Return the points by which motion is measured (see `Candidate`)."""
     points: list[Vec] = []
     for i, frame in enumerate(frames):
         axes, head = frame
@@ -242,7 +242,7 @@ def _points(frames: list[Frame], arms: list[Vec], size: float) -> list[Vec]:
 
 
 def squared_distance(a: Candidate, b: Candidate, most: float = inf) -> float:
-    """Return the sum of the squared ways of all points, or anything above the most."""
+    """Return the sum of all points' squared distances, or any value above ``most``."""
     total = 0.0
     for p, q in zip(a.points, b.points, strict=True):
         x, y, z = p[0] - q[0], p[1] - q[1], p[2] - q[2]
@@ -253,7 +253,7 @@ def squared_distance(a: Candidate, b: Candidate, most: float = inf) -> float:
 
 
 def largest_step(a: Candidate, b: Candidate) -> float:
-    """Return how far the point goes that goes the farthest."""
+    """Return the largest distance that a point moves."""
     most = 0.0
     for p, q in zip(a.points, b.points, strict=True):
         x, y, z = p[0] - q[0], p[1] - q[1], p[2] - q[2]
@@ -262,7 +262,7 @@ def largest_step(a: Candidate, b: Candidate) -> float:
 
 
 def second_difference(a: Candidate, b: Candidate, c: Candidate) -> float:
-    """Return by how much the velocity of a point changes at most."""
+    """Return the largest second difference of a point."""
     most = 0.0
     for i, here in enumerate(b.points):
         x, y, z = sub(add(a.points[i], c.points[i]), scaled(here, 2.0))

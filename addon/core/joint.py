@@ -1,4 +1,4 @@
-"""The joints of a chain while it is solved: numbers that are changed in place."""
+"""The joints of a chain while it is being solved, changed in place."""
 
 from typing import final
 
@@ -9,17 +9,16 @@ from .vectors import Vec
 class Joint:
     """A joint, and the bone that leaves it.
 
-    Everything is measured from the root, which is the origin, and the chain is 1 long. A plain
-    class of numbers, because compiled, a pass over a list of these takes a fifth of the time of
-    one over a list of tuples, which would be made anew, number by number; interpreted it takes
-    no longer.
+    Positions are relative to the root, in lengths of the chain. A plain class of numbers: compiled,
+    a pass over a list of these takes a fifth of the time of one over a list of tuples, which would
+    be allocated anew; interpreted it takes no longer.
 
     Attributes:
         x: Position of the joint.
         y: Position of the joint.
         z: Position of the joint.
         size: Length of the bone that leaves the joint, 0 at the tip.
-        ux: Direction of that bone, of length 1. Only kept where it says so.
+        ux: Unit direction of that bone. Only kept up to date where the function says so.
         uy: Direction of that bone.
         uz: Direction of that bone.
     """
@@ -52,7 +51,7 @@ class Joint:
 
 
 def copied(joints: list[Joint]) -> list[Joint]:
-    """Return joints that can be moved while these stay."""
+    """Return a copy."""
     return [Joint(joint.x, joint.y, joint.z, joint.size) for joint in joints]
 
 

@@ -1,6 +1,6 @@
-"""How the shape that the first sweeps found lands on its target exactly.
+"""Landing: the shape that the first iterations found is brought onto the target exactly.
 
-Everything here is measured from the root, which is the origin, and the chain is 1 long.
+All positions are relative to the root, in lengths of the chain.
 """
 
 from math import sqrt
@@ -8,28 +8,27 @@ from typing import Final
 
 from .fabrik import COINCIDENT
 from .joint import Joint
-from .vectors import ORIGIN, Vec, mat_symmetric_solved
+from .vectors import ORIGIN, Vec, solve_symmetric
 
 EXACT: Final = 1e-7
-"""The residual at which a landing is over. The steps being Newton's, mostly it is its square."""
+"""The residual at which a landing ends. Newton's method mostly leaves its square."""
 
 Shape = tuple[Vec, Vec, Vec]
 """The tip, and Σ l d dᵀ as (xx, yy, zz) and (xy, xz, yz), for bones of length l, direction d."""
 
 
 def land(joints: list[Joint], target: Vec, near_enough: float, most: int) -> int:
-    """Bring the tip onto the target by turning all bones a little, in at most so many steps.
+    """Bring the tip onto the target by turning all bones a little, in at most ``most`` steps.
 
-    Each step pulls all bones in one and the same direction, as a load on the tip would (see
-    `_pulled_along`). What pull closes the gap follows from the motion of the tip that a small one
-    causes: Σ l (1 − d dᵀ), 3 × 3, for bones of length l and direction d; so a step costs as much
-    as there are bones. Of all ways to turn the bones it is the least one, with the squares of the
-    angles weighted by the lengths: Newton's method with the pseudoinverse, J Jᵀ being that matrix.
-    Nothing is chosen in it, no joint, plane or branch, hence the answer changes as smoothly as its
-    input. Flat chains stay flat.
+    Each step pulls all bones in the same direction, as a load on the tip would (see
+    `_pulled_along`). To first order a pull moves the tip by Σ l (1 − d dᵀ), a 3 × 3 matrix for
+    bones of length l and direction d, so a step is O(bones). It is Newton's method with the
+    pseudoinverse, J Jᵀ being that matrix: of all ways to close the gap it has the least squared
+    angles, weighted by the lengths. It chooses no joint, plane or branch, hence the solution is as
+    smooth as its input. Planar chains stay planar.
 
-    The first pass only draws the joints to their lengths from the root on, which is the forward
-    pass of a sweep of FABRIK, or changes nothing if they have these lengths already.
+    The first pass only restores the lengths from the root on: it is the forward pass of a FABRIK
+    iteration, and changes nothing if the lengths are right already.
 
     Returns:
         The number of steps after the first pass.
@@ -51,11 +50,11 @@ def _missed(tip: Vec, target: Vec) -> float:
 
 
 def _pull_to(target: Vec, shape: Shape) -> Vec:
-    """Return the pull that brings the tip nearer to the target, zeros if no pull can be told.
+    """Return the pull that brings the tip nearer to the target, zeros if it is undetermined.
 
-    The tip t is compared with the target as t / √(1 − t²), which a pull changes nearly in
-    proportion; exactly so if all bones make one angle with it. To Newton's method the plain gap
-    would look like a square root at the edge of reach, and like two of them far from there.
+    The tip t is compared with the target as t / √(1 − t²), in which a pull is nearly linear;
+    exactly so if all bones make the same angle with it. The plain gap would behave like a square
+    root at the edge of reach, where Newton's method is slow.
     """
     (x, y, z), (xx, yy, zz), (xy, xz, yz) = shape
     tx, ty, tz = target
@@ -69,16 +68,16 @@ def _pull_to(target: Vec, shape: Shape) -> Vec:
     along = gx * x + gy * y + gz * z
     gap = (gx - x * along, gy - y * along, gz - z * along)
     # The chain being 1 long, Σ l is xx + yy + zz.
-    px, py, pz = mat_symmetric_solved((yy + zz, xx + zz, xx + yy), (-xy, -xz, -yz), gap)
-    # Where a chain is nearly straight or folded, the pull may be anything: it stays below 1.
+    px, py, pz = solve_symmetric((yy + zz, xx + zz, xx + yy), (-xy, -xz, -yz), gap)
+    # The pull is unbounded where a chain is nearly straight or folded: keep it below 1.
     shorter = 1.0 / sqrt(1.0 + px * px + py * py + pz * pz)
     return (px * shorter, py * shorter, pz * shorter)
 
 
 def _drawn(joints: list[Joint]) -> Shape:
-    """Draw the joints to their lengths from the root on, as `fabrik` does, and measure them.
+    """Restore the lengths from the root on, as `fabrik` does, and measure the chain.
 
-    From here on the joints keep the directions of their bones.
+    From here on the joints store the directions of their bones.
     """
     x = y = z = 0.0
     xx = yy = zz = xy = xz = yz = 0.0
@@ -119,12 +118,11 @@ def _drawn(joints: list[Joint]) -> Shape:
 
 
 def _pulled_along(pull: Vec, joints: list[Joint]) -> Shape:
-    """Turn all bones towards the direction of the pull, and measure them.
+    """Turn all bones towards the direction of the pull, and measure the chain.
 
-    They turn as the stars do for a traveller who speeds up: a Lorentz boost, whose flow is that
-    of the small turns d → d + pull − d (d · pull). Whatever the pull, bones that point against it
-    turn away to their own sides, where in unit(d + pull) they would pass through nothing to the
-    other side, and the pose would jump.
+    The directions transform as starlight under a Lorentz boost (aberration), the flow of the
+    infinitesimal d → d + pull − d (d · pull). However large the pull, bones that point against it
+    turn away to their own sides; with unit(d + pull) they would pass through zero and flip.
     """
     px, py, pz = pull
     share = 1.0 / (1.0 + sqrt(1.0 + px * px + py * py + pz * pz))

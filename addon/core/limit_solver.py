@@ -1,4 +1,4 @@
-"""The rotation pass: it brings joints into their limits, and the tip to its target within them."""
+"""Solving with joint limits: damped least squares on the rotations, with active constraints."""
 
 from math import acos, atan2, sqrt
 from typing import Final, final
@@ -17,67 +17,65 @@ from .vectors import (
     cross,
     dot,
     inverse_apply,
+    inverse_direction,
     length,
     mat_apply,
     mat_columns,
-    mat_direction_before,
     quat_about,
-    quat_mix,
+    quat_exp,
     quat_product,
-    quat_turned_by,
     quat_unit,
     rotate,
     scaled,
+    slerp,
     sub,
     times,
     unit,
 )
 
 STEPS: Final = 30
-"""The most steps from one start."""
+"""The most iterations from one start."""
 
 ALL_STEPS: Final = 100
-"""After so many steps the target is not sought from another start; and as many more at most are
-made to come as near to it as the limits allow."""
+"""The iterations after which no other start is tried, and the most that then refine the best."""
 
 KEPT: Final = 1e-12
-"""A rotation is within a limit whose nearest has a cosine of half the angle so near to 1."""
+"""How near to 1 the cosine of half the angle to the nearest allowed rotation is within a limit."""
 
 ROUNDS: Final = 6
-"""How often a step is made again for joints that it brought to their limits."""
+"""The most active-set rounds of an iteration."""
 
 GAIN: Final = 3e-3
 LEAST_GAIN: Final = 1e-6
-"""The share of the gap that a step closes at least, if another one is to follow; the smaller one
-where the target is out of the limits, and the nearest pose is wanted."""
+"""The least share of the gap that an iteration has to close for another one to follow; the smaller
+one refines the nearest pose where limits keep the target out of reach."""
 
 
 @final
 class ConstrainedBone:
-    """A bone whose limits are kept, and where it is while they are.
+    """A bone with limits or stiffness, and its state during a solve.
 
     Attributes:
-        bone: What Edit Mode fixes of it.
+        bone: The bone.
         given: The FK pose's rotation.
         scale: The FK pose's scale.
-        parent: The place of its parent among the bones, before its own; -1 of the first one.
+        parent: The index of its parent, less than its own; -1 of the first one.
         at: Its head in the space of the posed parent.
-        arm: What a bone with one joint to carry points at it with, in the space of the posed bone.
-        limit: What it allows, if it is limited.
-        stiffness: How much it resists leaving the FK pose, from 0 to 1.
-        compliance: How readily it leaves it in this solve: 1 if nothing resists, 0 if it never
-            does.
+        arm: The one joint that it carries, in the space of the posed bone.
+        limit: Its joint limit, if any.
+        stiffness: Resistance to leaving the FK pose, from 0 to 1.
+        compliance: The opposite, with bias, in this solve: 1 moves freely, 0 not at all.
         moves: The effectors that it carries, directly or not.
         rotation: Its local rotation.
-        tried: The same after the step that is being made.
-        head: Where its head stands.
+        tried: The local rotation after the current iteration.
+        head: The position of its head.
         axes: The inherited axes, in which the rotation acts.
-        posed: Its axes as they stand, with the scale.
-        lever_arms: The way from the head to each effector that it moves, in the inherited axes.
-        turn: What it turns by in the step that is being made, as a rotation vector.
-        edges: The normals of its limit where it is (see `Limit.normals`).
-        active: Which of these constrain it in this step, a bit for each.
-        active_axes: The same as axes at right angles.
+        posed: Its posed axes, with the scale.
+        lever_arms: The vectors from the head to each effector that it moves, in the inherited axes.
+        turn: Its rotation vector of the current iteration.
+        edges: The normals of its limit at its rotation (see `Limit.normals`).
+        active: Which of these are active in this iteration, a bit for each.
+        active_axes: The same, orthonormalized.
     """
 
     __slots__ = (
@@ -155,11 +153,11 @@ class ConstrainedBone:
         self.active_axes = []
 
     def allowed(self, rotation: Quat) -> Quat:
-        """Return the rotation, or one near it that the limit allows."""
+        """Project the rotation into the limit."""
         return rotation if self.limit is None else self.limit.nearest(rotation)
 
     def keeps(self, rotation: Quat) -> bool:
-        """Return whether the rotation is within the limit, and stiffness has no say in it."""
+        """Return whether the rotation is within the limit and the bone fully compliant."""
         return self.compliance == 1.0 and self.is_within(rotation)
 
     def is_within(self, rotation: Quat) -> bool:
@@ -169,16 +167,16 @@ class ConstrainedBone:
 
 @final
 class Effector:
-    """A point of a bone, and where it is wanted, in armature space.
+    """A point of a bone, and its target, in armature space.
 
     Attributes:
-        bone: The place of the bone among the others.
+        bone: The index of the bone.
         point: The point in the space of the posed bone.
-        target: Where it is wanted.
-        pull: How much a gap counts: the square root of the weight.
-        place: Where it is.
-        gap: The way from there to the target, times the pull.
-        force: What the step that is being made pulls it with.
+        target: The target.
+        pull: The square root of the weight.
+        place: The position of the point.
+        gap: The vector from there to the target, times the pull.
+        force: The force on it in the current iteration.
     """
 
     __slots__ = ("bone", "force", "gap", "place", "point", "pull", "target")
@@ -202,15 +200,15 @@ class Effector:
 
 @final
 class Linkage:
-    """Bones that hang together, and the effectors that they bring to their targets.
+    """A tree of bones and its effectors.
 
     Attributes:
         bones: Each after its parent.
         effectors: At least one.
         parent: The axes of the first bone's parent.
-        root: Where the head of the first bone stands.
-        root_compliance: How readily the root moves: by so much where a bone turns by a radian.
-        reach: The length of the longest way to an effector.
+        root: The position of the first bone's head.
+        root_compliance: The distance that the root moves where a bone would turn by a radian.
+        reach: The length of the longest path from the root to an effector.
     """
 
     __slots__ = ("bones", "effectors", "parent", "reach", "root", "root_compliance", "tried_root")
@@ -230,7 +228,7 @@ class Linkage:
         root: Vec,
         root_weight: float = 0.0,
     ) -> None:
-        """Find out which bones carry which effector, and stand in the FK pose."""
+        """Find the bones that carry each effector, and take the FK pose."""
         self.bones = bones
         self.effectors = effectors
         self.parent = parent
@@ -247,7 +245,7 @@ class Linkage:
         for bone in bones:
             bone.lever_arms = [ORIGIN] * len(bone.moves)
         self.place()
-        # Where everything stands now, so that the parent's scale counts, and that of each bone.
+        # Measured in the pose, so that all scales count.
         self.reach = 0.0
         for effector in effectors:
             i = effector.bone
@@ -259,9 +257,9 @@ class Linkage:
         self.root_compliance = root_weight * self.reach
 
     def place(self) -> float:
-        """Set where everything stands under the bones' rotations; return what is missed.
+        """Pose everything by the bones' rotations; return the residual.
 
-        That is the root of the sum of the squared gaps, each times the effector's weight.
+        That is the root of the weighted sum of the squared gaps.
         """
         for bone in self.bones:
             axes, head = self.parent, self.root
@@ -281,7 +279,7 @@ class Linkage:
             missed += dot(gap, gap)
         for bone in self.bones:
             for i, number in enumerate(bone.moves):
-                # As the inherited axes see it, even if they are sheared.
+                # In the inherited axes, even if they are sheared.
                 way = sub(self.effectors[number].place, bone.head)
                 bone.lever_arms[i] = inverse_apply(bone.axes, way)
         return sqrt(missed)
@@ -300,19 +298,18 @@ def solve_with_limits(
 ) -> tuple[float, int]:
     """Bring bones into their limits, with the effectors as near to their targets as these allow.
 
-    The positions that were solved are a good place to start from, but may lie in another valley
-    than the answer. If it is not found from any of the given starts, poses spread over what the
-    limits allow are tried as well, always the same ones.
+    The solved positions are a good start, but may be in the basin of another minimum. If no given
+    start succeeds, further ones are tried, spread evenly over the limits and always the same.
 
     Args:
-        linkage: Its rotations, and its root if that is free, are set.
+        linkage: Its rotations are set, and its root if that is free.
         starts: Local rotations of all bones, the most promising ones first.
-        near_enough: What may be missed where it stops.
-        tolerance: What may be missed without another start being tried.
-        seeks: Whether other starts are tried at all than the first of those that are given.
+        near_enough: The residual at which to stop.
+        tolerance: The residual above which to try another start.
+        seeks: Whether to try any start but the first.
 
     Returns:
-        What is missed, and the steps that were made.
+        The residual, and the iterations used.
     """
     bones, root = linkage.bones, linkage.root
     is_limited = any([bone.limit is not None for bone in bones])
@@ -331,8 +328,8 @@ def solve_with_limits(
                 rotation = starts[0][i]
             else:
                 rotation = bone.limit.inside(spread(start, i))
-            bone.rotation = bone.allowed(quat_mix(bone.given, rotation, bone.compliance))
-        missed, made = _settle(linkage, near_enough, STEPS, GAIN)
+            bone.rotation = bone.allowed(slerp(bone.given, rotation, bone.compliance))
+        missed, made = _minimize(linkage, near_enough, STEPS, GAIN)
         steps += made
         if not best or missed < least:
             least = missed
@@ -342,13 +339,13 @@ def solve_with_limits(
     for i, bone in enumerate(bones):
         bone.rotation = best[i]
     if least > tolerance:
-        least, made = _settle(linkage, near_enough, ALL_STEPS, LEAST_GAIN)
+        least, made = _minimize(linkage, near_enough, ALL_STEPS, LEAST_GAIN)
         steps += made
     return least, steps
 
 
 def spread(start: int, index: int) -> Vec:
-    """Return numbers from 0 to 1 that are spread evenly over the starts and the bones.
+    """Return a point of a low-discrepancy sequence in the unit cube.
 
     M. Roberts, “The unreasonable effectiveness of quasirandom sequences”, 2018, in three
     dimensions.
@@ -364,7 +361,7 @@ def follow(bones: list[ConstrainedBone], joints: list[Vec], parent: Mat3, turn: 
         bones: The chain, from the root on.
         joints: The heads of the bones, and the tip.
         parent: The axes of the root bone's parent.
-        turn: How the chain has turned as a whole.
+        turn: The rotation of the chain as a whole.
     """
     axes = parent
     rotations: list[Quat] = []
@@ -391,20 +388,20 @@ def pointed(
     beyond: Vec,
     turn: Quat = QUAT_IDENTITY,
 ) -> Quat:
-    """Return the rotation that points a bone the way, as far as its limit allows.
+    """Return the rotation that points a bone in a direction, as far as its limit allows.
 
-    A bone that carries a hinge is twisted first, so that the hinge can bend to the side to which
-    the solved joints do. A hinge that nothing can twist has no use for the solved positions, which
-    know nothing of its axis: it keeps the FK pose.
+    A bone that carries a hinge is twisted, so that the hinge can bend to the side of the solved
+    joints. A hinge that nothing can twist keeps the FK pose: the solved positions know nothing of
+    its axis.
 
     Args:
         bones: All bones.
-        index: The place of the bone among them.
+        index: The index of the bone.
         inherited: The axes in which its rotation acts.
-        way: From its head to where its arm should end.
+        way: The vector from its head to where its arm should end.
         child: The bone that begins there, if there is just one.
-        beyond: The way that this one goes on.
-        turn: How it is turned from its FK pose, before the least turn to the way.
+        beyond: The vector along the child.
+        turn: A rotation from the FK pose that comes before the smallest one to the direction.
     """
     bone = bones[index]
     rotation = swung(bone, inherited, way, turn)
@@ -412,13 +409,13 @@ def pointed(
         if bone.parent < 0 or isinstance(bones[bone.parent].limit, Hinge):
             rotation = bone.given
     elif child is not None and isinstance(child.limit, Hinge):
-        onward = mat_direction_before(inherited, beyond)
+        onward = inverse_direction(inherited, beyond)
         rotation = _twisted(rotation, onward, bone, child, child.limit)
-    return bone.allowed(quat_mix(bone.given, rotation, bone.compliance))
+    return bone.allowed(slerp(bone.given, rotation, bone.compliance))
 
 
 def swung(bone: ConstrainedBone, inherited: Mat3, way: Vec, turn: Quat) -> Quat:
-    """Return the FK pose's rotation, turned and then swung so that the arm points the way."""
+    """Return the FK pose's rotation, turned and then swung to point the arm in a direction."""
     start = rotate(bone.given, times(bone.arm, bone.scale))
     swing = turned_to(inherited, start, way, mat_columns(inherited)[0], turn)
     return quat_product(swing, bone.given)
@@ -427,10 +424,10 @@ def swung(bone: ConstrainedBone, inherited: Mat3, way: Vec, turn: Quat) -> Quat:
 def _twisted(
     rotation: Quat, way: Vec, bone: ConstrainedBone, child: ConstrainedBone, hinge: Hinge
 ) -> Quat:
-    """Return the rotation, twisted so that the hinge on the bone can bend the child to the way.
+    """Return the rotation, twisted so that the child's hinge can point it in a direction.
 
-    The twist leaves the share of the child's direction along the bone as it is, so the hinge's
-    angle is one of the two that give it the wanted share; the twist turns it there.
+    Twist keeps the component of the child's direction along the bone. The hinge's angle is
+    therefore one of the two that give that component, and the twist does the rest.
     """
     along = unit(bone.arm)
     arm = unit(child.arm)
@@ -455,26 +452,26 @@ def _twisted(
         child_way = mat_apply(rest, rotate(allowed, unit(child.arm) or arm))
         side, wanted_side = cross(along, child_way), cross(along, wanted)
         if length(side) < 1e-6 or length(wanted_side) < 1e-6:
-            continue  # It is straight, and no twist shows.
+            continue  # It is straight: twist has no effect.
         twist = atan2(dot(along, cross(side, wanted_side)), dot(side, wanted_side))
-        # Where the hinge allows both, the bone twists as little as it can.
+        # If the hinge allows both angles, take the smaller twist.
         is_as_near = abs(cosine - nearest) <= 1e-9
         if (is_as_near and abs(twist) < abs(best)) or (not is_as_near and cosine > nearest):
             nearest, best = max(nearest, cosine), twist
     return quat_product(rotation, quat_about(along, best))
 
 
-def _settle(
+def _minimize(
     linkage: Linkage, near_enough: float, most: int, least_gain: float
 ) -> tuple[float, int]:
-    """Turn bones that are within their limits until the effectors are as near as they get.
+    """Minimize the gaps from a start within the limits.
 
-    Levenberg–Marquardt on the local rotations, and on the root's place if it is free: each step is
-    the least motion, damped, that closes the gaps to first order. A joint that runs into its limit
-    is held back in that direction, and the others make up for it in the same step.
+    Levenberg–Marquardt on the local rotations, and on the root's position if it is free. A joint
+    that reaches its limit becomes an active constraint, and the others make up for it in the same
+    iteration.
 
     Returns:
-        What is missed then, and the steps that were made.
+        The residual, and the iterations used.
     """
     missed = linkage.place()
     unit_damping = linkage.reach * linkage.reach
@@ -498,19 +495,19 @@ def _settle(
 
 
 def _swap(linkage: Linkage) -> None:
-    """Let what a step has found, and what there is, change places."""
+    """Swap the tried pose and the current one."""
     linkage.root, linkage.tried_root = linkage.tried_root, linkage.root
     for bone in linkage.bones:
         bone.rotation, bone.tried = bone.tried, bone.rotation
 
 
 def _step(linkage: Linkage, damping: float) -> float:
-    """Find the damped least motion that closes the gaps, no bone of it out of its limit.
+    """Find the damped least-squares step that leaves no limit.
 
-    With the motions of the effectors that unit turns cause as the columns of J, the turns are
-    Jᵀ f with the forces f = (J Jᵀ + damping)⁻¹ gaps. A bone that is at the end of its limit and is
-    pulled out of it has no turn in that direction. Which these are follows from the forces, which
-    follow from them: they are looked for in turns.
+    With the effectors' velocities under unit rotations as the columns of J, the step is Jᵀ f with
+    the forces f = (J Jᵀ + damping)⁻¹ gaps. A bone at the end of its limit that is pulled outward
+    does not turn in that direction. The active set and the forces depend on each other, and are
+    found alternately.
 
     Returns:
         What is missed then, to first order: damping · |f|.
@@ -530,7 +527,7 @@ def _step(linkage: Linkage, damping: float) -> float:
                     system.column[number] = scaled(motion, effectors[number].pull)
                 system.add(bone.moves)
         _add_root(linkage, system)
-        forces = system.solved([effector.gap for effector in effectors])
+        forces = system.solve([effector.gap for effector in effectors])
         left = 0.0
         for effector, force in zip(effectors, forces, strict=True):
             left += dot(force, force)
@@ -542,16 +539,16 @@ def _step(linkage: Linkage, damping: float) -> float:
             break
     for bone in bones:
         angle = length(bone.turn)
-        # More than a radian is more than the first order can tell of.
+        # Beyond a radian a first-order step means nothing.
         turn = scaled(bone.turn, 1.0 / angle) if angle > 1.0 else bone.turn
-        turned = quat_unit(quat_product(quat_turned_by(turn), bone.rotation))
+        turned = quat_unit(quat_product(quat_exp(turn), bone.rotation))
         bone.tried = bone.allowed(turned)
     linkage.tried_root = add(linkage.root, _root_motion(linkage))
     return damping * sqrt(left)
 
 
 def _add_root(linkage: Linkage, system: System) -> None:
-    """Add what the three motions of a free root do, which carries everything with it."""
+    """Add the three translations of a free root, which carry everything along."""
     if linkage.root_compliance == 0.0:
         return
     for axis in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)):
@@ -568,7 +565,7 @@ def _root_motion(linkage: Linkage) -> Vec:
 
 
 def _free_axes(bone: ConstrainedBone) -> list[Vec]:
-    """Return the axes about which a bone can turn, at right angles, as long as it turns readily."""
+    """Return perpendicular axes about which a bone can turn, scaled by its compliance."""
     compliance, active_axes = bone.compliance, bone.active_axes
     if isinstance(bone.limit, Hinge):
         return [] if active_axes else [scaled(bone.limit.axis, compliance)]
@@ -583,11 +580,11 @@ def _free_axes(bone: ConstrainedBone) -> list[Vec]:
 
 
 def _pulled(bone: ConstrainedBone, effectors: list[Effector]) -> bool:
-    """Set by what the forces turn a bone; return whether other ends of its limit hold it."""
+    """Set a bone's step from the forces; return whether its active set changed."""
     m = bone.axes
     turn = ORIGIN
     for i, number in enumerate(bone.moves):
-        # Jᵀ f: the bone's axes, transposed, take the force to where the lever is.
+        # Jᵀ f: the transposed axes take the force into the lever arm's space.
         px, py, pz = effectors[number].force
         local = (
             m[0] * px + m[3] * py + m[6] * pz,
@@ -600,7 +597,7 @@ def _pulled(bone: ConstrainedBone, effectors: list[Effector]) -> bool:
         turn = scaled(bone.limit.axis, dot(bone.limit.axis, turn))
     active_axes: list[Vec] = []
     active = 0
-    # Twice, because holding it at one end may turn it against another.
+    # Twice: stopped by one constraint it may run into another.
     for _ in range(2):
         for i, edge in enumerate(bone.edges):
             if active & (1 << i) or len(active_axes) > 2 or dot(edge, turn) <= 0.0:

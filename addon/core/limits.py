@@ -1,8 +1,8 @@
-"""How far a joint may turn: rotations of a bone relative to its rest pose, in its rest axes.
+"""Joint limits: which rotations a bone may have, relative to its rest pose and in its rest axes.
 
-A limit maps any rotation to an allowed one near it. Blender's bones point along Y: a turn about
-that axis is twist, one about an axis in the XZ plane is swing, and a rotation is its twist first
-and its swing then.
+A limit projects any rotation to an allowed one near it. Blender's bones point along Y: rotation
+about Y is twist, rotation about an axis in the XZ plane is swing, and any rotation is a twist
+followed by a swing.
 """
 
 from math import atan2, cos, pi, sin, sqrt
@@ -23,53 +23,52 @@ Range = tuple[float, float]
 """The least and the greatest angle, in radians."""
 
 FREE: Final = 2.0 * pi - 1e-9
-"""From this width on a range of angles allows everything."""
+"""A range of angles at least this wide allows everything."""
 
 AT_END: Final = 1e-7
-"""An angle so near to the end of its range is at it."""
+"""How near to the end of its range an angle counts as at it, in radians."""
 
 ANYWHERE: Final = pi - 1e-6
-"""Half axes above this let a bone swing to any direction."""
+"""Semi-axes above this let a bone swing in any direction."""
 
 STEPS: Final = 48
-"""The steps in which what a joint allows is drawn; the quarters of a cone are four equal parts."""
+"""The segments of an outline: a multiple of 4, for the quadrants of a cone."""
 
 ALONG: Final = 0.999
-"""A hinge whose axis is along the bone, as a cosine, twists it and leaves its direction."""
+"""The cosine between axis and bone above which a hinge only twists the bone."""
 
 
 class Limit:
-    """What one joint allows."""
+    """The rotations that one joint allows."""
 
     def nearest(self, rotation: Quat) -> Quat:
-        """Return the allowed rotation that is nearest, or near, to a unit quaternion."""
+        """Return the allowed rotation nearest to a unit quaternion, or one near it."""
         return rotation
 
     def normals(self, rotation: Quat) -> list[Vec]:
-        """Return which turns lead out of the limit from a rotation that it just allows.
+        """Return the outward normals of the limit at a rotation on its boundary.
 
-        Each is the direction of the gradient of an angle that has come to its end: a further turn,
-        as a rotation vector in the axes in which the rotation acts, leads out if it has a part in
-        that direction.
+        Each is the normalized gradient of an angle that is at its end: a further rotation vector,
+        in the axes in which the rotation acts, leads out if its component along it is positive.
         """
         return []
 
     def inside(self, place: Vec) -> Quat:
-        """Return an allowed rotation; those of all places from 0 to 1 fill what is allowed."""
+        """Map the unit cube onto the allowed rotations."""
         return QUAT_IDENTITY
 
     def outline(self) -> list[Quat]:
-        """Return allowed rotations that take the bone along the edge of where it may point.
+        """Return allowed rotations that move the bone along the boundary of its directions.
 
-        A hinge goes from its least angle to its greatest; a cone once around its ellipse, back to
-        where it began. None if the bone may point anywhere, or in one direction only.
+        A hinge goes from its least angle to its greatest; a cone once around its ellipse. None if
+        the bone may point anywhere, or in one direction only.
         """
         return []
 
     def twists(self, rotation: Quat) -> list[Quat]:
-        """Return allowed rotations that twist the bone from end to end of what it may.
+        """Return allowed rotations that twist the bone from end to end of its range.
 
-        None if its twist is free, or locked, or follows from where it points.
+        None if its twist is free, or locked, or depends on its direction.
 
         Args:
             rotation: An allowed rotation, whose direction the bone keeps.
@@ -77,13 +76,11 @@ class Limit:
         return []
 
     def is_at_end(self, rotation: Quat, margin: float) -> bool:
-        """Return whether a rotation has come to an end of what is allowed.
-
-        What is locked has no end to come to.
+        """Return whether a rotation is at an end of its limit. A locked joint never is.
 
         Args:
             rotation: An allowed rotation.
-            margin: How near to the end it may still be, in radians.
+            margin: The distance up to which it is, in radians.
         """
         return False
 
@@ -94,7 +91,7 @@ class Hinge(Limit):
 
     Attributes:
         axis: The axis, of length 1.
-        turn: The angles that are allowed about it.
+        turn: The allowed angles about it.
     """
 
     __slots__ = ("axis", "turn")
@@ -102,7 +99,7 @@ class Hinge(Limit):
     turn: Range
 
     def __init__(self, axis: Vec, turn: Range) -> None:
-        """Take the axis and the angles.
+        """Take the axis and the allowed angles.
 
         Raises:
             ValueError: If the least angle is more than the greatest.
@@ -112,11 +109,11 @@ class Hinge(Limit):
         self.turn = turn
 
     def nearest(self, rotation: Quat) -> Quat:
-        """Return the turn about the axis that is in the rotation, within the limit."""
+        """Return the twist of the rotation about the axis, clamped."""
         return quat_about(self.axis, _within(self._angle(rotation), self.turn))
 
     def normals(self, rotation: Quat) -> list[Vec]:
-        """Return the axis where the angle is the greatest, and its opposite where the least."""
+        """Return the axis at the greatest angle, its opposite at the least."""
         return [scaled(self.axis, end) for end in _ends(self._angle(rotation), self.turn)]
 
     def _angle(self, rotation: Quat) -> float:
@@ -125,16 +122,16 @@ class Hinge(Limit):
         return 2.0 * atan2(x * ax + y * ay + z * az, w)
 
     def inside(self, place: Vec) -> Quat:
-        """Return a turn about the axis; the first number of the place counts."""
+        """Return a rotation about the axis; only the first coordinate counts."""
         low, high = self.turn
         return quat_about(self.axis, low + place[0] * (high - low))
 
     def outline(self) -> list[Quat]:
-        """Return the turns from the least to the greatest; none if they leave the direction."""
+        """Return the rotations from the least to the greatest; none if they only twist the bone."""
         return [] if abs(self.axis[1]) > ALONG else self._turns()
 
     def twists(self, rotation: Quat) -> list[Quat]:
-        """Return the turns from the least to the greatest if they leave the direction."""
+        """Return the rotations from the least to the greatest if they only twist the bone."""
         return self._turns() if abs(self.axis[1]) > ALONG else []
 
     def _turns(self) -> list[Quat]:
@@ -142,7 +139,7 @@ class Hinge(Limit):
         return [quat_about(self.axis, angle) for angle in _steps(low, min(high, low + 2.0 * pi))]
 
     def is_at_end(self, rotation: Quat, margin: float) -> bool:
-        """Return whether the angle has come to an end of the range."""
+        """Return whether the angle is at an end of its range."""
         return _is_near_end(self._angle(rotation), self.turn, margin)
 
 
@@ -150,14 +147,14 @@ class Hinge(Limit):
 class Cone(Limit):
     """A joint that swings within an elliptical cone and twists within a range.
 
-    The swing is measured as a rotation vector, which lies in the XZ plane, where each quarter may
-    have an ellipse of its own. Half axes of π leave it free.
+    Swing is a rotation vector in the XZ plane, where each quadrant may have an ellipse of its own.
+    Semi-axes of π leave it free.
 
     Attributes:
         centre: The rotation from which swing and twist are measured.
-        swing_x: The angles of swing that are allowed about X, from below or at 0 to above or at 0.
+        swing_x: The allowed angles of swing about X; they include 0.
         swing_z: The same about Z.
-        twist: The angles of twist that are allowed.
+        twist: The allowed angles of twist.
     """
 
     __slots__ = ("back", "centre", "swing_x", "swing_z", "twist")
@@ -170,7 +167,7 @@ class Cone(Limit):
     def __init__(
         self, swing_x: Range, swing_z: Range, twist: Range, centre: Quat = QUAT_IDENTITY
     ) -> None:
-        """Take the angles.
+        """Take the allowed angles.
 
         Raises:
             ValueError: If a least angle is more than the greatest, or swing excludes the centre.
@@ -186,17 +183,17 @@ class Cone(Limit):
         self.back = (centre[0], -centre[1], -centre[2], -centre[3])
 
     def nearest(self, rotation: Quat) -> Quat:
-        """Return the rotation with its swing and its twist each within the limit."""
+        """Return the rotation with its swing and its twist clamped."""
         x, z, angle, twist = self._parts(rotation)
         swing_x, swing_z = _in_ellipses(x * angle, z * angle, self.swing_x, self.swing_z)
         return self._turn(swing_x, swing_z, _within(twist, self.twist))
 
     def normals(self, rotation: Quat) -> list[Vec]:
-        """Return where swing has come to its ellipse, and twist to an end of its range.
+        """Return the normals of swing on its ellipse, and of twist at the ends of its range.
 
-        By a turn ω the bone's direction d moves by ω × d, and the twist about it grows by
-        ω · (Y + d) / (1 + Y · d). The swing, which is a turn about a by an angle, grows by
-        a (ω · a) and by angle / sin(angle) (ω · (d × a)) at right angles to it.
+        A rotation ω moves the bone's direction d by ω × d, and increases the twist about it by
+        ω · (Y + d) / (1 + Y · d). The swing about a by an angle increases by a (ω · a), and by
+        angle / sin(angle) (ω · (d × a)) perpendicular to it.
         """
         x, z, angle, twist = self._parts(rotation)
         sine, cosine = sin(angle), cos(angle)
@@ -218,7 +215,7 @@ class Cone(Limit):
         """Return the axis of swing as x and z, its angle from 0 to π, and the angle of twist."""
         w, x, y, z = quat_product(self.back, rotation)
         turned = sqrt(w * w + y * y)
-        # A swing by half a turn can be any twist: it is taken as none.
+        # Twist is undefined at a swing of π: take 0.
         tw, ty = (w / turned, y / turned) if turned > 1e-9 else (1.0, 0.0)
         # Swing = rotation · twist⁻¹; its Y is 0 and its w is not below 0.
         sx, sz = x * tw + z * ty, z * tw - x * ty
@@ -229,7 +226,7 @@ class Cone(Limit):
         return sx / size, sz / size, 2.0 * atan2(size, turned), twist
 
     def inside(self, place: Vec) -> Quat:
-        """Return an allowed rotation: direction and size of the swing, and the twist."""
+        """Return an allowed rotation from direction and size of the swing, and the twist."""
         heading, radius = 2.0 * pi * place[0], sqrt(place[1])
         x, z = cos(heading) * radius, sin(heading) * radius
         low, high = self.twist
@@ -240,7 +237,7 @@ class Cone(Limit):
         )
 
     def outline(self) -> list[Quat]:
-        """Return the swings once around the ellipse, with a twist that is allowed."""
+        """Return the swings once around the ellipse, with an allowed twist."""
         if min(-self.swing_x[0], self.swing_x[1], -self.swing_z[0], self.swing_z[1]) > ANYWHERE:
             return []
         twist = _within(0.0, self.twist)
@@ -253,7 +250,7 @@ class Cone(Limit):
         return swings
 
     def twists(self, rotation: Quat) -> list[Quat]:
-        """Return the twists from the least to the greatest, with the swing of the rotation."""
+        """Return the twists from the least to the greatest, at the swing of the rotation."""
         low, high = self.twist
         if high - low >= FREE or high == low:
             return []
@@ -261,7 +258,7 @@ class Cone(Limit):
         return [self._turn(x * angle, z * angle, twist) for twist in _steps(low, high)]
 
     def is_at_end(self, rotation: Quat, margin: float) -> bool:
-        """Return whether swing has come to its ellipse, or twist to an end of its range."""
+        """Return whether swing is on its ellipse, or twist at an end of its range."""
         x, z, angle, twist = self._parts(rotation)
         return _is_near_end(twist, self.twist, margin) or _is_near_edge(
             x * angle, z * angle, self.swing_x, self.swing_z, margin
@@ -284,18 +281,18 @@ def _refuse_empty(angles: Range) -> None:
 
 
 def _within(angle: float, angles: Range) -> float:
-    """Return the angle, or the end of the range that is nearer the short way round."""
+    """Clamp the angle to the end of the range that is nearer the short way round."""
     low, high = angles
     if high - low >= FREE:
         return angle
     middle = 0.5 * (low + high)
-    # Python's remainder of a division by something positive is not below 0.
+    # Python's remainder has the sign of the divisor.
     from_middle = (angle - middle + pi) % (2.0 * pi) - pi
     return min(high, max(low, middle + from_middle))
 
 
 def _ends(angle: float, angles: Range) -> list[float]:
-    """Return 1.0 where the angle is the greatest of the range, -1.0 where it is the least."""
+    """Return 1.0 at the greatest angle of the range, -1.0 at the least."""
     low, high = angles
     if high - low >= FREE:
         return []
@@ -323,9 +320,9 @@ def _is_near_end(angle: float, angles: Range, margin: float) -> bool:
 
 
 def _is_near_edge(x: float, z: float, range_x: Range, range_z: Range, margin: float) -> bool:
-    """Return whether a point is near the ellipse of its quarter, or a straight edge beside it."""
+    """Return whether a point is near the ellipse of its quadrant, or a straight edge beside it."""
     for at, (low, high) in ((x, range_x), (z, range_z)):
-        # To that side the ellipse has no width.
+        # The ellipse has no width on that side.
         if (high > margin >= -low and at <= margin) or (-low > margin >= high and at >= -margin):
             return True
     a = -range_x[0] if x < 0.0 else range_x[1]
@@ -335,13 +332,13 @@ def _is_near_edge(x: float, z: float, range_x: Range, range_z: Range, margin: fl
     if b <= margin:
         return _is_near_end(x, range_x, margin)
     px, pz = x / a, z / b
-    # How far it is to where the quadric is 1, by its gradient.
+    # The distance to where the quadric is 1, to first order.
     slope = 2.0 * sqrt(px * px / (a * a) + pz * pz / (b * b))
     return 1.0 - px * px - pz * pz <= margin * slope
 
 
 def _outward(x: float, z: float, range_x: Range, range_z: Range) -> list[tuple[float, float]]:
-    """Return the directions that lead out of the ellipse of a quarter, from a point on it."""
+    """Return the outward normals of the ellipse of a quadrant, at a point on it."""
     a = -range_x[0] if x < 0.0 else range_x[1]
     b = -range_z[0] if z < 0.0 else range_z[1]
     if a > 0.0 and b > 0.0:
@@ -350,7 +347,7 @@ def _outward(x: float, z: float, range_x: Range, range_z: Range) -> list[tuple[f
         gx, gz = x / (a * a), z / (b * b)
         size = sqrt(gx * gx + gz * gz)
         return [(gx / size, gz / size)]
-    # Without width there is only the other axis, with two ends.
+    # Without width only the other axis is left, with two ends.
     found: list[tuple[float, float]] = []
     for end in _ends(x, range_x):
         found.append((end, 0.0))
@@ -360,7 +357,7 @@ def _outward(x: float, z: float, range_x: Range, range_z: Range) -> list[tuple[f
 
 
 def _in_ellipses(x: float, z: float, range_x: Range, range_z: Range) -> tuple[float, float]:
-    """Return the point, or the nearest to it that is in the ellipse of its quarter."""
+    """Project the point into the ellipse of its quadrant."""
     sign_x = -1.0 if x < 0.0 else 1.0
     sign_z = -1.0 if z < 0.0 else 1.0
     near_x, near_z = _in_ellipse(

@@ -12,7 +12,7 @@ from .posture import ChainInput, Posture, chain_frames
 from .reach import distance_to
 from .stretch import Stretch, reach_stretched
 from .tip import Tip, reach_oriented
-from .vectors import Quat, Vec, mix, quat_compatible, quat_mix
+from .vectors import Quat, Vec, mix, quat_compatible, slerp
 
 
 def pose_chain(
@@ -26,15 +26,14 @@ def pose_chain(
     stretch: Stretch | None = None,
     start: Sequence[Quat] = (),
 ) -> Posture:
-    """Turn the bones of a chain so that its tip is on the target.
+    """Pose the bones of a chain so that its tip is on the target.
 
-    Positions are solved first; then, from the root on, each bone swings by the least turn from
-    the direction that its parent carries it to, to the solved one. It keeps its twist, and its
-    location; its scale as well, unless the chain has to stretch.
+    Positions are solved first. Then, from the root on, each bone swings by the smallest rotation
+    to its solved direction, keeping its twist, its location, and without stretch its scale.
 
-    A bone under uneven scale changes its length when it turns. The positions are then solved
-    again with the lengths that the bones turned out to have, until the tip is in place. Lengths
-    that swing to and fro are caught by taking an ever smaller share of their change.
+    Under uneven scale a bone changes its length as it turns. The positions are then solved again
+    with the new lengths until the tip is in place, with more and more under-relaxation against
+    oscillation.
 
     Args:
         chain: The bones and their FK pose.
@@ -42,13 +41,12 @@ def pose_chain(
         solver: See `solve`.
         iterations: See `solve`.
         tolerance: See `solve`.
-        influence: 0 gives the FK pose, 1 the solution, between them each bone turns part of the
+        influence: 0 gives the FK pose, 1 the solution; between them each bone turns part of the
             way.
-        tip: The orientation of the chain's hand in armature space, if it is to take one. The
-            bones before it then reach with its head, to where its tip is on the target.
-        stretch: How far the bones may grow where the target is beyond reach; they do not if None.
-        start: The local rotations of all bones from which they go the least way; the FK pose if
-            there are none.
+        tip: The orientation of the chain's hand in armature space, if any. The bones before it
+            then place its head so that its tip is on the target.
+        stretch: How far the bones may stretch if the target is beyond reach; None for not at all.
+        start: The local rotations of all bones to start from; empty for the FK pose.
 
     Raises:
         ValueError: If the solver does not fit the chain, or there is no hand to orient.
@@ -56,7 +54,8 @@ def pose_chain(
     begun = chain
     if start:
         if tip is not None and 0.0 < tip.weight < 1.0 and chain.hand is not None:
-            start = [*start[:-1], chain.hand.given]  # A part of its turn is always of the whole.
+            # Partial weight always counts from the hand's FK pose.
+            start = [*start[:-1], chain.hand.given]
         begun = chain.started(start)
     if tip is None:
         posture = reach_stretched(begun, goal, solver, iterations, tolerance, stretch)
@@ -68,7 +67,7 @@ def pose_chain(
 
 
 def _beside(rotations: Sequence[Quat], chain: ChainInput) -> list[float]:
-    """Return rotations on the side of the FK pose, four numbers a bone."""
+    """Return rotations compatible with the FK pose, four numbers a bone."""
     given = [*chain.rotations]
     if chain.hand is not None and chain.limb is None:
         given.append(chain.hand.given)
@@ -105,7 +104,7 @@ def pose_in_world(
         start: See `pose_chain`.
 
     Returns:
-        How the chain stands, and the distance from its tip to the target in world space.
+        The posture, and the distance from its tip to the target in world space.
 
     Raises:
         ValueError: If a number is not finite, or the solver does not fit the chain.
@@ -120,14 +119,14 @@ def pose_in_world(
 
 
 def seen_from(to_there: Frame, goal: Goal) -> Goal:
-    """Return the goal in another space, given what takes points there."""
+    """Return the goal in another space, given the frame that takes points there."""
     pole = None if goal.pole is None else point_in(to_there, in_space(goal.pole))
     target = point_in(to_there, in_space(goal.target))
     return Goal(target, pole, goal.pole_angle, goal.pole_weight, goal.softness, goal.swing)
 
 
 def weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:
-    """Return the pose that is part of the way from the FK pose to the solved one.
+    """Return the pose part of the way from the FK pose to the solved one.
 
     Args:
         posture: The solved chain.
@@ -140,7 +139,7 @@ def weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:
         inputs.append(chain.hand.given)
         sizes.append(chain.hand.scale)
     pairs = zip(inputs, posture.rotations, strict=True)
-    rotations = [quat_mix(given, solved, influence) for given, solved in pairs]
+    rotations = [slerp(given, solved, influence) for given, solved in pairs]
     scales: list[Vec] = []
     for given_scale, solved_scale in zip(sizes, posture.scales, strict=False):  # There may be none.
         scales.append(mix(given_scale, solved_scale, influence))

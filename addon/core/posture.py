@@ -1,4 +1,4 @@
-"""A chain of bones, and how it stands when it is solved."""
+"""A chain of bones as a solver takes it, and its solved pose."""
 
 from collections.abc import Sequence
 from math import radians
@@ -16,13 +16,13 @@ from .vectors import (
     Quat,
     Vec,
     mat_product,
-    mat_stretched,
     quat_matrix,
+    scale_columns,
     times,
 )
 
 NOTICED: Final = radians(0.1)
-"""An orientation that is off by more is not reached."""
+"""The orientation error above which an orientation counts as missed."""
 
 
 @final
@@ -31,13 +31,13 @@ class Posture:
 
     Attributes:
         numbers: The local rotations of the bones, root first, four numbers a bone.
-        scales: Their local scales; none if they keep those of their FK pose.
+        scales: Their local scales; empty if they keep those of the FK pose.
         tip: The position of the tip under these rotations, in armature space.
-        state: Whether the tip is on the target; with a partial influence, whether it would be.
+        state: Whether the tip is on the target; with a partial influence, whether it would be at 1.
         goal: Target and pole in armature space.
-        solution: The joints that were aimed at; with an oriented tip bone those before it, and
-            the goal is theirs.
-        orientation_error: By how much the limits of an oriented tip bone keep it from its
+        solution: The solved joints; with an oriented tip bone those before it, and the goal is
+            theirs.
+        orientation_error: The angle by which limits keep an oriented tip bone from its
             orientation, in radians.
     """
 
@@ -81,17 +81,17 @@ class Posture:
 
 @final
 class ChainLink:
-    """A bone of a chain, and what follows from its FK pose alone.
+    """A bone of a chain, with all that depends on its FK pose alone.
 
     Attributes:
-        bone: What Edit Mode fixes of it.
+        bone: The bone.
         rotation: The FK pose's rotation.
         scale: The FK pose's scale.
         arm: The next bone's head, or the tip, in the space of the posed bone.
         aim: The same before the rotation, but with the scale.
-        is_plain: Whether it inherits its parent's axes as they are, like nearly every bone.
-        turn: What takes the inherited axes to the unscaled ones under the FK pose: the rotation,
-            and before it the rest axes if the bone is plain (else `inherited_axes` knows them).
+        is_plain: Whether it inherits its parent's axes unchanged, as nearly every bone does.
+        turn: The matrix from the inherited axes to the unscaled ones under the FK pose: the
+            rotation, after the rest axes if the bone is plain (else `inherited_axes` has them).
     """
 
     __slots__ = ("aim", "arm", "bone", "is_plain", "rotation", "scale", "turn")
@@ -114,7 +114,7 @@ class ChainLink:
         self.turn = mat_product(bone.rest, turn) if self.is_plain else turn
 
     def unscaled(self, parent: Mat3) -> tuple[Mat3, Vec]:
-        """Return the axes under the FK pose without scale, and the scale that goes on them."""
+        """Return the unscaled axes under the FK pose, and the scale."""
         if self.is_plain:
             return mat_product(parent, self.turn), self.scale
         axes, post_scale = inherited_axes(self.bone, parent)
@@ -123,26 +123,26 @@ class ChainLink:
 
 @final
 class ChainInput:
-    """Everything about a chain that stays the same while only its goal changes.
+    """A chain of bones under its FK pose, without its goal.
 
     Attributes:
         links: The bones, root first.
         parent: Frame of the root bone's parent.
-        root: Where the root bone's head stands, in armature space.
+        root: Position of the root bone's head, in armature space.
         rotations: The FK pose's rotation of each bone.
         joints: The heads and the tip under the FK pose, in armature space.
-        chain: The same as the solver takes it.
-        constrained: The bones as limits are kept; none if no bone has a limit, is stiff or biased.
+        chain: The same for the position solver.
+        constrained: The same for the solver with limits; empty without limits, stiffness and bias.
         bias: Which bones turn more, from -1 for those near the root to 1 for those near the tip.
-        is_only_biased: Whether bones are held by their bias alone.
+        is_only_biased: Whether there is bias, but no limit and no stiffness.
         channels: The FK pose of each bone.
         rest_bend: Side to which a straight chain bends, in the root bone's own axes.
-        hand: The tip bone, if it can be oriented. It is the last one of the chain, or hangs on
-            that with its head where the tip of the chain is.
-        limb: The bones before the hand if that is one of the chain: with the hand oriented, its
-            head is all that they reach with.
-        is_started: Whether it is solved from other rotations than those of its FK pose (see
-            `started`); these stand in ``rotations`` then.
+        hand: The tip bone, if it can be oriented: the last one of the chain, or its child with its
+            head at the chain's tip.
+        limb: The bones before the hand, if the hand is one of the chain. With the hand oriented
+            they reach with its head.
+        is_started: Whether solving starts from other rotations than the FK pose's (see `started`),
+            which are then in ``rotations``.
     """
 
     __slots__ = (
@@ -193,23 +193,22 @@ class ChainInput:
         limb_bend: Vec | None = None,
         bias: float = 0.0,
     ) -> None:
-        """Reckon the FK pose.
+        """Compute the FK pose.
 
         Args:
             bones: The chain, root first, each the parent of the next.
             locals_: The FK pose of each bone.
             tip_in_bone: Position of the tip in the space of the last bone's posed axes.
             parent: Frame of the root bone's parent, `WHOLE` if it has none.
-            rest_bend: Side to which a straight chain bends, in the root bone's own axes. If None
-                the Z axes of the bones on it tell, so that these turn about their X axes.
-            limits: What each bone allows; none is limited if empty.
-            stiffness: How much each bone resists leaving its FK pose, from 0 to 1; not at all if
-                empty.
+            rest_bend: Side to which a straight chain bends, in the root bone's own axes. None
+                takes the Z axes of the bones after it, so that these bend about their X axes.
+            limits: The joint limit of each bone; empty for none.
+            stiffness: How much each bone resists leaving its FK pose, from 0 to 1; empty for none.
             has_hand: Whether the last bone can be oriented. If the tip is its head, (0, 0, 0), it
-                is none of the bones that reach.
-            limb_bend: As ``rest_bend``, of the bones before a hand whose tail is the tip.
-            bias: Which bones turn more than the others: from -1 for those near the root to 1 for
-                those near the tip.
+                does not reach itself.
+            limb_bend: As ``rest_bend``, for the bones before a hand whose tail is the tip.
+            bias: Which bones turn more: from -1 for those near the root to 1 for those near the
+                tip.
 
         Raises:
             ValueError: If there is no bone, or a number is not finite.
@@ -249,7 +248,7 @@ class ChainInput:
         joints = [head]
         for link in links:
             axes, scale = link.unscaled(axes)
-            axes = mat_stretched(axes, scale)
+            axes = scale_columns(axes, scale)
             posed.append(axes)
             head = point_in((axes, head), link.arm)
             joints.append(head)
@@ -290,14 +289,13 @@ class ChainInput:
         return self._let_start(other) if self.is_started else other
 
     def started(self, rotations: Sequence[Quat]) -> "ChainInput":
-        """Return the same chain, solved from other rotations than those of its FK pose.
+        """Return the same chain with other rotations to start solving from.
 
-        It goes the least way from them, and looks for no other pose. Bones are stiff towards the
-        FK pose as before, and a hand is turned from there.
+        The solver finds the nearest pose to them, and tries no other start. Stiffness still pulls
+        towards the FK pose, and the hand's twist is measured from there.
 
         Args:
-            rotations: Of each bone, root first; that of a hand which is none of the bones that
-                reach may be among them.
+            rotations: Of each bone, root first, possibly with that of a hand that does not reach.
         """
         other = self.turned(rotations[: len(self.links)])
         other.hand = self.hand
@@ -306,7 +304,7 @@ class ChainInput:
         return self._let_start(other)
 
     def _let_start(self, other: "ChainInput") -> "ChainInput":
-        """Return another one of the same bones, which stays stiff towards this FK pose."""
+        """Mark another chain of these bones as started, with stiffness towards this FK pose."""
         other.is_started = True
         for bone, own in zip(other.constrained, self.constrained, strict=True):
             bone.given = own.given
@@ -322,7 +320,7 @@ def _constrained(
     stiffness: Sequence[float],
     i: int,
 ) -> ConstrainedBone:
-    """Return one of the bones with what its limit and stiffness allow."""
+    """Return one of the bones with its limit and stiffness."""
     limit = limits[i] if limits else None
     stiff = stiffness[i] if stiffness else 0.0
     return ConstrainedBone(bones[i], locals_[i], i - 1, at, arm, limit, stiff)
@@ -341,6 +339,6 @@ def chain_frames(chain: ChainInput, rotations: Sequence[Quat]) -> list[Frame]:
 
 
 def rotations_of(numbers: list[float]) -> list[Quat]:
-    """Return the rotations that stand in a row of numbers."""
+    """Unflatten rotations, four numbers each."""
     n = numbers
     return [(n[i], n[i + 1], n[i + 2], n[i + 3]) for i in range(0, len(n), 4)]

@@ -1,4 +1,4 @@
-"""A chain reaches for a point: its positions are solved, and its bones follow them."""
+"""Reaching for a point: the positions are solved, and the bones follow them."""
 
 from collections.abc import Sequence
 
@@ -22,37 +22,37 @@ from .vectors import (
     mat_apply,
     mat_columns,
     mat_product,
-    mat_stretched,
-    quat_before,
     quat_compatible,
+    quat_in_axes,
     quat_matrix,
     quat_product,
+    scale_columns,
     sub,
     times,
     unit,
 )
 
 SOLVED = 0.99
-"""The share of the tolerance for the positions; the rest is for the bones to follow them."""
+"""The share of the tolerance for the positions; the rest is for the bones that follow them."""
 
 UNEVEN_ROUNDS = 60
 """The most solves for one chain whose lengths change as it turns (see `pose_chain`)."""
 
 WHOLE_ROUNDS = 8
-"""The solves in which the new lengths are taken as they are; later ones take part of the change."""
+"""The solves that take the new lengths as they are; later ones are under-relaxed."""
 
 
 BIAS = 0.9
-"""How much less than others the bones at one end of a chain turn at the most."""
+"""The most by which bias lowers the compliance of the bones at one end of a chain."""
 
 STRAIGHTENING = 0.05
-"""The last share of its reach over which a chain loses its bias: straight it has none."""
+"""The last share of the reach over which bias fades: a straight chain has none."""
 
 
 def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance: float) -> Posture:
     """Solve the positions, let the bones follow, and bring them into their limits.
 
-    See `pose_chain`, which says what the arguments are.
+    See `pose_chain` for the arguments.
     """
     aimed = chain.chain
     rounds = 0
@@ -75,7 +75,7 @@ def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance
 
 
 def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
-    """Return a solved pose with all joints in their limits, the tip as near as these allow."""
+    """Return a solved pose brought into the joints' limits, the tip as near as these allow."""
     solved = rotations_of(posture.numbers)
     constrained = chain.constrained
     if chain.bias != 0.0:
@@ -100,14 +100,14 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     if chain.is_only_biased and not chain.is_started and posture.goal.pole is not None:
         rotations = _facing_pole(posture, chain, rotations)
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
-    state: State = posture.state  # By softness it may be none the less out of reach.
+    state: State = posture.state  # With softness it may be out of reach all the same.
     if missed > tolerance * size:
         state = "LIMITED" if solution.in_reach else "OUT_OF_REACH"
     missed = distance_to(tip, posture.goal.target)
     if missed <= tolerance * size:
         state = "REACHED"
     numbers = [number for rotation in rotations for number in rotation]
-    settled = Solution(
+    limited_solution = Solution(
         solution.chain,
         solution.moved,
         state,
@@ -118,11 +118,11 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
         solution.turn,
         solution.normal,
     )
-    return Posture(numbers, tip, state, posture.goal, settled)
+    return Posture(numbers, tip, state, posture.goal, limited_solution)
 
 
 def _bias(chain: ChainInput, solution: Solution) -> None:
-    """Let the bones at one end of a chain turn less readily, unless it has to be straight."""
+    """Lower the compliance of the bones at one end of a chain, unless it has to be straight."""
     left = 1.0 - length(solution.aim) / max(solution.chain.outer, 1e-300)
     bias = BIAS * abs(chain.bias) * eased(max(0.0, left) / STRAIGHTENING)
     last = max(1, len(chain.constrained) - 1)
@@ -134,7 +134,7 @@ def _bias(chain: ChainInput, solution: Solution) -> None:
 
 
 def _facing_pole(posture: Posture, chain: ChainInput, rotations: list[Quat]) -> list[Quat]:
-    """Return the rotations of a chain that is turned about root → target to face its pole."""
+    """Return the rotations of a chain swivelled about root → target to face its pole."""
     solution, goal = posture.solution, posture.goal
     root, scale = solution.chain.root, solution.chain.scale
     frames = chain_frames(chain, rotations)
@@ -149,15 +149,15 @@ def _facing_pole(posture: Posture, chain: ChainInput, rotations: list[Quat]) -> 
     swivel = swivel_to(pole, bend, axis, goal.pole_angle, goal.pole_weight)
     turn = swivel_turn(axis, swivel)
     inherited, _ = inherited_axes(chain.links[0].bone, chain.parent[0])
-    return [quat_product(quat_before(inherited, turn), rotations[0]), *rotations[1:]]
+    return [quat_product(quat_in_axes(inherited, turn), rotations[0]), *rotations[1:]]
 
 
 def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, Vec, float]:
     """Point each bone, from the root on, at its solved next joint.
 
     Returns:
-        The local rotations, four numbers a bone; the length of the chain, where its tip is, and
-        how far that is from the solved one.
+        The local rotations, four numbers a bone; the length of the chain, the position of its
+        tip, and the distance from there to the solved one.
     """
     parent, head = chain.parent[0], chain.root
     joints = solution.moved
@@ -195,9 +195,8 @@ def swing_along(
         joints: One more than there are bones, in armature space.
 
     Returns:
-        The local rotations, four numbers a bone; where the tip is, and the lengths of the bones.
-        These are another matter than the distances of the joints if bones under uneven scale
-        change their lengths as they turn.
+        The local rotations, four numbers a bone; the position of the tip; the lengths of the
+        bones, which under uneven scale differ from the distances of the joints.
     """
     parent, head = chain.parent[0], chain.root
     numbers: list[float] = []
@@ -221,8 +220,8 @@ def _pointed(
         link: The bone.
         parent: The axes of its parent.
         towards: The direction.
-        normal: What it turns about where it comes to point the opposite way.
-        turn: How it is turned from its FK pose, before the least turn to the direction.
+        normal: The axis if the direction is opposite.
+        turn: A rotation from the FK pose that comes before the smallest one to the direction.
     """
     stretch, aim = link.scale, link.aim
     if link.is_plain:
@@ -232,7 +231,7 @@ def _pointed(
         aim = times(link.arm, stretch)
     swing = turned_to(axes, aim, towards, normal, turn)
     rotation = quat_product(link.rotation, swing)
-    return rotation, mat_stretched(mat_product(axes, quat_matrix(swing)), stretch)
+    return rotation, scale_columns(mat_product(axes, quat_matrix(swing)), stretch)
 
 
 def _lengths(chain: ChainInput, numbers: list[float]) -> list[float]:

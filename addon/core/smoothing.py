@@ -1,37 +1,37 @@
-"""Paths of poses made smooth: tracks that follow on each other blended, velocities evened out."""
+"""Smoothing a path of poses: crossfading where tracks change, and evening out velocities."""
 
 from collections.abc import Sequence
 from math import inf
 from typing import Final
 
 from .instants import Candidate, Instant, second_difference
-from .vectors import ORIGIN, Quat, Vec, add, mix, quat_compatible, quat_mix, quat_unit, scaled
+from .vectors import ORIGIN, Quat, Vec, add, mix, quat_compatible, quat_unit, scaled, slerp
 
 BLENDS: Final = (64, 32, 16, 8, 4)
-"""Over how many frames to each side of a change of tracks these are blended: what is smoothest."""
+"""The widths, in frames to each side, of crossfades to try; the smoothest one is taken."""
 
-SWEEPS: Final = 40
-"""How often frames are brought nearer to where those around them would have them."""
+PASSES: Final = 40
+"""The most passes of smoothing."""
 
 GAIN: Final = 0.98
-"""It goes on while the most that a velocity changes becomes less than this share of what it was."""
+"""A pass counts as progress if it brings the largest second difference below this share of the least."""
 
 PATIENCE: Final = 4
-"""After so many times without that it ends."""
+"""The passes without progress after which smoothing ends."""
 
 ROUGH: Final = 0.3
-"""They are those where the velocity changes by this share of the most that it does anywhere."""
+"""The frames to smooth: those with this share of the largest second difference."""
 
 
 def blend_changes(
     instants: Sequence[Instant], path: list[Candidate], changes: list[int]
 ) -> list[Candidate]:
-    """Return a path whose tracks are blended where it changes from one to another.
+    """Return a path with tracks crossfaded where it changes from one to another.
 
     Args:
         instants: What is solved at each frame.
         path: The pose at each of them.
-        changes: After which frames it changes.
+        changes: The frames after which it changes.
     """
     for number, at in enumerate(changes):
         first = changes[number - 1] + 1 if number else 0
@@ -55,7 +55,7 @@ def _unevenness(path: list[Candidate], at: int) -> float:
 def _blend(
     instants: Sequence[Instant], path: list[Candidate], at: int, first: int, last: int
 ) -> list[Candidate]:
-    """Return the path with both tracks followed on beyond a change, and blended between frames."""
+    """Return the path with both tracks continued beyond a change and crossfaded."""
     before: dict[int, Candidate] = {}
     after: dict[int, Candidate] = {}
     for i in range(first, at + 1):
@@ -72,7 +72,7 @@ def _blend(
         share = (i - first + 1) / (last - first + 2)
         share = share * share * (3.0 - 2.0 * share)
         pairs = zip(before[i].rotations, after[i].rotations, strict=True)
-        rotations = [quat_mix(a, b, share) for a, b in pairs]
+        rotations = [slerp(a, b, share) for a, b in pairs]
         location = mix(before[i].location, after[i].location, share)
         found = instants[i].solved_from(rotations, location)
         if path[i].reaches and not found.reaches:
@@ -82,14 +82,14 @@ def _blend(
 
 
 def smooth(instants: Sequence[Instant], path: list[Candidate]) -> None:
-    """Let velocities change less where they change most, as far as targets and limits leave room.
+    """Reduce the largest second differences, as far as targets and limits allow.
 
-    Each pose is solved again from the one that leaves the least squares of second differences,
-    which is (−a + 4b + 4d − e) / 6 between its neighbours, and is taken if they become less.
+    Each pose is solved again from the one of least squared second differences, which is
+    (−a + 4b + 4d − e) / 6 of its neighbours, and accepted if they shrink.
     """
     count = len(path)
     least, idle = inf, 0
-    for sweep in range(SWEEPS):
+    for number in range(PASSES):
         changes = [0.0] * count
         for i in range(1, count - 1):
             changes[i] = second_difference(path[i - 1], path[i], path[i + 1])
@@ -100,7 +100,7 @@ def smooth(instants: Sequence[Instant], path: list[Candidate]) -> None:
             return
         bar = ROUGH * most
         frames = [i for i in range(1, count - 1) if max(changes[i - 1 : i + 2]) > bar]
-        if sweep % 2:
+        if number % 2:
             frames.reverse()
         has_changed = False
         for i in frames:
@@ -119,7 +119,7 @@ def smooth(instants: Sequence[Instant], path: list[Candidate]) -> None:
 
 
 def _mean(near: list[Candidate], weights: Sequence[float]) -> tuple[list[Quat], Vec]:
-    """Return the weighted mean of poses: of rotations on one side, as quaternions."""
+    """Return the weighted mean of poses, that of rotations over compatible quaternions."""
     total = sum(weights)
     rotations: list[Quat] = []
     for i, own in enumerate(near[2].rotations):
@@ -136,7 +136,7 @@ def _mean(near: list[Candidate], weights: Sequence[float]) -> tuple[list[Quat], 
 
 
 def _roughness(path: list[Candidate], at: int, candidate: Candidate) -> float:
-    """Return the sum of the squared second differences that a pose at a frame takes part in."""
+    """Return the sum of the squared second differences that involve a pose."""
     total = 0.0
     for i in range(max(1, at - 1), min(len(path) - 1, at + 2)):
         a, b, c = (candidate if k == at else path[k] for k in (i - 1, i, i + 1))

@@ -1,4 +1,4 @@
-"""The one loop that drives all solvers."""
+"""The loop that drives all solvers."""
 
 from collections.abc import Callable
 from math import exp, inf
@@ -44,28 +44,28 @@ SOLVERS: Final[dict[str, Step]] = {
     "CCD": ccd,
     "TEXTBOOK": fabrik,
 }
-"""Moves the joints so that their tip is nearer to the target.
+"""One iteration of each: moves the joints so that the tip is nearer to the target.
 
-``FABRIK`` is swept a few times and then lands (see `land`); so is ``CCD``, half of its iterations;
-``TEXTBOOK`` is FABRIK swept until it arrives, as it was published.
+``FABRIK`` iterates a few times and then lands (see `land`); ``CCD`` lands in the last half of its
+iterations; ``TEXTBOOK`` is FABRIK as published, iterated until it converges.
 """
 
 SHAPING: Final = 2
 SHORT_SHAPING: Final = 3
-"""The sweeps that find the shape of a chain, and of one of fewer than `SHORT` bones.
+"""The iterations that find the shape of a chain, and of one of fewer than `SHORT` bones.
 
-The larger they are, the more nearly the landed chain moves as one swept until it arrives.
+The more there are, the more the landed chain moves like a converged one.
 """
 
 SHORT: Final = 6
-"""From this number of bones on, a third sweep costs more than it smooths."""
+"""From this number of bones on, a third iteration costs more than it smooths."""
 
 KEPT: Final = 3e-3
-"""How far the target has to leave the tip for a chain that is slightly bent backward to bend the
-other way: at its tip it is met as it stands."""
+"""How far the target has to be from the tip for a chain that is slightly bent backward to bend
+forward: a target at its tip leaves it as it is."""
 
 STRAIGHT_ENOUGH: Final = 1e-15
-"""How near to its full reach a chain of length 1 is taken as straight."""
+"""How near to full reach a chain of length 1 is solved as straight."""
 
 
 def solve(
@@ -81,26 +81,25 @@ def solve(
         chain: The input pose, in 2 or 3 dimensions.
         goal: Target and pole, in the chain's space.
         solver: One of `SOLVERS`.
-        iterations: The most sweeps, and steps of landing.
-        tolerance: The distance of tip to target at which it stops, as a share of the chain's
-            length. ``FABRIK`` and ``TWO_BONE`` do not stop before they are exact.
+        iterations: The most iterations, steps of landing included.
+        tolerance: The distance from tip to target at which to stop, as a share of the chain's
+            length. ``FABRIK`` and ``TWO_BONE`` only stop when they are exact.
 
     Returns:
-        A pose whose root is where it was and whose bones have the chain's lengths. A target
-        outside the reachable shell gets the nearest pose: straight, or folded along the longest
-        bone.
+        A pose that keeps the root and the bones' lengths. For a target outside the reachable shell
+        it is the nearest pose: straight, or folded along the longest bone.
 
     Raises:
-        ValueError: If the solver is unknown or cannot solve a chain of so many bones, or the goal
-            has not the dimension of the chain.
+        ValueError: If the solver is unknown or does not support this number of bones, or the
+            dimension of the goal differs from the chain's.
     """
     _refuse_misfits(chain, goal, solver)
     root, scale = chain.root, chain.scale
     if scale == 0.0:
         return _shrunk(chain, goal)
 
-    # From here on the root is the origin and the chain is 1 long: tolerances mean the same at
-    # every size, and nothing is lost far from the world's origin.
+    # From here on relative to the root, in lengths of the chain: tolerances are independent of
+    # size, and no precision is lost far from the world's origin.
     joints = copied(chain.start)
     goal_place = measured(goal.target, root, scale)
     distance = length(goal_place)
@@ -108,7 +107,7 @@ def solve(
     in_reach = inner <= distance <= outer
     target = _softened(goal_place, outer, goal.softness)
     distance = length(target)
-    # A single bone has no bend that could face anything.
+    # A single bone has no bend that could face a pole.
     pole = None if goal.pole is None or len(joints) < 3 else measured(goal.pole, root, scale)
     share = 1.0 if pole is not None or solver == "TWO_BONE" else goal.swing
     bend, side, keep = chain.bending(pole)
@@ -120,24 +119,24 @@ def solve(
     swivel = (1.0, 0.0)
     if pole is not None:
         swivel = swivel_to(pole, bend, axis, goal.pole_angle, goal.pole_weight)
-    sweeps = 0
+    used = 0
     if distance >= outer - STRAIGHT_ENOUGH:
         _stretch(joints, unit(target) or axis)
     elif distance <= inner > 0.0:
         _fold(joints, unit(target) or axis)
     else:
-        # A closed form costs the same wherever the tip is, so it always lands.
+        # A closed form costs the same wherever the tip is, so it never stops early.
         near_enough = 1e-12 if solver == "TWO_BONE" else tolerance
         if keep < 1.0:
             moved = length(sub(target, joints[-1].at()))
-            # How far it bends by itself goes with the root of how far its tip is from full reach.
+            # The bend grows with the root of the tip's distance from full reach.
             kept = near_enough + KEPT * min(1.0, chain.aside / STRAIGHT) ** 2
             left = (moved / kept) ** 2
             bow(joints, axis, max(keep, 1.0 - left), target, rotate(turn, side))
-        sweeps = _reach(joints, target, chain, solver, iterations, near_enough, tolerance)
+        used = _reach(joints, target, chain, solver, iterations, near_enough, tolerance)
         if pole is not None and len(joints) > 3:
-            # Out of a plane it may face another way than in the input pose, or have turned over.
-            # Nearly straight it turns as that does, as it has no bend once it is straight.
+            # A chain that is not planar may face another way than its input pose, or have flipped.
+            # A nearly straight one swivels like the input pose, as its own bend vanishes.
             now, spread = bend_of(joints, axis)
             own = swivel_to(pole, now, axis, goal.pole_angle, goal.pole_weight)
             swivel = mean_swivel(swivel, own, eased(spread / NEARLY_STRAIGHT))
@@ -150,7 +149,7 @@ def solve(
 
     residual = length(sub(joints[-1].at(), goal_place))
     state: State = "REACHED" if residual <= tolerance else "OUT_OF_REACH"
-    return Solution(chain, joints, state, in_reach, residual * scale, sweeps, target, turn, normal)
+    return Solution(chain, joints, state, in_reach, residual * scale, used, target, turn, normal)
 
 
 def _reach(
@@ -162,26 +161,25 @@ def _reach(
     near_enough: float,
     tolerance: float,
 ) -> int:
-    """Bend a chain until its tip is on a target in reach; return the sweeps and steps taken."""
+    """Bend a chain until its tip is on a target in reach; return the iterations used."""
     exact = min(tolerance, EXACT)
     if solver == "FABRIK":
         return _land(joints, target, chain.inner, iterations, exact)
     kept = iterations // 2 if solver == "CCD" else 0
     most = 1 if solver == "TWO_BONE" else iterations - kept
-    sweeps = _sweep(joints, target, SOLVERS[solver], most, near_enough)
+    used = _iterate(joints, target, SOLVERS[solver], most, near_enough)
     complete(joints, target, chain.inner, chain.outer, tolerance)
     if kept > 0:
-        sweeps += land(joints, target, exact, kept)
+        used += land(joints, target, exact, kept)
         close(joints, target, exact)
-    return sweeps
+    return used
 
 
 def _softened(target: Vec, outer: float, softness: float) -> Vec:
-    """Return the target, or a place before it that comes to full reach only at infinity.
+    """Soft IK: return the target, or a place before it that reaches full length only at infinity.
 
-    A chain straightens at full reach like a square root, so that its elbow comes in with a speed
-    without bound. Within the soft share the distance goes on as 1 − e^−x does, which begins with
-    the same slope: what riggers know as soft IK.
+    Near full reach the bend goes with the square root of the distance left, so that the elbow
+    snaps. Within the soft share the distance goes on as 1 − e^−x, with the same slope at its start.
     """
     distance = length(target)
     start = outer * (1.0 - softness)
@@ -194,36 +192,36 @@ def _softened(target: Vec, outer: float, softness: float) -> Vec:
 def _land(
     joints: list[Joint], target: Vec, inner: float, iterations: int, near_enough: float
 ) -> int:
-    """Sweep to find the shape, then land; return the sweeps and steps taken.
+    """Iterate to find the shape, then land; return the iterations used.
 
-    The number of sweeps is always the same, so that it makes no jump where it would change.
+    The number of iterations before landing is fixed: the pose would jump where it changed.
     """
     bones = len(joints) - 1
-    sweeps = min(SHORT_SHAPING if bones < SHORT else SHAPING, iterations)
-    if sweeps <= 0 or length(sub(joints[-1].at(), target)) <= near_enough:
+    used = min(SHORT_SHAPING if bones < SHORT else SHAPING, iterations)
+    if used <= 0 or length(sub(joints[-1].at(), target)) <= near_enough:
         return 0
-    for _ in range(sweeps - 1):
+    for _ in range(used - 1):
         fabrik(joints, target)
     if inner > 0.0 or bones == 2:
-        # A chain that folds to its shortest is as near to it as it gets, in halves, by landing.
+        # Landing only halves the gap of a chain that has to fold to its shortest.
         fabrik(joints, target)
         complete(joints, target, inner, inf, near_enough)
     else:
-        # The forward pass of the last sweep is the first of the landing.
+        # The forward pass of the last iteration is the first pass of landing.
         backward(joints, target)
-    steps = land(joints, target, near_enough, iterations - sweeps)
-    # It has landed, but for targets where chains can hardly fold any further.
+    steps = land(joints, target, near_enough, iterations - used)
+    # Does nothing if it has landed: some chains can hardly fold any further.
     close(joints, target, near_enough)
-    return sweeps + steps
+    return used + steps
 
 
-def _sweep(joints: list[Joint], target: Vec, step: Step, most: int, near_enough: float) -> int:
-    """Sweep until the tip is near enough; return the sweeps taken."""
-    sweeps = 0
-    while sweeps < most and length(sub(joints[-1].at(), target)) > near_enough:
+def _iterate(joints: list[Joint], target: Vec, step: Step, most: int, near_enough: float) -> int:
+    """Iterate until the tip is near enough; return the iterations used."""
+    used = 0
+    while used < most and length(sub(joints[-1].at(), target)) > near_enough:
         step(joints, target)
-        sweeps += 1
-    return sweeps
+        used += 1
+    return used
 
 
 def _refuse_misfits(chain: Chain, goal: Goal, solver: str) -> None:
@@ -239,7 +237,7 @@ def _refuse_misfits(chain: Chain, goal: Goal, solver: str) -> None:
 
 
 def _shrunk(chain: Chain, goal: Goal) -> Solution:
-    """Return the answer of a chain without length, whose joints are all at its root."""
+    """Return the solution of a chain of length 0, whose joints are all at its root."""
     residual = length(sub(in_space(goal.target), chain.root))
     state: State = "REACHED" if residual == 0.0 else "OUT_OF_REACH"
     joints = [Joint(0.0, 0.0, 0.0, 0.0) for _ in chain.joints]
@@ -247,7 +245,7 @@ def _shrunk(chain: Chain, goal: Goal) -> Solution:
 
 
 def _stretch(joints: list[Joint], direction: Vec) -> None:
-    """Put all bones along the direction, and those whose length has a minus sign against it."""
+    """Put all bones along the direction; those of negative length against it."""
     dx, dy, dz = direction
     x = y = z = size = 0.0
     for joint in joints:

@@ -1,9 +1,9 @@
-"""Bones that grow where the target is beyond the reach of their chain.
+"""Stretch: bones that scale where the target is beyond the reach of their chain.
 
-A chain that has to grow is straight, unless softness or limits bend it. Then the scale that a bone
-inherits from its parent is along its own Y axis and shears nothing: a bone that inherits it keeps
-its own scale, and one that does not needs the same as its parent. Where the chain is bent, a bone
-is scaled by what its sheared axes lack.
+A chain that has to stretch is straight, unless softness or limits bend it. Then the inherited scale
+is along each bone's own Y axis and shears nothing: a bone that inherits scale keeps its own, and
+one that does not needs its parent's. Where the chain is bent, a bone's scale makes up for what its
+sheared axes lack.
 """
 
 from math import isfinite, sqrt
@@ -28,37 +28,37 @@ from .vectors import (
     mat_apply,
     mat_column_lengths,
     mat_product,
-    mat_stretched,
     quat_matrix,
     quat_product,
+    scale_columns,
     scaled,
     sub,
     times,
 )
 
 ROUNDS: Final = 20
-"""The most solves. One does unless bones have their heads off the Y axes of their parents."""
+"""The most solves. One is enough if all heads are on the Y axes of their parents."""
 
 FITTINGS: Final = 12
-"""The most times that a bone's turn and scale are fitted to each other.
+"""The most times that a bone's rotation and scale are fitted to each other.
 
-Once does if its arm is its Y axis, and a few times if it is sheared besides.
+Once is enough if its arm is its Y axis; sheared axes need a few.
 """
 
 FITTED: Final = 1e-13
-"""By what share a scale may still change when it fits."""
+"""The relative change of the scale below which it fits."""
 
 Try = tuple[float, float]
-"""By what factor the bones grew, and how many times as long the chain became."""
+"""The factor by which the bones were scaled, and the size that the chain got by it."""
 
 
 @final
 class Stretch:
-    """How far the bones of a chain may grow.
+    """How far the bones of a chain may stretch.
 
     Attributes:
-        most: The most that each bone grows to, in its own lengths.
-        keeps_volume: Whether it becomes thinner by that.
+        most: The greatest length of each bone, as a multiple of its own.
+        keeps_volume: Whether bones become thinner as they stretch.
     """
 
     __slots__ = ("keeps_volume", "most")
@@ -85,7 +85,7 @@ def reach_stretched(
     tolerance: float,
     stretch: Stretch | None,
 ) -> Posture:
-    """Do as `reach`, with bones that may grow if there is a stretch."""
+    """Do as `reach`, with bones that may stretch."""
     posture = reach(chain, goal, solver, iterations, tolerance)
     if stretch is None:
         return posture
@@ -101,22 +101,21 @@ def _stretched(
     tolerance: float,
     stretch: Stretch,
 ) -> Posture:
-    """Return the pose in which a chain has grown as far as it must, and may, to arrive.
+    """Return the pose of a chain stretched as far as needed, or allowed, to reach the target.
 
-    All bones grow along their Y axis by one factor. The chain becomes as many times longer as the
-    target is farther away than the tip came without growing. Where softness held the tip back this
-    keeps the bend that softness made and enlarges it until the tip arrives: the factor is 1 where
-    softness begins and rises without a kink. Where `Stretch.most` stops it, the tip stays as far
-    back as softness has it, times that.
+    All bones stretch along their Y axis by one factor: the ratio of the target's distance to that
+    of the unstretched tip. Where softness holds the tip back, this scales up the bend that
+    softness left: the factor is 1 where softness begins and grows without a kink. At
+    `Stretch.most` the tip stays back as softness has it, times that.
 
     Args:
-        plain: The pose without growing. It is the answer if nothing has to grow.
+        plain: The pose without stretch, returned if none is needed.
         chain: The bones and their FK pose.
         goal: See `pose_chain`.
         solver: See `pose_chain`.
         iterations: See `pose_chain`.
         tolerance: See `pose_chain`.
-        stretch: How far the bones may grow.
+        stretch: How far the bones may stretch.
     """
     wanted = _lack(plain, chain, goal, tolerance)
     if wanted <= 1.0 or stretch.most == 1.0:
@@ -124,7 +123,7 @@ def _stretched(
     frames = chain_frames(chain, rotations_of(plain.numbers))
     lengths = [length(mat_apply(frames[i][0], link.arm)) for i, link in enumerate(chain.links)]
     own_size = sum(lengths)
-    # Sizes are in lengths of the chain as it is; that of a factor is known when it was tried.
+    # Sizes are in lengths of the unstretched chain; that of a factor is known once it was tried.
     factor = expected = min(stretch.most, wanted)
     lengths = [part * expected for part in lengths]
     before: Try = (1.0, 1.0)
@@ -133,7 +132,7 @@ def _stretched(
     for _ in range(ROUNDS):
         aimed = Chain(chain.joints, chain.chain.bend, tuple(lengths), chain.chain.is_sure)
         share = expected / wanted
-        if chain.constrained:  # Limits may need more than that, and are kept for this very target.
+        if chain.constrained:  # Limits may need more, and are kept for this very target.
             share = min(1.0, share)
         aim = _moved(goal, chain.root, share)
         solution = solve(aimed, aim, solver, iterations, SOLVED * tolerance)
@@ -142,7 +141,7 @@ def _stretched(
         if chain.constrained:
             longer = chain.with_scales(scales)
             posture = limited(posture, longer, tolerance)
-            # Its larger limbs may miss in another way.
+            # With larger bones the limits may miss in another way.
             wanted = max(wanted, size * _lack(posture, longer, goal, tolerance))
         following, size_then = _next((factor, size), before, wanted, stretch.most)
         is_as_expected = max(missed / own_size, abs(size - expected)) <= EXACT * size
@@ -156,7 +155,7 @@ def _stretched(
 
 
 def _judged(posture: Posture, goal: Goal, near_enough: float, scales: tuple[Vec, ...]) -> Posture:
-    """Return a grown chain with its state, which is about the goal and not what was aimed at."""
+    """Return a stretched chain with its state with respect to the goal."""
     state: State = "REACHED"
     if distance_to(posture.tip, goal.target) > (1.0 + 1e-9) * near_enough:
         state = "OUT_OF_REACH" if posture.state == "REACHED" else posture.state
@@ -164,11 +163,11 @@ def _judged(posture: Posture, goal: Goal, near_enough: float, scales: tuple[Vec,
 
 
 def _lack(posture: Posture, chain: ChainInput, goal: Goal, tolerance: float) -> float:
-    """Return how many times farther away the target is than the tip came; 1 if it arrived.
+    """Return the ratio of the target's distance to the tip's; 1 if the tip reached it.
 
-    A tip that limits keep aside counts as there when growing would not bring it nearer. With
-    limits a chain is only near its target; up to twice the tolerance the lack is counted in part,
-    so that there is no jump.
+    It is also 1 for a tip that limits keep aside, if stretching would not bring it nearer. With
+    limits a solved chain is only near its target: up to twice the tolerance the lack is blended
+    in, so that the solution is continuous.
     """
     size = posture.solution.chain.scale
     if size == 0.0:
@@ -189,10 +188,9 @@ def _lack(posture: Posture, chain: ChainInput, goal: Goal, tolerance: float) -> 
 
 
 def _moved(goal: Goal, root: Vec, share: float) -> Goal:
-    """Return the goal for a chain of that share of the size that it needs.
+    """Return the goal scaled for a chain of a share of the needed size.
 
-    So it is as straight or as bent as it will be, however wrong its size is. Softness has made
-    this bend already.
+    The chain then bends as it will at the right size. Softness is in that bend already.
     """
     target = goal.target
     if share != 1.0:
@@ -201,7 +199,7 @@ def _moved(goal: Goal, root: Vec, share: float) -> Goal:
 
 
 def _next(now: Try, before: Try, wanted: float, most: float) -> Try:
-    """Return the next factor to try and the size expected of it, by the secant through two."""
+    """Return the next factor to try and its expected size, by the secant method."""
     factor, size = now
     rise, run = size - before[1], factor - before[0]
     if abs(size - wanted) <= EXACT * wanted or rise * run <= 0.0:
@@ -224,13 +222,13 @@ def _grown(
     Args:
         chain: The bones and their FK pose.
         solution: The joints.
-        goal: What the posture is for.
-        frames: The frames without growing, of whose columns the lengths are taken.
-        factor: How many times as long the bones become.
-        stretch: Whether they become thinner.
+        goal: The goal of the posture.
+        frames: The unstretched frames, for the lengths of their axes.
+        factor: The factor of the bones' lengths.
+        stretch: Whether bones become thinner.
 
     Returns:
-        The posture, the lengths of the bones, and how far the tip is from the solved one.
+        The posture, the lengths of the bones, and the distance from the tip to the solved one.
     """
     thickness = 1.0 / sqrt(factor) if stretch.keeps_volume else 1.0
     growth = (thickness, factor, thickness)
@@ -261,12 +259,12 @@ def _grown(
 def _fitted(
     link: ChainLink, parent: Mat3, to_joint: Vec, wanted: Vec, normal: Vec, turn: Quat
 ) -> tuple[Mat3, Quat, Vec]:
-    """Turn a bone to its next joint, and scale it so that its axes get the wanted lengths.
+    """Point a bone at its next joint, and scale it so that its axes get the wanted lengths.
 
     Args:
         link: The bone.
         parent: The axes of its parent.
-        to_joint: The way to the joint.
+        to_joint: The vector to the joint.
         wanted: The lengths.
         normal: See `turned_to`.
         turn: See `turned_to`.
@@ -282,8 +280,8 @@ def _fitted(
         aim = times(link.arm, times(scale, post_scale))
         swing = turned_to(given, aim, to_joint, normal, turn)
         rotation = quat_product(link.rotation, swing)
-        axes = mat_stretched(mat_product(given, quat_matrix(swing)), post_scale)
-        x, y, z = mat_column_lengths(mat_stretched(axes, link.scale))
+        axes = scale_columns(mat_product(given, quat_matrix(swing)), post_scale)
+        x, y, z = mat_column_lengths(scale_columns(axes, link.scale))
         ratios = (_ratio(wanted[0], x), _ratio(wanted[1], y), _ratio(wanted[2], z))
         before, scale = scale, times(link.scale, ratios)
         if length(sub(scale, before)) <= FITTED * length(scale):
@@ -292,5 +290,5 @@ def _fitted(
 
 
 def _ratio(wanted: float, present: float) -> float:
-    """Return by what a length becomes the wanted one; what is flat stays flat."""
+    """Return the factor from a length to the wanted one; 1 for a length of 0."""
     return wanted / present if present > 0.0 else 1.0

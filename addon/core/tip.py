@@ -1,7 +1,7 @@
-"""The orientation of a tip bone, and how the bones before it reach with it.
+"""The orientation of a tip bone, and how the bones before it reach.
 
-The tip bone is called hand, and the bones before it limb. The limb is solved for the place that
-the oriented hand's head has to have for its tip to be on the target.
+The tip bone is called the hand, the bones before it the limb. The limb is solved for the position
+of the oriented hand's head that puts the tip on the target.
 """
 
 from collections.abc import Sequence
@@ -29,31 +29,31 @@ from .vectors import (
     mat_columns,
     mat_from_columns,
     mat_product,
-    mat_stretched,
     mix,
     orthonormalize,
-    quat_apart,
+    quat_angle,
     quat_compatible,
     quat_matrix,
-    quat_mix,
+    scale_columns,
     scaled,
+    slerp,
     sub,
 )
 
 ROUNDS: Final = 30
-"""The most solves until the hand's head is where its tip is on the target. One is enough, unless
-its limit or uneven scale change its way to the tip as the limb turns."""
+"""The most solves for the hand's head. One is enough, unless a limit or uneven scale changes the
+vector from there to the tip as the limb turns."""
 
 
 @final
 class Tip:
-    """The orientation that a tip bone is to take.
+    """The target orientation of a tip bone.
 
     Attributes:
-        ahead: Where its Y axis is to point, as a unit vector.
-        up: Where its Z axis is to point, at right angles to that.
-        weight: How far it turns there: from 0, which leaves it to the chain, to 1.
-        spread: The share of its twist that the bones before it take part in, from 0 to 1.
+        ahead: The direction of its Y axis, a unit vector.
+        up: The direction of its Z axis, perpendicular to that.
+        weight: From 0, which leaves the hand to the chain, to 1.
+        spread: The share of its twist that is spread over the bones before it, from 0 to 1.
     """
 
     __slots__ = ("ahead", "spread", "up", "weight")
@@ -63,11 +63,11 @@ class Tip:
     spread: float
 
     def __init__(self, axes: Mat3, weight: float = 1.0, spread: float = 0.0) -> None:
-        """Take the orientation, and refuse what has no meaning.
+        """Take the orientation.
 
         Args:
-            axes: The wanted axes, in the space of the goal. Y counts, and of Z what is at right
-                angles to it; sizes, shear and mirroring do not.
+            axes: The axes to match, in the space of the goal. Only Y, and the component of Z
+                perpendicular to it, count: not scale, shear or mirroring.
             weight: See above.
             spread: See above.
 
@@ -84,7 +84,7 @@ class Tip:
         self.spread = spread
 
     def seen_from(self, to_there: Mat3) -> "Tip":
-        """Return the same in another space, given what takes directions there."""
+        """Return the same in another space, given the matrix that takes directions there."""
         axes = mat_from_columns(ORIGIN, self.ahead, self.up)
         return Tip(mat_product(to_there, axes), self.weight, self.spread)
 
@@ -98,10 +98,10 @@ def reach_oriented(
     tip: Tip,
     stretch: Stretch | None = None,
 ) -> Posture:
-    """Solve a chain whose hand takes an orientation; see `pose_chain` for the arguments.
+    """Solve a chain with an oriented hand; see `pose_chain` for the arguments.
 
-    Between the weights 0 and 1 the two answers are mixed bone by bone, and the limb reaches once
-    more from there, with the hand as it is mixed. Of an oriented hand only the limb stretches.
+    Between the weights 0 and 1 the two solutions are blended bone by bone, and the limb reaches
+    once more from there, with the blended hand. Only the limb stretches.
 
     Raises:
         ValueError: If the chain has no hand, or the solver does not fit its number of bones.
@@ -118,7 +118,7 @@ def reach_oriented(
         return full
     plain = _plain(chain, hand, goal, solver, iterations, tolerance, stretch)
     pairs = zip(plain.rotations, full.rotations, strict=True)
-    mixed = [quat_mix(a, b, tip.weight) for a, b in pairs]
+    mixed = [slerp(a, b, tip.weight) for a, b in pairs]
     start = limb.turned(mixed[:-1])
     scale = mix(plain.scales[-1], hand.scale, tip.weight) if plain.scales else hand.scale
     constrained = _other(hand, mixed[-1], scale, hand.stiffness)
@@ -132,7 +132,7 @@ def reach_oriented(
         Tip(_axes_of(start, constrained)),
         stretch,
     )
-    # It is the whole orientation that a limit keeps it from, also where only a part is asked for.
+    # The error is that of the full orientation, also at a partial weight.
     return _posture(
         posture,
         limb,
@@ -151,7 +151,7 @@ def _plain(
     tolerance: float,
     stretch: Stretch | None,
 ) -> Posture:
-    """Return the chain as it reaches while the hand is not oriented."""
+    """Return the chain without orienting the hand."""
     solver = fitting(solver, chain)
     posture = reach_stretched(chain, goal, solver, iterations, tolerance, stretch)
     if chain.limb is None:
@@ -161,7 +161,7 @@ def _plain(
 
 
 def _with_hand(scales: tuple[Vec, ...], hand: ConstrainedBone) -> tuple[Vec, ...]:
-    """Return the scales of a limb and its hand; none if the limb has not grown."""
+    """Return the scales of a limb and its hand; none if the limb has not stretched."""
     return (*scales, hand.scale) if scales else ()
 
 
@@ -172,12 +172,12 @@ def _other(hand: ConstrainedBone, rotation: Quat, scale: Vec, stiffness: float) 
 
 
 def fitting(solver: str, chain: ChainInput) -> str:
-    """Return the solver; for other bones than the two that it can solve, the one for any."""
+    """Return the solver; FABRIK in place of one that does not support this number of bones."""
     return "FABRIK" if solver == "TWO_BONE" and len(chain.links) != 2 else solver
 
 
 def _axes_of(limb: ChainInput, hand: ConstrainedBone) -> Mat3:
-    """Return the axes of the hand, without their sizes, under the FK pose of both."""
+    """Return the axes of the hand, normalized, under the FK pose of both."""
     carrying = chain_frames(limb, limb.rotations)[-1][0]
     inherited, post_scale = inherited_axes(hand.bone, carrying)
     ahead, up = _own_axes(hand, post_scale)
@@ -186,7 +186,7 @@ def _axes_of(limb: ChainInput, hand: ConstrainedBone) -> Mat3:
 
 
 def _own_axes(hand: ConstrainedBone, post_scale: Vec) -> tuple[Vec, Vec]:
-    """Return what of the hand, before it turns, comes to lie on its Y and Z axes as scaled."""
+    """Return the directions in the unrotated hand that become its scaled Y and Z axes."""
     y, z = hand.scale[1] * post_scale[1], hand.scale[2] * post_scale[2]
     return (0.0, -1.0 if y < 0.0 else 1.0, 0.0), (0.0, 0.0, -1.0 if z < 0.0 else 1.0)
 
@@ -201,7 +201,7 @@ def _oriented(
     tip: Tip,
     stretch: Stretch | None,
 ) -> Posture:
-    """Return the pose with the hand at its whole orientation, or as near as its limit allows.
+    """Return the pose with the hand fully oriented, or as far as its limit allows.
 
     Args:
         limb: The bones before the hand.
@@ -210,11 +210,11 @@ def _oriented(
         solver: See `solve`.
         iterations: See `solve`.
         tolerance: See `solve`.
-        tip: The orientation; its weight does not count.
-        stretch: How far the limb may grow.
+        tip: The orientation; its weight is ignored.
+        stretch: How far the limb may stretch.
     """
     solver = fitting(solver, limb)
-    # Nearly always this is the way from the hand's head to the tip, however the limb will turn.
+    # Nearly always the vector from the hand's head to the tip does not depend on the limb's pose.
     lever = sub(_handed(limb, hand, [*limb.rotations], tip, 0.0)[1], limb.joints[-1])
     size = limb.chain.scale + length(lever)
     secant, step, change = Secant(), ORIGIN, ORIGIN
@@ -241,7 +241,7 @@ def _oriented(
             rotations, missed = settled, gap
             last = chain_frames(grown, rotations)[-1]
             place = _place(grown, hand, last, rotations[-1])
-            orientation_error = quat_apart(rotations[-1], _wanted(hand, last[0], tip))
+            orientation_error = quat_angle(rotations[-1], _wanted(hand, last[0], tip))
     reached = missed <= (1.0 + 1e-9) * tolerance * size
     state: State = "REACHED" if reached else posture.state
     if not reached and state == "REACHED":
@@ -253,26 +253,26 @@ def _oriented(
 
 @final
 class Secant:
-    """Steps towards where a change vanishes, by Broyden's method in three dimensions.
+    """Broyden's method in three dimensions.
 
     Attributes:
-        undone: What takes a change of the change to the step that made it, as far as is known.
+        undone: The approximate inverse Jacobian.
     """
 
     __slots__ = ("undone",)
     undone: Mat3
 
     def __init__(self) -> None:
-        """Begin as if the change would be made good by itself."""
-        self.undone = mat_stretched(IDENTITY, (-1.0, -1.0, -1.0))
+        """Begin with the identity."""
+        self.undone = scale_columns(IDENTITY, (-1.0, -1.0, -1.0))
 
     def step(self, change: Vec, most: float) -> Vec:
-        """Return the step that should undo a change, not longer than the most."""
+        """Return the step that should cancel a residual, at most ``most`` long."""
         step = scaled(mat_apply(self.undone, change), -1.0)
         return scaled(step, min(1.0, most / max(length(step), 1e-300)))
 
     def learn(self, step: Vec, difference: Vec) -> None:
-        """Take in by how much the change became another one in a step."""
+        """Update the inverse Jacobian by the difference that a step made."""
         found = mat_apply(self.undone, difference)
         size = dot(step, found)
         if abs(size) < 1e-9 * dot(step, step):
@@ -288,7 +288,7 @@ class Secant:
 
 
 def _moved(goal: Goal, lever: Vec) -> Goal:
-    """Return the goal of the hand's head, given the way from there to the tip."""
+    """Return the goal of the hand's head, given the vector from there to the tip."""
     target = sub(in_space(goal.target), lever)
     return Goal(target, goal.pole, goal.pole_angle, goal.pole_weight, goal.softness, goal.swing)
 
@@ -300,7 +300,7 @@ def _posture(
     rotations: Sequence[Quat],
     orientation_error: float,
 ) -> Posture:
-    """Return a posture with other rotations, and what their distance from the wanted one means."""
+    """Return a posture with other rotations, and the state that follows from them."""
     given = [*limb.rotations, hand.given]
     numbers: list[float] = []
     for i, rotation in enumerate(rotations):
@@ -322,11 +322,11 @@ def _posture(
 def _handed(
     limb: ChainInput, hand: ConstrainedBone, rotations: list[Quat], tip: Tip, spread: float
 ) -> tuple[list[Quat], Vec, float]:
-    """Turn the hand of a limb to its orientation, as far as it may.
+    """Orient the hand of a limb, as far as its limit allows.
 
     Returns:
-        The rotations of the limb and the hand; where the tip is, and the angle that is left to
-        the orientation.
+        The rotations of the limb and the hand, the position of the tip, and the orientation
+        error in radians.
     """
     last = chain_frames(limb, rotations)[-1]
     if spread > 0.0:
@@ -338,26 +338,26 @@ def _handed(
 
 
 def oriented(hand: ConstrainedBone, carrying: Mat3, tip: Tip) -> tuple[Quat, float]:
-    """Return the local rotation that orients a hand as far as it may; the weight does not count.
+    """Return the local rotation that orients a hand as far as its limit allows, at full weight.
 
     Args:
         hand: The hand.
-        carrying: The axes of the bone that it hangs on.
+        carrying: The axes of its parent.
         tip: The orientation.
 
     Returns:
-        The rotation, and the angle that is left to the orientation.
+        The rotation, and the orientation error in radians.
     """
     wanted = _wanted(hand, carrying, tip)
-    rotation = quat_mix(hand.given, wanted, hand.compliance) if hand.compliance < 1.0 else wanted
+    rotation = slerp(hand.given, wanted, hand.compliance) if hand.compliance < 1.0 else wanted
     rotation = hand.allowed(rotation)
-    return rotation, quat_apart(rotation, wanted)
+    return rotation, quat_angle(rotation, wanted)
 
 
 def _wanted(hand: ConstrainedBone, carrying: Mat3, tip: Tip) -> Quat:
-    """Return the local rotation that the orientation asks of the hand, on the bone before it.
+    """Return the local rotation that gives the hand its orientation, without limits.
 
-    It is its FK pose where that bone is scaled to nothing.
+    It is the FK pose if the parent has zero scale.
     """
     inherited, post_scale = inherited_axes(hand.bone, carrying)
     own = _own_axes(hand, post_scale)
@@ -365,7 +365,7 @@ def _wanted(hand: ConstrainedBone, carrying: Mat3, tip: Tip) -> Quat:
 
 
 def _place(limb: ChainInput, hand: ConstrainedBone, last: Frame, rotation: Quat) -> Vec:
-    """Return where the tip is, given where the limb's last bone stands."""
+    """Return the position of the tip, given the frame of the limb's last bone."""
     inherited, post_scale = inherited_axes(hand.bone, last[0])
     axes = turned_axes(inherited, rotation, hand.scale, post_scale)
     return add(point_in(last, limb.links[-1].arm), mat_apply(axes, hand.arm))
@@ -374,13 +374,13 @@ def _place(limb: ChainInput, hand: ConstrainedBone, last: Frame, rotation: Quat)
 def _settled(
     limb: ChainInput, hand: ConstrainedBone, rotations: list[Quat], target: Point, near: float
 ) -> tuple[float, list[Quat]]:
-    """Bring the tip to the target with the hand fixed on the bone before it.
+    """Bring the tip to the target with the hand fixed to the bone before it.
 
-    It is for a hand at its limit, or under uneven scale, whose way from head to tip will not come
-    to rest: position goes before orientation.
+    For a hand at its limit, or under uneven scale, for which `Secant` does not converge: position
+    comes before orientation.
 
     Returns:
-        The distance that is left, and the rotations of limb and hand.
+        The residual, and the rotations of limb and hand.
     """
     bones: list[ConstrainedBone] = []
     for i, link in enumerate(limb.links):

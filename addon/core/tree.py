@@ -1,9 +1,9 @@
-"""FABRIK on bones that branch: sweeps that find a shape in which several effectors arrive.
+"""FABRIK on a tree of bones, for the shape in which several effectors reach their targets.
 
-Where branches part, the sub-base takes the mean of what they want, by the weights that pull at
-them (A. Aristidou and J. Lasenby, “FABRIK: A fast, iterative solver for the Inverse Kinematics
-problem”, Graphical Models 73, 2011, section 4.2). A bone that carries several joints is a rigid
-part and moves as one: it takes the place that fits best to where they want to be.
+Where branches meet, the sub-base takes the weighted mean of their positions (A. Aristidou and
+J. Lasenby, “FABRIK: A fast, iterative solver for the Inverse Kinematics problem”, Graphical Models
+73, 2011, section 4.2). A bone that carries several joints moves as a rigid body, fitted to them by
+least squares.
 """
 
 from typing import Final, final
@@ -26,9 +26,9 @@ from .vectors import (
     length,
     mat_apply,
     mix,
+    quat_exp,
     quat_matrix,
     quat_product,
-    quat_turned_by,
     quat_unit,
     rotate,
     scaled,
@@ -37,35 +37,35 @@ from .vectors import (
     unit,
 )
 
-SWEEPS: Final = 12
-"""The sweeps that find the shape. Their number is always the same, so that nothing jumps where it
-would change; what they leave is closed exactly by `hold`."""
+ITERATIONS: Final = 12
+"""The iterations that find the shape. Fixed, as the pose would jump where the number changed;
+`solve_with_limits` closes the gap that is left."""
 
 FIT_ROUNDS: Final = 20
-"""The most steps that fit a rigid part to places."""
+"""The most iterations of a rigid fit."""
 
 FITS: Final = 1e-12
 NEARLY_FITS: Final = 1e-4
-"""The turn, in radians, from which on a rigid part fits; in a sweep, as the next one goes on."""
+"""The rotation, in radians, below which a rigid fit has converged; looser while iterating."""
 
 BENT: Final = 0.99
-"""The share of its length to which a straight branch is shortened when anything has to move."""
+"""The share of its length to which a straight branch is bent when anything has to move."""
 
 
 @final
 class Node:
-    """A bone while the sweeps are made, in armature space.
+    """A bone during the iterations, in armature space.
 
     Attributes:
-        children: The bones that hang on it and carry effectors.
-        effectors: Those at the bone itself.
-        arms: The ways from its head to these joints and points, under the FK pose.
-        is_rigid: Whether they do not all end in one point.
-        head: Where its head stands.
-        ends: Where the arms end.
-        wanted: Where it would have its head.
-        weight: What pulls at it.
-        turn: How a rigid part is turned from the FK pose.
+        children: Its children that carry effectors.
+        effectors: The effectors on the bone itself.
+        arms: The vectors from its head to these joints and points, under the FK pose.
+        is_rigid: Whether they end in more than one point.
+        head: The position of its head.
+        ends: The positions of the arms' ends.
+        wanted: The position of its head in the backward pass.
+        weight: The weight of that.
+        turn: The rotation of a rigid bone from the FK pose.
     """
 
     __slots__ = (
@@ -102,20 +102,20 @@ class Node:
 
 
 def shape(linkage: Linkage, bends: list[Vec], iterations: int, tolerance: float) -> list[Quat]:
-    """Sweep a linkage from its FK pose, and return the rotations that follow the joints.
+    """Iterate from the FK pose, and return the rotations that follow the joints.
 
     Args:
-        linkage: It stands in its FK pose, and is not changed.
+        linkage: In its FK pose; it is not changed.
         bends: For each effector the side to which a straight branch that leads to it bends.
-        iterations: The most sweeps.
-        tolerance: The gap, in lengths of the linkage's reach, from which on straight branches bend.
+        iterations: The most iterations.
+        tolerance: The gap, as a share of the linkage's reach, above which straight branches bend.
     """
     nodes = _nodes(linkage)
     missed = max([length(sub(e.target, e.place)) for e in linkage.effectors])
     urge = min(1.0, missed / (tolerance * linkage.reach))
     for number in range(len(linkage.effectors)):
         _bow_branch(nodes, linkage, number, bends[number], urge)
-    for _ in range(min(SWEEPS, iterations)):
+    for _ in range(min(ITERATIONS, iterations)):
         _backward(nodes, linkage.effectors)
         start = nodes[0].head
         if linkage.root_compliance > 0.0:
@@ -144,8 +144,8 @@ def _nodes(linkage: Linkage) -> list[Node]:
 def _bow_branch(nodes: list[Node], linkage: Linkage, number: int, bend: Vec, urge: float) -> None:
     """Bend the bones that lead to an effector alone, if they are straight (see `bow`).
 
-    They bend as soon as anything has to move, even if their own effector does not: what pushes
-    a straight branch along its axis cannot bend it.
+    They bend as soon as anything has to move, even if their own effector does not: a push along
+    a straight branch's axis cannot bend it.
     """
     effector = linkage.effectors[number]
     path: list[int] = []
@@ -175,7 +175,7 @@ def _bow_branch(nodes: list[Node], linkage: Linkage, number: int, bend: Vec, urg
 
 
 def _pulls(node: Node, nodes: list[Node], effectors: list[Effector]) -> list[tuple[Vec, float]]:
-    """Return where each end of a bone should be, and with which weight."""
+    """Return the wanted position of each end of a bone, and its weight."""
     pulls = [(nodes[i].wanted, nodes[i].weight) for i in node.children]
     return pulls + [(effectors[i].target, effectors[i].pull ** 2) for i in node.effectors]
 
@@ -188,7 +188,7 @@ def _mean(places: list[Vec], weights: list[float], total: float) -> Vec:
 
 
 def _backward(nodes: list[Node], effectors: list[Effector]) -> None:
-    """From the effectors on, find where each bone would have its head."""
+    """From the effectors on, find the wanted position of each bone's head."""
     for node in reversed(nodes):
         if not node.ends:
             continue
@@ -208,7 +208,7 @@ def _backward(nodes: list[Node], effectors: list[Effector]) -> None:
 
 
 def _forward(nodes: list[Node], effectors: list[Effector], start: Vec) -> None:
-    """From the root on, put each bone on its parent's end and turn it to what its ends want."""
+    """From the root on, put each bone on its parent's end and point it at the wanted ends."""
     nodes[0].head = start
     for node in nodes:
         if not node.ends:
@@ -230,9 +230,9 @@ def _forward(nodes: list[Node], effectors: list[Effector], start: Vec) -> None:
 def fitted(
     turn: Quat, arms: list[Vec], ways: list[Vec], weights: list[float], near_enough: float
 ) -> Quat:
-    """Return the rotation that takes the arms as near to the ways as it can.
+    """Return the rotation that fits the arms to the ways by least squares.
 
-    It starts from a given one and stays near it, so that it has no branch to choose (M. Müller,
+    Iterated from a given rotation and staying near it, so that it is continuous (M. Müller,
     J. Bender, N. Chentanez and M. Macklin, “A robust method to extract the rotational part of
     deformations”, Motion in Games 2016).
     """
@@ -248,7 +248,7 @@ def fitted(
         if size <= near_enough * abs(along) or size == 0.0:
             break
         angle = min(1.0, size / abs(along)) if along != 0.0 else 1.0
-        turn = quat_unit(quat_product(quat_turned_by(scaled(moment, angle / size)), turn))
+        turn = quat_unit(quat_product(quat_exp(scaled(moment, angle / size)), turn))
     return turn
 
 
@@ -281,7 +281,7 @@ def _followed(nodes: list[Node], linkage: Linkage) -> list[Quat]:
 def _fitted_bone(
     node: Node, nodes: list[Node], linkage: Linkage, bone: ConstrainedBone, inherited: Mat3
 ) -> Quat:
-    """Return the rotation of a rigid part, from the FK pose by as much as its ends turn."""
+    """Return the rotation of a rigid bone: the FK pose's, turned by the fit of its ends."""
     points = [linkage.bones[i].at for i in node.children]
     points += [linkage.effectors[i].point for i in node.effectors]
     arms = [rotate(bone.given, times(point, bone.scale)) for point in points]

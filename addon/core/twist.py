@@ -1,4 +1,4 @@
-"""The twist of a hand, shared with the bones before it, so that no single joint wrings the skin."""
+"""The twist of a hand, shared with the bones before it, against candy-wrapper skinning."""
 
 from math import atan2, cos, sin
 from typing import Final
@@ -13,40 +13,40 @@ from .vectors import (
     Vec,
     any_perpendicular,
     dot,
+    inverse_direction,
     mat_apply,
     mat_determinant,
-    mat_direction_before,
     mat_product,
     quat_compatible,
     quat_matrix,
     quat_product,
+    rotate_about,
     sub,
     times,
-    turned_about,
     unit,
 )
 
 Y_AXIS: Vec = (0.0, 1.0, 0.0)
 
 HALVINGS: Final = 24
-"""How finely the share of the twist is found that all limits allow."""
+"""The precision of the share of twist that all limits allow."""
 
 
 def with_shared_twist(
     limb: ChainInput, rotations: list[Quat], hand: ConstrainedBone, wanted: Quat, spread: float
 ) -> list[Quat]:
-    """Turn the bones of a limb about themselves, so that they share the twist of the hand.
+    """Twist the bones of a limb, so that they share the twist of the hand.
 
-    No joint of the limb moves; under uneven scale, lengths may change a little. Each joint, that
-    of the hand included, gets an equal part of the spread twist: of n bones the i-th turns by
-    i / (n + 1) of it. A stiff bone and one with a limit take less, and all others with it.
+    No joint of the limb moves; under uneven scale, lengths may change a little. Each joint,
+    including the hand's, gets an equal part of the spread twist: of n bones the i-th twists by
+    i / (n + 1) of it. If a bone is stiff or at its limit, all bones twist less.
 
     Args:
         limb: The bones before the hand.
         rotations: Their solved local rotations.
         hand: The hand.
-        wanted: The local rotation that the hand has if nothing is shared.
-        spread: How much is shared, from 0 to 1.
+        wanted: The local rotation of the hand without sharing.
+        spread: The share of the twist to spread, from 0 to 1.
 
     Returns:
         The local rotations of the limb's bones.
@@ -77,22 +77,21 @@ def _keeps(limb: ChainInput, rotations: list[Quat]) -> bool:
 
 
 def _twist(limb: ChainInput, frames: list[Frame], hand: ConstrainedBone, wanted: Quat) -> float:
-    """Return by how much the hand is turned about the bone before it, from −π to π.
+    """Return the twist of the hand about the bone before it, from −π to π.
 
-    It is measured from the FK pose, so that a hand which is carried along unturned has none,
-    however it was posed. It jumps where the hand comes to half a turn, which is as far from the
-    FK pose the one way as the other.
+    Measured from the FK pose, so that a hand that is only carried along has none. It is
+    discontinuous at π, which is as far from the FK pose either way.
     """
     axes, head = frames[-1]
     inherited, _ = inherited_axes(hand.bone, axes)
     bone = sub(point_in(frames[-1], limb.links[-1].arm), head)
-    axis = unit(mat_direction_before(inherited, bone))
+    axis = unit(inverse_direction(inherited, bone))
     if axis is None:
         return 0.0
     w, x, y, z = hand.given
     w, x, y, z = quat_product(quat_compatible(wanted, hand.given), (w, -x, -y, -z))
     along = dot((x, y, z), axis)
-    # Half a turn about an axis across the bone can be any twist: it is taken as none.
+    # Twist is undefined at a swing of π: take 0.
     angle = 2.0 * atan2(along, w) if w * w + along * along > 1e-18 else 0.0
     return -angle if mat_determinant(inherited) < 0.0 else angle
 
@@ -100,7 +99,7 @@ def _twist(limb: ChainInput, frames: list[Frame], hand: ConstrainedBone, wanted:
 def _twisted(
     limb: ChainInput, rotations: list[Quat], frames: list[Frame], twist: float
 ) -> list[Quat]:
-    """Turn each bone about itself by its part of a twist in armature space, and no joint away."""
+    """Twist each bone by its part of a twist in armature space, without moving any joint."""
     part = twist / (len(rotations) + 1)
     axes: Mat3 = limb.parent[0]
     turned: list[Quat] = []
@@ -114,7 +113,7 @@ def _twisted(
         axis = unit(to_ahead)
         if axis is not None:
             angle = part * (i + 1)
-            to_up = turned_about(to_up, axis, cos(angle), sin(angle))
+            to_up = rotate_about(to_up, axis, cos(angle), sin(angle))
         rotation = facing(inherited, (ahead, up), (to_ahead, to_up)) or rotations[i]
         turned.append(rotation)
         axes = turned_axes(inherited, rotation, link.scale, post_scale)

@@ -1,4 +1,4 @@
-"""The closed-form limb of two bones."""
+"""The closed-form solver for two bones."""
 
 from math import sqrt
 
@@ -18,10 +18,10 @@ from .vectors import (
 def two_bone(joints: list[Joint], target: Vec) -> None:
     """Put the tip of two bones on the target by the law of cosines.
 
-    The middle joint is placed on the side of the target's line on which it stands.
+    The middle joint stays on its side of the line to the target.
 
     Raises:
-        ValueError: If the chain has not two bones.
+        ValueError: If the chain does not have two bones.
     """
     if len(joints) != 3:
         raise ValueError("TWO_BONE solves chains of two bones")
@@ -31,7 +31,7 @@ def two_bone(joints: list[Joint], target: Vec) -> None:
     distance = length(to_target)
     direction = unit(to_target) or unit(sub(joints[2].at(), root)) or unit(bone) or (1.0, 0.0, 0.0)
     aside = unit(across(bone, direction)) or any_perpendicular(direction)
-    # Of a limb that is all but straight the first part has hardly any digits.
+    # Twice: in a limb that is all but straight the first result has hardly any digits left.
     bend = unit(across(aside, direction)) or any_perpendicular(direction)
 
     along = 0.5 * distance
@@ -41,6 +41,6 @@ def two_bone(joints: list[Joint], target: Vec) -> None:
     height = sqrt(max(0.0, (upper - along) * (upper + along)))
     middle = add(root, add(scaled(direction, along), scaled(bend, height)))
     forearm = unit(sub(target, middle)) or direction
-    # The forearm is measured again, so that its length is exact even where rounding is not.
+    # Measured again, so that the forearm's length is exact in spite of rounding.
     joints[1].move(middle)
     joints[2].move(add(middle, scaled(forearm, lower)))

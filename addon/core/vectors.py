@@ -1,8 +1,8 @@
 """Vectors, quaternions and 3×3 matrices as tuples of floats.
 
-A vector is ``(x, y, z)``, a quaternion ``(w, x, y, z)`` of unit length that turns a vector from
-right to left, and a matrix nine numbers row by row. Plain tuples are the fastest thing that the
-interpreter has for so few numbers, and what a compiler of typed Python understands best.
+A vector is ``(x, y, z)``, a quaternion ``(w, x, y, z)`` of unit length, and a matrix nine
+numbers in row-major order. Products apply from right to left. For so few numbers plain tuples are
+the fastest structure in CPython, and the one that compiles best.
 """
 
 from math import acos, asin, cos, hypot, sin, sqrt
@@ -19,7 +19,7 @@ IDENTITY: Mat3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 SMALL: Final = 1e-150
 LARGE: Final = 1e150
-"""Between these a sum of squares may be squared once more and loses nothing."""
+"""Between these bounds a sum of squares can be squared again without overflow or underflow."""
 
 
 def add(a: Vec, b: Vec) -> Vec:
@@ -38,12 +38,12 @@ def scaled(a: Vec, factor: float) -> Vec:
 
 
 def times(a: Vec, b: Vec) -> Vec:
-    """Return the vector of the products of the components."""
+    """Return the component-wise product."""
     return (a[0] * b[0], a[1] * b[1], a[2] * b[2])
 
 
 def mix(a: Vec, b: Vec, share: float) -> Vec:
-    """Return the point that lies ``share`` of the way from a to b."""
+    """Interpolate linearly: a at a share of 0, b at 1."""
     keep = 1.0 - share
     return (a[0] * keep + b[0] * share, a[1] * keep + b[1] * share, a[2] * keep + b[2] * share)
 
@@ -79,13 +79,13 @@ def unit(a: Vec) -> Vec | None:
 
 
 def across(a: Vec, axis: Vec) -> Vec:
-    """Return the part of a at right angles to the unit vector ``axis``."""
+    """Return the component of a perpendicular to the unit vector ``axis``."""
     along = dot(a, axis)
     return (a[0] - axis[0] * along, a[1] - axis[1] * along, a[2] - axis[2] * along)
 
 
 def any_perpendicular(axis: Vec) -> Vec:
-    """Return a unit vector at right angles to the unit vector ``axis``.
+    """Return a unit vector perpendicular to the unit vector ``axis``.
 
     An axis in the XY plane gets an answer in that plane, so that flat chains stay flat.
     """
@@ -96,8 +96,8 @@ def any_perpendicular(axis: Vec) -> Vec:
     return (0.0, -axis[2] / size, axis[1] / size)
 
 
-def turned_about(a: Vec, axis: Vec, cosine: float, sine: float) -> Vec:
-    """Turn a about the unit vector ``axis`` by the angle with this cosine and sine (Rodrigues)."""
+def rotate_about(a: Vec, axis: Vec, cosine: float, sine: float) -> Vec:
+    """Rotate a about the unit vector ``axis`` by the angle of this cosine and sine (Rodrigues)."""
     along = dot(a, axis) * (1.0 - cosine)
     side = cross(axis, a)
     return (
@@ -108,7 +108,7 @@ def turned_about(a: Vec, axis: Vec, cosine: float, sine: float) -> Vec:
 
 
 def quat_product(a: Quat, b: Quat) -> Quat:
-    """Return the rotation that turns by b first and by a then."""
+    """Return the rotation b followed by a."""
     aw, ax, ay, az = a
     bw, bx, by, bz = b
     return (
@@ -120,7 +120,7 @@ def quat_product(a: Quat, b: Quat) -> Quat:
 
 
 def quat_unit(q: Quat) -> Quat:
-    """Return q with length 1; one of zeros becomes no turn."""
+    """Normalize q; zeros become the identity."""
     w, x, y, z = q
     square = w * w + x * x + y * y + z * z
     size = sqrt(square) if SMALL < square < LARGE else hypot(w, x, y, z)
@@ -130,7 +130,7 @@ def quat_unit(q: Quat) -> Quat:
 
 
 def rotate(q: Quat, a: Vec) -> Vec:
-    """Turn the vector a by the unit quaternion q."""
+    """Rotate the vector a by the unit quaternion q."""
     w, x, y, z = q
     tx = 2.0 * (y * a[2] - z * a[1])
     ty = 2.0 * (z * a[0] - x * a[2])
@@ -143,10 +143,10 @@ def rotate(q: Quat, a: Vec) -> Vec:
 
 
 def quat_between(a: Vec, b: Vec, half_turn_axis: Vec) -> Quat:
-    """Return the least turn that takes the direction of a to the direction of b.
+    """Return the smallest rotation that takes the direction of a to the direction of b.
 
-    A vector without direction turns nothing. Opposite directions have no least turn: they turn
-    about the part of ``half_turn_axis`` that is at right angles to a.
+    A zero vector gives the identity. Between opposite directions the smallest rotation is not
+    unique: the component of ``half_turn_axis`` perpendicular to a is the axis.
     """
     ax, ay, az = a
     bx, by, bz = b
@@ -169,8 +169,8 @@ def quat_between(a: Vec, b: Vec, half_turn_axis: Vec) -> Quat:
     return (0.0, axis[0], axis[1], axis[2])
 
 
-def quat_mix(a: Quat, b: Quat, share: float) -> Quat:
-    """Return the rotation ``share`` of the way from a to b, the short way (slerp)."""
+def slerp(a: Quat, b: Quat, share: float) -> Quat:
+    """Interpolate spherically the short way round: a at a share of 0, b at 1."""
     cosine = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
     sign = -1.0 if cosine < 0.0 else 1.0
     cosine = min(1.0, abs(cosine))
@@ -190,14 +190,14 @@ def quat_mix(a: Quat, b: Quat, share: float) -> Quat:
 
 
 def quat_about(axis: Vec, angle: float) -> Quat:
-    """Return the turn about the unit vector ``axis`` by ``angle`` radians."""
+    """Return the rotation about the unit vector ``axis`` by ``angle`` radians."""
     half = 0.5 * angle
     sine = sin(half)
     return (cos(half), axis[0] * sine, axis[1] * sine, axis[2] * sine)
 
 
-def quat_turned_by(turn: Vec) -> Quat:
-    """Return the turn about the direction of a vector by its length in radians."""
+def quat_exp(turn: Vec) -> Quat:
+    """Return the rotation of a rotation vector: its direction is the axis, its length the angle."""
     angle = length(turn)
     half = 0.5 * angle
     share = sin(half) / angle if angle > 1e-9 else 0.5
@@ -205,7 +205,7 @@ def quat_turned_by(turn: Vec) -> Quat:
 
 
 def quat_of(m: Mat3) -> Quat:
-    """Return the unit quaternion of a rotation matrix, by the largest of its four numbers."""
+    """Return the unit quaternion of a rotation matrix, from its largest component."""
     xx, yy, zz = m[0], m[4], m[8]
     x, y, z = m[7] - m[5], m[2] - m[6], m[3] - m[1]
     if xx + yy + zz >= 0.0:
@@ -218,19 +218,19 @@ def quat_of(m: Mat3) -> Quat:
 
 
 def quat_compatible(q: Quat, other: Quat) -> Quat:
-    """Return the one of q and −q, which are the same rotation, that is nearer to another one."""
+    """Return q or −q, which are the same rotation, whichever is nearer to another quaternion."""
     w, x, y, z = q
     if w * other[0] + x * other[1] + y * other[2] + z * other[3] < 0.0:
         return (-w, -x, -y, -z)
     return q
 
 
-def quat_apart(a: Quat, b: Quat) -> float:
-    """Return the angle in radians, from 0 to π, between two rotations."""
+def quat_angle(a: Quat, b: Quat) -> float:
+    """Return the angle between two rotations, from 0 to π."""
     near = quat_compatible(b, a)
     aw, ax, ay, az = a
     chord = hypot(aw - near[0], ax - near[1], ay - near[2], az - near[3])
-    # By the chord, as the cosine knows nothing of angles below 1e-8.
+    # From the chord: the cosine cannot resolve angles below 1e-8.
     return 4.0 * asin(min(1.0, 0.5 * chord))
 
 
@@ -278,7 +278,7 @@ def mat_apply(m: Mat3, a: Vec) -> Vec:
 
 
 def mat_columns(m: Mat3) -> tuple[Vec, Vec, Vec]:
-    """Return the images of the three axes."""
+    """Return the three columns."""
     return (m[0], m[3], m[6]), (m[1], m[4], m[7]), (m[2], m[5], m[8])
 
 
@@ -289,12 +289,12 @@ def mat_column_lengths(m: Mat3) -> Vec:
 
 
 def mat_from_columns(x: Vec, y: Vec, z: Vec) -> Mat3:
-    """Return the matrix that takes the axes to x, y and z."""
+    """Return the matrix with these columns."""
     return (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2])
 
 
-def mat_stretched(m: Mat3, factors: Vec) -> Mat3:
-    """Return m with its columns multiplied by the three factors."""
+def scale_columns(m: Mat3, factors: Vec) -> Mat3:
+    """Multiply the columns of m by three factors."""
     x, y, z = factors
     if x == 1.0 and y == 1.0 and z == 1.0:
         return m
@@ -312,16 +312,16 @@ def mat_stretched(m: Mat3, factors: Vec) -> Mat3:
 
 
 def orthonormalize(m: Mat3) -> Mat3 | None:
-    """Return unit axes at right angles: Y as it is, Z as near as it can be, X to their right.
+    """Return a right-handed orthonormal basis that keeps Y, and Z as nearly as it can.
 
-    None if Y and Z are not two finite directions.
+    None if Y and Z are not finite, or parallel.
     """
     _, y, z = mat_columns(m)
     ahead, up = unit(y), unit(z)
     if ahead is None or up is None:
         return None
     up = across(up, ahead)
-    # So small a part is what rounding leaves; and no number is not larger than it either.
+    # Anything smaller is rounding. Written so that NaN fails as well.
     if not length(up) > 1e-6:
         return None
     up = unit(across(unit(up) or up, ahead)) or up
@@ -337,11 +337,11 @@ def mat_determinant(m: Mat3) -> float:
     )
 
 
-def mat_direction_before(m: Mat3, a: Vec) -> Vec:
-    """Return the direction that m takes to the direction of a.
+def inverse_direction(m: Mat3, a: Vec) -> Vec:
+    """Return the direction that m maps to the direction of a.
 
-    It is the adjugate times a, with the determinant's sign, so its length means nothing; zeros if
-    m flattens space.
+    This is the adjugate times a, with the determinant's sign: its length is arbitrary, and it is
+    zero if m is singular.
     """
     m0, m1, m2, m3, m4, m5, m6, m7, m8 = m
     x, y, z = a
@@ -355,14 +355,14 @@ def mat_direction_before(m: Mat3, a: Vec) -> Vec:
     )
 
 
-def quat_before(m: Mat3, q: Quat) -> Quat:
-    """Return the turn after which m does as before the turn q: q ∘ m = m ∘ turn.
+def quat_in_axes(m: Mat3, q: Quat) -> Quat:
+    """Return the rotation q as seen in the axes m: the r for which q · m = m · r.
 
-    Axes that are sheared turn as one about what they take to the axis of q; those that flatten
-    space, not at all.
+    Sheared axes have no such rotation: r is then the one about the direction that they map to the
+    axis of q. Singular axes give the identity.
     """
     w, x, y, z = q
-    before = unit(mat_direction_before(m, (x, y, z)))
+    before = unit(inverse_direction(m, (x, y, z)))
     if before is None:
         return QUAT_IDENTITY
     size = length((x, y, z))
@@ -372,20 +372,20 @@ def quat_before(m: Mat3, q: Quat) -> Quat:
 
 
 def inverse_apply(m: Mat3, a: Vec) -> Vec:
-    """Return the vector that m takes to a, zeros if m flattens space."""
+    """Return m⁻¹ · a, zeros if m is singular."""
     size = mat_determinant(m)
     if size == 0.0:
         return ORIGIN
-    return scaled(mat_direction_before(m, a), 1.0 / abs(size))
+    return scaled(inverse_direction(m, a), 1.0 / abs(size))
 
 
-def mat_symmetric_solved(diagonal: Vec, others: Vec, a: Vec) -> Vec:
-    """Return the vector that a positive symmetric matrix takes to a, zeros if it flattens space.
+def solve_symmetric(diagonal: Vec, others: Vec, a: Vec) -> Vec:
+    """Return m⁻¹ · a for a symmetric positive definite matrix m, zeros if m is singular.
 
     Args:
-        diagonal: The elements xx, yy and zz.
+        diagonal: The elements xx, yy and zz of m.
         others: The elements xy, xz and yz.
-        a: The image.
+        a: The right-hand side.
     """
     xx, yy, zz = diagonal
     xy, xz, yz = others

@@ -31,7 +31,7 @@ from ..core.vectors import (
     mat_determinant,
     mat_from_columns,
     mat_product,
-    mat_stretched,
+    scale_columns,
     unit,
 )
 from .chain_plan import ChainPlan
@@ -186,7 +186,7 @@ class SceneSnapshot:
         x, y, z = (length(column) for column in mat_columns(in_world))
         sign = -1.0 if mat_determinant(in_world) < 0.0 else 1.0
         return mat_product(
-            inverse((world, ORIGIN))[0], mat_stretched(turn, (x * sign, y * sign, z * sign))
+            inverse((world, ORIGIN))[0], scale_columns(turn, (x * sign, y * sign, z * sign))
         )
 
     def turn(self, pose: Pose, answer: Answer) -> None:

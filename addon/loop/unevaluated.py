@@ -15,7 +15,7 @@ from ..blender.curves import ITEM, Played, of_bone
 from ..blender.rotation import PatchedChannels, PoseChannels, Rows, channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, matrix3, matrix_frame
 from ..core import Frame
-from ..core.vectors import ORIGIN, Mat3, Vec, add, mat_product, mat_stretched, quat_matrix, times
+from ..core.vectors import ORIGIN, Mat3, Vec, add, mat_product, quat_matrix, scale_columns, times
 from .pose import Evaluated
 from .properties import settings
 from .settings_now import Settings
@@ -127,7 +127,7 @@ def object_frame(ob: bpy.types.Object, played: Played | None, turns: bool) -> Fr
         turn = mat_product(_matrix(mode, _channel(ob, played, f"delta_{name}")), turn)
     scale = _vec(_channel(ob, played, "scale"))
     size = times(scale, _vec(_channel(ob, played, "delta_scale")))
-    return mat_stretched(turn, size), object_place(ob, played)
+    return scale_columns(turn, size), object_place(ob, played)
 
 
 def _channel(ob: bpy.types.Object, played: Played | None, name: str) -> list[float]:

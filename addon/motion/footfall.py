@@ -15,8 +15,8 @@ from ..core.vectors import (
     across,
     add,
     any_perpendicular,
+    inverse_direction,
     mat_apply,
-    mat_direction_before,
     mix,
     scaled,
     unit,
@@ -111,7 +111,7 @@ def set_on(fall: Footfall, grounds: Grounds) -> Footfall:
 def _normal_through(frame: Frame, normal: Vec) -> Vec:
     """A normal stays at right angles to its surface by the inverse transposed."""
     m = frame[0]
-    return mat_direction_before((m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8]), normal)
+    return inverse_direction((m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8]), normal)
 
 
 def foot_at(falls: Sequence[Footfall], time: float, grounds: Grounds) -> Foot:

@@ -21,7 +21,7 @@ from ..core.vectors import (
     dot,
     length,
     mix,
-    quat_turned_by,
+    quat_exp,
     scaled,
     sub,
     unit,
@@ -106,7 +106,7 @@ def tilt_of(normal: Vec, up: Vec, most: float) -> Vec:
 
 def turn_of(tilt: Vec) -> Quat:
     """Return the turn of a tilt."""
-    return QUAT_IDENTITY if tilt == ORIGIN else quat_turned_by(tilt)
+    return QUAT_IDENTITY if tilt == ORIGIN else quat_exp(tilt)
 
 
 def raised(height: float, tilt: Vec) -> float:

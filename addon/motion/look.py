@@ -27,14 +27,14 @@ from ..core.vectors import (
     mat_apply,
     mat_columns,
     mat_product,
-    mat_stretched,
     quat_about,
     quat_compatible,
     quat_matrix,
-    quat_mix,
     quat_product,
     rotate,
+    scale_columns,
     scaled,
+    slerp,
     sub,
     times,
     unit,
@@ -159,7 +159,7 @@ def pose_look(
         state = "LIMITED" if is_held and gaze is not None else "OUT_OF_REACH"
     if influence != 1.0:
         pairs = zip(chain.rotations, rotations, strict=True)
-        rotations = [quat_mix(given, turned, influence) for given, turned in pairs]
+        rotations = [slerp(given, turned, influence) for given, turned in pairs]
         joints, axes = _placed(chain, rotations)
         tip, _ = _seen(joints, axes[-1], gaze, target)
     solved = Chain(tuple(joints))
@@ -238,7 +238,7 @@ def _turned(
             rotation = held.allowed(rotation)
         rotations.append(rotation)
         turned = mat_product(inherited, quat_matrix(rotation))
-        axes = mat_stretched(turned, times(link.scale, post_scale))
+        axes = scale_columns(turned, times(link.scale, post_scale))
         head = add(head, mat_apply(axes, link.arm))
     return rotations
 
@@ -307,7 +307,7 @@ def _placed(chain: ChainInput, rotations: Sequence[Quat]) -> tuple[list[Vec], li
         inherited, post_scale = inherited_axes(link.bone, axes)
         turned = mat_product(inherited, quat_matrix(rotation))
         found.append(turned)
-        axes = mat_stretched(turned, times(link.scale, post_scale))
+        axes = scale_columns(turned, times(link.scale, post_scale))
         head = add(head, mat_apply(axes, link.arm))
         joints.append(head)
     return joints, found

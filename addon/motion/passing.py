@@ -10,7 +10,7 @@ from ..core.vectors import (
     mat_from_columns,
     mix,
     quat_matrix,
-    quat_mix,
+    slerp,
 )
 from .footfall import STILL, Grounds
 
@@ -24,7 +24,7 @@ def body_between(a: Frame, b: Frame, turns: tuple[Quat, Quat], share: float) -> 
         turns: How it is turned at both.
         share: How much of the time has passed.
     """
-    axes: Mat3 = quat_matrix(quat_mix(*turns, share))
+    axes: Mat3 = quat_matrix(slerp(*turns, share))
     return axes, mix(a[1], b[1], share)
 
 

@@ -5,7 +5,7 @@ from math import cos, floor, fsum, pi, sin
 from typing import Final, NamedTuple
 
 from ..core import Chain, ChainInput, Goal, Posture, Solution, chain_frames, point_in, weakened
-from ..core.vectors import Vec, quat_product, quat_turned_by, sub
+from ..core.vectors import Vec, quat_exp, quat_product, sub
 from .easing import smooth
 
 FULL_TURN: Final = 2.0 * pi
@@ -54,7 +54,7 @@ def pose_wave(chain: ChainInput, wave: Wave, influence: float = 1.0) -> Posture:
         ValueError: If a number is not finite.
     """
     turning = zip(chain.rotations, turns(chain.chain.bone_lengths(), wave), strict=True)
-    rotations = [quat_product(rotation, quat_turned_by(turn)) for rotation, turn in turning]
+    rotations = [quat_product(rotation, quat_exp(turn)) for rotation, turn in turning]
     frames = chain_frames(chain, rotations)
     tip = point_in(frames[-1], chain.links[-1].arm)
     along = Chain((*[head for _, head in frames], tip))

@@ -48,7 +48,7 @@ from addon.core import (
     pose_chain,
     solve,
 )
-from addon.core.vectors import QUAT_IDENTITY, Quat, Vec, quat_apart, quat_matrix
+from addon.core.vectors import QUAT_IDENTITY, Quat, Vec, quat_angle, quat_matrix
 
 SECONDS = float(os.environ.get("FABRIK_FUZZ", "0")) / 4.0
 """How long to go on; 0 for a few cases that are always the same."""
@@ -127,7 +127,7 @@ def off(limit: Limit, rotation: Quat) -> float:
 
     Of a cone without width `broken` measures the way to the centre, however near the edge is.
     """
-    return min(broken(limit, rotation), quat_apart(limit.nearest(rotation), rotation))
+    return min(broken(limit, rotation), quat_angle(limit.nearest(rotation), rotation))
 
 
 def joints(rng: random.Random) -> object:

@@ -50,7 +50,7 @@ from addon.core.vectors import (
     mat_columns,
     mat_determinant,
     mat_product,
-    mat_stretched,
+    scale_columns,
     quat_about,
     quat_between,
     quat_matrix,
@@ -194,7 +194,7 @@ def test_each_bone_points_at_its_solved_joint(
     mode: str, inherit_rotation: bool, scale: float, mirror: float
 ) -> None:
     rng = random.Random(9)
-    parent: Frame = (mat_stretched(PARENT[0], (mirror, 1.0, 1.0)), PARENT[1])
+    parent: Frame = (scale_columns(PARENT[0], (mirror, 1.0, 1.0)), PARENT[1])
     for _ in range(20):
         rig = random_rig(rng, rng.randint(1, 8), mode, inherit_rotation, rng.random() < 0.5, scale)
         target = moved(joints_of(rig, parent)[-1], random_direction(rng), rng.uniform(0.0, 3.0))

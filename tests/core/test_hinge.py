@@ -36,11 +36,11 @@ from addon.core.vectors import (
     dot,
     mat_apply,
     mat_columns,
-    mat_direction_before,
+    inverse_direction,
     mat_product,
-    mat_stretched,
+    scale_columns,
     quat_about,
-    quat_apart,
+    quat_angle,
     quat_matrix,
     quat_product,
     scaled,
@@ -97,7 +97,7 @@ def _random_turn(rng: random.Random) -> Quat:
 def _carried(bone: Bone, turn: Quat) -> Quat:
     """The local rotation that turns a bone of the root in its parent's space."""
     w, *axis = turn
-    x, y, z = mat_direction_before(bone.rest, (axis[0], axis[1], axis[2]))
+    x, y, z = inverse_direction(bone.rest, (axis[0], axis[1], axis[2]))
     return (w, x, y, z)
 
 
@@ -110,7 +110,7 @@ def own_axes(chain: ChainInput) -> list[Vec]:
     normal = unit(cross(a, b))
     if normal is None or math.hypot(*cross(a, b)) < 1e-6:
         normal = mat_columns(frames[0][0])[0]
-    return [mat_direction_before(axes, normal) for axes, _ in frames]
+    return [inverse_direction(axes, normal) for axes, _ in frames]
 
 
 def off_hinge(chain: ChainInput, posture: Posture) -> float:
@@ -189,7 +189,7 @@ def test_on_parents_that_are_scaled_and_mirrored(mirror: float) -> None:
     rng = random.Random(4)
     for _ in range(50):
         turned = quat_matrix(_random_turn(rng))
-        frame: Frame = (mat_stretched(turned, (3.0 * mirror, 3.0, 3.0)), (1.0, 2.0, 3.0))
+        frame: Frame = (scale_columns(turned, (3.0 * mirror, 3.0, 3.0)), (1.0, 2.0, 3.0))
         chain = limb(rng, 2, frame=frame)
         for pole in (None, *poles(chain, 3)):
             posture = pose_chain(chain, Goal(any_target(chain, rng), pole), "TWO_BONE")
@@ -240,7 +240,7 @@ def test_the_pole_decides_the_roll_of_a_limb_that_is_stretched_out(solver: str) 
         ]
         before = pose_chain(chain, short, solver).rotations
         after = pose_chain(chain, beyond, solver).rotations
-        assert max(map(quat_apart, before, after)) <= 1e-3
+        assert max(map(quat_angle, before, after)) <= 1e-3
 
 
 @pytest.mark.parametrize(("solver", "bones"), [("TWO_BONE", 2), ("FABRIK", 3)])
@@ -270,8 +270,8 @@ def test_a_limb_turned_by_hand_keeps_its_twist() -> None:
     goal = Goal(any_target(chain, rng, 0.9), poles(chain, 1)[0])
     plain, with_twist = (pose_chain(one, goal, "TWO_BONE").rotations for one in (chain, other))
     expected = quat_product(plain[1], quat_about(Y, 0.7))
-    assert quat_apart(plain[0], with_twist[0]) <= 1e-9
-    assert quat_apart(expected, with_twist[1]) <= 1e-9
+    assert quat_angle(plain[0], with_twist[0]) <= 1e-9
+    assert quat_angle(expected, with_twist[1]) <= 1e-9
 
 
 def test_the_target_on_the_tip_and_the_pole_ahead_leave_the_fk_pose() -> None:
@@ -285,7 +285,7 @@ def test_the_target_on_the_tip_and_the_pole_ahead_leave_the_fk_pose() -> None:
         pole = add(chain.joints[1], scaled(bend, 4.0))
         posture = pose_chain(chain, Goal(chain.joints[-1], pole))
         for given, solved in zip(chain.rotations, posture.rotations, strict=True):
-            assert quat_apart(given, solved) <= 1e-6
+            assert quat_angle(given, solved) <= 1e-6
 
 
 def backward_leg(degrees: float) -> ChainInput:
@@ -310,7 +310,7 @@ def test_a_knee_that_is_posed_slightly_backward_bends_forward(
     assert chain.joints[1][2] < chain.joints[2][2]
     posed = pose_chain(chain, Goal(chain.joints[-1], pole), "TWO_BONE")
     for given, solved in zip(chain.rotations, posed.rotations, strict=True):
-        assert quat_apart(given, solved) <= 1e-6
+        assert quat_angle(given, solved) <= 1e-6
     for share in (0.99, 0.9, 0.5):
         target = scaled(chain.joints[-1], share * 2.0 / math.hypot(*chain.joints[-1]))
         knee = pose_chain(chain, Goal(target, pole), "TWO_BONE").solution.joints[1]

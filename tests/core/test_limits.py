@@ -52,10 +52,10 @@ from addon.core.vectors import (
     mat_apply,
     mat_columns,
     quat_about,
-    quat_apart,
+    quat_angle,
     quat_matrix,
     quat_product,
-    quat_turned_by,
+    quat_exp,
     scaled,
     sub,
     unit,
@@ -128,14 +128,14 @@ def test_the_normals_lead_out_and_their_opposites_in(kind: str) -> None:
         for normal in normals:
             seen += 1
             assert length(normal) == pytest.approx(1.0)
-            out = quat_product(quat_turned_by(scaled(normal, small)), edge)
+            out = quat_product(quat_exp(scaled(normal, small)), edge)
             assert broken(limit, out) >= 0.2 * small
         if kind == "cone" and len(normals) == 1:
             # Across the only normal, and inwards, nothing is broken but by the second order.
             side = unit(cross(normals[0], random_direction(rng)))
             assert side is not None
             for turn in (side, scaled(side, -1.0), scaled(normals[0], -1.0)):
-                beside = quat_product(quat_turned_by(scaled(turn, small)), edge)
+                beside = quat_product(quat_exp(scaled(turn, small)), edge)
                 assert broken(limit, beside) <= 20.0 * small * small
     assert seen > 200
 
@@ -183,7 +183,7 @@ def direction(rotation: Quat) -> Vec:
 
 def least_over(limit: Limit, wanted: Vec, twists: int = 120) -> float:
     """By how much a limit is broken at the least by a bone that points in a direction."""
-    swing = quat_turned_by(turn_from(Y, wanted))
+    swing = quat_exp(turn_from(Y, wanted))
     angles = [2.0 * math.pi * i / twists for i in range(twists)]
     return min(broken(limit, quat_product(swing, quat_about(Y, angle))) for angle in angles)
 
@@ -194,7 +194,7 @@ def test_a_cone_is_drawn_along_its_edge() -> None:
         limit = random_cone(rng)
         outline = limit.outline()
         middle = direction(limit.centre)
-        assert quat_apart(outline[0], outline[-1]) < 1e-9
+        assert quat_angle(outline[0], outline[-1]) < 1e-9
         for rotation in outline:
             assert broken(limit, rotation) < 1e-9
             away = turn_from(middle, direction(rotation))
@@ -215,8 +215,8 @@ def test_a_hinge_is_drawn_from_end_to_end() -> None:
         limit = random_hinge(rng)
         low, high = limit.turn
         outline = limit.outline()
-        assert quat_apart(outline[0], quat_about(limit.axis, low)) < 1e-9
-        assert quat_apart(outline[-1], quat_about(limit.axis, high)) < 1e-9
+        assert quat_angle(outline[0], quat_about(limit.axis, low)) < 1e-9
+        assert quat_angle(outline[-1], quat_about(limit.axis, high)) < 1e-9
         assert max(broken(limit, rotation) for rotation in outline) < 1e-9
         side = unit(cross(limit.axis, Y)) or X
         for rotation in outline:
@@ -224,7 +224,7 @@ def test_a_hinge_is_drawn_from_end_to_end() -> None:
         for end, step in ((outline[0], -1e-3), (outline[-1], 1e-3)):
             assert broken(limit, quat_product(quat_about(limit.axis, step), end)) > 5e-4
     around = Hinge(X, (-4.0, 4.0)).outline()
-    assert quat_apart(around[0], around[-1]) == pytest.approx(0.0, abs=1e-6), "once, not twice"
+    assert quat_angle(around[0], around[-1]) == pytest.approx(0.0, abs=1e-6), "once, not twice"
 
 
 def test_twists_are_drawn_from_end_to_end_about_the_bone_as_it_points() -> None:
@@ -381,7 +381,7 @@ def test_where_limits_keep_it_away_no_small_turn_of_a_joint_brings_it_nearer() -
         left = missed(chain, posture, target)
         for i, limit in enumerate(limits):
             for _ in range(20):
-                turn = quat_turned_by(scaled(random_direction(rng), 0.02))
+                turn = quat_exp(scaled(random_direction(rng), 0.02))
                 rotations = list(posture.rotations)
                 rotations[i] = limit.nearest(quat_product(turn, rotations[i]))
                 assert math.dist(tip_at(chain, rotations), target) >= 0.995 * left

@@ -40,9 +40,9 @@ from addon.core.vectors import (
     mat_columns,
     mat_from_columns,
     mat_product,
-    mat_stretched,
+    scale_columns,
     quat_about,
-    quat_apart,
+    quat_angle,
     quat_matrix,
     quat_of,
     quat_product,
@@ -56,7 +56,7 @@ Linkage = Callable[[str, str], None]
 PLAIN: Frame = (quat_matrix(quat_about((0.6, 0.0, 0.8), 0.7)), (1.0, 2.0, 3.0))
 """Turned and moved, not scaled."""
 
-MIRRORED: Frame = (mat_stretched(PLAIN[0], (-1.5, 1.5, 1.5)), (1.0, 2.0, 3.0))
+MIRRORED: Frame = (scale_columns(PLAIN[0], (-1.5, 1.5, 1.5)), (1.0, 2.0, 3.0))
 
 UNEVEN: Frame = ((1.2, 0.1, 0.0, 0.0, 0.8, 0.2, 0.1, 0.0, 1.0), (1.0, 2.0, 3.0))
 
@@ -192,7 +192,7 @@ def test_only_y_and_what_z_has_beside_it_count() -> None:
     chain = handed(rig)
     plain = posed(chain, target, axes)
     odd = mat_from_columns(tuple(-3.0 * n for n in x), y, add(z, tuple(0.3 * n for n in y)))
-    other = posed(chain, target, mat_stretched(odd, (1.0, 7.0, 0.1)))
+    other = posed(chain, target, scale_columns(odd, (1.0, 7.0, 0.1)))
     assert other.numbers == pytest.approx(plain.numbers, abs=1e-12)
 
 
@@ -293,7 +293,7 @@ def test_the_pose_is_continuous_in_the_weight_and_arrives_at_each(
 
 
 def farthest_turn(a: Posture, b: Posture) -> float:
-    return max(quat_apart(p, q) for p, q in zip(a.rotations, b.rotations, strict=True))
+    return max(quat_angle(p, q) for p, q in zip(a.rotations, b.rotations, strict=True))
 
 
 @both_ends
@@ -327,15 +327,15 @@ def test_influence_leads_from_the_fk_input_to_the_solution() -> None:
         for local, a, b, c in zip(
             rig[1], none.rotations, half.rotations, full.rotations, strict=True
         ):
-            assert quat_apart(a, local.rotation) <= 1e-12
-            assert quat_apart(b, c) == pytest.approx(quat_apart(a, b), abs=1e-9)
+            assert quat_angle(a, local.rotation) <= 1e-12
+            assert quat_angle(b, c) == pytest.approx(quat_angle(a, b), abs=1e-9)
 
 
 # Limits
 
 
 def within(limit: Hinge | Cone, rotation: Quat) -> bool:
-    return quat_apart(limit.nearest(rotation), rotation) <= 1e-5
+    return quat_angle(limit.nearest(rotation), rotation) <= 1e-5
 
 
 @both_ends
@@ -394,7 +394,7 @@ def test_a_stiff_hand_stays_and_says_so() -> None:
     rig = bent(rng, 3)
     target, axes = goal_near(rng, rig, False, WHOLE)
     posture = posed(handed(rig, False, stiffness=[0.0, 0.0, 1.0]), target, axes)
-    assert quat_apart(posture.rotations[-1], rig[1][-1].rotation) <= 1e-12
+    assert quat_angle(posture.rotations[-1], rig[1][-1].rotation) <= 1e-12
     assert posture.state == "LIMITED"
     assert math.dist(posture.tip, target) <= 1e-6
 
@@ -468,7 +468,7 @@ def test_in_a_mirrored_armature_the_twist_goes_the_same_way() -> None:
     chain = handed(rig, False, MIRRORED)
     plain = frames_of(rig, posed(chain, target, axes).rotations, MIRRORED)
     last = [
-        quat_apart(posed(chain, target, axes, 1.0, spread).rotations[-1], rig[1][-1].rotation)
+        quat_angle(posed(chain, target, axes, 1.0, spread).rotations[-1], rig[1][-1].rotation)
         for spread in (0.0, 0.5, 1.0)
     ]
     assert last[0] > last[1] > last[2]  # The hand's own share becomes less.
@@ -486,8 +486,8 @@ def test_the_twist_stops_where_a_limit_of_a_bone_before_does() -> None:
         posture = posed(handed(rig, False, limits=limits), head, axes, 1.0, 1.0)
         assert within(tight, posture.rotations[1])
         assert not within(tight, free.rotations[1])
-        turned = quat_apart(posture.rotations[0], rig[1][0].rotation)
-        assert 0.02 < turned < quat_apart(free.rotations[0], rig[1][0].rotation) - 0.02
+        turned = quat_angle(posture.rotations[0], rig[1][0].rotation)
+        assert 0.02 < turned < quat_angle(free.rotations[0], rig[1][0].rotation) - 0.02
         assert posture.state == "REACHED"
         assert off(frames_of(rig, posture.rotations)[-1][0], axes) <= 1e-6
 
@@ -497,7 +497,7 @@ def test_a_stiff_bone_takes_no_twist() -> None:
     rig, head, axes = twisted_hand(rng, 3, 1.5)
     posture = posed(handed(rig, False, stiffness=[0.0, 1.0, 0.0]), head, axes, 1.0, 1.0)
     for local, rotation in zip(rig[1][:2], posture.rotations, strict=False):
-        assert quat_apart(rotation, local.rotation) <= 1e-9
+        assert quat_angle(rotation, local.rotation) <= 1e-9
 
 
 def test_the_twist_only_jumps_at_half_a_turn() -> None:
@@ -512,9 +512,9 @@ def test_the_twist_only_jumps_at_half_a_turn() -> None:
         return posed(chain, head, axes, 1.0, 1.0).rotations[0]
 
     turns = [elbow(math.pi * (i + 0.5) / 100) for i in range(-100, 100)]
-    steps = [quat_apart(a, b) for a, b in pairwise(turns)]
+    steps = [quat_angle(a, b) for a, b in pairwise(turns)]
     assert max(steps) <= math.pi / 100 / 3 + 1e-6
-    assert quat_apart(turns[0], turns[-1]) > 1.9  # 2 · π / 3, but for a step
+    assert quat_angle(turns[0], turns[-1]) > 1.9  # 2 · π / 3, but for a step
 
 
 # Bad input

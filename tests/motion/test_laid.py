@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from addon.core import WHOLE, Bone, ChainInput, Local, chain_frames, point_in
-from addon.core.vectors import IDENTITY, Quat, Vec, add, quat_about, quat_apart, scaled, unit
+from addon.core.vectors import IDENTITY, Quat, Vec, add, quat_about, quat_angle, scaled, unit
 from addon.motion.laid import laid
 
 number = st.floats(-1.0, 1.0)
@@ -64,7 +64,7 @@ def test_joints_of_the_fk_input_turn_nothing() -> None:
     chain = chain_of([1.0, 0.5, 2.0])
     posture = laid(chain, chain.joints)
     for rotation, own in zip(posture.rotations, chain.rotations, strict=True):
-        assert quat_apart(rotation, own) < 1e-7
+        assert quat_angle(rotation, own) < 1e-7
 
 
 def test_influence_turns_each_bone_part_of_the_way() -> None:
@@ -72,7 +72,7 @@ def test_influence_turns_each_bone_part_of_the_way() -> None:
     joints = joints_of(chain, [(1, 0, 0), (0, 0, 1)], [1.0, 1.0])
     full, half = laid(chain, joints), laid(chain, joints, influence=0.5)
     for own, part, whole in zip(chain.rotations, half.rotations, full.rotations, strict=True):
-        assert quat_apart(own, part) == pytest.approx(quat_apart(own, whole) / 2)
+        assert quat_angle(own, part) == pytest.approx(quat_angle(own, whole) / 2)
 
 
 def test_the_state_tells_whether_the_tip_is_on_the_target() -> None:

@@ -22,7 +22,7 @@ from addon.core.vectors import (
     mat_apply,
     mat_columns,
     quat_about,
-    quat_apart,
+    quat_angle,
     quat_matrix,
     quat_product,
     scaled,
@@ -145,7 +145,7 @@ def test_without_an_up_axis_a_single_bone_takes_the_least_turn(seed: int) -> Non
     target = add(head, scaled(direction(rng), 2.0))
     turned = pose_look(chain, target, Look(up_axis=None)).rotations[0]
     least = angle_between(ahead, sub(target, head))
-    assert quat_apart(turned, chain.rotations[0]) == pytest.approx(least, abs=1e-9)
+    assert quat_angle(turned, chain.rotations[0]) == pytest.approx(least, abs=1e-9)
 
 
 def test_shares_go_from_the_last_bone_alone_to_equal_parts() -> None:
@@ -155,7 +155,7 @@ def test_shares_go_from_the_last_bone_alone_to_equal_parts() -> None:
 
     def parts(share: float) -> list[float]:
         look = Look(Z, Y, share=share)
-        return [quat_apart(q, Local().rotation) for q in pose_look(chain, target, look).rotations]
+        return [quat_angle(q, Local().rotation) for q in pose_look(chain, target, look).rotations]
 
     assert parts(0.0) == pytest.approx([0.0, 0.0, 0.0, 0.8], abs=1e-12)
     assert parts(1.0) == pytest.approx([0.2] * 4, abs=1e-9)
@@ -170,7 +170,7 @@ def test_a_stiff_bone_takes_less_and_a_wholly_stiff_one_nothing() -> None:
     def parts(*stiffness: float) -> list[float]:
         chain = ChainInput(stack, [Local()] * 3, (0, 1, 0), WHOLE, stiffness=stiffness)
         rotations = pose_look(chain, target, Look(Z, Y, share=1.0)).rotations
-        return [quat_apart(q, Local().rotation) for q in rotations]
+        return [quat_angle(q, Local().rotation) for q in rotations]
 
     assert parts(0.0, 0.5, 0.0) == pytest.approx([0.36, 0.18, 0.36])
     assert parts(0.0, 1.0, 0.0) == pytest.approx([0.45, 0.0, 0.45])
@@ -252,7 +252,7 @@ def steps(pose: Callable[[float], Sequence[Quat]], count: int) -> float:
     """The largest turn of a bone from one sample of a path to the next."""
     poses = [pose(i / count) for i in range(count + 1)]
     return max(
-        quat_apart(a, b)
+        quat_angle(a, b)
         for before, after in pairwise(poses)
         for a, b in zip(before, after, strict=True)
     )
@@ -351,7 +351,7 @@ def test_without_limits_the_whole_pose_has_no_jump_past_behind() -> None:
 
 
 def allowed(limit: Limit, rotation: Quat) -> bool:
-    return quat_apart(limit.nearest(rotation), rotation) < 1e-6
+    return quat_angle(limit.nearest(rotation), rotation) < 1e-6
 
 
 @settings(max_examples=150)
@@ -379,7 +379,7 @@ def test_later_bones_take_over_what_a_limited_one_leaves() -> None:
     chain = ChainInput(stack, [Local()] * 2, (0, 1, 0), WHOLE, limits=limits)
     target = (math.sin(0.8), 0.0, math.cos(0.8))
     posture = pose_look(chain, target, Look(Z, Y, share=1.0))
-    first, second = (quat_apart(q, Local().rotation) for q in posture.rotations)
+    first, second = (quat_angle(q, Local().rotation) for q in posture.rotations)
     assert first == pytest.approx(0.1) and second == pytest.approx(0.7)
     assert posture.state == "REACHED"
 
@@ -436,8 +436,8 @@ def test_influence_turns_each_bone_part_of_the_way(seed: int, influence: float) 
     whole = pose_look(chain, target, Look(limit=1.2)).rotations
     part = pose_look(chain, target, Look(limit=1.2), influence).rotations
     for given_, full, partly in zip(chain.rotations, whole, part, strict=True):
-        angle = quat_apart(given_, full)
-        assert quat_apart(given_, partly) == pytest.approx(influence * angle, abs=1e-7)
+        angle = quat_angle(given_, full)
+        assert quat_angle(given_, partly) == pytest.approx(influence * angle, abs=1e-7)
 
 
 @settings(max_examples=50)
@@ -454,7 +454,7 @@ def test_turning_everything_turns_the_answer(seed: int) -> None:
     look = Look(Z, Y, None, 0.5, 1.5, 0.2)
     here = pose_look(chain, target, look).rotations
     there = pose_look(other, mat_apply(quat_matrix(whole), target), look).rotations
-    assert max(quat_apart(a, b) for a, b in zip(here, there, strict=True)) < 1e-9
+    assert max(quat_angle(a, b) for a, b in zip(here, there, strict=True)) < 1e-9
 
 
 def _quat(axes: Mat3) -> Quat:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import bpy
 
-from ...core.vectors import ORIGIN, Quat, Vec, mix, quat_mix
+from ...core.vectors import ORIGIN, Quat, Vec, mix, slerp
 from ...loop.chain_plan import Begun, ChainPlan
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import stored
@@ -116,7 +116,7 @@ def _between(a: Kept, b: Kept, share: float) -> Kept:
     if share == 0.0 or share == 1.0:
         return b if share else a
     pairs = zip(a.rotations, b.rotations, strict=True)
-    rotations = tuple([quat_mix(before, after, share) for before, after in pairs])
+    rotations = tuple([slerp(before, after, share) for before, after in pairs])
     return Kept(rotations, mix(a.location, b.location, share))
 
 

@@ -25,9 +25,9 @@ from ...core.vectors import (
     mat_columns,
     mat_product,
     orthonormalize,
+    rotate_about,
     scaled,
     sub,
-    turned_about,
 )
 from ...editing.placing import posed_chain, side_of_bend, sum_of
 from ...loop.chain_plan import ChainPlan
@@ -188,7 +188,7 @@ def faced_from(chain: Chain, off: Off, pole_angle: float) -> Vec:
     axis = chain.axis
     bend, _, _ = chain.bending()
     aim = -pole_angle - aimed_past(eased(length(bend) / UNCLEAR))
-    direction = turned_about(side_of_bend(chain), axis, cos(aim), sin(aim))
+    direction = rotate_about(side_of_bend(chain), axis, cos(aim), sin(aim))
     along = dot(_middle(chain), axis) + off[0]
     place = add(scaled(axis, along), scaled(direction, off[1]))
     return add(chain.root, scaled(place, chain.scale))

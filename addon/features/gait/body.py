@@ -34,8 +34,8 @@ from ...core.vectors import (
     mix,
     quat_compatible,
     quat_matrix,
-    quat_mix,
     quat_of,
+    slerp,
     sub,
 )
 from ...loop.chain_plan import Aim, ChainPlan, Snapshot
@@ -208,7 +208,7 @@ class LegGoal:
 
 
 def _mixed(a: Mat3, b: Mat3, share: float) -> Mat3:
-    return b if share >= 1.0 else quat_matrix(quat_mix(quat_of(a), quat_of(b), share))
+    return b if share >= 1.0 else quat_matrix(slerp(quat_of(a), quat_of(b), share))
 
 
 def _root(snapshot: Snapshot, chain: ChainPlan) -> Vec:

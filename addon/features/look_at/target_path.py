@@ -25,8 +25,8 @@ from ...core.vectors import (
     add,
     length,
     mat_product,
-    mat_stretched,
     quat_matrix,
+    scale_columns,
     times,
 )
 from ...loop.chain_plan import Snapshot
@@ -154,7 +154,7 @@ class _Tracer:
 
         def axes(frame: float) -> Mat3:
             turn = mat_product(more_turn, quat_matrix(quaternion(mode, rotation(frame))))
-            return mat_stretched(turn, times(vector(scale(frame)), more_scale))
+            return scale_columns(turn, times(vector(scale(frame)), more_scale))
 
         if isinstance(rotation, _Still) and isinstance(scale, _Still):  # Like most targets.
             still = axes(0.0)

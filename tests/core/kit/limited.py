@@ -16,7 +16,7 @@ from addon.core.vectors import (
     quat_about,
     quat_matrix,
     quat_product,
-    quat_turned_by,
+    quat_exp,
     scaled,
     unit,
 )
@@ -69,7 +69,7 @@ def broken(limit: Limit, rotation: Quat) -> float:
     b = limit.swing_z[z > 0.0] or 1e-12
     # How much farther from the centre than the ellipse's edge in that direction.
     over = length(swing) * max(0.0, 1.0 - 1.0 / max(1.0, math.hypot(x / a, z / b)))
-    twist = quat_matrix(quat_product(undone(quat_turned_by(swing)), inner))
+    twist = quat_matrix(quat_product(undone(quat_exp(swing)), inner))
     return max(over, outside(math.atan2(twist[2], twist[0]), limit.twist))
 
 
