@@ -14,7 +14,7 @@ PASSES: Final = 40
 """The most passes of smoothing."""
 
 GAIN: Final = 0.98
-"""A pass counts as progress if it brings the largest second difference below this share of the least."""
+"""A pass is progress if it brings the largest second difference below this share of the least."""
 
 PATIENCE: Final = 4
 """The passes without progress after which smoothing ends."""
