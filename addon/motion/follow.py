@@ -1,6 +1,6 @@
-"""A free chain: its head goes where it is led, and the rest is dragged along.
+"""A free chain: its head follows a path, and the rest is dragged along.
 
-Nothing holds the chain. FABRIK's backward pass alone (Aristidou and Lasenby, 2011, “FABRIK: a fast,
+The root is free. FABRIK's backward pass alone (Aristidou and Lasenby, 2011, “FABRIK: a fast,
 iterative solver for the inverse kinematics problem”) puts the head on its place and lets each joint
 follow the one before it along the line between them, which keeps every length. Done in ever smaller
 steps it comes to what a trailer does, the tractrix; along a straight line that has a closed form
@@ -17,35 +17,35 @@ from ..core.vectors import Vec, add, dot, length, mix, scaled, sub, unit
 from .easing import smooth
 
 FINENESS = 0.25
-"""The head moves by this share of the shortest bone at a time, so that fast heads cut no corners.
+"""The substep of the head, as a share of the shortest bone, so that fast heads cut no corners.
 
-Round a circle of four bones' radius the fifth bone is then off by less than a hundredth of a bone,
-and by four hundredths at two bones a frame.
+On a circle of four bones' radius the error of the fifth bone is then below a hundredth of a bone,
+and four hundredths at two bones per frame.
 """
 
 MOST_STEPS = 1000
-"""The steps of one frame at most, so that a head that jumps very far is not waited for."""
+"""The most substeps of a frame, for a head that jumps very far."""
 
 OUTRIGHT = 3.0
-"""How steep a curve may leave a place, in ways to the nearer neighbour: more would overshoot."""
+"""The largest tangent, in distances to the nearer neighbour: more would overshoot."""
 
 UPWARD: Vec = (0.0, 0.0, 1.0)
 """The side of a joint that has none."""
 
 MOST_KEPT = 200_000
-"""Joints that a trail remembers at most: about 30 MB. What is beyond is reckoned anew."""
+"""The most joints that a trail caches: about 30 MB. Beyond that they are computed again."""
 
 
 class Trail:
-    """A free chain and the way of its head.
+    """A free chain and the path of its head.
 
-    What it remembers only saves time: every answer is a function of what it was made of.
+    It caches, but its results depend only on its arguments.
 
     Attributes:
-        start: The joints of the chain before its head is led, root first; the head is the last.
-        path: The place of the head at each frame, in the same space.
-        is_on_path: Whether the joints stay on the way of the head, as a train on rails does, and
-            are not dragged straight after it.
+        start: The joints of the chain at the start, root first; the last one is the head.
+        path: The position of the head at each frame, in the same space.
+        is_on_path: Whether the joints stay on the path of the head, like a train on rails, instead
+            of being dragged.
     """
 
     def __init__(self, start: Sequence[Vec], path: Sequence[Vec], is_on_path: bool = False) -> None:
@@ -69,9 +69,8 @@ class Trail:
         """Return the joints, root first.
 
         Args:
-            time: In frames since the first place of the head, and between frames; before it and
-                after the last place the chain holds still.
-            head: Where the head is put in the end, if not on its way.
+            time: In frames since the first position, with fractions; clamped to the path.
+            head: The final position of the head, if it is not on the path.
         """
         time = min(max(time, 0.0), len(self.path) - 1.0)
         whole = floor(time)
@@ -95,7 +94,7 @@ class Trail:
         return joints
 
     def _way(self, frame: int, share: float) -> Iterator[Vec]:
-        """Yield the places of the head after a frame, up to a share of the way to the next."""
+        """Yield the substeps of the head after a frame, up to a share of the way to the next."""
         if share == 0.0:
             return
         curve, distance = way(self.path, frame)
@@ -107,9 +106,9 @@ class Trail:
         yield curve(share) if share < 1.0 else self.path[frame + 1]
 
     def _back(self, frame: int, share: float, head: Vec | None) -> Iterator[Vec]:
-        """Yield the way back from where the head is: to where it started, and on without end.
+        """Yield the path backward from the head, without end.
 
-        The chain as it was at the start is a part of it, and goes straight on from its root.
+        Before the path's start it follows the initial chain, and then goes straight on.
         """
         if head is not None:
             yield head
@@ -123,7 +122,7 @@ class Trail:
             yield add(self.start[0], scaled(side, 2.0 * i * max(self._lengths)))
 
     def _along(self, way_back: Iterator[Vec]) -> tuple[Vec, ...]:
-        """Return the joints, head first, each a bone's length behind the one before it."""
+        """Return the joints along a path, head first, each at its bone's length from the last."""
         near = far = next(way_back)
         joints = [near]
         for size in self._lengths:
@@ -135,10 +134,10 @@ class Trail:
 
 
 def dragged(joints: Sequence[Vec], lengths: Sequence[float], place: Vec) -> tuple[Vec, ...]:
-    """Return the joints of a chain, head first, after its head went straight to a place.
+    """Drag a chain in a straight line to a new position of its head; return the joints, head first.
 
-    With θ between a bone and the way of the joint that drags it, tan θ/2 falls as exp(−s/L) over
-    the way s, L being the bone's length.
+    With θ between a bone and the movement of the joint that drags it, tan θ/2 falls as exp(−s/L)
+    over the distance s, L being the bone's length.
 
     Args:
         joints: The joints before, head first.
@@ -172,14 +171,14 @@ def dragged(joints: Sequence[Vec], lengths: Sequence[float], place: Vec) -> tupl
 
 
 def way(path: Sequence[Vec], frame: int) -> tuple[Callable[[float], Vec], float]:
-    """Return the curve from one place of a path to the next, and about how long it is.
+    """Return the curve from one position of a path to the next, and its approximate length.
 
-    It is a cubic Hermite curve with the slopes of Catmull and Rom, held back where the head stops
-    or starts, so that it does not run beyond its places.
+    It is a Catmull–Rom spline with clamped tangents, so that it does not overshoot where the head
+    stops or starts.
 
     Args:
-        path: The places, one a frame.
-        frame: The frame where it begins.
+        path: The positions, one per frame.
+        frame: The frame at which the curve starts.
     """
     a, b = path[frame], path[frame + 1]
     step = sub(b, a)
@@ -197,7 +196,7 @@ def way(path: Sequence[Vec], frame: int) -> tuple[Callable[[float], Vec], float]
 
 
 def _slope(before: Vec, after: Vec) -> Vec:
-    """Return how steep a curve passes a place, from the ways to its neighbours."""
+    """Return the tangent at a position, from the vectors to its neighbours."""
     mean = mix(before, after, 0.5)
     size = length(mean)
     most = OUTRIGHT * min(length(before), length(after))
@@ -205,12 +204,12 @@ def _slope(before: Vec, after: Vec) -> Vec:
 
 
 def _crossing(centre: Vec, size: float, near: Vec, far: Vec) -> Vec:
-    """Return where a line leaves a sphere, exactly at its radius.
+    """Return the point at which a line leaves a sphere, exactly at its radius.
 
     Args:
-        centre: Of the sphere.
+        centre: The centre of the sphere.
         size: Its radius.
-        near: The begin of the line, inside.
+        near: The start of the line, inside.
         far: Its end, outside.
     """
     along, offset = sub(far, near), sub(near, centre)

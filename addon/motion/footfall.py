@@ -1,8 +1,8 @@
-"""Footfalls: when a foot is lifted and where it comes down, and from them its place at any time.
+"""Footfalls: when and where a foot lifts and lands, and from them its position at any time.
 
-A foot stands still between two footfalls and swings in an arc during one. Where it stands is kept
-in the space of the ground that it stands on, so that it travels along with moving ground. Times
-are frames, with fractions; lengths are metres.
+A foot is in stance between two footfalls and swings in an arc during one. Its foothold is stored in
+the space of the ground, so that it moves with the ground. Times are in frames, with fractions;
+lengths in metres.
 """
 
 from bisect import bisect_right
@@ -23,26 +23,26 @@ from ..core.vectors import (
 )
 
 STILL = -1
-"""The ground of a foot that stands in the world, or on nothing."""
+"""The ground of a foot that is fixed in the world, or has no ground."""
 
 Grounds = Callable[[int], Frame]
-"""The frames of the grounds in the world at one time, by their number; never asked for `STILL`."""
+"""The frames of the grounds in the world at one time, by number; never called with `STILL`."""
 
 
 class Footfall(NamedTuple):
     """One step of a foot.
 
     Attributes:
-        lift: When the foot leaves its last place.
-        land: When it comes down; the same as ``lift`` if it is set down at once.
-        place: Where it comes down, in the ground's space.
-        normal: Which way the ground faces there, a unit vector in the ground's space.
-        ahead: Which way the body's front is there, at right angles to the normal, likewise.
+        lift: The time of toe-off.
+        land: The time of landing; the same as ``lift`` if the foot is placed without a step.
+        place: The foothold, in the ground's space.
+        normal: The normal of the ground there, a unit vector in the ground's space.
+        ahead: The forward direction of the body there, perpendicular to the normal, likewise.
         ground: The number of the ground, or `STILL`.
-        height: How high the arc rises over the line from place to place.
+        height: The height of the arc over the line between the footholds.
         is_held: Whether there is ground at all; without it the foot hangs in the air.
-        late: The share of the step's time in which the foot only rises, before it goes ahead.
-        early: That in which it has arrived over its place, and only comes down.
+        late: The share of the step's duration in which the foot only rises at first.
+        early: The share in which it only comes down at last.
     """
 
     lift: float
@@ -58,13 +58,13 @@ class Footfall(NamedTuple):
 
 
 class Foot(NamedTuple):
-    """Where a foot is at one time.
+    """The state of a foot at one time.
 
     Attributes:
         place: In the world.
-        normal: Which way the ground under it faces, a unit vector in the world.
-        ahead: Which way the foot points, at right angles to the normal, a unit vector.
-        swing: How far its step has come, from 0 to 1; None while it stands.
+        normal: The normal of the ground under it, a unit vector in the world.
+        ahead: Its forward direction, a unit vector perpendicular to the normal.
+        swing: The progress of its step, from 0 to 1; None in stance.
     """
 
     place: Vec
@@ -74,29 +74,29 @@ class Foot(NamedTuple):
 
 
 def place_of(fall: Footfall, grounds: Grounds) -> Vec:
-    """Return where a footfall's place is in the world."""
+    """Return a footfall's place in the world."""
     return fall.place if fall.ground == STILL else point_in(grounds(fall.ground), fall.place)
 
 
 def normal_of(fall: Footfall, grounds: Grounds) -> Vec:
-    """Return which way the ground faces there in the world."""
+    """Return the normal of the ground there in the world."""
     if fall.ground == STILL:
         return fall.normal
     return unit(_normal_through(grounds(fall.ground), fall.normal)) or fall.normal
 
 
 def ahead_of(fall: Footfall, grounds: Grounds) -> Vec:
-    """Return which way the foot points there in the world."""
+    """Return the forward direction of the foot there in the world."""
     if fall.ground == STILL:
         return fall.ahead
     return unit(mat_apply(grounds(fall.ground)[0], fall.ahead)) or fall.ahead
 
 
 def set_on(fall: Footfall, grounds: Grounds) -> Footfall:
-    """Return a footfall, given as it is in the world, as it is in the space of its ground.
+    """Transform a footfall from the world into the space of its ground.
 
     Raises:
-        ValueError: If the ground is scaled to nothing.
+        ValueError: If the ground has zero scale.
     """
     if fall.ground == STILL:
         return fall
@@ -109,16 +109,16 @@ def set_on(fall: Footfall, grounds: Grounds) -> Footfall:
 
 
 def _normal_through(frame: Frame, normal: Vec) -> Vec:
-    """A normal stays at right angles to its surface by the inverse transposed."""
+    """Transform a normal, by the inverse transpose."""
     m = frame[0]
     return inverse_direction((m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8]), normal)
 
 
 def foot_at(falls: Sequence[Footfall], time: float, grounds: Grounds) -> Foot:
-    """Return where a foot is at a time, from its footfalls in their order.
+    """Return the state of a foot at a time, from its footfalls in order.
 
-    Before the first footfall it stands where that one sets it down. The lift and the landing are
-    smooth: the foot leaves and arrives with no speed and no acceleration.
+    Before the first footfall it is at that foothold. Toe-off and landing are smooth: velocity and
+    acceleration are 0.
     """
     at = max(bisect_right(falls, time, key=lambda fall: fall.lift) - 1, 0)
     fall = falls[at]
@@ -136,28 +136,28 @@ def foot_at(falls: Sequence[Footfall], time: float, grounds: Grounds) -> Foot:
 
 
 def placed(fall: Footfall, grounds: Grounds) -> tuple[Vec, Vec, Vec]:
-    """Return the place of a footfall, the ground's normal and the foot's way in the world."""
+    """Return a footfall's place, normal and forward direction in the world."""
     return place_of(fall, grounds), normal_of(fall, grounds), ahead_of(fall, grounds)
 
 
 def gone(u: float, late: float, early: float) -> float:
-    """Return the share of the way after the share u of the time (see `Footfall`)."""
+    """Return the progress of the horizontal movement at the time u from 0 to 1 (see `Footfall`)."""
     return eased(min(max((u - late) / (1.0 - late - early), 0.0), 1.0))
 
 
 def eased(u: float) -> float:
-    """Return the share of the way after the share u of the time, with the least jerk.
+    """Return the minimum-jerk progress at the time u from 0 to 1.
 
-    Flash and Hogan, “The coordination of arm movements”, Journal of Neuroscience 5 (1985): there is
-    no speed and no acceleration at either end.
+    Flash and Hogan, “The coordination of arm movements”, Journal of Neuroscience 5 (1985): velocity
+    and acceleration are 0 at both ends.
     """
     return u * u * u * (u * (6.0 * u - 15.0) + 10.0)
 
 
 def hump(u: float) -> float:
-    """Return the share of the height after the share u of the time: 1 in the middle.
+    """Return the height at the time u from 0 to 1: 1 in the middle.
 
-    As little speed and acceleration is at either end.
+    Velocity and acceleration are 0 at both ends.
     """
     w = 4.0 * u * (1.0 - u)
     return w * w * w

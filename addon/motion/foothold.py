@@ -1,7 +1,7 @@
-"""Where a foot can stand: rays from the leg's root over the place meant for it, and down.
+"""Finding a foothold by casting rays.
 
-The ray is bent as a leg is: out from the root to above the place, down along the body, and at last
-back under the body. So a foot finds the floor, goes up a wall ahead of it, and wraps over an edge.
+The rays follow the shape of a leg: out from its root to above the desired foothold, down, and back
+under the body. So a foot finds the floor, steps onto a wall ahead, and wraps around an edge.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from .footfall import STILL
 
 
 class GroundHit(NamedTuple):
-    """Where a ray meets the ground: the place and the unit normal in the world, the ground."""
+    """The hit of a ray: place and unit normal in the world, and the number of the ground."""
 
     place: Vec
     normal: Vec
@@ -24,15 +24,15 @@ Cast = Callable[[Vec, Vec, float], GroundHit | None]
 
 
 class Search(NamedTuple):
-    """How a foot looks for its hold.
+    """How to look for a foothold.
 
     Attributes:
-        cast: Asks the ground.
-        up: The body's way up, a unit vector in the world.
-        root: Where the leg begins, in the world.
-        reach: How far from there its foot may stand.
-        above: How far over the place the ray goes down.
-        climbs: Whether walls ahead and sides under the body count.
+        cast: Casts a ray.
+        up: The body's up direction, a unit vector in the world.
+        root: The leg's root, in the world.
+        reach: The greatest distance of a foothold from there.
+        above: The height over the place at which the ray down starts.
+        climbs: Whether walls ahead and faces under the body count.
     """
 
     cast: Cast
@@ -44,14 +44,14 @@ class Search(NamedTuple):
 
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""How far a place is drawn in under the leg's root, until there is a hold within reach."""
+"""How far to pull a place in under the leg's root, until there is a foothold within reach."""
 
 DEPTHS = (0.2, 0.5)
-"""How far under a place, in shares of the reach, sides are looked for that a leg wraps around."""
+"""How far under a place to look for faces to wrap around, as shares of the reach."""
 
 
 def hold_at(search: Search, aim: Vec) -> tuple[GroundHit, bool]:
-    """Return where a foot that is meant for a place can stand, and whether there is a hold.
+    """Return the foothold for a desired place, and whether there is one.
 
     Without one the foot hangs at the place itself, as near as the leg reaches.
     """
@@ -92,7 +92,7 @@ def _between(cast: Cast, start: Vec, end: Vec) -> GroundHit | None:
 
 
 def held_in(place: Vec, root: Vec, reach: float) -> Vec:
-    """Return the place, or the nearest one to it that a leg reaches from its root."""
+    """Clamp the place to the leg's reach."""
     way = sub(place, root)
     far = length(way)
     return place if far <= reach else add(root, scaled(way, reach / far))

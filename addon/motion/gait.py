@@ -1,7 +1,7 @@
-"""What a walk is: its legs, its settings, and the record that any time is found from.
+"""The data of a walk: its legs, its settings, and its recorded steps.
 
-The record is made once, by `walking`, and is then all that is needed: where the feet are
-(`footfall.foot_at`) and how the body leans on them are functions of it and of the time.
+`walking` plans the steps once. The feet (`footfall.foot_at`) and the lean of the body at any time
+are functions of the recorded walk.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ class WalkingLeg(NamedTuple):
     """One leg.
 
     Attributes:
-        rest: Where its foot rests, in the body's frame: X to the right, Y ahead, Z up.
-        root: Where the leg begins, in the body's frame.
+        rest: The rest position of its foot, in the body's frame: X to the right, Y ahead, Z up.
+        root: The position of its hip, in the body's frame.
         reach: Its length, stretched out.
         group: Legs with the same number step together; the groups step in turn.
     """
@@ -34,12 +34,12 @@ class WalkSettings(NamedTuple):
     """How a body walks. Lengths are shares of each leg's length, times are frames.
 
     Attributes:
-        threshold: How far a foot may be from its rest place before it steps.
-        step_height: How high a foot rises in its step.
-        duration: How long a step takes, if the body is not too fast for that.
-        overshoot: How far ahead of its rest place a foot comes down, as a share of the threshold.
-        ray_height: How far above the rest place the ground is looked for.
-        climbs: Whether feet go up walls and wrap over edges.
+        threshold: The distance of a foot from its rest position at which it steps.
+        step_height: The height of a step.
+        duration: The duration of a step, unless the body is too fast for that.
+        overshoot: How far ahead of its rest position a foot lands, as a share of the threshold.
+        ray_height: How far above the rest position to look for ground.
+        climbs: Whether feet step onto walls and wrap around edges.
         height: The share of the feet's height that the body follows.
         tilt: The share of the slope under the feet that the body follows.
         bob: How far the body rises with each step.
@@ -63,8 +63,8 @@ class RecordedWalk(NamedTuple):
 
     Attributes:
         start: The first whole frame.
-        falls: The footfalls of each leg; the first one is where it stands at the start.
-        sways: How the body leans, frame by frame.
+        falls: The footfalls of each leg; the first one is its stance at the start.
+        sways: The lean of the body at each frame.
     """
 
     start: int
@@ -73,7 +73,7 @@ class RecordedWalk(NamedTuple):
 
 
 def lean_at(record: RecordedWalk, time: float) -> Lean:
-    """Return how the body leans at a time, without its bob."""
+    """Return the lean of the body at a time, without its bob."""
     at = min(max(time - record.start, 0.0), len(record.sways) - 1.0)
     frame = min(floor(at), len(record.sways) - 2)
     if frame < 0:
@@ -82,7 +82,7 @@ def lean_at(record: RecordedWalk, time: float) -> Lean:
 
 
 def bob_at(record: RecordedWalk, groups: Sequence[int], time: float) -> float:
-    """Return how far the steps have raised the body at a time, from 0 to 1.
+    """Return how far the steps raise the body at a time, from 0 to 1.
 
     Args:
         record: The walk.

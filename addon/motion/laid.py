@@ -1,4 +1,4 @@
-"""Bones that are laid along given joints."""
+"""Fitting bones to given joints."""
 
 from collections.abc import Sequence
 from math import dist
@@ -16,11 +16,10 @@ def laid(
 ) -> Posture:
     """Return the posture in which each bone points from its joint to the next one.
 
-    From the root on, each bone swings by the least turn from where its parent carries it, as in
-    `pose_chain`. The root stays where the chain has it, and the bones keep their lengths: only
-    the directions from joint to joint count. If the distances are the lengths of the bones, these
-    come to lie on the joints. Under uneven scale bones change their lengths as they turn:
-    `swing_along` tells the new ones.
+    From the root on, each bone swings by the smallest rotation from where its parent carries it,
+    as in `pose_chain`. The root stays, and the bones keep their lengths: only the directions from
+    joint to joint count. If the distances match the bones' lengths, the bones end on the joints.
+    Under uneven scale lengths change as bones turn: `swing_along` returns the new ones.
 
     Args:
         chain: The bones and their FK pose.
@@ -31,15 +30,15 @@ def laid(
             the chain's length.
 
     Returns:
-        The posture. Its tip is where the tip of the chain really is, and its state is
-        ``'REACHED'`` or ``'OUT_OF_REACH'``.
+        The posture, with the actual tip of the chain. Its state is ``'REACHED'`` or
+        ``'OUT_OF_REACH'``.
 
     Raises:
         ValueError: If a joint is not finite.
     """
     numbers, tip, lengths = swing_along(chain, joints)
     if chain.hand is not None and chain.limb is None:
-        numbers.extend(chain.hand.given)  # It is none of the bones that lie along joints.
+        numbers.extend(chain.hand.given)  # It has no joint.
     x, y, z = joints[-1] if target is None else target
     goal = Goal((x, y, z))
     residual = dist(tip, goal.target)

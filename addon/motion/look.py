@@ -1,11 +1,11 @@
-"""Bones that turn so that the last of them looks at a place.
+"""Look-at: bones that rotate so that the last one points at a target.
 
-The bones before the last one take their shares of the turn, as it is seen from where the last one
-stands in the FK pose; the last one makes up the rest from where they have brought it, so that it
-looks exactly at the target whatever the shares are.
+The bones before the last one take their shares of the rotation, measured from the last one's
+position in the FK pose; the last one makes up the rest from where they have carried it, so that it
+points exactly at the target whatever the shares are.
 
-All is a continuous function of the target. Two places have no direction to turn in: straight
-behind, and where the bone itself is. What has to be continuous there eases back to the FK pose.
+Everything is a continuous function of the target. The rotation is undefined in two places: straight
+behind, and at the bone itself. There the shared part eases back to the FK pose.
 """
 
 from collections.abc import Sequence
@@ -45,16 +45,16 @@ Y_AXIS: Vec = (0.0, 1.0, 0.0)
 Z_AXIS: Vec = (0.0, 0.0, 1.0)
 
 UNLIMITED: Final = pi - 1e-6
-"""From this angle on a gaze may turn anywhere."""
+"""A limit at or above this angle allows every direction."""
 
 BEHIND: Final = radians(150.0)
-"""From here to straight behind the shared part of a turn eases back."""
+"""The angle from which the shared part eases back, to straight behind."""
 
 OVERHEAD: Final = 0.2
-"""The sine of the angle of gaze to up below which the bones share less and less of the roll."""
+"""The sine of the angle between gaze and up below which the shared part of the roll fades."""
 
 NEAR: Final = 0.1
-"""The share of the last bone's length within which a target is too near to be looked at."""
+"""The distance below which a target is too close, as a share of the last bone's length."""
 
 CLOSE: Final = 0.25
 """The share of the way from the root to the last bone within which the bones before it ease back.
@@ -63,18 +63,16 @@ They would move its head past the target else."""
 
 
 class Look(NamedTuple):
-    """How bones look.
+    """The settings of a look-at.
 
     Attributes:
-        axis: The axis of the last bone that looks, as a unit vector along one of its axes.
-        up_axis: The one that stays up, along another axis; None leaves the roll to the least turn.
-        up: Where it stays, in armature space, as near as it can; None takes where the FK pose
-            has it.
-        share: How the bones share the turn: 0 leaves it to the last one, 1 gives each an equal
-            part, between them the parts grow towards the last one.
-        limit: The largest angle of the gaze from where it is in the FK pose, in radians; π for
-            any.
-        softness: The share of the limit in which the gaze eases into it.
+        axis: The axis of the last bone that points at the target, a unit vector along X, Y or Z.
+        up_axis: The axis to keep up, along another axis; None takes the smallest rotation.
+        up: Its direction in armature space, as nearly as possible; None takes that of the FK pose.
+        share: The shares of the rotation: 0 leaves it to the last bone, 1 gives each an equal part,
+            in between they grow towards the last bone.
+        limit: The largest angle from the FK pose's gaze, in radians; π for any.
+        softness: The last share of the limit, over which the gaze eases out.
     """
 
     axis: Vec = Z_AXIS
@@ -86,15 +84,15 @@ class Look(NamedTuple):
 
 
 class Gaze(NamedTuple):
-    """Where the last bone looks under the FK pose, in armature space.
+    """The gaze of the last bone under the FK pose, in armature space.
 
     Attributes:
-        ahead: The direction in which it looks.
-        side: The direction at right angles to it of the axis that stays up, or of another one.
-        up: The direction that it is to stay near; None leaves the roll to the least turn.
+        ahead: The direction of its gaze.
+        side: The direction perpendicular to it of the axis to keep up, or of another one.
+        up: The wanted direction of that; None takes the smallest rotation.
         own: The two axes before the bone's rotation.
-        reach: How near to the bone a target is too near.
-        shared_reach: The same for the bones that share the turn.
+        reach: The distance below which a target is too close.
+        shared_reach: The same for the bones that share the rotation.
     """
 
     ahead: Vec
@@ -106,13 +104,13 @@ class Gaze(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A turn of the gaze in armature space: about an axis, and then about the gaze itself.
+    """A rotation of the gaze in armature space: about an axis, and then about the gaze itself.
 
     Attributes:
-        axis: The axis, at right angles to the gaze of the FK pose.
+        axis: The axis, perpendicular to the gaze of the FK pose.
         angle: The angle about it.
-        roll: The angle about the gaze, after it has turned.
-        share: How much of both the bones that share them take, so that they never jump.
+        roll: The angle about the rotated gaze.
+        share: The part of both that is shared, faded out where it would be discontinuous.
     """
 
     axis: Vec
@@ -131,23 +129,23 @@ def pose_look(
     influence: float = 1.0,
     tolerance: float = 1e-4,
 ) -> Posture:
-    """Turn the bones of a chain so that the last one looks at a target.
+    """Pose a chain so that its last bone points at a target.
 
-    The tip of the answer is the place that the last bone looks at, as far away as the target is.
-    Every limit of a joint holds; a bone that has come to its limit leaves the rest to later ones.
+    The tip of the result is the point that the last bone looks at, at the target's distance. Joint
+    limits hold; a bone at its limit leaves the rest to later ones.
 
     Args:
         chain: The bones and their FK pose, without a hand.
-        target: What is looked at, in armature space.
-        look: How.
-        influence: 0 gives the FK pose, 1 the answer, between them each bone turns part of the
+        target: The target, in armature space.
+        look: The settings.
+        influence: 0 gives the FK pose, 1 the solution; between them each bone turns part of the
             way.
-        tolerance: The angle, in radians, up to which a gaze that is off counts as on the target.
+        tolerance: The angle, in radians, up to which the gaze counts as on the target.
 
     Raises:
         ValueError: If a number of the target is not finite.
     """
-    goal = Goal(target)  # It refuses what is not finite.
+    goal = Goal(target)  # Raises if it is not finite.
     _, stood = _placed(chain, chain.rotations)
     gaze = _gaze(chain, stood[-1], look)
     rotations = [*chain.rotations] if gaze is None else _turned(chain, stood, gaze, target, look)
@@ -172,15 +170,15 @@ def pose_look(
 
 
 def shares(chain: ChainInput, share: float) -> list[float]:
-    """Return the part of a turn that each bone of a chain has made together with those before it.
+    """Return the cumulative shares of a rotation at each bone of a chain, root first.
 
-    Root first; the last one is 1. Stiff bones take less, and the others more.
+    The last one is 1. Stiff bones take less, and the others more.
     """
     count = len(chain.links)
     parts: list[float] = []
     before = 0.0
     for i in range(count):
-        # Towards 0 all powers of what is below 1 vanish.
+        # In the limit of 0 only the last bone is left.
         after = ((i + 1) / count) ** (1.0 / share) if share > 0.0 else float(i + 1 == count)
         ease = chain.constrained[i].compliance if chain.constrained else 1.0
         parts.append((after - before) * ease)
@@ -244,11 +242,11 @@ def _turned(
 
 
 def _turn(gaze: Gaze, head: Vec, target: Vec, look: Look) -> Turn:
-    """Return the turn that lets the last bone look at a target, given where its head is."""
+    """Return the rotation that points the last bone at a target, given its head."""
     way = sub(target, head)
     to = unit(way) or gaze.ahead
     angle = angle_between(gaze.ahead, to)
-    # Straight behind any axis will do: with one that stays up, heads turn and do not nod.
+    # Straight behind any axis will do: take the one that turns a head instead of nodding it.
     axis = unit(across(cross(gaze.ahead, to), gaze.ahead)) or gaze.side
     turned = gaze_angle(angle, look.limit, look.softness) * _rise(length(way), gaze.reach)
     share = _fall(angle, BEHIND) * _rise(length(way), gaze.shared_reach)
@@ -257,14 +255,14 @@ def _turn(gaze: Gaze, head: Vec, target: Vec, look: Look) -> Turn:
     swing = quat_about(axis, turned)
     ahead, side = rotate(swing, gaze.ahead), rotate(swing, gaze.side)
     up = across(gaze.up, ahead)
-    # Straight up or down nothing is more upright than anything else.
+    # Straight up or down the roll is undefined.
     roll = atan2(dot(cross(side, up), ahead), dot(side, up)) if length(up) > 1e-9 else 0.0
     roll_share = share * _fall(abs(roll), BEHIND) * _rise(length(up), OVERHEAD)
     return Turn(axis, turned, roll, (share, roll_share))
 
 
 def _quat(gaze: Gaze, turn: Turn, angle: float = 1.0, roll: float = 1.0) -> Quat:
-    """Return parts of a turn as a rotation in armature space."""
+    """Return parts of a rotation as a quaternion in armature space."""
     swing = quat_about(turn.axis, turn.angle * angle)
     if turn.roll == 0.0:
         return swing
@@ -272,15 +270,15 @@ def _quat(gaze: Gaze, turn: Turn, angle: float = 1.0, roll: float = 1.0) -> Quat
 
 
 def _gaze(chain: ChainInput, stood: Mat3, look: Look) -> Gaze | None:
-    """Return where the last bone looks under the FK pose; None if it is flat.
+    """Return the gaze of the last bone under the FK pose; None if its axes are singular.
 
     Args:
         chain: The bones.
         stood: The axes of the last one under the FK pose, without its scale.
-        look: How they look.
+        look: The settings.
     """
     x, y, z = chain.links[-1].scale
-    # Scales below 0 mirror what looks.
+    # Negative scales mirror the axes.
     signs = (-1.0 if x < 0.0 else 1.0, -1.0 if y < 0.0 else 1.0, -1.0 if z < 0.0 else 1.0)
     axis = times(look.axis, signs)
     other = times(look.up_axis or any_perpendicular(look.axis), signs)
@@ -299,7 +297,7 @@ def _gaze(chain: ChainInput, stood: Mat3, look: Look) -> Gaze | None:
 
 
 def _placed(chain: ChainInput, rotations: Sequence[Quat]) -> tuple[list[Vec], list[Mat3]]:
-    """Return the heads and the tail of a chain under rotations, and the axes before own scales."""
+    """Return the heads and the tail of a chain under rotations, and its unscaled axes."""
     axes, head = chain.parent[0], chain.root
     joints = [head]
     found: list[Mat3] = []
@@ -314,7 +312,7 @@ def _placed(chain: ChainInput, rotations: Sequence[Quat]) -> tuple[list[Vec], li
 
 
 def _seen(joints: list[Vec], axes: Mat3, gaze: Gaze | None, target: Vec) -> tuple[Vec, float]:
-    """Return the place that the last bone looks at, and the angle by which it misses the target."""
+    """Return the point that the last bone looks at, and the angle by which it misses the target."""
     ahead = None if gaze is None else unit(mat_apply(axes, gaze.own[0]))
     if ahead is None:
         return joints[-1], pi
@@ -329,10 +327,10 @@ def angle_between(a: Vec, b: Vec) -> float:
 
 
 def _rise(value: float, end: float) -> float:
-    """Return 0 at 0, 1 from the end on, and between them a smooth step."""
+    """Return a smoothstep from 0 at 0 to 1 at the end."""
     return smooth(value / end) if end > 0.0 else 1.0
 
 
 def _fall(angle: float, start: float) -> float:
-    """Return 1 up to the start, 0 at half a turn, and between them a smooth step."""
+    """Return a smoothstep from 1 at the start to 0 at π."""
     return 1.0 - _rise(max(0.0, angle - start), pi - start)

@@ -1,4 +1,4 @@
-"""Where bodies and grounds are between two whole frames."""
+"""Bodies and grounds between two whole frames."""
 
 from collections.abc import Mapping
 
@@ -16,25 +16,25 @@ from .footfall import STILL, Grounds
 
 
 def body_between(a: Frame, b: Frame, turns: tuple[Quat, Quat], share: float) -> Frame:
-    """Return the frame of a body on its way from one whole frame to the next.
+    """Interpolate the frame of a body between two whole frames.
 
     Args:
-        a: Where it is at the first.
-        b: Where it is at the second.
-        turns: How it is turned at both.
-        share: How much of the time has passed.
+        a: Its frame at the first.
+        b: Its frame at the second.
+        turns: Its rotations at both.
+        share: The share of the time between them.
     """
     axes: Mat3 = quat_matrix(slerp(*turns, share))
     return axes, mix(a[1], b[1], share)
 
 
 def grounds_between(before: Mapping[int, Frame], after: Grounds, share: float) -> Grounds:
-    """Return where the grounds are on their way to the next whole frame.
+    """Interpolate the frames of the grounds between two whole frames.
 
     Args:
-        before: Where those are that feet stood on at the whole frame before.
-        after: Where all are at the next.
-        share: How much of the time has passed.
+        before: Those that feet stood on at the whole frame before.
+        after: All of them at the next one.
+        share: The share of the time between them.
     """
 
     def at(ground: int) -> Frame:
@@ -49,7 +49,7 @@ def grounds_between(before: Mapping[int, Frame], after: Grounds, share: float) -
 
 
 def carried(ground: int, now: Grounds, whole: Grounds) -> Frame:
-    """Return how moving ground carries what is on it until the whole frame, where rays are cast."""
+    """Return the transform of a ground from now to the whole frame, at which rays are cast."""
     if ground == STILL:
         return WHOLE
     here, there = now(ground), whole(ground)

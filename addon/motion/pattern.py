@@ -1,4 +1,4 @@
-"""Which legs step together, found from where they stand: the patterns of walking animals."""
+"""Gaits of animals: which legs step together, from their rest positions."""
 
 from collections.abc import Sequence
 
@@ -6,17 +6,17 @@ from ..core.vectors import Vec
 
 
 def groups_of(rests: Sequence[Vec], pattern: str) -> list[int]:
-    """Return for each leg the number of its group; the groups step in the order of their numbers.
+    """Return the group number of each leg; the groups step in order of their numbers.
 
     Args:
-        rests: Where the feet rest, in the body's frame: X to the right, Y ahead.
+        rests: The rest positions of the feet, in the body's frame: X to the right, Y ahead.
         pattern: ``ALTERNATING`` rows (tripod, tetrapod, trot), diagonal ``PAIRS``, or ``WAVE``: one
             leg at a time.
     """
     rows = rows_of(rests)
     count = 1 + max(row for row, _ in rows)
     if pattern == "WAVE":
-        # From the hind leg to the front one, first the left side and then the right one.
+        # From hind to front, left side first.
         order = sorted(range(len(rests)), key=lambda leg: (rows[leg][1], -rows[leg][0]))
         return [order.index(leg) for leg in range(len(rests))]
     if pattern == "PAIRS" and count > 1:
@@ -26,10 +26,10 @@ def groups_of(rests: Sequence[Vec], pattern: str) -> list[int]:
 
 
 def rows_of(rests: Sequence[Vec]) -> list[tuple[int, int]]:
-    """Return for each leg its row from the front, and its side: 0 on the left, 1 on the right.
+    """Return each leg's row from the front, and its side: 0 on the left, 1 on the right.
 
-    The middle between the sides is that between the outermost feet. Feet in a single line
-    (a biped seen from the side, a crawler) are taken in turn to the left and to the right.
+    The middle is that between the outermost feet. Feet in a single line (a biped seen from the
+    side, a crawler) alternate between left and right.
     """
     low, high = min(rest[0] for rest in rests), max(rest[0] for rest in rests)
     deep = max(rest[1] for rest in rests) - min(rest[1] for rest in rests)

@@ -1,7 +1,6 @@
-"""A rope between two points: bones hinged to each other, which hang as their weight has them.
+"""A rope between two points: the equilibrium of hinged bones under their own weight.
 
-Nothing here knows of other moments: a rope hangs as its ends, its lengths and what lies below it
-are now.
+There is no history: the pose is a function of the ends, the lengths and the obstacles.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,31 +12,31 @@ from ..core.vectors import Vec, across, add, any_perpendicular, dot, length, sca
 from .laid import laid
 
 EXACT: Final = 1e-13
-"""How far the end of a hanging rope of length 1 may be from where it is wanted."""
+"""The largest error at the end of a hanging rope of length 1."""
 
 STEPS: Final = 60
-"""The most steps of Newton's method. Three or four do, but for ropes that hang almost in a line."""
+"""The most Newton iterations. Three or four are enough, except for ropes almost in a line."""
 
 TAUT: Final = 1e-13
-"""How near to its length a rope of length 1 is taken as straight."""
+"""How near to its length a rope of length 1 counts as straight."""
 
 SLACK: Final = 0.2
-"""The most of its weight that a bone counts as slack by where the rope is folded."""
+"""The largest slack of a bone of a folded rope, as a share of its weight."""
 
 ROUNDS: Final = 30
-"""The most times that a rope is hung whose bones change their lengths as they turn."""
+"""The most solves for a rope whose bones change their lengths as they turn."""
 
 WHOLE_ROUNDS: Final = 5
-"""The rounds in which new lengths are taken as they are; later ones take part of the change."""
+"""The solves that take the new lengths as they are; later ones are under-relaxed."""
 
 FITTED: Final = 1e-6
-"""By what share of its length a rope may miss the end that it was hung to, when its bones fit.
+"""The error at the end, as a share of the rope's length, at which its bones fit.
 
-Blender's single precision makes some of that by itself: axes are never quite at right angles.
+Blender's single precision alone causes some: axes are never quite perpendicular.
 """
 
 Rest = Callable[[list[Vec], Sequence[float]], list[Vec]]
-"""Brings the joints of a hanging rope, with the lengths of its bones, out of what they are in."""
+"""Resolves collisions of the joints of a hanging rope, given the lengths of its bones."""
 
 
 def pose_rope(
@@ -53,11 +52,11 @@ def pose_rope(
     If the target is exactly above or below the root, the chain hangs to its `hanging_side`.
 
     Args:
-        chain: The bones and their FK pose. What limits them does not count.
-        target: Where the tip is hooked, in armature space.
-        down: The direction of gravity in armature space, of length 1. Under uneven scale that is
-            the one at right angles to all level planes, as they are there.
-        rest: What the rope rests on, if anything.
+        chain: The bones and their FK pose. Joint limits are ignored.
+        target: The position of the tip, in armature space.
+        down: The direction of gravity in armature space, a unit vector. Under uneven scale it is
+            perpendicular to level planes in that space.
+        rest: Resolves collisions, if any.
         influence: See `pose_chain`.
         tolerance: See `pose_chain`.
 
@@ -83,7 +82,7 @@ def pose_rope(
 
 
 def hanging_side(chain: ChainInput) -> Vec:
-    """Return to which side a rope hangs if nothing else says it: where it bends if straight."""
+    """Return the default side of a rope: that to which the chain bends if straight."""
     x, y, z = chain.chain.bend or (0.0, 0.0, 1.0)
     return (x, y, z)
 
@@ -92,24 +91,24 @@ def hang(root: Vec, target: Vec, lengths: Sequence[float], down: Vec, side: Vec)
     """Return the joints of a rope that hangs freely between two points.
 
     It is the equilibrium of rigid bones with hinges, each as heavy as it is long: the tension
-    along the rope has one horizontal part H everywhere, while its vertical part V grows by the
-    weight, so that a bone whose middle comes after a length c of rope has the direction of
-    (H, V + c). These H and V are where the convex function Σ l √(H² + (V + c)²) − H x − V y has its
-    least value, x and y being how far the target is away across and against gravity. Newton's
-    method finds it, from that of the smooth catenary of the same length.
+    has the same horizontal part H everywhere, while its vertical part V grows by the weight, so
+    that a bone whose middle is after a length c of rope has the direction of (H, V + c). H and V
+    minimize the convex function Σ l √(H² + (V + c)²) − H x − V y, x and y being the distance of the
+    target across and against gravity. Newton's method starts from the smooth catenary of the same
+    length.
 
-    With its ends nearly one above the other such a rope is folded at one joint, or not at all: no
-    bone could be on the way across. Less than three bones apart it therefore hangs as if its ends
-    were a little farther apart, up to one bone and a half, and is bent from there to its target,
-    as FABRIK lands. Where the target passes exactly above or below the root, the plane in which
-    the rope hangs turns over; in this line it is that of the side.
+    With one end nearly above the other the solution folds at a single joint, and jumps from joint
+    to joint. With its ends less than three bones apart the rope is therefore solved as if they
+    were a little farther apart, up to one bone and a half, and then landed on its target like
+    FABRIK. The plane of the rope flips where the target passes exactly above or below the root;
+    there it is given by the side.
 
     Args:
-        root: Where the rope begins.
-        target: Where it ends. Beyond its length the rope is straight, and falls short of it.
+        root: The position of the root.
+        target: The position of the end. A rope that is too short is straight, and falls short.
         lengths: The lengths of its bones, 0 or more.
-        down: The direction of gravity, of length 1.
-        side: Where it bulges to if the target is exactly above or below the root, in any length.
+        down: The direction of gravity, a unit vector.
+        side: The side to bulge to, of any length, if the target is exactly above or below the root.
 
     Returns:
         One joint more than there are bones, the root first.
@@ -145,7 +144,7 @@ def hang(root: Vec, target: Vec, lengths: Sequence[float], down: Vec, side: Vec)
 
 
 def landed(joints: list[Vec], lengths: Sequence[float], target: Vec) -> list[Vec]:
-    """Return joints at their exact lengths that end on the target, given some that nearly do."""
+    """Land joints that nearly reach the target on it, at their exact lengths."""
     size = fsum(lengths)
     if length(sub(joints[-1], target)) <= 1e-9 * size:
         return joints
@@ -162,11 +161,11 @@ def _straight(root: Vec, way: Vec, lengths: Sequence[float]) -> list[Vec]:
 
 
 def _apart(x: float, y: float, longest: float) -> tuple[float, float]:
-    """Return how a rope of length 1 is taken whose ends are nearly one above the other.
+    """Return the regularization of a rope of length 1 with one end nearly above the other.
 
     Returns:
-        How far apart across gravity its ends are taken to be, and how slack its bones, as a part
-        of the tension on each, so that at a fold one may lie in any direction.
+        The horizontal distance to solve for, and the slack of the bones as a share of the tension,
+        which lets a bone at a fold have any direction.
     """
     room = 0.5 * sqrt(max(0.0, 1.0 - y * y))
     least = min(1.5 * longest, room)
@@ -179,7 +178,7 @@ def _apart(x: float, y: float, longest: float) -> tuple[float, float]:
 def _tension(shares: Sequence[float], x: float, y: float, slack: float) -> tuple[float, float]:
     """Return the horizontal tension, and the vertical one at the root, of a rope of length 1.
 
-    Both are in weights of the rope.
+    Both are in units of the rope's weight.
     """
     h, v = _smooth_tension(x, y)
     gone = inf
@@ -193,7 +192,7 @@ def _tension(shares: Sequence[float], x: float, y: float, slack: float) -> tuple
         if gx * gx + gy * gy <= EXACT * EXACT:
             break
         gone = value
-        # Flat where all bones are in line: there a small step along the slope is one nearer.
+        # Singular if all bones are in line: regularize, for a small step along the gradient.
         xx, yy = xx * (1.0 + 1e-12), yy * (1.0 + 1e-12)
         determinant = xx * yy - xy * xy
         if not determinant > 0.0:
@@ -205,7 +204,7 @@ def _tension(shares: Sequence[float], x: float, y: float, slack: float) -> tuple
 
 
 def _smooth_tension(x: float, y: float) -> tuple[float, float]:
-    """Return the tensions of a rope of length 1 without bones, from sinh(a) / a = r."""
+    """Return the tensions of a catenary of length 1, from sinh(a) / a = r."""
     ratio = sqrt(max(0.0, 1.0 - y * y)) / max(x, 1e-9)
     a = sqrt(6.0 * max(ratio - 1.0, 1e-15)) if ratio < 3.0 else asinh(2.0 * ratio)
     for _ in range(STEPS):
@@ -218,11 +217,11 @@ def _smooth_tension(x: float, y: float) -> tuple[float, float]:
 
 
 Terms = tuple[float, tuple[float, float], tuple[float, float, float]]
-"""A value, its slope, and the xx, xy and yy of its curvature."""
+"""A value, its gradient, and the elements xx, xy and yy of its Hessian."""
 
 
 def _energy(shares: Sequence[float], h: float, v: float, x: float, y: float, slack: float) -> Terms:
-    """Return the function whose least value tells the tensions, with its derivatives."""
+    """Return the function that the tensions minimize, with its derivatives."""
     value, gx, gy = -h * x - v * y, -x, -y
     xx = xy = yy = 0.0
     hh = h * h + slack * slack

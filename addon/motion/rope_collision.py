@@ -1,7 +1,7 @@
-"""A rope that rests on something: joints that would be in it are brought out.
+"""Rope collision: joints that penetrate a surface are pushed out.
 
-Neither friction nor other moments count, so what is left of the rope's length on the ground has to
-lie somewhere: it bulges to one side, as the rope would hang there below the ground.
+There is no friction and no history. The excess length on the ground bulges to one side, by as much
+as the rope would hang below the ground there.
 """
 
 from collections.abc import Sequence
@@ -24,41 +24,41 @@ from ..core.vectors import (
 from .rope import landed
 from .solid import Solid
 
-SWEEPS: Final = 30
-"""The most sweeps that bring a rope which lies on something back to its lengths."""
+ITERATIONS: Final = 30
+"""The most iterations that restore the lengths of a rope in contact."""
 
 NEAR: Final = 1e-5
-"""The gap at the hook, as a share of the length, at which these sweeps are over.
+"""The gap at the target, as a share of the length, at which these iterations end.
 
-What is left of it is closed without regard to what the rope lies on.
+The rest is closed without regard to collision.
 """
 
 FITTINGS: Final = 8
-"""The steps of Newton's method that fit the bulge to the rope's length."""
+"""The Newton iterations that fit the bulge to the rope's length."""
 
 LIFTS: Final = 3
-"""How often a joint is lifted out of a surface and brought back to its bone's length."""
+"""The times that a joint is lifted out of a surface and its bone's length restored."""
 
 FITTED: Final = 1e-4
-"""The step at which the bulge fits: the sweeps put the rest right."""
+"""The Newton step at which the bulge fits: the iterations do the rest."""
 
 MOST_ASIDE: Final = 2.0
-"""The most that a joint is moved aside, in its depths."""
+"""The most that a joint is moved aside, as a multiple of its depth."""
 
 ROUNDING: Final = 1e-6
-"""How deep in a surface a joint counts as out of it, as a share of the rope's length."""
+"""The penetration depth to ignore, as a share of the rope's length."""
 
 
 class Obstacle:
-    """What a rope rests on."""
+    """What a rope collides with."""
 
     def keep(self, before: Vec, size: float, place: Vec) -> Vec:
-        """Return where a joint comes to be instead of a place.
+        """Push a joint out.
 
         Args:
-            before: Where the joint before it is.
-            size: How far from there it is, and has to stay.
-            place: Where it would be.
+            before: The position of the joint before it.
+            size: The length of the bone between them, to be kept.
+            place: The position to correct.
         """
         raise NotImplementedError
 
@@ -72,16 +72,16 @@ def on_plane(
 ) -> list[Vec]:
     """Return the joints of a rope that does not go below a plane.
 
-    What hangs below it is folded onto it, to one side, about the line in which the rope meets it.
-    That keeps all distances but those of the bones that cross this line, which a few sweeps put
-    right. Where an end is below the plane, the plane counts as being there.
+    The part below it is folded onto it, to one side, about its intersection with the rope's plane.
+    This keeps all lengths except those of the bones that cross the line, which a few iterations
+    restore. If an end is below the plane, the plane is taken at the height of that end.
 
     Args:
-        joints: Of the hanging rope.
+        joints: The joints of the hanging rope.
         lengths: The lengths of its bones.
-        target: Where it ends.
-        plane: A point of the plane, and its normal of length 1 on the side of the rope.
-        side: To which side it bulges; the plane and the rope's own say what is left to choose.
+        target: The position of its end.
+        plane: A point of the plane, and its unit normal on the side of the rope.
+        side: The preferred side to bulge to.
     """
     point, normal = plane
     heights = [dot(sub(joint, point), normal) for joint in joints]
@@ -92,7 +92,7 @@ def on_plane(
     depths = [max(0.0, level - height) for height in heights]
     risen = _risen(joints, depths, normal, beside, fsum(lengths))
     floor = _Floor(normal, dot(point, normal) + level, beside)
-    return _swept(risen, lengths, target, floor)
+    return _pushed_out(risen, lengths, target, floor)
 
 
 def on_surface(
@@ -106,17 +106,17 @@ def on_surface(
 ) -> list[Vec]:
     """Return the joints of a rope that lies over a surface.
 
-    A joint is in what the surface bounds if the way up from it leaves that, and then is lifted
-    to there: ropes lie on things, and do not hang below them. The ends stay where they are.
+    A joint is inside if a ray upward leaves the surface, and is then lifted there: ropes lie on
+    things, and do not hang below them. The ends stay where they are.
 
     Args:
-        joints: Of the hanging rope.
+        joints: The joints of the hanging rope.
         lengths: The lengths of its bones.
-        target: Where it ends.
-        solid: What the surface bounds.
-        down: The direction of gravity, of length 1.
-        side: To which side it bulges.
-        thickness: How far above the surface the joints stay.
+        target: The position of its end.
+        solid: The solid that the surface bounds.
+        down: The direction of gravity, a unit vector.
+        side: The preferred side to bulge to.
+        thickness: The distance of the joints from the surface.
     """
     size = fsum(lengths)
     cover = _Cover(solid, scaled(down, -1.0), thickness, size)
@@ -124,7 +124,7 @@ def on_surface(
     if max(depths) <= 0.0:
         return [*joints]
     beside = _beside(joints, target, cover.up, side)
-    return _swept(_risen(joints, depths, cover.up, beside, size), lengths, target, cover)
+    return _pushed_out(_risen(joints, depths, cover.up, beside, size), lengths, target, cover)
 
 
 @final
@@ -132,9 +132,9 @@ class _Floor(Obstacle):
     """A plane.
 
     Attributes:
-        normal: Its normal, of length 1.
-        height: How far it is from the origin along the normal.
-        beside: Where a rope goes that comes straight down on it.
+        normal: Its unit normal.
+        height: Its distance from the origin along the normal.
+        beside: The direction in it of a rope that comes straight down.
     """
 
     __slots__ = ("beside", "height", "normal")
@@ -148,7 +148,7 @@ class _Floor(Obstacle):
         self.beside = beside
 
     def keep(self, before: Vec, size: float, place: Vec) -> Vec:
-        """Let a joint lie on the plane, in the direction that its bone has along it."""
+        """Put a joint onto the plane, in the direction of its bone within it."""
         normal = self.normal
         if dot(place, normal) >= self.height:
             return place
@@ -160,13 +160,13 @@ class _Floor(Obstacle):
 
 @final
 class _Cover(Obstacle):
-    """A solid that is only left upwards.
+    """A solid that joints leave upward only.
 
     Attributes:
         solid: The solid.
-        up: The direction against gravity, of length 1.
-        thickness: How far above the solid joints stay.
-        reach: How far up they are looked for: the length of the rope.
+        up: The direction against gravity, a unit vector.
+        thickness: The distance of the joints from the surface.
+        reach: The length of rays upward: that of the rope.
     """
 
     __slots__ = ("reach", "solid", "thickness", "up")
@@ -182,7 +182,7 @@ class _Cover(Obstacle):
         self.reach = reach
 
     def depth(self, place: Vec) -> float:
-        """Return how far below the surface a place is, 0 if it is not."""
+        """Return the depth of a position below the surface, 0 if it is not."""
         start = add(place, scaled(self.up, -self.thickness))
         hit = self.solid.hit(start, self.up, self.reach)
         if hit is None or dot(hit[1], self.up) <= 0.0:
@@ -190,7 +190,7 @@ class _Cover(Obstacle):
         return dot(sub(hit[0], start), self.up)
 
     def keep(self, before: Vec, size: float, place: Vec) -> Vec:
-        """Lift a joint out of the solid, and bring it back to its bone's length."""
+        """Lift a joint out of the solid, and restore its bone's length."""
         for _ in range(LIFTS):
             lift = self.depth(place)
             if lift <= ROUNDING * self.reach:
@@ -201,7 +201,7 @@ class _Cover(Obstacle):
 
 
 def _beside(joints: Sequence[Vec], target: Vec, normal: Vec, side: Vec) -> Vec:
-    """Return the direction in the ground in which a rope lies to one side, of length 1."""
+    """Return the unit vector in the ground to the side on which a rope bulges."""
     ahead = unit(across(sub(target, joints[0]), normal))
     if ahead is None:
         return unit(across(side, normal)) or any_perpendicular(normal)
@@ -212,10 +212,9 @@ def _beside(joints: Sequence[Vec], target: Vec, normal: Vec, side: Vec) -> Vec:
 def _risen(
     joints: Sequence[Vec], depths: Sequence[float], up: Vec, beside: Vec, size: float
 ) -> list[Vec]:
-    """Return joints that are lifted by their depths, and moved aside by a share of these.
+    """Lift joints by their depths, and move them aside in proportion to these.
 
-    The share is the one with which they are as far apart as the rope is long, 0 if lifting alone
-    makes it too long.
+    The factor is the one that gives the rope its length, 0 if lifting alone makes it too long.
     """
     lifted = [add(joint, scaled(up, d)) for joint, d in zip(joints, depths, strict=True)]
     share = 1.0
@@ -240,18 +239,17 @@ def _risen(
     return [add(place, scaled(beside, share * d)) for place, d in zip(lifted, depths, strict=True)]
 
 
-def _swept(
+def _pushed_out(
     joints: list[Vec], lengths: Sequence[float], target: Vec, obstacle: Obstacle
 ) -> list[Vec]:
-    """Return joints at their exact lengths, from the root to the target, out of what they are in.
+    """Return joints at their exact lengths, from the root to the target, without penetration.
 
-    FABRIK, in which each joint that is placed is brought out at once. The last pass is from the
-    root on.
+    FABRIK that pushes out each joint as it is placed. The last pass is from the root on.
     """
     near = NEAR * fsum(lengths)
     root = joints[0]
     backward = [*reversed(lengths)]
-    for _ in range(SWEEPS):
+    for _ in range(ITERATIONS):
         joints = _dragged(joints[::-1], target, backward, obstacle)[::-1]
         joints = _dragged(joints, root, lengths, obstacle)
         if length(sub(joints[-1], target)) <= near:

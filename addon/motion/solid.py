@@ -1,4 +1,4 @@
-"""A solid as rays from another space find it."""
+"""A solid for casting rays in another space."""
 
 from collections.abc import Callable
 from typing import Final, final
@@ -7,20 +7,20 @@ from ..core import Frame, inverse, point_in
 from ..core.vectors import Vec, add, dot, length, mat_apply, mat_columns, scaled, sub, unit
 
 Cast = Callable[[Vec, Vec, float], tuple[Vec, Vec] | None]
-"""A ray: from an origin, in a direction of any length, not farther than a distance.
+"""Casts a ray from an origin in a direction of any length, up to a distance.
 
-It tells where it first meets a surface, and the normal there, outward; None if it does not.
+It returns the first hit and the outward normal there, or None.
 """
 
 MARGIN: Final = 1e-4
-"""The share of a solid's size by which rays miss its bounds: they may be of single precision."""
+"""The margin of the bounds, as a share of their size: they may be in single precision."""
 
 
 @final
 class Solid:
-    """What a surface bounds, at a place.
+    """A solid bounded by a surface.
 
-    Asking whether a ray passes its bounds is much cheaper than casting it.
+    Rays are tested against its bounding box first, which is much cheaper than casting them.
     """
 
     __slots__ = ("_back", "_cast", "_columns", "_high", "_low", "_there")
@@ -36,11 +36,11 @@ class Solid:
 
         Args:
             cast: Casts rays at it, in its own space.
-            bounds: The least and the largest of its coordinates there.
-            there: The frame of the space that it is seen from, in its own space.
+            bounds: The corners of its bounding box there.
+            there: The frame of the space to cast from, in its own space.
 
         Raises:
-            ValueError: If the frame is flat.
+            ValueError: If the frame is singular.
         """
         low, high = bounds
         room = MARGIN * length(sub(high, low))
@@ -52,12 +52,12 @@ class Solid:
         self._columns = mat_columns(there[0])
 
     def hit(self, origin: Vec, direction: Vec, distance: float) -> tuple[Vec, Vec] | None:
-        """Return where a ray first meets the surface, and the normal there, outward.
+        """Return the first hit of a ray, and the outward normal there.
 
         Args:
-            origin: Where it begins.
-            direction: Where it goes, of length 1.
-            distance: How far.
+            origin: The origin of the ray.
+            direction: Its direction, a unit vector.
+            distance: Its length.
         """
         start, along = point_in(self._there, origin), mat_apply(self._there[0], direction)
         low, high = self._low, self._high
@@ -78,7 +78,7 @@ class Solid:
 def _narrowed(
     span: tuple[float, float], at: float, step: float, low: float, high: float
 ) -> tuple[float, float]:
-    """Return the part of a span of a ray in which one of its coordinates is within bounds."""
+    """Clip a span of a ray to the bounds of one coordinate (slab test)."""
     if step == 0.0:
         return span if low <= at <= high else (1.0, 0.0)
     enter, leave = (low - at) / step, (high - at) / step

@@ -1,7 +1,7 @@
-"""How a body stands on its feet: lifted and tilted to the plane through them, and its bob.
+"""The lean of a body on its feet: its lift and tilt to the plane through them, and its bob.
 
-All is in the frame of the body as it was animated: Z is up, Y ahead. A lean is eased over time by
-a critically damped spring, so that its speed never jumps, however the feet are set.
+Everything is in the animated frame of the body: Z up, Y ahead. A critically damped spring smooths
+the lean over time, so that its velocity is continuous.
 """
 
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from ..core import Frame, frame_in
 from ..core.vectors import ORIGIN, Vec, quat_between, quat_matrix
 
 STEEPEST = 1.0
-"""The steepest tilt, as a slope: what is steeper has to be animated (or is noise)."""
+"""The steepest tilt, as a slope: steeper ones have to be animated (or are noise)."""
 
 
 class Lean(NamedTuple):
-    """How far a body is off its animation.
+    """The offset of a body from its animation.
 
     Attributes:
         lift: Upwards, in metres.
@@ -33,20 +33,20 @@ UPRIGHT = Lean(0.0, 0.0, 0.0)
 
 
 class Swaying(NamedTuple):
-    """A lean on its way, with its change in each frame."""
+    """A lean, and its velocity per frame."""
 
     lean: Lean
     speed: Lean
 
 
 def plane_through(feet: Sequence[Vec], rests: Sequence[Vec]) -> Lean:
-    """Return the lean that takes the resting feet's heights to those of the feet (least squares).
+    """Return the lean that fits the heights of the feet by least squares.
 
-    Feet that nearly stand in a line say little of the slope across it: there it stays flat.
+    Feet nearly in a line do not determine the slope across it, which then stays 0.
 
     Args:
-        feet: Where the feet stand, in the body's frame.
-        rests: Where they rest in it, in the same order.
+        feet: The positions of the feet, in the body's frame.
+        rests: Their rest positions, in the same order.
     """
     n = len(feet)
     x, y = fsum([foot[0] for foot in feet]) / n, fsum([foot[1] for foot in feet]) / n
@@ -55,7 +55,7 @@ def plane_through(feet: Sequence[Vec], rests: Sequence[Vec]) -> Lean:
     for foot, rest in zip(feet, rests, strict=True):
         dx, dy, dz = foot[0] - x, foot[1] - y, foot[2] - rest[2] - z
         xx, xy, yy, xz, yz = xx + dx * dx, xy + dx * dy, yy + dy * dy, xz + dx * dz, yz + dy * dz
-    # Ridge regression: a twentieth of the feet's spread keeps thin data from steep answers.
+    # Ridge regression, by a twentieth of the feet's variance.
     ridge = 0.05 * (xx + yy) + 1e-12
     xx, yy = xx + ridge, yy + ridge
     size = xx * yy - xy * xy
@@ -69,15 +69,15 @@ def _held(slope: float) -> float:
 
 
 def eased_to(now: Swaying, target: Lean, frames: float, time: float) -> Swaying:
-    """Return how a body sways after some frames on its way to a lean.
+    """Advance a lean towards a target.
 
-    It is the exact answer of a critically damped spring, whatever the length of the step.
+    The exact solution of a critically damped spring, for a time step of any length.
 
     Args:
-        now: Where it is.
-        target: Where it goes to.
-        frames: The time that passes.
-        time: How many frames it takes to go most of the way.
+        now: The current lean.
+        target: The target lean.
+        frames: The time step.
+        time: The frames that it takes to get most of the way.
     """
     rate = 4.0 / time
     fade = exp(-rate * frames)
@@ -105,12 +105,12 @@ def lean_between(a: Swaying, b: Swaying, share: float) -> Lean:
 
 
 def leaned(body: Frame, lean: Lean, bob: float = 0.0) -> Frame:
-    """Return where a body stands that leans so.
+    """Return the frame of a leaning body.
 
     Args:
-        body: Where it is animated to be, in the world.
-        lean: How far it is off that.
-        bob: How much higher it is besides.
+        body: Its animated frame in the world.
+        lean: Its lean.
+        bob: Its additional height.
     """
     turn = quat_between((0.0, 0.0, 1.0), (-lean.right, -lean.ahead, 1.0), ORIGIN)
     return frame_in(body, (quat_matrix(turn), (0.0, 0.0, lean.lift + bob)))

@@ -1,4 +1,4 @@
-"""Strides: how a foot steps at the speed that its body has, so that its leg never loses it."""
+"""Strides: how a foot steps at the speed of its body, so that it stays within reach."""
 
 from math import inf, sqrt
 from typing import Final, NamedTuple
@@ -9,18 +9,18 @@ from .gait import WalkingLeg, WalkSettings
 LAND: Final = 0.9
 STAND: Final = 0.95
 LOSE: Final = 0.97
-"""Shares of a leg's reach: where a foot may land, how far the body lets it be, where it is lost."""
+"""Shares of a leg's reach: for landing, for the body's height, and where a foot is out of reach."""
 
 
 class Stride(NamedTuple):
-    """How a foot steps at the speed that its body has.
+    """How a foot steps at the speed of its body.
 
     Attributes:
-        middle: Where it is meant to be from its rest place, in the world: a leg that rests far
-            behind its root cannot be left behind any more, and so works farther ahead.
-        limit: How far from there it may be before it steps.
-        lead: How far ahead of there it comes down, in the world.
-        spare: How far the body may go on after the limit until the leg is stretched out.
+        middle: The offset of the stride's middle from its rest position, in the world: a leg that
+            rests far behind its root cannot trail any further, and so steps farther ahead.
+        limit: The distance from there at which it steps.
+        lead: How far ahead of there it lands, in the world.
+        spare: How far the body can move beyond the limit until the leg is straight.
     """
 
     middle: Vec
@@ -35,14 +35,14 @@ STANDING: Final = Stride(ORIGIN, inf, ORIGIN, inf)
 def stride_of(
     leg: WalkingLeg, settings: WalkSettings, out: Vec, velocity: Vec, others: int
 ) -> Stride:
-    """Return how a foot steps.
+    """Return the stride of a foot.
 
     Args:
         leg: Its leg.
-        settings: How the body walks.
-        out: The way from the root of the leg to the foot's rest place, in the world.
-        velocity: How fast that goes away from where the foot stands, in a frame.
-        others: How many other groups have to step in turn.
+        settings: The settings of the walk.
+        out: The vector from the leg's root to the foot's rest position, in the world.
+        velocity: The velocity of that position relative to the foothold, per frame.
+        others: The number of other groups that step in turn.
     """
     speed, far = length(velocity), settings.threshold * leg.reach
     if speed == 0.0:
@@ -50,7 +50,7 @@ def stride_of(
     way = scaled(velocity, 1.0 / speed)
     step = speed * settings.duration
     back, front = _room(leg, settings, out, way)
-    # The faster, the more: a body that hardly moves stands on its rest places.
+    # In proportion to speed: a body that hardly moves stands on its rest positions.
     share = min(1.0, 4.0 * step / far)
     waiting = far + step * others
     middle = share * min(max(0.0, waiting - back), 0.9 * front)
@@ -60,7 +60,7 @@ def stride_of(
 
 
 def _room(leg: WalkingLeg, settings: WalkSettings, out: Vec, way: Vec) -> tuple[float, float]:
-    """Return how far behind and ahead of its rest place a foot is within the leg's reach."""
+    """Return how far behind and ahead of its rest position a foot can be within reach."""
     along, square = dot(out, way), dot(out, out)
     reach, landing = losing_reach(leg, settings), LAND * leg.reach
     back = along * along + reach * reach - square
@@ -72,18 +72,18 @@ def _room(leg: WalkingLeg, settings: WalkSettings, out: Vec, way: Vec) -> tuple[
 
 
 def losing_reach(leg: WalkingLeg, settings: WalkSettings) -> float:
-    """Return how far from its root a leg loses its foot."""
+    """Return the distance from the leg's root at which a foot is out of reach."""
     return (LOSE - settings.bob) * leg.reach
 
 
 def time_left(place: Vec, root: Vec, away: Vec, reach: float) -> float:
-    """Return in how many frames a leg loses its foot, if all goes on as it does.
+    """Return the frames until a foot is out of reach, at a constant velocity.
 
     Args:
-        place: Where the foot stands.
-        root: Where the leg begins.
-        away: How fast that moves, seen from the foot, in a frame.
-        reach: How far it may be from there.
+        place: The foothold.
+        root: The leg's root.
+        away: The velocity of the root relative to the foothold, per frame.
+        reach: The greatest distance between them.
     """
     out = sub(root, place)
     square, along = dot(away, away), dot(out, away)

@@ -1,4 +1,4 @@
-"""The swing of a foot: an arc from place to place that clears what stands between them."""
+"""The swing phase: an arc from foothold to foothold that clears obstacles."""
 
 from typing import Final, NamedTuple
 
@@ -7,18 +7,18 @@ from .footfall import eased, hump
 from .foothold import Cast
 
 TIMES: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""At what shares of the time that a foot goes ahead the ground below its way is looked at."""
+"""The shares of the horizontal movement's duration at which to sample the ground below."""
 
 WAITS: Final = (0.0, 0.12, 0.24)
-"""The shares of a step's time in which a foot may only rise, or only come down."""
+"""The shares of a step's duration to try for only rising, or only coming down."""
 
 
 FLAT: Final = 1e-3
-"""What stands out by less of the most that an arc may be high is no obstacle."""
+"""The height from which on something is an obstacle, as a share of the greatest arc height."""
 
 
 class Arc(NamedTuple):
-    """How a foot swings (see `Footfall`)."""
+    """The arc of a swing (see `Footfall`)."""
 
     height: float
     late: float
@@ -26,18 +26,18 @@ class Arc(NamedTuple):
 
 
 def arc_over(cast: Cast, start: Vec, end: Vec, rise: Vec, least: float, most: float) -> Arc:
-    """Return the gentlest arc between two places that passes what stands between them.
+    """Return the arc of least acceleration between two footholds that clears the obstacles.
 
-    An obstacle next to either place would need a very high arc. Before it the foot rises first,
-    and behind it the foot comes down last, at the price of going ahead in less time.
+    An obstacle next to a foothold would need a very high arc. Instead the foot rises first, or
+    comes down last, and moves ahead in less time.
 
     Args:
-        cast: Asks the ground.
-        start: Where the foot is lifted.
-        end: Where it comes down.
-        rise: The arc's way up, a unit vector.
-        least: How high it is at least; half of it is kept above what stands between.
-        most: How high it may be.
+        cast: Casts a ray.
+        start: The old foothold.
+        end: The new foothold.
+        rise: The up direction of the arc, a unit vector.
+        least: The least height; half of it is the clearance.
+        most: The greatest height.
     """
     most = max(least, min(most, _free(cast, start, rise, most), _free(cast, end, rise, most)))
     over: list[tuple[float, float]] = []
@@ -57,7 +57,7 @@ def arc_over(cast: Cast, start: Vec, end: Vec, rise: Vec, least: float, most: fl
 
 
 def _free(cast: Cast, place: Vec, rise: Vec, most: float) -> float:
-    """Return how high the way up from a place is free: under a roof no ray may begin above it."""
+    """Return the free height above a place: rays must not start above a roof."""
     off = 0.01 * most
     hit = cast(add(place, scaled(rise, off)), rise, most)
     return most if hit is None else 0.9 * dot(sub(hit.place, place), rise)
@@ -71,6 +71,6 @@ def _arc(over: list[tuple[float, float]], late: float, early: float, least: floa
 
 
 def _effort(arc: Arc, far: float) -> float:
-    """Return the largest accelerations, up and ahead together, in units of the step's time."""
+    """Return the largest accelerations, vertical plus horizontal, at a step duration of 1."""
     ahead = 1.0 - arc.late - arc.early
     return 24.0 * arc.height + 5.8 * far / (ahead * ahead)

@@ -1,4 +1,4 @@
-"""Whose turn it is to step, and how long a step may take, so that no other leg loses its foot."""
+"""Which group steps next, and how long its step may take, so that all feet stay within reach."""
 
 from collections.abc import Sequence
 from math import inf
@@ -9,7 +9,7 @@ from .gait import WalkSettings
 from .walking_foot import Now, WalkingFoot
 
 ALONG: Final = 0.3
-"""From this share of its limit on a foot steps along with the others of its group."""
+"""The share of its limit from which a foot steps along with the others of its group."""
 
 
 def of_group(feet: Sequence[WalkingFoot], group: int) -> list[WalkingFoot]:
@@ -20,16 +20,16 @@ def of_group(feet: Sequence[WalkingFoot], group: int) -> list[WalkingFoot]:
 def next_to_step(
     feet: Sequence[WalkingFoot], groups: Sequence[int], now: Now, settings: WalkSettings
 ) -> list[WalkingFoot]:
-    """Return the feet to lift now, while all stand; none if nobody has to step.
+    """Return the feet to lift now, while all are in stance; none if no step is due.
 
-    These are those of the next group, in turn, that has one too far off. But where another one
-    would lose a foot during that step, that one goes first.
+    They are those of the next group in turn with a foot beyond its limit. A group that would get
+    out of reach during that step goes first.
 
     Args:
         feet: All feet.
-        groups: The groups, from the one whose turn it is on.
+        groups: The groups, starting with the next in turn.
         now: The present.
-        settings: How the body walks.
+        settings: The settings of the walk.
     """
     for group in groups:
         members = of_group(feet, group)
@@ -49,7 +49,7 @@ def next_to_step(
 def stepping_along(
     members: Sequence[WalkingFoot], now: Now, settings: WalkSettings
 ) -> list[WalkingFoot]:
-    """Return those feet of a group that step when it is its turn."""
+    """Return the feet of a group that take part in its step."""
     return [
         foot
         for foot in members
@@ -61,10 +61,10 @@ def stepping_along(
 def step_duration(
     feet: Sequence[WalkingFoot], group: int, now: Now, settings: WalkSettings
 ) -> float:
-    """Return how long a step of a group takes: as set, or as long as the others can wait.
+    """Return the duration of a group's step: as set, or as long as the others can wait.
 
-    The others step one group after the other, so the second one that loses a foot has to wait for
-    two steps, and so on.
+    The others step one group after the other, so the second one has to wait for two steps, and so
+    on.
     """
     groups = {foot.leg.group for foot in feet}
     frames = settings.duration
@@ -75,7 +75,7 @@ def step_duration(
     frames = max(frames, 1e-3)
     left = sorted(_least(of_group(feet, other), now, settings) for other in groups - {group})
     soon = min([time / (turn + 1) for turn, time in enumerate(left)], default=inf)
-    # One that is as good as lost is no reason for the others to jump: it comes down early.
+    # A foot almost out of reach does not make the others hurry: it lands early.
     return max(min(frames, soon), min(frames, 1.0))
 
 

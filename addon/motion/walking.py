@@ -1,12 +1,12 @@
-"""Walking: steps found over the frames from the way of a body that is animated.
+"""Walking: plans the steps of an animated body, frame by frame.
 
-A foot stays where it stands until it is farther from its rest place than a threshold, and then
-steps to where that will be. Legs of one group step together and no other group is in the air with
-them. What a step depends on is the present and the past, so one pass over the frames is enough;
+A foot stays in stance until it is farther from its rest position than a threshold, and then steps
+to where that will be. Legs of one group step together, one group at a time. A step depends only on
+the present and the past, so one pass over the frames is enough;
 the answer is a `gait.RecordedWalk`.
 
-Reach comes before rhythm: a foot that its leg would lose is lifted at once, and whoever is in the
-air then comes down early. Steps are begun and shortened in time so that this hardly ever happens.
+Reach has priority over rhythm: a foot about to get out of its leg's reach is lifted immediately,
+and feet in the air land early. Steps start early enough, and are short enough, that this is rare.
 """
 
 from collections.abc import Sequence
@@ -38,23 +38,22 @@ from .turns import next_to_step, of_group, step_duration, stepping_along
 from .walking_foot import Now, WalkingFoot, brought
 
 HIGH: Final = 0.5
-"""The share of its reach by which a leg lifts its foot at most over what stands in the way."""
+"""The most that a leg lifts its foot over obstacles, as a share of its reach."""
 
 TICK: Final = 0.05
-"""The share of a leg's reach that its root moves at most between two looks at the legs."""
+"""The most that a leg's root moves in a substep, as a share of its reach."""
 
 
 class StepPlanner:
-    """A walk in the making: made at the first frame, then stepped through the frames in order.
+    """Plans a walk: created at the first frame, then advanced frame by frame.
 
     Args:
         legs: The legs; 1 or more.
         settings: Those of the first frame.
         frame: The first frame.
-        body: Where the body is animated to be, in the world, with axes of length 1 that stand at
-            right angles.
-        cast: Asks the ground of that frame.
-        grounds: Where the grounds are at that frame.
+        body: The animated frame of the body in the world, with orthonormal axes.
+        cast: Casts rays at the ground of that frame.
+        grounds: The frames of the grounds then.
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class StepPlanner:
         self.sways = [self.sway]
 
     def step(self, settings: WalkSettings, body: Frame, cast: Cast, grounds: Grounds) -> None:
-        """Go on by one whole frame; the arguments are as at the start, of the new frame."""
+        """Advance by one whole frame; the arguments are those of the new frame."""
         self.settings = settings
         self.frame += 1
         if self._is_teleport(body, grounds):
@@ -99,7 +98,7 @@ class StepPlanner:
         self.sways.append(self.sway)
 
     def record(self) -> RecordedWalk:
-        """Return what was found so far; a foot in the air comes down as foreseen."""
+        """Return the walk so far; a foot in the air lands as planned."""
         falls = tuple((*foot.falls, *([foot.next] if foot.next else ())) for foot in self.feet)
         return RecordedWalk(self.start, falls, tuple(self.sways))
 
@@ -114,7 +113,7 @@ class StepPlanner:
         return False
 
     def _looks(self, body: Frame) -> int:
-        """Return in how many looks a frame is taken: the faster the body, the more."""
+        """Return the number of substeps of a frame: the faster the body, the more."""
         roots = [(foot.leg.root, foot.leg.reach) for foot in self.feet]
         way = max(
             length(sub(point_in(body, root), point_in(self.body, root))) / reach
@@ -128,14 +127,14 @@ class StepPlanner:
         self.before = {f.ground: grounds(f.ground) for f in falls if f.ground != STILL}
 
     def _set_down(self, cast: Cast, grounds: Grounds) -> None:
-        """Set all feet down at once, and the body on them."""
+        """Put all feet in stance, and the body on them."""
         self.sway = Swaying(UPRIGHT, UPRIGHT)
         for foot in self.feet:
             foot.rest()
             nowhere = Footfall(self.frame, self.frame, ORIGIN, ORIGIN, ORIGIN, STILL, 0.0, True)
             foot.falls.append(nowhere)
         now = Now(self.frame, 1.0, self.body, ORIGIN, ORIGIN, cast, grounds, grounds)
-        # The feet depend on the body and it on them: a few rounds agree.
+        # The feet depend on the body and vice versa: a few rounds converge.
         for _ in range(4):
             now = self._brought(now, is_moving=False)
             for foot in self.feet:
@@ -145,7 +144,7 @@ class StepPlanner:
             self.sway = Swaying(self._wish(now), UPRIGHT)
         self._brought(now, is_moving=False)
 
-    # One look
+    # One substep
 
     def _look(self, now: Now) -> None:
         self.sway = eased_to(self.sway, self._wish(now), now.passed, self.settings.duration)
@@ -166,7 +165,7 @@ class StepPlanner:
         return brought(self.feet, now, self.settings, self.sway.lean, others, is_moving)
 
     def _wish(self, now: Now) -> Lean:
-        """Return the lean that the body would have on its feet, low enough for all of them."""
+        """Return the target lean of the body on its feet, low enough for all of them."""
         back = inverse(now.body)
         falls = [(foot, foot.support()) for foot in self.feet]
         feet = [(foot, point_in(back, place_of(f, now.grounds))) for foot, f in falls if f.is_held]
@@ -189,7 +188,7 @@ class StepPlanner:
     # Steps
 
     def _is_lost(self, now: Now, foot: WalkingFoot) -> bool:
-        """Whether the leg would lose its foot before the next look."""
+        """Whether the foot gets out of the leg's reach before the next substep."""
         ahead = add(foot.root, scaled(foot.away, now.passed))
         far = max(length(sub(foot.place, foot.root)), length(sub(foot.place, ahead)))
         is_far = far > losing_reach(foot.leg, self.settings)
@@ -211,14 +210,14 @@ class StepPlanner:
         foot.put(fall, aim, now.grounds)
 
     def _land_early(self, now: Now, foot: WalkingFoot, foreseen: Footfall) -> None:
-        """Let a foot come down as far along its step as the time has brought it."""
+        """Land a foot where it is in its step."""
         share = (now.time - foreseen.lift) / (foreseen.land - foreseen.lift)
         aim = mix(foot.place, foot.wanted(), share)
         fall = self._fall(now, foot, foreseen.lift, now.time, aim, ORIGIN, share)
         foot.put(fall, aim, now.grounds)
 
     def _rescue(self, now: Now, lost: Sequence[WalkingFoot]) -> None:
-        """Lift feet that their legs would lose, after those in the air have come down."""
+        """Lift feet about to get out of reach, after those in the air have landed."""
         for foot in self.feet:
             if foot.next is not None:
                 self._land_early(now, foot, foot.next)
@@ -227,7 +226,7 @@ class StepPlanner:
             members = of_group(self.feet, groups[0])
             self._lift(now, stepping_along(members, now, self.settings))
             return
-        # All at once is not allowed, so each has its share of the time until the next look.
+        # Groups must not step together, so each gets a share of the time until the next substep.
         for turn, group in enumerate(groups):
             share = now.passed / len(groups)
             lift, land = now.time + turn * share, now.time + (turn + 1) * share
@@ -246,16 +245,16 @@ class StepPlanner:
         coming: Vec,
         share: float = 1.0,
     ) -> Footfall:
-        """Return the footfall for a place that is meant.
+        """Return the footfall for a desired foothold.
 
         Args:
             now: The present.
             foot: The foot.
-            lift: When it is lifted.
-            land: When it comes down.
-            aim: The place.
-            coming: How far the root of the leg will go until then.
-            share: How much of a whole step it is.
+            lift: The time of toe-off.
+            land: The time of landing.
+            aim: The desired foothold.
+            coming: The movement of the leg's root until then.
+            share: The share of a whole step.
         """
         leg, last = foot.leg, foot.falls[-1]
         carry = carried(last.ground, now.grounds, now.whole)

@@ -1,4 +1,4 @@
-"""What is known of the feet of a walk while it is simulated, brought to each look at the body."""
+"""The state of the feet of a walk while its steps are planned, updated at each substep."""
 
 from collections.abc import Sequence
 from math import inf
@@ -13,21 +13,21 @@ from .stance import Lean, leaned
 from .stride import STANDING, Stride, losing_reach, stride_of, time_left
 
 SETTLED: Final = 0.05
-"""The share of the threshold by which a foot may be off its rest place while the body stands."""
+"""How far off its rest position a foot may stand at rest, as a share of the threshold."""
 
 
 class Now(NamedTuple):
-    """One look at the body and the ground.
+    """The body and the ground at one substep.
 
     Attributes:
         time: In frames.
-        passed: How many frames ago the look before was.
-        body: The body as animated, in the world.
-        up: The way up of the body as it leans, a unit vector in the world.
-        ahead: Its way ahead.
-        cast: Asks the ground, as it is at the next whole frame.
-        grounds: Where the grounds are at the time.
-        whole: Where they are at the next whole frame.
+        passed: The frames since the substep before.
+        body: The animated frame of the body in the world.
+        up: The up direction of the leaning body, a unit vector in the world.
+        ahead: Its forward direction.
+        cast: Casts rays at the ground as it is at the next whole frame.
+        grounds: The frames of the grounds at the time.
+        whole: Their frames at the next whole frame.
     """
 
     time: float
@@ -42,20 +42,20 @@ class Now(NamedTuple):
 
 @final
 class WalkingFoot:
-    """What is known of a foot while the simulation runs.
+    """The state of a foot while the steps are planned.
 
     Attributes:
         leg: Its leg.
         falls: Its footfalls so far.
-        aim: What the last one was meant for, in the space of its ground.
-        next: The footfall that it is on its way to, as foreseen when it was lifted.
-        home: Where it should be now, in the world.
-        place: Where its last footfall is now, in the world.
-        root: Where its leg begins now, in the world.
-        velocity: How fast home moves away from the place, in a frame, along the ground.
-        away: How fast the root does, in any direction.
-        quiet: For how many frames the velocity has been hardly anything.
-        stride: How it steps at this speed.
+        aim: The desired foothold of the last one, in the space of its ground.
+        next: The footfall that it swings to, as planned at toe-off.
+        home: Its current rest position in the world.
+        place: The current position of its last footfall in the world.
+        root: The current position of its leg's root in the world.
+        velocity: The velocity of home relative to the place, per frame, along the ground.
+        away: The velocity of the root relative to the place, in any direction.
+        quiet: The frames for which the velocity has been almost 0.
+        stride: Its stride at this speed.
     """
 
     __slots__ = (
@@ -84,46 +84,46 @@ class WalkingFoot:
     stride: Stride
 
     def __init__(self, leg: WalkingLeg) -> None:
-        """Begin without footfalls."""
+        """Start without footfalls."""
         self.leg = leg
         self.falls = []
         self.aim = self.home = self.place = self.root = ORIGIN
         self.rest()
 
     def rest(self) -> None:
-        """Forget how it moved."""
+        """Forget its motion."""
         self.next = None
         self.velocity = self.away = ORIGIN
         self.quiet = 0.0
         self.stride = STANDING
 
     def support(self) -> Footfall:
-        """Return what it stands on, or will when its step is done."""
+        """Return the footfall that it stands on, or will after its step."""
         return self.next or self.falls[-1]
 
     def put(self, fall: Footfall, aim: Vec, grounds: Grounds) -> None:
-        """Set it down at a footfall that was meant for a place in the world."""
+        """Put it in stance at a footfall planned for a place in the world."""
         self.falls.append(fall)
         moved = fall.ground != STILL
         self.aim = point_in(inverse(grounds(fall.ground)), aim) if moved else aim
         self.next, self.place = None, place_of(fall, grounds)
 
     def wanted(self) -> Vec:
-        """Return where it should come down now: on its way, ahead of where it should be."""
+        """Return its current desired foothold, ahead of its rest position."""
         return add(add(self.home, self.stride.middle), self.stride.lead)
 
     def off(self, now: Now) -> float:
-        """Return how far along the ground it is from where it is meant to be."""
+        """Return its distance along the ground from its desired position."""
         fall = self.falls[-1]
         aim = self.aim if fall.ground == STILL else point_in(now.grounds(fall.ground), self.aim)
         return length(across(sub(add(self.home, self.stride.middle), aim), now.up))
 
     def is_there(self, now: Now, settings: WalkSettings) -> bool:
-        """Whether a step would end where it stands: it was set down for this place."""
+        """Whether a step would end where it stands already."""
         return self.off(now) <= SETTLED * settings.threshold * self.leg.reach
 
     def time_left(self, now: Now, settings: WalkSettings) -> float:
-        """Return in how many frames its leg loses it, if all goes on as it does."""
+        """Return the frames until it is out of its leg's reach, if velocities stay the same."""
         if self.is_there(now, settings):
             return inf
         return time_left(self.place, self.root, self.away, losing_reach(self.leg, settings))
@@ -137,18 +137,18 @@ def brought(
     others: int,
     is_moving: bool = True,
 ) -> Now:
-    """Bring what is known of the feet to the present, with the body as it leans now.
+    """Update the feet to the present, with the body's current lean.
 
     Args:
         feet: The feet.
-        now: The present, still without the body's ways up and ahead.
-        settings: How the body walks.
-        lean: How it leans.
-        others: How many other groups have to step in turn.
-        is_moving: Whether the places before are known, from which the speeds follow.
+        now: The present, without the body's up and forward directions.
+        settings: The settings of the walk.
+        lean: The body's lean.
+        others: The number of other groups that step in turn.
+        is_moving: Whether the positions before are known, for the velocities.
 
     Returns:
-        The present, with these ways.
+        The present, with these directions.
     """
     body = leaned(now.body, lean)
     now = now._replace(up=mat_columns(body[0])[2], ahead=mat_columns(body[0])[1])

@@ -1,4 +1,4 @@
-"""A wave that runs along a chain, on top of the pose that it has."""
+"""A wave that runs along a chain, on top of its pose."""
 
 from collections.abc import Sequence
 from math import cos, floor, fsum, pi, sin
@@ -15,18 +15,18 @@ WORD: Final = 0xFFFFFFFF
 
 
 class Wave(NamedTuple):
-    """How a chain waves.
+    """The settings of a wave.
 
     Attributes:
-        amplitude: The most by which a bone turns against the one before it, in radians.
-        wavelength: The length of a wave, in lengths of the chain.
-        turns: How many waves have passed the root: a speed times a time, and a phase.
-        falloff: From -1, with which the tip is still and the root waves fully, by 0, with which
-            all bones do, to 1, with which the root is still.
-        direction: The plane of the wave, as the angle about each bone's own Y axis from that
-            which a turn about its X axis sweeps.
-        noise: How much of the wave is noise: 0 is a sine, 1 is without any order.
-        seed: Which noise.
+        amplitude: The largest rotation of a bone relative to its parent, in radians.
+        wavelength: The wavelength, in lengths of the chain.
+        turns: The phase in waves that have passed the root: speed times time, plus an offset.
+        falloff: From -1, where the tip is still and the root waves fully, to 1, where the root is
+            still; at 0 all bones wave fully.
+        direction: The plane of the wave, as an angle about each bone's own Y axis; 0 rotates about
+            the X axis.
+        noise: The share of noise: 0 is a sine, 1 all noise.
+        seed: The seed of the noise.
     """
 
     amplitude: float
@@ -41,13 +41,13 @@ class Wave(NamedTuple):
 def pose_wave(chain: ChainInput, wave: Wave, influence: float = 1.0) -> Posture:
     """Return the posture of a chain that waves on top of its FK pose.
 
-    Each bone turns about its own X and Z axes, as it stands. The wave moves from the root to the
-    tip. Along the chain it is measured in the lengths that its bones have under the FK pose, so
-    that fine chains wave as coarse ones do; how much each bone turns is not.
+    Each bone rotates about its own posed X and Z axes. The wave travels from the root to the tip.
+    Its phase is measured in the bones' lengths under the FK pose, so that it does not depend on
+    their number; the rotation of each bone does not scale with its length.
 
     Args:
         chain: The bones and their FK pose.
-        wave: How it waves. The same numbers give the same posture to the last bit.
+        wave: The wave. The same numbers give the same posture to the last bit.
         influence: See `pose_chain`.
 
     Raises:
@@ -65,18 +65,18 @@ def pose_wave(chain: ChainInput, wave: Wave, influence: float = 1.0) -> Posture:
 
 
 def turns(lengths: Sequence[float], wave: Wave) -> list[Vec]:
-    """Return by how much each bone turns, as a vector along the axis and as long as the angle.
+    """Return the rotation vector of each bone.
 
     Args:
         lengths: The lengths of the bones, root first.
-        wave: How they wave.
+        wave: The wave.
     """
     size = fsum(lengths)
     cosine, sine = cos(wave.direction), sin(wave.direction)
     found: list[Vec] = []
     at = 0.0
     for i, part in enumerate(lengths):
-        # Where the bone's middle is; without lengths the bones are counted.
+        # The middle of the bone; in numbers of bones if they have no length.
         way = (at + 0.5 * part) / size if size > 0.0 else (i + 0.5) / len(lengths)
         at += part
         angle = wave.amplitude * _share(way, wave.falloff)
@@ -90,15 +90,15 @@ def turns(lengths: Sequence[float], wave: Wave) -> list[Vec]:
 
 
 def _share(way: float, falloff: float) -> float:
-    """Return how much of the wave there is at a part of the way from the root to the tip."""
+    """Return the share of the amplitude at a position from the root, 0, to the tip, 1."""
     still = way if falloff < 0.0 else 1.0 - way
     return 1.0 - abs(falloff) * still
 
 
 def smooth_noise(place: float, seed: int) -> float:
-    """Return noise from -1 to 1 that is as smooth as its slope, in one dimension.
+    """Return smooth one-dimensional value noise from -1 to 1.
 
-    Random values stand at whole and half places, and between them it eases from one to the next.
+    Random values at whole and half positions are interpolated smoothly.
     """
     first = floor(2.0 * place)
     share = smooth(2.0 * place - first)
@@ -107,9 +107,9 @@ def smooth_noise(place: float, seed: int) -> float:
 
 
 def _random(place: int, seed: int) -> float:
-    """Return one of the numbers from -1 to 1 that look as if they were random.
+    """Return a pseudorandom number from -1 to 1: a hash of both numbers.
 
-    The bits of both numbers are mixed as in Wellons, “Prospecting for Hash Functions” (2018).
+    C. Wellons, “Prospecting for Hash Functions” (2018).
     """
     bits = (place * 0x9E3779B1 ^ seed * 0x85EBCA77 ^ 0x27D4EB2F) & WORD
     for _ in range(2):
