@@ -1,8 +1,8 @@
 """A compiled copy of the folders without Blender, which stands in for them if it is the same.
 
-`make wheels` compiles `core` and `motion` into a package of their own, ``fabrik_ik_compiled``, that
-the extension brings along as a wheel. It is only used if it was made from exactly this source: a
-wheel of another version may still be installed, or the source may have been edited since.
+`make wheels` compiles `core` and `motion` into a package of their own, ``fabrik_ik_compiled``, which
+the extension includes as a wheel. It is only used if it was built from exactly this source: a wheel
+of another version may still be installed, or the source may have been edited since.
 
 Where it is used, importing a module of these folders gives the compiled one. So nobody has to
 choose, there is but one class of each name, and all types are those of the source.
@@ -26,7 +26,7 @@ def files_in(addon: Path) -> Iterator[Path]:
 
 
 def digest_of(addon: Path) -> str:
-    """Return what tells the files that are compiled from any others."""
+    """Return the digest of the compiled files' source."""
     digest = sha256()
     for file in files_in(addon):
         contents = file.read_bytes()
@@ -36,11 +36,11 @@ def digest_of(addon: Path) -> str:
 
 
 def _fits() -> bool:
-    # For tests, and for whoever wants to step through the source.
+    # For tests, and for debugging the source.
     if environ.get("FABRIK_IK_INTERPRETED", "0") not in ("", "0"):
         return False
     try:
-        # It is there only where it was built, and has no types of its own.
+        # Only present where it was built, and without types of its own.
         from fabrik_ik_compiled import SOURCE  # pyright: ignore
     except ImportError:  # not installed, or not for this Python or this machine
         return False
@@ -52,10 +52,10 @@ COMPILED = _fits()
 
 
 def stand_in(package: str) -> None:
-    """Let the compiled modules, if they may run, be imported as those of the add-on.
+    """Import the compiled modules, if they fit, in place of the source.
 
     Args:
-        package: The add-on's name, before anything of the folders has been imported from it.
+        package: The add-on's name; none of the folders may have been imported from it yet.
     """
     if not COMPILED:
         return

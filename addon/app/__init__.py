@@ -1,4 +1,4 @@
-"""What puts the extension together: which features there are, and the order of registering."""
+"""The list of features, and the order of registering."""
 
 from typing import Protocol
 
@@ -29,7 +29,7 @@ from . import menus
 
 
 class Part(Protocol):
-    """What adds classes, handlers or menus to Blender."""
+    """A module that adds classes, handlers or menus to Blender."""
 
     def register(self) -> None:
         """Add them."""
@@ -61,7 +61,7 @@ FEATURES = (
     drag,
     overlay,
 )
-"""All features: panels are shown, and what takes part in the loop is asked, in this order."""
+"""All features, in the order of their panels and of their part in the loop."""
 
 PARTS: tuple[Part, ...] = (
     handlers,

@@ -1,4 +1,4 @@
-"""What the extension adds to Blender's own menus."""
+"""The extension's entries in Blender's own menus."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Blender's own data, for whoever reads or writes it: nothing here knows of constraints of ours."""
+"""Reading and writing Blender's data; nothing here knows our constraints."""

@@ -1,4 +1,4 @@
-"""Typed ways to data that Blender's stubs do not know, or know only as “maybe there”."""
+"""Typed access to data that Blender's stubs lack, or declare as optional."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import bpy
 
 
 def frame_rate(scene: bpy.types.Scene | None) -> float:
-    """Return how many frames a scene plays in a second."""
+    """Return the frame rate of a scene."""
     render = cast(bpy.types.Scene, scene).render
     return render.fps / render.fps_base
 
@@ -25,10 +25,10 @@ def is_edited(armature: bpy.types.Object) -> bool:
 
 
 def set_of_all(armature: bpy.types.Object, name: str, numbers: array[Any]) -> None:
-    """Set a channel of all pose bones, from as many numbers of each.
+    """Set a channel of all pose bones from a flat array.
 
-    Blender's own way is fast, and leaves bones as they are that are linked from another file, or
-    that a library override does not let the user edit.
+    Blender's `foreach_set` is fast, but skips the bones of linked armatures and of library
+    overrides that are not editable.
     """
     bones = pose_bones(armature)
     override = armature.override_library
@@ -41,10 +41,10 @@ def set_of_all(armature: bpy.types.Object, name: str, numbers: array[Any]) -> No
 
 
 def rest_bone(armature: bpy.types.Object, name: str) -> bpy.types.Bone:
-    """Return the rest of a pose bone; by its name alone it is not found while that is edited."""
+    """Return the rest bone of a pose bone, also while its name is being edited."""
     return pose_bones(armature)[name].bone
 
 
 def session_uid(item: bpy.types.ID | None) -> int:
-    """Return the number that tells data-blocks apart; an evaluated copy has its original's."""
+    """Return a data-block's `session_uid`; for an evaluated copy, its original's."""
     return cast(Any, item).original.session_uid

@@ -1,4 +1,4 @@
-"""What animated channels of an object hold: kept, given back, and brought from copy to original."""
+"""The values of an object's animated channels: saved, restored, and copied to the original."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import bpy
 from .animation import animated
 
 CUSTOM = re.compile(r'(.*)\["((?:[^"\\]|\\.)*)"\]', re.DOTALL)
-"""Splits the path of a custom property into that of its owner and its name."""
+"""Splits the path of a custom property into its owner's path and its name."""
 
 Values = dict[tuple[str, int], Any]
-"""What animated channels hold, by data path and index in the array."""
+"""Values of animated channels, by data path and array index."""
 
 
 def bring_over(evaluated: bpy.types.Object, original: bpy.types.Object) -> None:
-    """Give the original the animated values of an evaluated copy.
+    """Copy the animated values of an evaluated object to its original.
 
-    In a render nothing is flushed to the originals; but as soon as one of them is written, Blender
-    copies the whole object from original to evaluated again, without running its animation. What
-    the original then holds is what is rendered.
+    In a render Blender does not flush them; but as soon as one channel is written, it copies the
+    whole original to the evaluated object again, without its animation. The values of the original
+    are then what is rendered.
     """
     channels = animated(original)
     for path, index in channels.keyed | channels.driven:
         try:
             _put(original, path, index, _taken(evaluated, path, index))
         except (ValueError, KeyError, AttributeError):
-            continue  # A curve of something that is not there any more, or cannot be written.
+            continue  # The property is missing or cannot be written.
 
 
 def values(ob: bpy.types.Object) -> Values:
-    """Return what the animated channels of an object hold at the moment, animation or not."""
+    """Return the current values of an object's animated channels, keyed or not."""
     channels = animated(ob)
     found: Values = {}
     for path, index in channels.keyed | channels.driven:
@@ -44,7 +44,7 @@ def values(ob: bpy.types.Object) -> Values:
 
 
 def restore(ob: bpy.types.Object, values: Values) -> None:
-    """Give the animated channels of an object what they held, where they hold anything else."""
+    """Restore the values of an object's animated channels that differ."""
     for (path, index), value in values.items():
         try:
             _put(ob, path, index, value)

@@ -1,4 +1,4 @@
-"""What animates an object, whichever way Blender's versions store it."""
+"""The animation of an object, however a version of Blender stores it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import dependency_driver
 from .rotation import channel_of, mode_of
 
 HAS_LAYERS = hasattr(bpy.types, "ActionLayer")
-"""Before Blender 4.4 an action was one plain list of curves, and a group of them could be muted."""
+"""Before Blender 4.4 an action is a flat list of F-curves, and groups can be muted."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Channels:
         return any(found == path for found, _ in self.keyed | self.driven)
 
     def numbers(self, bone: str, channel: str) -> tuple[list[int], list[int]]:
-        """Return which numbers of a bone's channel are keyed, and which are driven."""
+        """Return the keyed and the driven indices of a bone's channel."""
         if not self.keyed and not self.driven:
             return [], []
         path = f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{channel}'
@@ -56,9 +56,9 @@ def actions(ob: bpy.types.Object) -> Iterator[bpy.types.Action]:
 
 
 def is_animated(ob: bpy.types.Object) -> bool:
-    """Return whether Blender may change any property of the object from frame to frame.
+    """Return whether the object has any animation.
 
-    Giving it its first action, strip or driver makes Blender rebuild its relations.
+    Adding the first action, strip or driver makes Blender rebuild relations.
     """
     data = ob.animation_data
     if data is None:
@@ -68,7 +68,7 @@ def is_animated(ob: bpy.types.Object) -> bool:
 
 
 def holders(ob: Any) -> Iterator[Any]:
-    """Yield all that can hold an action: the animation data and the strips of the NLA."""
+    """Yield everything that can hold an action: the animation data and the NLA strips."""
     data = ob.animation_data
     if data is None:
         return
@@ -77,7 +77,7 @@ def holders(ob: Any) -> Iterator[Any]:
 
 
 def strips(tracks: Iterable[Any]) -> Iterator[Any]:
-    """Yield the strips of tracks of the NLA, and those inside meta strips."""
+    """Yield the strips of NLA tracks, including those inside meta strips."""
     strips: list[Any] = [strip for track in tracks for strip in track.strips]
     while strips:
         strip = strips.pop(0)
@@ -94,7 +94,7 @@ def _acting(ob: Any) -> Iterator[Any]:
     soloed = [track for track in tracks if track.is_solo]
     if not soloed:
         yield data
-    # A strip that is muted, or whose time it is not, sets its channels to the defaults.
+    # Muted and inactive strips count: they set their channels to the defaults.
     yield from strips(soloed or tracks)
 
 
@@ -114,7 +114,7 @@ def _bags(action: Any, slot: object) -> list[Any]:
 
 
 def animated(ob: Any) -> Channels:
-    """Return the channels of the object, or other data, that its animation sets now."""
+    """Return the channels that the animation of an object, or other data, sets now."""
     keyed: set[tuple[str, int]] = set()
     for holder in _acting(ob):
         for curves in curve_lists(holder.action, getattr(holder, "action_slot", None)):
@@ -123,7 +123,7 @@ def animated(ob: Any) -> Channels:
 
 
 def acts(curve: bpy.types.FCurve) -> bool:
-    """Return whether an F-curve sets anything."""
+    """Return whether an F-curve has an effect."""
     if curve.mute or curve.is_empty:
         return False
     return HAS_LAYERS or curve.group is None or not curve.group.mute

@@ -1,16 +1,15 @@
-"""Telling Blender what an armature depends on, by a driver.
+"""Declaring an armature's dependencies to Blender by a driver.
 
-A pointer to a target is no dependency to Blender: a target that is hidden, left out of the view
-layer, or disabled in renders would not be evaluated, and a render would see the chain reach for
-where the target was. A driver on a property that means nothing makes it one. Nothing reads the
-property, so no cycle can come of it and no pose is evaluated for its sake; and because the
-armature is then part of every update of its targets, an update without our armatures in it is none
-of our business.
+A pointer property is no dependency to Blender: a target that is hidden, excluded from the view
+layer, or disabled in renders would not be evaluated, and a render would show the chain reach for
+its old place. A driver on a dummy property makes it one. Nothing reads the property, so it causes
+no cycle and no evaluation of a pose; and because the armature is then part of every update of its
+targets, updates without our armatures can be ignored.
 
-It has to be a custom property. For a driver on any other property of an object, Blender 4.5 and
-later writes the present values of all its drivers once more while other drivers are evaluated
-already, and now and then a driven bone is left behind by a frame. A custom property is also there
-when the file is opened without the extension, where Blender would complain of ours.
+It has to be a custom property. With a driver on any other property of an object, Blender 4.5 and
+later writes the current values of all its drivers again while other drivers are being evaluated,
+and a driven bone is sometimes one frame behind. A custom property also exists when the file is
+opened without the extension, where Blender would report an error for ours.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ Source = tuple["bpy.types.Object", str]
 
 
 def declare(armature: bpy.types.Object, wanted: Sequence[Source]) -> bool:
-    """Make the variables of the driver agree with what an armature depends on.
+    """Update the driver's variables to an armature's dependencies.
 
     Returns:
-        Whether they did not.
+        Whether they changed.
     """
     animation = armature.animation_data
     curve: Any = animation.drivers.find(PATH) if animation else None
     if not wanted:
         if curve:
-            # To remove it by its path has the animation played, over a pose that is not keyed yet.
+            # Removing it by path plays the animation, and unkeyed poses are lost.
             cast(Any, animation).drivers.remove(curve)
-            # Blender evaluates drivers by their places, and looks for these in a copy of the list.
+            # Blender evaluates drivers by their index in the evaluated copy of the list.
             armature.update_tag(refresh={"OBJECT"})
         if NAME in armature:
             del armature[NAME]
@@ -71,6 +70,6 @@ def _declared(driver: Any) -> list[Source]:
 def existing_bone(ob: bpy.types.Object | None, bone: str) -> str:
     """Return the name of a bone, empty if there is none: a driver that names it would be invalid.
 
-    Blender marks it at each evaluation, and to mend it each time would play the animation again.
+    Blender invalidates it at each evaluation, and fixing it each time would play the animation.
     """
     return bone if bone and ob and ob.pose and bone in ob.pose.bones else ""

@@ -1,4 +1,4 @@
-"""What goes wrong: as foreseen, in a sentence for the user; else printed once, and contained."""
+"""Errors: expected ones as messages for the user, others printed once and contained."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 
 class ProblemError(Exception):
-    """Why a constraint cannot work, in a sentence that says what to do."""
+    """An expected error, with a message that says what to do."""
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as they stand in a sentence: “A”, “B” and “C”."""
+    """Format names for a sentence: “A”, “B” and “C”."""
     *others, last = [f"“{name}”" for name in names]
     return f"{', '.join(others)} and {last}" if others else last
 
@@ -21,13 +21,13 @@ FAULT = (
     "Internal error in FABRIK IK: the FK pose is shown. Please report the error in the "
     "system console"
 )
-"""What is said of a constraint that could not be solved for no reason known to it."""
+"""The message of a constraint with an unexpected error."""
 
 _said: set[str] = set()
 
 
 def say_once(failure: str) -> None:
-    """Print the error that is being handled once, however many frames run into it.
+    """Print the current exception once, however many frames raise it.
 
     Args:
         failure: What could not be done, as in “could not pose the armatures”.
@@ -40,7 +40,7 @@ def say_once(failure: str) -> None:
 
 @contextmanager
 def contained(failure: str) -> Iterator[None]:
-    """Keep an error from what comes after, but for a reference to something that was removed.
+    """Contain an exception, except for a reference to removed data.
 
     Args:
         failure: As for `say_once`.
@@ -54,5 +54,5 @@ def contained(failure: str) -> Iterator[None]:
 
 
 def forget_said() -> None:
-    """Print the errors of before once more, should they happen again."""
+    """Print earlier errors again if they happen again."""
     _said.clear()

@@ -1,11 +1,11 @@
-"""What is kept of a file beside it: each cache says here how it forgets, so that none is missed."""
+"""Caches of the file's data: each registers here how it is cleared, so that none is missed."""
 
 from __future__ import annotations
 
 from .listeners import Listeners
 
 forgets = Listeners[[]]()
-"""Is told when a file is loaded, after undo and redo, and at the end.
+"""Called when a file is loaded, after undo and redo, and on unregister.
 
-References to Blender's data are dead by then.
+References to Blender's data are invalid by then.
 """

@@ -1,4 +1,4 @@
-"""Keys on properties, many at once."""
+"""Inserting many keys at once."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from .errors import ProblemError
 from .refusals import action_problem
 
 LINEAR, BEZIER = 1, 2
-"""Blender's numbers for how a curve runs from one key to the next."""
+"""Blender's numbers for interpolation types."""
 
 FREE, VECTOR, AUTO_CLAMPED = 0, 2, 4
-"""Blender's numbers for handles: as they are set, straight to the next key, or smooth without going
-beyond it."""
+"""Blender's numbers for handle types."""
 
 KEYFRAME = 0
-"""Blender's number for an ordinary key."""
+"""Blender's number for the key type Keyframe."""
 
 NEAR = 1e-3
-"""Keys that are nearer to each other than this share of a frame are at the same one."""
+"""The distance in frames below which keys are at the same frame."""
 
 
 def set_keys(
@@ -34,16 +33,16 @@ def set_keys(
     rows: Sequence[Sequence[float]],
     is_linear: bool = True,
 ) -> None:
-    """Give a property keys, in place of all that it has from the first of the frames to the last.
+    """Key a property, replacing its keys from the first to the last of the frames.
 
-    They go into the active action of the data-block, which is made if there is none.
+    The keys go into the active action of the data-block, which is created if needed.
 
     Args:
-        owner: What has the property, as a pose bone or an object.
-        name: Of the property.
-        frames: Where the keys stand, ascending; at least one.
-        rows: For each number of the property its values at the frames.
-        is_linear: Whether the curve runs straight from key to key, or smoothly.
+        owner: The owner of the property, such as a pose bone or an object.
+        name: The property.
+        frames: The frames of the keys, ascending; at least one.
+        rows: The values at the frames, for each component of the property.
+        is_linear: Whether to interpolate linearly, or smoothly.
     """
     curves, path = ActiveCurves(owner.id_data), owner.path_from_id(name)
     for i, values in enumerate(rows):
@@ -54,23 +53,23 @@ def set_keys(
 
 
 class ActiveCurves:
-    """The F-curves of an object's active action, found at once however many there are."""
+    """The F-curves of an object's active action, indexed for fast lookup."""
 
     def __init__(self, ob: bpy.types.Object) -> None:
-        """Find them; the action is made if there is none."""
+        """Index them; create the action if needed."""
         self._bag = animation.ensured_bag(ob)
         self._known = {(c.data_path, c.array_index): c for c in self._bag.fcurves}
         self._groups: dict[str, Any] = {}
 
     def at(self, path: str, index: int, group: str) -> Any:
-        """Return a curve that shows what its keys say, made if need be.
+        """Return an effective F-curve, created if needed.
 
-        Its mute, its lock and its modifiers would keep new keys from being seen, and are off then.
+        It is unmuted and unlocked, and its modifiers are disabled, so that new keys take effect.
 
         Args:
             path: The channel.
-            index: The number of it.
-            group: The name of the group that a new curve gets into; empty for none.
+            index: The array index.
+            group: The name of the group for a new curve; empty for none.
         """
         curve = self._known.get((path, index))
         if curve is None:
@@ -85,7 +84,7 @@ class ActiveCurves:
         return curve
 
     def _group(self, name: str) -> Any:
-        """Return a group of a name that does not mute what is in it, made if need be."""
+        """Return an unmuted group of a name, created if needed."""
         found = self._groups.get(name) or self._bag.groups.get(name)
         if found is None or _mutes(found):
             found = self._bag.groups.new(name)
@@ -94,7 +93,7 @@ class ActiveCurves:
 
 
 def _mutes(group: Any) -> bool:
-    """Return whether a group keeps its curves from acting."""
+    """Return whether a group mutes its curves."""
     return group is not None and group.mute and not animation.HAS_LAYERS
 
 
@@ -104,14 +103,13 @@ def put_keys(
     values: Sequence[float],
     slopes: Sequence[float] | None = None,
 ) -> None:
-    """Give a curve keys, in place of all that it has from the first of the times to the last.
+    """Put keys on a curve, replacing its keys from the first to the last of the times.
 
     Args:
         curve: The F-curve.
-        times: Where the keys stand, ascending; at least one.
-        values: What it is there.
-        slopes: How steep it is there, for a smooth curve; without, it runs straight from key to
-            key.
+        times: The frames of the keys, ascending; at least one.
+        values: The values there.
+        slopes: The slopes there, for a smooth curve; None for a linear one.
     """
     _clear(curve, times[0], times[-1])
     start = len(curve.keyframe_points)
@@ -128,7 +126,7 @@ def _put_handles(
     values: Sequence[float],
     slopes: Sequence[float],
 ) -> None:
-    """Put the handles of the last keys at a third of the way, where time runs evenly."""
+    """Put the handles of the last keys at a third of the distance, where time is linear."""
     points = curve.keyframe_points
     spans = [(b - a) / 3.0 for a, b in pairwise(times)] or [1.0]
     for name, sign, lengths in (
@@ -152,17 +150,17 @@ def set_span(
     guards: Sequence[float],
     outside: Sequence[float],
 ) -> None:
-    """Give a property keys, and leave it as it is before, and after, the frames.
+    """Key a property, without changing it before and after the frames.
 
     Args:
         owner: See `set_keys`.
         name: See `set_keys`.
         frames: See `set_keys`.
         rows: See `set_keys`.
-        guards: The last frame before that is to stay as it is, and the first one after, if any.
-            They get keys, and the curve holds from the first guard, and from the last of the
-            frames, to the next key. Without guards the curve runs smoothly.
-        outside: What the numbers of the property are there if they have no keys yet.
+        guards: The last frame before, and the first one after, that must not change, if any. They
+            get keys, and the curve is constant from the first guard, and from the last of the
+            frames, to the next key. Without guards the curve is smooth.
+        outside: The values there of components without keys.
     """
     path = owner.path_from_id(name)
     known = {i: c for i, c in animation.active_curves(owner.id_data, path).items() if _keys(c)}
@@ -180,7 +178,7 @@ def set_span(
 
 
 def key_frames(owner: Any, names: Sequence[str]) -> set[float]:
-    """Return at which frames properties have keys in the active action of their data-block."""
+    """Return the frames at which properties have keys in the active action of their data-block."""
     return {
         key.co[0]
         for name in names
@@ -194,7 +192,7 @@ def _keys(curve: Any) -> list[Any]:
 
 
 def _pin(curve: Any, frame: float, value: float) -> None:
-    """Give a curve a key that leaves its shape, whatever keys come to the other side of it."""
+    """Insert a key that keeps the curve's shape, whatever keys are added on its other side."""
     keys = _keys(curve)
     before = [key for key in keys if key.co[0] < frame - NEAR]
     after = [key for key in keys if key.co[0] > frame + NEAR]
@@ -205,17 +203,17 @@ def _pin(curve: Any, frame: float, value: float) -> None:
 
 
 def _hold_from(curve: Any, frame: float) -> None:
-    """Let a curve keep the value of its key at a frame until the next key."""
+    """Make a curve constant from its key at a frame to the next one."""
     for key in _keys(curve):
         if abs(key.co[0] - frame) <= NEAR:
             key.interpolation = "CONSTANT"
 
 
 def auto_key(owner: Any, name: str) -> None:
-    """Key a property at the present frame if auto keying is on.
+    """Key a property at the current frame if Auto Keying is on.
 
-    As with Blender's own tools, preferences and tool settings say whether everything is keyed, or
-    only what differs, or what has keys already. Keying sets are left aside.
+    Like Blender's own tools, this follows the preferences and tool settings: Only Insert Needed and
+    Only Insert Available. Keying sets are ignored.
 
     Raises:
         ProblemError: If the action cannot be changed.
@@ -249,7 +247,7 @@ def _group(owner: Any) -> str:
 
 
 def _clear(curve: Any, first: float, last: float) -> None:
-    """Take away the keys from one frame to another, both included."""
+    """Remove the keys from one frame to another, inclusive."""
     points = curve.keyframe_points
     if not points:
         return
@@ -278,7 +276,7 @@ def _append(curve: Any, frames: Sequence[float], values: Sequence[float], is_lin
 
 
 def _pairs(frames: Sequence[float], values: Sequence[float]) -> array[float]:
-    """Return frames and values in turns."""
+    """Interleave frames and values."""
     pairs = array("f", bytes(8 * len(frames)))
     pairs[::2] = array("f", frames)
     pairs[1::2] = array("f", values)
@@ -286,7 +284,7 @@ def _pairs(frames: Sequence[float], values: Sequence[float]) -> array[float]:
 
 
 def _put(points: Any, name: str, column: array[Any], start: int) -> None:
-    """Set a property of the last keys of a curve, from one of them on."""
+    """Set a property of the last keys of a curve, from an index on."""
     if start:
         size = column.itemsize * (len(column) // (len(points) - start))
         whole = array(column.typecode, bytes(size * len(points)))

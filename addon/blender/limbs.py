@@ -1,6 +1,6 @@
-"""What of a skeleton is a limb: where its bones end, and how many of them bend together.
+"""Detecting limbs in a skeleton: where their bones end, and how many of them bend together.
 
-Joints tell it, at rest: tails may lie anywhere, as importers have to guess them.
+Only the rest positions of joints count: tails may be anywhere, as importers have to guess them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SHORT: Final = 0.8
 has 0.58 to 0.75 of the upper arm in skeletons of captures and games."""
 
 MOST: Final = 5
-"""The most bones of a limb; what is longer is a tail, or a rope."""
+"""The most bones of a limb; longer chains are tails or ropes."""
 
 
 def next_joint(rig: Skeleton, bone: int) -> int:
@@ -49,7 +49,7 @@ def next_joint(rig: Skeleton, bone: int) -> int:
 
 
 def limb_length(rig: Skeleton, tip: int) -> int:
-    """Return how many bones, from the tip up, bend together as an arm or a leg does.
+    """Return the number of bones, from the tip up, that bend together like an arm or a leg.
 
     The limb ends below a bone that carries other limbs, where the axis changes about which its
     joints bend, and above a bone that is short beside the next one.
@@ -86,7 +86,7 @@ def _tail(rig: Skeleton, bone: int) -> Vec:
 
 
 def rest_bend(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> Vec | None:
-    """Return to which side the rest pose of a chain bends, in its first bone's own axes.
+    """Return the side to which a chain bends at rest, in its first bone's own axes.
 
     None if it is straight.
 

@@ -1,4 +1,4 @@
-"""Functions that are called when something happens, known only by that."""
+"""Lists of callbacks for an event."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ Given = ParamSpec("Given")
 
 
 class Listeners(Generic[Given]):
-    """Functions that all are called with the same; as a decorator it takes one in."""
+    """Callbacks with the same arguments; use it as a decorator to add one."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start without callbacks."""
         self._known: list[Callable[Given, None]] = []
 
     def __call__(self, listener: Callable[Given, None]) -> Callable[Given, None]:
-        """Have a function called from now on, and return it."""
+        """Add a callback, and return it."""
         self._known.append(listener)
         return listener
 

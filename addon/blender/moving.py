@@ -1,4 +1,4 @@
-"""Moving targets and poles, which are objects or bones, to places in world space."""
+"""Moving targets and poles, objects or bones, to places in world space."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ besides what rounding makes of it."""
 
 
 def owner_of(point: Point) -> Any:
-    """Return what has the channels of a target: an object or a pose bone."""
+    """Return the owner of a target's channels: an object or a pose bone."""
     if point.skeleton is None:
         return point.object
     return pose_bones(point.object)[point.skeleton.names[point.bone]]
 
 
 def channels_of(point: Point, turns: bool) -> list[str]:
-    """Return the channels that moving a target writes; also those that turning it does."""
+    """Return the channels that moving, and optionally rotating, a target writes."""
     names = [channel_of(LOCATION)[0]]
     return [*names, channel_of(mode_of(owner_of(point)))[0]] if turns else names
 
 
 def refuse_unmovable(point: Point, turns: bool) -> None:
-    """Refuse a target that cannot be moved, or turned if that is asked for.
+    """Refuse a target that cannot be moved, or optionally rotated.
 
     Raises:
         ProblemError: Saying what is in the way.
@@ -82,7 +82,7 @@ def refuse_unmovable(point: Point, turns: bool) -> None:
 
 
 def place_of(depsgraph: bpy.types.Depsgraph, point: Point) -> Frame:
-    """Return where a target stands and how it is turned and scaled, in world space."""
+    """Return the frame of a target in world space."""
     evaluated = point.object.evaluated_get(depsgraph)
     matrix = evaluated.matrix_world
     if point.skeleton is not None:
@@ -91,20 +91,20 @@ def place_of(depsgraph: bpy.types.Depsgraph, point: Point) -> Frame:
 
 
 def move_to(depsgraph: bpy.types.Depsgraph, point: Point, place: Vec, axes: Mat3 | None) -> None:
-    """Set the channels of a target so that it comes to a place, and turns.
+    """Set the channels of a target to move it to a place, and rotate it.
 
-    It keeps its scale. Where turning it takes along what it stands beside, or rounding is large,
-    doing so again after an update makes it better.
+    It keeps its scale. If rotation changes its offset, or rounding is large, repeat this after an
+    update to refine it.
 
     Args:
-        depsgraph: Up to date with all that the target hangs on.
-        point: The target, which `refuse_unmovable` had nothing against.
-        place: In world space.
-        axes: Upright axes in world space, of which Y comes to be exact and Z as near as it gets;
-            None to leave it turned as it is.
+        depsgraph: Up to date with everything that the target depends on.
+        point: The target, accepted by `refuse_unmovable`.
+        place: The place in world space.
+        axes: Orthonormal axes in world space, for Y exactly and Z as nearly as possible; None keeps
+            the rotation.
 
     Raises:
-        ProblemError: If it is in a space that is scaled to nothing, or a lock is in the way.
+        ProblemError: If its space has zero scale, or a lock prevents it.
     """
     owner = owner_of(point)
     try:
@@ -126,22 +126,22 @@ def move_to(depsgraph: bpy.types.Depsgraph, point: Point, place: Vec, axes: Mat3
 
 
 def location_axes(depsgraph: bpy.types.Depsgraph, point: Point) -> Mat3:
-    """Return the axes in world space of a target's location channel.
+    """Return the axes of a target's location channel in world space.
 
     Raises:
-        ValueError: If the target is scaled to nothing.
+        ValueError: If the target has zero scale.
     """
     evaluated = point.object.evaluated_get(depsgraph)
     world = matrix3(evaluated.matrix_world)
     if point.skeleton is None:
-        # Whatever its parent is, Blender puts it before the object's own transform.
+        # Whatever the parent type, its transform comes before the object's own.
         return mat_product(world, _undone(matrix3(evaluated.matrix_basis)))
     bone, parent = _bone_and_parent(evaluated, point)
     return mat_product(world, mat_product(parent, bone.rest) if bone.local_location else parent)
 
 
 def _rotation_axes(depsgraph: bpy.types.Depsgraph, point: Point) -> tuple[Mat3, Vec]:
-    """Return the axes in world space of a target's rotation channel, and its scale."""
+    """Return the axes of a target's rotation channel in world space, and its scale."""
     evaluated = point.object.evaluated_get(depsgraph)
     world = matrix3(evaluated.matrix_world)
     if point.skeleton is None:
@@ -171,7 +171,7 @@ def _rotation_of(owner: Any) -> Quat:
 
 
 def _turn(inherited: Mat3, sizes: Vec, axes: Mat3) -> Quat:
-    """Return the local rotation that turns Y and Z, mirrored if their scale is, to the axes."""
+    """Return the local rotation that aligns Y and Z, mirrored by negative scale, with the axes."""
     _, ahead, up = mat_columns(axes)
     own = (0.0, -1.0 if sizes[1] < 0.0 else 1.0, 0.0), (0.0, 0.0, -1.0 if sizes[2] < 0.0 else 1.0)
     turn = facing(inherited, own, (ahead, up))
@@ -181,16 +181,16 @@ def _turn(inherited: Mat3, sizes: Vec, axes: Mat3) -> Quat:
 
 
 def _set(owner: Any, name: str, values: Sequence[float], rounded: float) -> None:
-    """Set a channel; what is locked stays as it is if it may.
+    """Set a channel, except for locked components whose change is within rounding.
 
     Args:
         owner: The object or pose bone.
         name: The channel.
-        values: What it gets.
-        rounded: By how much these are off at most by rounding.
+        values: The values to set.
+        rounded: The largest rounding error of the values.
 
     Raises:
-        ProblemError: If what is locked would have to change.
+        ProblemError: If a locked component would have to change.
     """
     locks = _locks(owner, name)
     present = list(getattr(owner, name))
@@ -205,11 +205,11 @@ def _set(owner: Any, name: str, values: Sequence[float], rounded: float) -> None
 
 
 def _locks(owner: Any, name: str) -> list[bool]:
-    """Return which numbers of a channel are locked."""
+    """Return whether each component of a channel is locked."""
     if name == "location":
         return list(owner.lock_location)
     if name == "rotation_euler":
         return list(owner.lock_rotation)
     if owner.lock_rotations_4d:
         return [owner.lock_rotation_w, *owner.lock_rotation]
-    return [False] * 4  # The locks mean Euler angles, which are none of its numbers.
+    return [False] * 4  # The locks apply to Euler angles, not to these components.

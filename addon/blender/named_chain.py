@@ -1,4 +1,4 @@
-"""The bones of a chain by their names, whether the constraint is Blender's or ours."""
+"""The bones of a chain by name, for Blender's constraints and ours."""
 
 from __future__ import annotations
 

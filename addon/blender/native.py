@@ -1,4 +1,4 @@
-"""Blender's own constraints, as far as they move what a chain hangs on."""
+"""Blender's own constraints on the parents of chains."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import bpy
 from .skeleton import Point, skeleton_of
 
 TURNED_ONLY = ("COPY_ROTATION",)
-"""Constraints of bones that set the axes and leave the head where its parent carries it."""
+"""Bone constraints that set the axes and leave the head where the parent carries it."""
 
 
 def active_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any]:
-    """Return Blender's own constraints of an object or bone that do something."""
+    """Return the active constraints of Blender's on an object or bone."""
     return [con for con in owner.constraints if not con.mute and con.influence > 0.0]
 
 

@@ -1,8 +1,8 @@
-"""What single precision leaves uncertain of where things stand, and of how they are turned.
+"""Rounding errors of locations and rotations in single precision.
 
-Blender keeps all numbers, and evaluates all matrices, in single precision. What comes of it grows
-with the numbers on the way, and not with the place at which they end: what hangs on a parent that
-is far from the world's origin is as coarse as this, wherever it stands itself.
+Blender stores numbers, and evaluates matrices, in single precision. The error grows with the
+intermediate values, not with the result: a child of a parent far from the world's origin is as
+imprecise as the parent, wherever it is itself.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from .rotation import AXIS_ANGLE, QUATERNION, channel_of, mode_of
 from .skeleton import Point, matrix3, matrix_frame, vector
 
 UNIT = 2.0**-23
-"""By how much a number is off at most, as a share of itself: it is rounded where it is reckoned and
-where it is kept."""
+"""The largest relative error of a number: rounded when computed and when stored."""
 
 STEPS = 2.0
 """By how many of these a product of two matrices is off: three products are summed up, each of two
@@ -33,11 +32,11 @@ for turns about one axis."""
 
 
 class Rounding(NamedTuple):
-    """By how much something may be elsewhere by rounding alone.
+    """The uncertainty of a transform by rounding alone.
 
     Attributes:
-        place: How far, in metres in world space.
-        turn: How far it is turned, in radians.
+        place: Of the location, in metres in world space.
+        turn: Of the rotation, in radians.
     """
 
     place: float
@@ -45,14 +44,14 @@ class Rounding(NamedTuple):
 
 
 class _Error(NamedTuple):
-    """The same of a matrix: how far off its place, and the numbers of its axes, may be."""
+    """The uncertainty of a matrix: of its location, and of the components of its axes."""
 
     place: float
     axes: float
 
 
 def rounding_of(depsgraph: bpy.types.Depsgraph, point: Point) -> Rounding:
-    """Return the rounding of an object or a bone, with that of the channels it is set by.
+    """Return the rounding of an object or a bone, including that of its channels.
 
     Args:
         depsgraph: Up to date.
@@ -73,16 +72,16 @@ def rounding_of(depsgraph: bpy.types.Depsgraph, point: Point) -> Rounding:
 def chain_rounding(
     depsgraph: bpy.types.Depsgraph, points: Iterable[Point], joints: Sequence[Vec], has_hand: bool
 ) -> float:
-    """Return how far joints of a chain are off at most by rounding, in metres in world space.
+    """Return the largest rounding error of a chain's joints, in metres in world space.
 
-    A chain that is nearly straight bends by much where its tip comes nearer by little: its joints
-    stand off the line by the square root of that.
+    A nearly straight chain amplifies errors: its joints leave the line by the square root of the
+    tip's change of distance.
 
     Args:
         depsgraph: Up to date.
         points: The last bone of the chain, its target and its pole.
-        joints: Where its joints, and its tip, stand in world space.
-        has_hand: Whether the last bone is turned as the target is.
+        joints: The positions of its joints and its tip, in world space.
+        has_hand: Whether the last bone is oriented like the target.
     """
     found = [rounding_of(depsgraph, point) for point in points]
     off = sum([rounding.place for rounding in found])
@@ -97,7 +96,7 @@ def chain_rounding(
 
 
 def _turn(owner: Any) -> float:
-    """Return how far rounding of a rotation channel turns its object or bone, in radians."""
+    """Return the rounding of a rotation channel, in radians."""
     mode = mode_of(owner)
     if mode == QUATERNION:
         return STEPS * UNIT
@@ -134,7 +133,7 @@ def _within(over: _Error, world: Mat3, own: _Error, place: float, axes: float) -
         over: The error of the first one.
         world: The axes of the first one.
         own: The error of the second one.
-        place: How far from the origin the numbers go of which the second one's place is made.
+        place: The largest intermediate value of the second one's location.
         axes: The size of the second one's axes.
     """
     size = _size(world)
@@ -146,7 +145,7 @@ def _within(over: _Error, world: Mat3, own: _Error, place: float, axes: float) -
 
 
 def _posed(bone: bpy.types.PoseBone) -> _Error:
-    """Return the error of an evaluated bone's pose: each bone above turns what is below it."""
+    """Return the error of an evaluated bone's pose, with those of all its parents."""
     head = bone.head
     place = axes = 0.0
     above: bpy.types.PoseBone | None = bone
@@ -159,7 +158,7 @@ def _posed(bone: bpy.types.PoseBone) -> _Error:
 
 
 def _offset(bone: bpy.types.PoseBone) -> float:
-    """Return how far the numbers go that say where a bone stands beside its parent."""
+    """Return the largest intermediate value of a bone's location relative to its parent."""
     return cast(float, bone.location.length) + length(vector(bone.bone.head))
 
 

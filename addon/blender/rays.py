@@ -1,7 +1,7 @@
-"""Rays from where a foot is to the ground below it.
+"""Casting rays from a foot to the ground.
 
-All is read from the depsgraph that the handler was given, so that a ground which moves, or is
-deformed, counts as it is at this frame, in the viewport and in a render alike.
+Everything is read from the handler's depsgraph, so that moving or deforming ground is the ground of
+the frame, in the viewport and in renders.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ SOURCES: dict[Source, tuple[str, str]] = {
     "COLLECTION": ("Collection", "All meshes of a collection and its children"),
     "SCENE": ("Scene", "All visible objects of the scene except the character itself"),
 }
-"""What can count as ground, with its title and what it is."""
+"""The sources of ground, with label and description."""
 
 PAST = 1e-4
-"""How far behind a hit that does not count a ray begins anew, in metres."""
+"""The distance behind an ignored hit at which a ray continues, in metres."""
 
 MOST_PASSED = 64
-"""How many hits that do not count a ray goes through before it gives up."""
+"""The most ignored hits of a ray."""
 
 
 class Hit(NamedTuple):
-    """Where a ray meets the ground.
+    """The hit of a ray.
 
     Attributes:
         place: The point, in world space.
-        normal: Of length 1 in world space, on the side that the ray came from.
-        ob: The object that was hit, of the file and not of the depsgraph.
+        normal: The unit normal in world space, facing the ray's origin.
+        ob: The original object that was hit.
         face: The face of its evaluated mesh.
     """
 
@@ -55,8 +55,8 @@ class Ground:
     Attributes:
         objects: Their meshes.
 
-    What hides an object from the eye does not keep feet from standing on it; only what the view
-    layer, or the render, leaves out altogether is not there.
+    Hidden objects count as well, unless they are excluded from the view layer or disabled in the
+    render.
     """
 
     def __init__(self, objects: Iterable[bpy.types.Object]) -> None:
@@ -66,13 +66,13 @@ class Ground:
     def cast(
         self, depsgraph: bpy.types.Depsgraph, origin: Vec, direction: Vec, distance: float
     ) -> Hit | None:
-        """Return the nearest hit of a ray, None if it meets nothing.
+        """Return the nearest hit of a ray, None if there is none.
 
         Args:
-            depsgraph: Where the objects are read from, as evaluated.
-            origin: Where the ray begins, in world space.
-            direction: Its direction of length 1, in world space.
-            distance: How far it goes, in metres.
+            depsgraph: The depsgraph with the evaluated objects.
+            origin: The origin of the ray, in world space.
+            direction: Its direction, a unit vector in world space.
+            distance: Its length, in metres.
         """
         nearest = None
         start, along = Vector(origin), Vector(direction)
@@ -83,15 +83,15 @@ class Ground:
         return nearest
 
     def is_left_out(self, depsgraph: bpy.types.Depsgraph) -> bool:
-        """Return whether there are objects, but none of them is there for rays to meet."""
+        """Return whether there are objects, but rays can hit none of them."""
         return bool(self.objects) and not any(_is_there(ob, depsgraph) for ob in self.objects)
 
 
 class SceneGround(Ground):
-    """All that a scene shows in the viewport and in renders, but the character itself."""
+    """Everything visible in a scene, in the viewport and in renders, except the character."""
 
     def __init__(self, own: bpy.types.Object, besides: Iterable[bpy.types.Object]) -> None:
-        """Leave out an armature and other objects, what hangs on them, and what they deform."""
+        """Exclude an armature and other objects, their children, and what they deform."""
         self._own = {ob.session_uid for ob in (own, *besides)}
         self._known: dict[int, bool] = {}
         shown = dict.fromkeys(ob for scene in own.users_scene for ob in scene.objects)
@@ -118,7 +118,7 @@ class SceneGround(Ground):
         return None
 
     def _is_left_out(self, ob: bpy.types.Object) -> bool:
-        # What only the viewport shows would be no ground in the render.
+        # What only the viewport shows would be missing in the render.
         return ob.hide_render or self._is_own(ob)
 
     def _is_own(self, ob: bpy.types.Object) -> bool:
@@ -135,19 +135,19 @@ def ground_of(
     own: bpy.types.Object,
     besides: Iterable[bpy.types.Object],
 ) -> Ground:
-    """Return what counts as ground.
+    """Return the ground.
 
-    It holds references, so it is as short-lived as a plan of constraints.
+    It holds references, so it must not outlive a plan.
 
     Args:
         source: Whether that is one object, those of a collection, or those of the scene.
         ob: The object, if that is the source.
         collection: The collection, if that is.
-        own: The armature of the character, which is no ground to itself.
-        besides: What of a scene is no ground to it either.
+        own: The armature of the character, which is excluded.
+        besides: Other objects of a scene to exclude.
 
     Raises:
-        ProblemError: If nothing is chosen, or what is chosen cannot be ground.
+        ProblemError: If nothing is set, or it cannot be ground.
     """
     if source == "SCENE":
         return SceneGround(own, besides)
@@ -177,10 +177,10 @@ def _collection_ground(collection: bpy.types.Collection | None) -> Ground:
 
 
 def source_items(numbers: Mapping[Source, int]) -> tuple[tuple[str, str, str, int], ...]:
-    """Return what can count as ground as the items of a setting.
+    """Return the sources of ground as enum items.
 
     Args:
-        numbers: What files and keys know each by.
+        numbers: The numbers stored in files and keys.
     """
     return tuple((name, *SOURCES[name], number) for name, number in numbers.items())
 
@@ -188,17 +188,17 @@ def source_items(numbers: Mapping[Source, int]) -> tuple[tuple[str, str, str, in
 def recalled(
     names: Sequence[str], grounds: Sequence[bpy.types.Object]
 ) -> list[bpy.types.Object | None]:
-    """Return the objects that were the ground when something was simulated.
+    """Return the objects that were the ground of a simulation.
 
-    That is those with their names among what counts as ground now. One that got another name, or
-    is the copy that came along with a copy of the armature, is known by its place.
+    They are found by name among the current ground; renamed objects, and copies made together with
+    the armature, by their index.
 
     Args:
-        names: The names that they had: of all that counted as ground, in order, and of others.
-        grounds: All that counts as ground now.
+        names: Their names at that time: of the ground, in order, and of others.
+        grounds: The current ground.
 
     Returns:
-        An object for each name, None where there is none any more.
+        An object for each name, None if it is gone.
     """
     named = {ob.name: ob for ob in grounds}
 
@@ -213,12 +213,12 @@ def recalled(
 
 
 def moves_with(ob: bpy.types.Object, armature: bpy.types.Object) -> bool:
-    """Return whether an object hangs on an armature, or is deformed by it."""
+    """Return whether an object is parented to an armature, directly or not, or deformed by it."""
     return ob == armature or any(moves_with(carrier, armature) for carrier in _carriers(ob))
 
 
 def _carriers(ob: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return what an object moves with: its parent, and armatures that deform it."""
+    """Return the parent of an object, and the armatures that deform it."""
     rigs = [getattr(mod, "object", None) for mod in ob.modifiers if mod.type == "ARMATURE"]
     return [carrier for carrier in (ob.parent, *rigs) if carrier is not None]
 
@@ -230,13 +230,13 @@ def _cast(
     along: Vector,
     distance: float,
 ) -> tuple[float, Hit] | None:
-    """Return how far away a ray meets an object within a distance, and where; None if nowhere."""
+    """Return the distance and the hit of a ray on an object, None if there is none."""
     evaluated = ob.evaluated_get(depsgraph)
     if not _is_there(ob, depsgraph):
         return None
     _let_be_cast(evaluated)
-    to_local = evaluated.matrix_world.inverted_safe()  # A plane scaled flat is a ground as well.
-    # Its local length tells how far the ray goes in the object's own, maybe uneven, scale.
+    to_local = evaluated.matrix_world.inverted_safe()  # A plane of zero thickness is ground too.
+    # Its local length converts the distance to the object's own, maybe uneven, scale.
     local = to_local.to_3x3() @ along
     reach = distance * local.length
     try:
@@ -257,14 +257,14 @@ def _is_there(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> bool:
     evaluated = ob.evaluated_get(depsgraph)
     if not evaluated.is_evaluated:
         return False
-    # That of one that is disabled is a copy of its mesh. Blender 4.2 prints if it is cast.
+    # A disabled object has an unevaluated mesh; casting a ray at it makes Blender 4.2 print.
     return not (isinstance(evaluated.data, bpy.types.Mesh) and evaluated.data.is_evaluated)
 
 
 def _let_be_cast(evaluated: bpy.types.Object) -> None:
-    """Let rays meet a mesh that is in Edit Mode, by the object's own or by another that shares it.
+    """Prepare a mesh in Edit Mode, of this object or another user of it, for rays.
 
-    Until somebody asks for the mesh itself Blender keeps there only what Edit Mode draws.
+    Until the mesh is requested Blender only keeps what Edit Mode draws.
     """
     mesh = evaluated.data
     if isinstance(mesh, bpy.types.Mesh) and mesh.is_editmode and not mesh.vertices:
@@ -273,6 +273,6 @@ def _let_be_cast(evaluated: bpy.types.Object) -> None:
 
 
 def _against(normal: Vector, along: Vector) -> Vec:
-    """Return a normal with length 1, turned to the side that a ray comes from."""
+    """Return a unit normal that faces the ray's origin."""
     normal = normal.normalized()
     return vector(-normal if normal.dot(along) > 0.0 else normal)

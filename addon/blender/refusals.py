@@ -1,4 +1,4 @@
-"""What keeps an object and its animation from being changed, in the words of all tools."""
+"""Reasons why an object or its animation cannot be changed, shared by all tools."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .errors import ProblemError
 
 
 def linked_problem(ob: bpy.types.Object) -> str:
-    """Return why an object may not be changed, empty if it may."""
+    """Return why an object cannot be changed, empty if it can."""
     if ob.is_editable:
         return ""
     return f"“{ob.name}” is linked: make a library override of it"
 
 
 def joints_problem(ob: bpy.types.Object) -> str:
-    """Return why the joints of an armature object may not be changed, empty if they may."""
+    """Return why the joints of an armature object cannot be changed, empty if they can."""
     data = cast(bpy.types.Armature, ob.data)
     if data.is_editable:
         return ""
@@ -28,7 +28,7 @@ def joints_problem(ob: bpy.types.Object) -> str:
 
 
 def tweak_problem(ob: bpy.types.Object) -> str:
-    """Return why the NLA keeps an object's animation from being changed, empty if it does not."""
+    """Return why the NLA prevents changing an object's animation, empty if it does not."""
     data = ob.animation_data
     if data is None or not data.use_tweak_mode:
         return ""
@@ -44,10 +44,10 @@ def action_problem(ob: bpy.types.Object) -> str:
 
 
 def refuse_unkeyable(ob: bpy.types.Object) -> None:
-    """Refuse an object that cannot get keys which are seen as they are.
+    """Refuse an object on which new keys would have no effect, or another one.
 
     Raises:
-        ProblemError: Saying what is in the way.
+        ProblemError: With the reason.
     """
     problem = tweak_problem(ob) or _strips_problem(ob) or action_problem(ob)
     if problem:

@@ -1,4 +1,4 @@
-"""Channels of pose bones: rotations, in whichever rotation mode each bone has, and others."""
+"""Channels of pose bones: rotations in any rotation mode, and others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MODES = {name: i + 1 for i, name in enumerate(EULER_ORDERS)}
 MODES |= {"QUATERNION": QUATERNION, "AXIS_ANGLE": AXIS_ANGLE}
 
 LOCATION, SCALE = -2, -3
-"""What stands in the place of a rotation mode for the channels that are no rotation."""
+"""Used in place of a rotation mode for the other channels."""
 
 CHANNELS = {
     QUATERNION: ("rotation_quaternion", 4),
@@ -32,10 +32,10 @@ CHANNELS = {
 }
 
 ALL_CHANNELS = tuple({*CHANNELS.values(), ("rotation_euler", 3)})
-"""All channels of a bone, and how many numbers each has."""
+"""All channels of a bone, and their sizes."""
 
 KINDS = (QUATERNION, LOCATION, SCALE)
-"""The channels that a bone can have solved, the first standing for all ways to rotate.
+"""The channels that can be solved; the first one stands for all rotation modes.
 
 An armature of n bones has a slot for each bone and kind: bone i's are i, n + i and 2n + i. If
 none but rotations are solved it has the first n only.
@@ -43,7 +43,7 @@ none but rotations are solved it has the first n only.
 
 
 def channel_of(mode: int) -> tuple[str, int]:
-    """Return the property that counts in a mode, and how many numbers it has."""
+    """Return the rotation property of a mode, and its size."""
     return CHANNELS.get(mode, ("rotation_euler", 3))
 
 
@@ -60,18 +60,18 @@ def floats(bones: bpy.types.bpy_prop_collection, name: str, size: int) -> array[
 
 
 def integers(bones: bpy.types.bpy_prop_collection, name: str) -> array[int]:
-    """Return a whole number, or a choice of a menu, of all bones."""
+    """Return an integer or enum property of all bones."""
     buffer = array("i", bytes(4 * len(bones)))
     bones.foreach_get(name, buffer)
     return buffer
 
 
 Run = tuple[int, int, int]
-"""Neighbours among an armature's bones: the first, the one after the last, the first's place."""
+"""Consecutive bones: the first, the one after the last, and the index of the first in the list."""
 
 
 def runs_of(bones: Sequence[int]) -> list[Run]:
-    """Split a list of bones into runs of neighbours, each with the place where it starts."""
+    """Split a list of bones into runs of consecutive ones."""
     runs: list[Run] = []
     for place, bone in enumerate(bones):
         if runs and runs[-1][1] == bone:
@@ -82,7 +82,7 @@ def runs_of(bones: Sequence[int]) -> list[Run]:
 
 
 def taken(buffer: array[float], runs: Sequence[Run], size: int) -> bytes:
-    """Return the numbers of some bones, ``size`` a bone, to the last bit."""
+    """Return the values of some bones, ``size`` per bone, as bytes."""
     if len(runs) == 1:
         first, last, _ = runs[0]
         return buffer[first * size : last * size].tobytes()
@@ -93,15 +93,15 @@ def taken(buffer: array[float], runs: Sequence[Run], size: int) -> bytes:
 def transfer(
     source: array[float], stride: int, first: int, to: array[float], size: int, run: Run
 ) -> None:
-    """Copy the numbers of neighbouring bones to where each has another room for them.
+    """Copy the values of consecutive bones between arrays of different strides.
 
     Args:
-        source: Where they are.
-        stride: The numbers that a bone has there.
-        first: The place of the run's first bone there.
-        to: Where they are copied to.
-        size: The numbers that a bone has there.
-        run: The bones there.
+        source: The source.
+        stride: Its values per bone.
+        first: The index of the run's first bone in it.
+        to: The destination.
+        size: Its values per bone.
+        run: The bones in it.
     """
     start, end, _ = run
     last = first + end - start
@@ -112,14 +112,13 @@ def transfer(
 
 
 FEW = 8
-"""How many times as many bones an armature has as are read, where these are read one by one."""
+"""The ratio of all bones to those needed above which these are read one by one."""
 
 
 class Rows:
-    """The bones of an armature that are read and written time and again.
+    """The bones of an armature that are read and written at each update.
 
-    For a channel of all bones at once Blender walks through them all, so that a few of many are
-    found by their names instead.
+    Blender's bulk access visits all bones, so a few of many are looked up by name instead.
 
     Attributes:
         names: The names of all bones of the armature.
@@ -128,7 +127,7 @@ class Rows:
     """
 
     def __init__(self, names: Sequence[str], bones: Iterable[int]) -> None:
-        """Choose the way that is cheaper."""
+        """Choose the cheaper way."""
         self.names = names
         self.bones = sorted(bones)
         self.are_few = len(self.bones) * FEW < len(names)
@@ -139,9 +138,9 @@ class Rows:
         return bone in self._all
 
     def find(self, bones: bpy.types.bpy_prop_collection, bone: int) -> Any:
-        """Return any bone of the armature among its pose bones.
+        """Return a pose bone of the armature.
 
-        In Edit Mode names change earlier than in evaluated copies: there it is found by its place.
+        In Edit Mode names change earlier than in evaluated copies: there it is found by index.
         """
         found = bones.get(self.names[bone])
         return bones[bone] if found is None else found
@@ -150,7 +149,7 @@ class Rows:
 class PoseChannels:
     """The channels of the bones of a pose, each read when a bone first needs it.
 
-    Where but few of the bones are read again and again, columns hold nothing of the others.
+    If only a few bones are needed, columns have no values of the others.
     """
 
     def __init__(self, bones: bpy.types.bpy_prop_collection, rows: Rows | None = None) -> None:
@@ -158,7 +157,7 @@ class PoseChannels:
 
         Args:
             bones: The pose bones.
-            rows: Those of them that columns are needed of; None for all.
+            rows: The bones needed in columns; None for all.
         """
         self.bones = bones
         self.buffers: dict[str, array[float]] = {}
@@ -166,7 +165,7 @@ class PoseChannels:
 
     @cached_property
     def _found(self) -> list[tuple[int, Any]]:
-        """The few bones that columns are needed of."""
+        """The few bones needed in columns."""
         return [(bone, self._owner(bone)) for bone in cast(Rows, self._rows).bones]
 
     def _owner(self, bone: int) -> Any:
@@ -225,14 +224,14 @@ class PoseChannels:
 
 
 NOTHING = 2.0**-150
-"""The square of the length below which Blender's single precision takes a quaternion for zeros."""
+"""The squared length below which Blender treats a quaternion as zero."""
 
 OF_NOTHING: Quat = (0.0, 1.0, 0.0, 0.0)
-"""How Blender turns a bone of which the quaternion is zeros."""
+"""Blender's rotation for a zero quaternion."""
 
 
 class PatchedChannels(PoseChannels):
-    """The channels of a pose, of which some numbers are known better from elsewhere."""
+    """The channels of a pose, with some values replaced."""
 
     def __init__(
         self,
@@ -243,8 +242,7 @@ class PatchedChannels(PoseChannels):
 
         Args:
             bones: The pose bones.
-            patches: Returns for a channel, and how many numbers a bone has there, places among
-                the numbers of all bones and what belongs there.
+            patches: Returns the indices and values to replace, given a channel and its size.
         """
         super().__init__(bones)
         self._patches = patches
@@ -260,7 +258,7 @@ class PatchedChannels(PoseChannels):
 
 
 def quaternion(mode: int, values: Sequence[float]) -> Quat:
-    """Return the rotation that the numbers of a channel mean."""
+    """Return the rotation of a channel's values."""
     if mode == QUATERNION:
         w, x, y, z = values[0], values[1], values[2], values[3]
         if w * w + x * x + y * y + z * z < NOTHING:
@@ -274,7 +272,7 @@ def quaternion(mode: int, values: Sequence[float]) -> Quat:
 
 
 def channel_values(mode: int, rotation: Quat, near: Sequence[float]) -> list[float]:
-    """Return the numbers that mean a rotation; of the possible ones those nearest to ``near``."""
+    """Return the channel values of a rotation; of all possible ones those nearest to ``near``."""
     if mode == QUATERNION:
         opposite = sum(a * b for a, b in zip(rotation, near, strict=True)) < 0.0
         return [-number if opposite else number for number in rotation]
@@ -290,11 +288,11 @@ def channel_values(mode: int, rotation: Quat, near: Sequence[float]) -> list[flo
 
 
 def continuous(mode: int, rows: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Return the same rotations, moment after moment, in numbers that make no detour between them.
+    """Make the channel values of successive rotations continuous.
 
     Args:
         mode: The rotation mode.
-        rows: For each moment the numbers of the channel; at least one, which is kept.
+        rows: The values of the channel at each frame; at least one, which is kept.
     """
     smooth = [list(rows[0])]
     for values in rows[1:]:

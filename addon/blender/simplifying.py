@@ -1,4 +1,4 @@
-"""Fewer keys: smooth curves through some frames that come near enough to all of them."""
+"""Key reduction: smooth curves through some frames, within an error at all of them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from .rotation import LOCATION, SCALE
 from .turns import Numbers, angles, quaternions
 
 ROUNDING = 1e-5
-"""By how much single precision may be off on the way through keys and handles, in radians."""
+"""The error of single precision in keys and handles, in radians."""
 
 
 def errors(mode: int, given: Numbers, other: Numbers, reach: float) -> Numbers:
-    """Return by what angles numbers of a channel differ, in radians.
+    """Return the differences between values of a channel as angles, in radians.
 
-    A location counts as the turn that moves the end of the chain as far, and a scale as the turn
-    that moves a point as far that is one bone's length away.
+    A location counts as the rotation that moves the end of the chain as far, a scale as the
+    rotation that moves the end of the bone as far.
 
     Args:
-        mode: The rotation mode, or what stands for locations and scales.
-        given: Numbers of the channel along the last axis.
-        other: As many others.
+        mode: The rotation mode, or the constant for locations or scales.
+        given: Values of the channel along the last axis.
+        other: Values to compare, of the same shape.
         reach: The length of the chain.
     """
     if mode in (LOCATION, SCALE):
@@ -32,7 +32,7 @@ def errors(mode: int, given: Numbers, other: Numbers, reach: float) -> Numbers:
 
 
 def slopes(column: Numbers) -> Numbers:
-    """Return how fast numbers change at each frame, per frame: the mean of both sides."""
+    """Return the slope at each frame, by central differences."""
     if len(column) < 3:
         return np.gradient(column, axis=0) if len(column) == 2 else np.zeros_like(column)
     return np.gradient(column, axis=0, edge_order=2)
@@ -41,7 +41,7 @@ def slopes(column: Numbers) -> Numbers:
 def between(column: Numbers, slope: Numbers, first: int, last: int) -> Numbers:
     """Return the smooth curve from one frame to another, at the frames between them.
 
-    It is the cubic that has the column's numbers and slopes at both ends.
+    It is the cubic with the column's values and slopes at both ends.
     """
     span = last - first
     t = (np.arange(1, span) / span)[:, None]
@@ -57,14 +57,14 @@ def between(column: Numbers, slope: Numbers, first: int, last: int) -> Numbers:
 
 
 def knots(places: Sequence[int], misses: Callable[[int, int], Numbers], most: float) -> list[int]:
-    """Return those of the places at which keys have to stand.
+    """Return the frames that need keys.
 
-    A curve that misses is split where it misses by most, until none does or no place is left.
+    A curve is split at its largest error until all are within the bound or no frame is left.
 
     Args:
-        places: Where keys may stand, ascending; the first and the last are always among them.
-        misses: Given two of them, by how much the curve misses at each frame between.
-        most: By how much it may.
+        places: The frames that may have keys, ascending; the first and the last always do.
+        misses: Returns the errors of the curve at each frame between two of them.
+        most: The largest error.
     """
     kept = {0, len(places) - 1}
     spans = [(0, len(places) - 1)]
@@ -86,13 +86,13 @@ def knots(places: Sequence[int], misses: Callable[[int, int], Numbers], most: fl
 def simplified(
     mode: int, column: Numbers, places: Sequence[int], most: float, reach: float
 ) -> list[int]:
-    """Return at which frames one bone's channel needs keys.
+    """Return the frames at which one bone's channel needs keys.
 
     Args:
         mode: As in `errors`.
-        column: The numbers of the channel, frames × numbers.
-        places: The frames, counted from 0, at which keys may stand.
-        most: By what angle the curve may be off at a frame, in radians.
+        column: The values of the channel, frames × components.
+        places: The frames, counted from 0, that may have keys.
+        most: The largest error at a frame, in radians.
         reach: As in `errors`.
     """
     column = column.astype(np.float64)

@@ -1,4 +1,4 @@
-"""The bones of one armature object, as far as Edit Mode fixes them."""
+"""The bones of an armature object as set up in Edit Mode."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .rotation import FEW, KINDS
 class Skeleton:
     """Names, parents and rest pose of an armature object's bones, by index in its pose.
 
-    References to bones are dead as soon as Blender rebuilds the pose, which makes new relations.
+    References to bones are invalid once Blender rebuilds the pose, which also rebuilds relations.
     """
 
     def __init__(self, armature: bpy.types.Object) -> None:
-        """Read the tree of bones; rest poses are read when they are asked for."""
+        """Read the tree of bones; rest poses are read on demand."""
         self.object = armature
         self.uid: int = armature.session_uid
         bones = pose_bones(armature)
@@ -41,7 +41,7 @@ class Skeleton:
         self._setters: dict[str, tuple[array[float], list[Callable[[], None]]]] = {}
 
     def bone(self, i: int) -> Bone:
-        """Return the rest pose of a bone, in the terms of the solver."""
+        """Return the rest pose of a bone as the solver takes it."""
         if i not in self._bones:
             if self.parents[i] >= 0:
                 self.rest(self.parents[i])
@@ -89,7 +89,7 @@ class Skeleton:
         return self._setters[channel]
 
     def forget_setters(self) -> None:
-        """Let go of bones: Blender may have made others."""
+        """Release the bones: Blender may have rebuilt them."""
         self._setters.clear()
 
     def has_same_bones(self) -> bool:
@@ -128,7 +128,7 @@ class Skeleton:
         return any([_fixed_of(bones[self.names[i]].bone) != known for i, known in rests])
 
     def slot(self, kind: int, bone: int) -> int:
-        """Return the place of a bone's channel of a kind among all that can be solved."""
+        """Return the slot of a bone's channel of a kind."""
         return KINDS.index(kind) * len(self.names) + bone
 
     @cached_property
@@ -140,7 +140,7 @@ class Skeleton:
 
     @cached_property
     def children(self) -> list[list[int]]:
-        """The bones that hang on each."""
+        """The children of each bone."""
         found: list[list[int]] = [[] for _ in self.names]
         for i, parent in enumerate(self.parents):
             if parent >= 0:
@@ -148,14 +148,14 @@ class Skeleton:
         return found
 
     def chain_up(self, tip: int) -> list[int]:
-        """Return a bone and all bones above it, from the topmost down to the bone."""
+        """Return a bone and all its parents, topmost first."""
         chain = [tip]
         while self.parents[chain[-1]] >= 0:
             chain.append(self.parents[chain[-1]])
         return chain[::-1]
 
     def below(self, bones: set[int]) -> set[int]:
-        """Return the bones and all that hang on them."""
+        """Return the bones and all their descendants."""
         hangs: dict[int, bool] = {-1: False}
         for i in range(len(self.parents)):
             path: list[int] = []
@@ -168,7 +168,7 @@ class Skeleton:
 
 
 def _fixed(armature: bpy.types.Object) -> tuple[object, ...]:
-    """Return the names and rests of all bones: what may change without new relations."""
+    """Return the names and rest poses of all bones: they may change without new relations."""
     rests = cast(bpy.types.Armature, armature.data).bones
     columns: list[object] = [pose_bones(armature).keys()]
     for name, kind, size in (
@@ -198,7 +198,7 @@ def _fixed_of(bone: bpy.types.Bone) -> object:
 def rest_of(bone: bpy.types.Bone) -> Bone:
     """Return the rest pose of a bone, in the terms of the solver."""
     parent_matrix = bone.parent.matrix_local if bone.parent else Matrix.Identity(4)
-    # Blender's own arithmetic for the offset, so that an ordinary bone has not a trace of shear.
+    # Blender's own arithmetic for the offset, so that ordinary bones have no shear at all.
     offset = parent_matrix.inverted() @ bone.matrix_local
     return Bone(
         rest=matrix3(offset),
@@ -212,18 +212,18 @@ def rest_of(bone: bpy.types.Bone) -> Bone:
 
 
 def matrix3(matrix: Matrix) -> Mat3:
-    """Return the axes of a matrix in the terms of the solver."""
+    """Return the axes of a matrix as the solver takes them."""
     a, b, c = matrix[0], matrix[1], matrix[2]
     return (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])
 
 
 def vector(values: Vector | Sequence[float]) -> Vec:
-    """Return a vector in the terms of the solver."""
+    """Return a vector as the solver takes it."""
     return (values[0], values[1], values[2])
 
 
 def matrix_frame(matrix: Matrix) -> Frame:
-    """Return a matrix of four rows in the terms of the solver: its axes, and where it is."""
+    """Return a 4 × 4 matrix as a frame."""
     return matrix3(matrix), vector(matrix.translation)
 
 
@@ -237,7 +237,7 @@ class Point:
     uid: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Ask for the object's number once."""
+        """Look up the object's `session_uid` once."""
         self.uid = self.object.session_uid
 
 
@@ -245,7 +245,7 @@ _skeletons: dict[int, Skeleton] = {}
 
 
 def forget_skeletons(armatures: Collection[bpy.types.ID] | None = None) -> None:
-    """Read armatures anew: their bones may have changed, or references to them died.
+    """Discard cached armatures: their bones may have changed, or references become invalid.
 
     Args:
         armatures: The armatures; None for all.
@@ -256,25 +256,25 @@ def forget_skeletons(armatures: Collection[bpy.types.ID] | None = None) -> None:
 
 
 def forget_bones() -> None:
-    """Let go of the bones of all armatures: Blender may have made others."""
+    """Release the bones of all armatures: Blender may have rebuilt them."""
     for skeleton in _skeletons.values():
         skeleton.forget_setters()
 
 
 def have_other_bones(armatures: Collection[bpy.types.ID] | None = None) -> bool:
-    """Return whether an armature has other bones than were read, or others in their order.
+    """Return whether the bones of an armature, or their order, have changed since they were read.
 
     Args:
-        armatures: The armatures that are looked at; None for all.
+        armatures: The armatures to check; None for all.
     """
     try:
         return not all(known.has_same_bones() for known in _known_of(armatures))
     except ReferenceError:
-        return True  # One was removed, as all are while a file is loaded.
+        return True  # Removed, as all are while a file is loaded.
 
 
 def by_blocks() -> dict[str, list[Skeleton]]:
-    """Return the armatures that were read, for each by the names of its object and its data."""
+    """Return the cached armatures by the names of their objects and data."""
     found: dict[str, list[Skeleton]] = {}
     for known in _skeletons.values():
         for block in (known.object, cast(bpy.types.ID, known.object.data)):
@@ -305,10 +305,10 @@ def skeleton_of(armature: bpy.types.Object) -> Skeleton:
 
 
 def rebuild_poses() -> None:
-    """Have the poses of all armatures point to their bones again, some of which undo has replaced.
+    """Rebuild the poses of all armatures after undo has replaced bones.
 
-    Blender does so for what it evaluates. Up to 4.5 the others may point to bones that are gone, as
-    in a scene that is not shown, and to read one of these crashes.
+    Blender only does so for what it evaluates. Up to 4.5 other poses may point to freed bones, as
+    in a scene that is not shown, and reading these crashes.
     """
     for ob in bpy.data.objects:
         if ob.type == "ARMATURE" and ob.pose is not None and ob.library is None and _is_torn(ob):

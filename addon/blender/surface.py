@@ -1,4 +1,4 @@
-"""A mesh as rays find it."""
+"""Meshes for casting rays."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .skeleton import vector
 
 
 class Shape:
-    """A mesh in its own space, copied from Blender, so that it outlives it.
+    """A copy of a mesh in its own space, independent of Blender's data.
 
-    Two are only equal if they are the same one, which `_shape_of` sees to.
+    Equal meshes are the same object, which `_shape_of` ensures.
 
     Attributes:
-        contents: Tells it from other meshes.
+        contents: Identifies the mesh.
         tree: Its faces, for rays.
-        bounds: The least and the largest of its coordinates.
+        bounds: The corners of its bounding box.
     """
 
     def __init__(self, contents: bytes, tree: BVHTree, places: array[float]) -> None:
@@ -38,18 +38,18 @@ class Shape:
 
 
 class Surface(NamedTuple):
-    """A mesh at a place.
+    """A mesh in world space.
 
     Attributes:
         shape: The mesh.
-        world: Where it stands in world space.
+        world: Its frame in world space.
     """
 
     shape: Shape
     world: Frame
 
     def seen_from(self, world: Frame) -> Solid:
-        """Return it as it is seen from a frame, which is given in world space.
+        """Return it in the space of a frame, which is given in world space.
 
         Raises:
             ValueError: If the mesh is flat.
@@ -67,7 +67,7 @@ _shapes: dict[int, Shape] = {}
 
 
 def surface_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, world: Frame) -> Surface:
-    """Return a mesh object as it is evaluated.
+    """Return the evaluated mesh of an object.
 
     Args:
         depsgraph: Where it is evaluated.
@@ -94,10 +94,10 @@ def surface_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, world: Fram
 def _evaluated(
     depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object
 ) -> Iterator[bpy.types.Mesh | None]:
-    """Give a mesh as it is evaluated, None if it is not.
+    """Yield the evaluated mesh, None if there is none.
 
-    While it is in Edit Mode, by this object or by another that shares it, Blender keeps there only
-    what Edit Mode draws, and has its attributes in a copy alone.
+    While it is in Edit Mode, by this object or another user, Blender only keeps what Edit Mode
+    draws there, and its attributes are in a copy.
     """
     evaluated = ob.evaluated_get(depsgraph)
     mesh = cast(bpy.types.Mesh, evaluated.data)
@@ -127,7 +127,7 @@ def _shape_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, mesh: bpy.ty
 
 
 def _values(mesh: bpy.types.Mesh, name: str, key: str, code: str, count: int) -> array[Any]:
-    """Return an attribute, which takes a hundredth of the time of the same by mesh elements."""
+    """Return an attribute: a hundred times as fast as by mesh elements."""
     attribute: Any = mesh.attributes[name]
     values: array[Any] = array(code, bytes(4 * count))
     attribute.data.foreach_get(key, values)
@@ -136,5 +136,5 @@ def _values(mesh: bpy.types.Mesh, name: str, key: str, code: str, count: int) ->
 
 @forgets
 def forget() -> None:
-    """Let go of all meshes, as of those of another file."""
+    """Discard all meshes."""
     _shapes.clear()

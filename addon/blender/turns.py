@@ -9,21 +9,21 @@ import numpy as np
 from .rotation import AXIS_ANGLE, EULER_ORDERS, OF_NOTHING, QUATERNION
 
 Numbers = Any
-"""An array; numpy's stubs would have each shape and kind of number told apart."""
+"""An array of any shape and type."""
 
 
 def quaternions(mode: int, numbers: Numbers) -> Numbers:
-    """Return the rotations that numbers of a channel mean, as unit quaternions.
+    """Return the rotations of channel values, as unit quaternions.
 
     Args:
         mode: The rotation mode.
-        numbers: The channel's numbers along the last axis.
+        numbers: The channel's values along the last axis.
     """
     numbers = np.asarray(numbers, np.float64)
     if mode == QUATERNION:
         return _unit(numbers)
     if mode == AXIS_ANGLE:
-        # Blender turns nothing about an axis of no length.
+        # For Blender a zero axis is no rotation.
         size = np.linalg.norm(numbers[..., 1:], axis=-1, keepdims=True)
         axis = numbers[..., 1:] / np.where(size > 0.0, size, 1.0)
         return _about(axis, np.where(size[..., 0] > 0.0, numbers[..., 0], 0.0))
@@ -40,13 +40,13 @@ def _unit(numbers: Numbers) -> Numbers:
 
 
 def _about(axis: Numbers, angle: Numbers) -> Numbers:
-    """Return the turns by angles about unit axes."""
+    """Return the rotations by angles about unit axes."""
     half = 0.5 * angle[..., None]
     return np.concatenate((np.cos(half), np.sin(half) * axis), axis=-1)
 
 
 def product(a: Numbers, b: Numbers) -> Numbers:
-    """Return the turns that come of first turning by b and then by a."""
+    """Return the rotations b followed by a."""
     aw, ax, ay, az = np.moveaxis(a, -1, 0)
     bw, bx, by, bz = np.moveaxis(b, -1, 0)
     return np.stack(
@@ -67,11 +67,11 @@ def angles(a: Numbers, b: Numbers) -> Numbers:
 
 
 def matrix_angles(a: Numbers, b: Numbers) -> Numbers:
-    """Return the angles between the directions of matrices, whatever their scale, in radians.
+    """Return the angles between the rotations of matrices, whatever their scale, in radians.
 
     Args:
         a: Matrices along the last two axes, of which only the first three rows and columns count.
-        b: As many others.
+        b: Matrices to compare.
     """
     chord = np.linalg.norm(_directions(a) - _directions(b), axis=(-2, -1))
     return 2.0 * np.arcsin(np.minimum(chord / np.sqrt(8.0), 1.0))

@@ -1,4 +1,4 @@
-"""What Blender says of an update: what has changed, and what it lists besides."""
+"""What has changed in an update, read from Blender's own lists."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ FLAGS = ("is_updated_geometry", "is_updated_transform", "is_updated_shading")
 
 
 def has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:
-    """Return whether Blender has rebuilt its relations, as for whatever changes what hangs on what.
+    """Return whether Blender has rebuilt relations.
 
-    Then it updates the scene, which it also does for a click that selects, and the shading of all
-    objects, which it does not.
+    It then updates the scene, as it does for a selection, and the shading of all objects, as it
+    does not for a selection.
     """
     return depsgraph.id_type_updated("SCENE") and any(_column(depsgraph, "is_updated_shading"))
 
 
 def changed_in(depsgraph: bpy.types.Depsgraph, is_rebuilt: bool) -> set[int]:
-    """Return the numbers of the data-blocks that an update has changed.
+    """Return the `session_uid`s of the data-blocks that an update has changed.
 
-    Not what is listed for nothing but its shading after new relations. Nor armatures of which bones
-    were selected or renamed: of these the data has no flag at all, and their objects are evaluated
-    as they were.
+    Excluded are those only listed for their shading after new relations, and armatures whose bones
+    were selected or renamed: their data has no flag, and their objects are evaluated unchanged.
 
     Args:
-        depsgraph: What was updated.
+        depsgraph: The updated depsgraph.
         is_rebuilt: Whether it has new relations.
     """
     posed: list[bpy.types.Object] = []
@@ -45,18 +44,18 @@ def changed_in(depsgraph: bpy.types.Depsgraph, is_rebuilt: bool) -> set[int]:
             unchanged.add(session_uid(block))
     clicked = {ob for ob in posed if ob.type == "ARMATURE" and session_uid(ob.data) in unchanged}
     changed |= {session_uid(ob) for ob in posed if ob not in clicked}
-    # What has changed may reach the others by drivers and constraints of Blender's.
+    # The changes may affect the others through Blender's drivers and constraints.
     return changed | {session_uid(ob) for ob in clicked} if changed else changed
 
 
 class Armatures(NamedTuple):
-    """What an update lists of armatures.
+    """The armatures in an update.
 
     Attributes:
         changed: The data that has changed, by Edit Mode or by posing.
-        clicked: Other data, of which bones were selected or renamed.
-        moved: The objects that Blender takes for moved. It does where one of the constraints of a
-            bone is edited, and does not where a bone is posed.
+        clicked: Other data, whose bones were selected or renamed.
+        moved: The objects flagged as moved: also when a constraint of a bone is edited, but not
+            when a bone is posed.
     """
 
     changed: list[bpy.types.Armature]
@@ -65,7 +64,7 @@ class Armatures(NamedTuple):
 
 
 def armatures_in(depsgraph: bpy.types.Depsgraph) -> Armatures:
-    """Return what an update lists of armatures."""
+    """Return the armatures in an update."""
     found = Armatures([], [], set())
     if depsgraph.id_type_updated("ARMATURE"):
         for update in depsgraph.updates:

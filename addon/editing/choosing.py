@@ -1,4 +1,4 @@
-"""Constraints of an armature, found by what they pose and whether they do anything."""
+"""Finding constraints of an armature."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def chains_in(armature: bpy.types.Object) -> list[ChainPlan]:
 
 
 def is_on(chain: ChainPlan) -> bool:
-    """Return whether a constraint does anything at the present frame."""
+    """Return whether a constraint has an effect at the current frame."""
     item = settings(chain.rig.object).constraints[chain.item]
     return item.enabled and item.influence > 0.0
 
 
 def that_pose(armature: bpy.types.Object, bones: Collection[str]) -> list[int]:
-    """Return the places of the constraints that pose one of some bones, or end at one."""
+    """Return the indices of the constraints that pose any of the bones, or end at one."""
     return sorted(
         chain.item
         for chain in chains_in(armature)

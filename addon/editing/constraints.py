@@ -1,4 +1,4 @@
-"""Changing an armature's list of constraints, with everything that goes with it."""
+"""Editing an armature's list of constraints, along with their animation."""
 
 from __future__ import annotations
 
@@ -42,13 +42,12 @@ def add(
     Args:
         armature: The armature object.
         bone: Tip of the chain.
-        target: What the tip reaches for; None makes an Empty where the tip is now, if the solver
-            needs a target.
+        target: The target; None adds an Empty at the tip, if the solver needs a target.
         subtarget: Bone of the target.
-        chain_count: Number of bones, of which no more are taken than there are; 0 takes all, None
-            those of the limb.
-        solver: As the setting, or ``'AUTO'``: closed form for two bones, FABRIK for more.
-        use_offset: Whether the tip stays where it is, beside the target.
+        chain_count: Number of bones, clamped to those there are; 0 for all, None for those of the
+            limb.
+        solver: As the property, or ``'AUTO'``: closed form for two bones, FABRIK for more.
+        use_offset: Whether to keep the tip's current offset from the target.
 
     Raises:
         ProblemError: If the constraint could not work, or would break another one; then nothing
@@ -72,7 +71,7 @@ def add(
     item.name = free_name(armature, bone)
     item.bone, item.chain_count, item.solver = bone, count, solver
     item.target, item.subtarget = target, subtarget
-    # A limb bends about its own hinge; what is longer drags its bones along, and never jumps.
+    # A limb bends about its own hinge; a longer chain drags its bones along, and never jumps.
     item.swing = 1.0 if (count or length) <= MOST else 0.0
     if problem := new_problem(broken):
         fabrik.constraints.remove(len(fabrik.constraints) - 1)
@@ -86,7 +85,7 @@ def add(
 
 
 def remove(armature: bpy.types.Object, index: int) -> None:
-    """Remove a constraint with its animation; that of the later ones follows them up.
+    """Remove a constraint with its animation, and update the paths of later ones.
 
     Raises:
         ProblemError: If a library override has it from its library.
@@ -95,13 +94,13 @@ def remove(armature: bpy.types.Object, index: int) -> None:
 
 
 def remove_from(armature: bpy.types.Object, collection: str, active: str, index: int) -> None:
-    """Remove what stands in one of an armature's lists, with its animation.
+    """Remove an item of one of an armature's lists, with its animation.
 
     Args:
         armature: The armature object.
         collection: The name of the list.
-        active: The name of the setting that says which of its items is shown.
-        index: The place in the list.
+        active: The name of the property with its active index.
+        index: The index in the list.
 
     Raises:
         ProblemError: If a library override has it from its library.
@@ -112,7 +111,7 @@ def remove_from(armature: bpy.types.Object, collection: str, active: str, index:
     name = items[index].name
     try:
         items.remove(index)
-    except TypeError:  # Blender's answer for the items that an override has not added itself.
+    except TypeError:  # Blender raises it for items that come from the library.
         raise ProblemError(
             f"“{name}” comes from the linked file and can only be disabled here"
         ) from None
@@ -123,7 +122,7 @@ def remove_from(armature: bpy.types.Object, collection: str, active: str, index:
 
 
 def swap(armature: bpy.types.Object, index: int, other: int) -> None:
-    """Let two neighbours in the list change places, with their animation."""
+    """Swap two items of the list, with their animation."""
     fabrik = settings(armature)
     fabrik.constraints.move(index, other)
     _reindex(armature, {index: other, other: index})
@@ -134,7 +133,7 @@ def swap(armature: bpy.types.Object, index: int, other: int) -> None:
 def add_pole(
     depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, index: int
 ) -> bpy.types.Object:
-    """Make an Empty that a chain faces already, and let it be its pole.
+    """Add an Empty that a chain faces already as its pole.
 
     Raises:
         ProblemError: If the constraint is off, cannot work, or has nothing to bend.
@@ -149,7 +148,7 @@ def add_pole(
 
 
 def set_offset(armature: bpy.types.Object, index: int) -> None:
-    """Let a constraint keep its tip where it is shown now.
+    """Take a constraint's offset from the displayed pose.
 
     Raises:
         ProblemError: If there is no bone or target, or the target is scaled to zero.
@@ -161,10 +160,10 @@ def set_offset(armature: bpy.types.Object, index: int) -> None:
 
 
 def problems(with_lag: bool = False) -> dict[tuple[int, int], str]:
-    """Return what is wrong with the constraints of the file, by armature and place in its list.
+    """Return the errors of the file's constraints, by armature and index.
 
     Args:
-        with_lag: Whether it is wrong as well to follow other chains one update late.
+        with_lag: Whether following other chains one update late is an error.
     """
     found: dict[tuple[int, int], str] = {}
     for chain in plan.current().chains:
@@ -175,32 +174,31 @@ def problems(with_lag: bool = False) -> dict[tuple[int, int], str]:
 
 
 def new_problem(known: Collection[tuple[int, int]], with_lag: bool = False) -> str:
-    """Return what is wrong that was not among the `problems` of before, empty if nothing is."""
+    """Return the first error that was not among earlier `problems`, empty if there is none."""
     return next((problem for key, problem in problems(with_lag).items() if key not in known), "")
 
 
 def changed(armature: bpy.types.Object) -> None:
-    """Have the armature solved anew, without what is gone."""
+    """Update the armature after an edit of its list."""
     plan.discard()
     dependencies.declare(armature)
     armature.update_tag()
 
 
 ITEM = re.compile(r"fabrik\.(\w+)\[(\d+)\](.*)", re.DOTALL)
-"""Splits the path of a constraint's setting into its place in the list and the rest."""
+"""Splits the path of a constraint's property into its index in the list and the rest."""
 
 
 def _reindex(
     ob: bpy.types.Object, places: Mapping[int, int | None], collection: str = "constraints"
 ) -> None:
-    """Let F-curves and drivers of the constraints follow them to new places in the list.
+    """Update the paths of F-curves and drivers to new indices in the list.
 
-    An action that other armatures with constraints use as well, or that is linked, is copied
-    first: theirs stay where they are.
+    An action that is linked, or that other armatures with constraints use, is copied first.
 
     Args:
         ob: The armature, not in the NLA's tweak mode.
-        places: The new place of each item by its old one; None if it was removed.
+        places: The new index of each item by its old one; None if it was removed.
         collection: The name of the list, if it is another one.
     """
     objects = [one for one in bpy.data.objects if one != ob]

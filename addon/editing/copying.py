@@ -1,4 +1,4 @@
-"""Constraints and joints that are copied to other bones, as they are."""
+"""Copying constraints and joints to other bones."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..loop.property_values import values_of
 from . import constraints as editing
 
 IK_AXIS = ("lock_ik_", "use_ik_limit_", "ik_min_", "ik_max_", "ik_stiffness_")
-"""The settings of a bone for Blender's IK that it has once for each axis."""
+"""A bone's settings for Blender's IK, per axis."""
 
 
 def give(group: bpy.types.PropertyGroup, values: dict[str, Any]) -> None:
-    """Set the settings of a constraint or joint, as far as they differ.
+    """Set the properties of a constraint or joint that differ.
 
-    The switch for an offset comes before the offset, which it would take anew.
+    Use Offset comes before the offset, which it would overwrite.
     """
     now = values_of(group)
     for name, value in values.items():
@@ -35,18 +35,18 @@ def copy_constraint(
 ) -> tuple[list[str], list[str]]:
     """Copy a constraint to other tip bones, with its target.
 
-    Animation is not copied. A chain has no more bones than there are.
+    Animation is not copied. The chain length is clamped to the bones there are.
 
     Args:
         armature: The armature that has the constraint.
-        index: Its place in the list.
+        index: Its index in the list.
         bones: The tip bones, of any armature.
 
     Returns:
-        The names of the new constraints, and why others were not made.
+        The names of the new constraints, and why others were not added.
 
     Raises:
-        ProblemError: If none could be made; then nothing has changed.
+        ProblemError: If none could be added; then nothing has changed.
     """
     source = settings(armature).constraints[index]
     values, tip = values_of(source), (armature, source.bone)
@@ -95,10 +95,10 @@ def add_with(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> F
 
 
 def copy_joint(source: Any, bones: Sequence[Any]) -> list[str]:
-    """Copy the joint of a pose bone to others, with what it keeps of Blender's IK.
+    """Copy the joint of a pose bone to others, with its settings for Blender's IK.
 
     Returns:
-        The names of those that are not the source itself.
+        The names of the bones, without the source.
     """
     others = [bone for bone in bones if bone != source]
     for bone in others:

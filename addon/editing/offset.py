@@ -1,4 +1,4 @@
-"""The offset of a tip from its target: taken from the pose that is shown."""
+"""The offset of a tip from its target, taken from the displayed pose."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ SOLVED = ("REACHED", "OUT_OF_REACH", "LIMITED")
 UNTOUCHED = (*ORIGIN, *QUAT_IDENTITY)
 
 SAME = 1e-6
-"""An offset that differs by less, as a share of its size, is the same but for rounding."""
+"""The relative difference below which two offsets only differ by rounding."""
 
 _taken: dict[tuple[int, str], tuple[float, ...]] = {}
-"""What was taken last for each constraint: what it holds besides was set by somebody."""
+"""The last offset taken for each constraint, to recognize one that the user has set."""
 
 
 def take(item: FabrikConstraint) -> None:
-    """Let a constraint keep its tip where it is shown now, and its tip bone turned as it is.
+    """Take a constraint's offset, location and rotation, from the displayed pose.
 
-    A constraint that has not posed its chain yet takes them from the FK pose.
+    A constraint that has not posed its chain yet takes it from the FK pose.
 
     Raises:
         ProblemError: If there is no bone or target, or the target is scaled to zero.
     """
     is_enabled = item.enabled
     if item.state not in SOLVED:
-        item.enabled = False  # It is not to move the tip before the offset is known.
+        item.enabled = False  # It must not move the tip before the offset is known.
     try:
         depsgraph = bpy.context.evaluated_depsgraph_get()
         tip, hand = _tip(item, depsgraph)
@@ -72,9 +72,9 @@ def take(item: FabrikConstraint) -> None:
 
 @changes.ends
 def take_if_new(item: FabrikConstraint) -> None:
-    """Take the offset of a constraint that just got what it needs for it.
+    """Take the offset of a constraint that has just become able to have one.
 
-    It is one that has posed nothing yet, and whose offset nobody has set.
+    Only if it has posed nothing yet, and its offset was not set by the user.
     """
     if not item.use_offset or item.state in SOLVED:
         return
@@ -97,7 +97,7 @@ def _key(item: FabrikConstraint) -> tuple[int, str]:
 
 
 def _tip(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> tuple[Vec, Mat3]:
-    """Return where the tip is shown in world space, and the axes of its bone."""
+    """Return the displayed position of the tip in world space, and the axes of its bone."""
     armature = cast(bpy.types.Object, item.id_data).evaluated_get(depsgraph)
     bone = pose_bones(armature).get(item.bone)
     if bone is None:
@@ -113,7 +113,7 @@ def _tip(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> tuple[Vec, M
 
 
 def _target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Frame:
-    """Return where the target stands in world space, and its axes.
+    """Return the frame of the target in world space.
 
     Raises:
         ProblemError: If there is none.
@@ -133,7 +133,7 @@ def _target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Fra
 
 
 def _turn(target: Mat3, hand: Mat3) -> Quat:
-    """Return how the hand is turned in the axes of the target, none where one has no axes."""
+    """Return the hand's rotation in the axes of the target, the identity if either is singular."""
     outer, inner = orthonormalize(target), orthonormalize(hand)
     if outer is None or inner is None:
         return QUAT_IDENTITY

@@ -19,7 +19,7 @@ from ..core.vectors import ORIGIN, Mat3, Vec, add, dot, length, rotate, scaled, 
 
 
 def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
-    """Return where a bone ends now, and the bone's length, in world space."""
+    """Return a bone's current tail, and its length, in world space."""
     rig = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     skeleton, bones = skeleton_of(armature), pose_bones(rig)
     after = next_joint(skeleton, skeleton.index[bone])
@@ -28,15 +28,15 @@ def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
 
 
 def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, float]:
-    """Return a place which the solved chain faces already, and the chain's length there.
+    """Return a place for a pole that the solved chain faces already, and the chain's length.
 
-    It lies off the middle of the chain by the chain's length, on the side to which the joints on
-    the whole stand off the line from root to target: what would turn to a pole there, stays.
+    It is at the chain's length from the middle of the chain, on the side to which the joints bend
+    from the line from root to target, so that a pole there changes nothing.
 
     Args:
         given: The chain under its FK pose.
-        posture: The chain as solved, wholly.
-        world: Where the armature stands in world space.
+        posture: The chain as solved at full influence.
+        world: The armature's frame in world space.
 
     Raises:
         ProblemError: If the chain has only one bone, or no length.
@@ -47,7 +47,7 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
             "A chain of a single bone cannot bend: a pole needs a chain of two bones or more"
         )
     if given.limb is not None and len(given.joints) > len(solved):
-        given = given.limb  # The tip bone is oriented: only those before it bend.
+        given = given.limb  # With an oriented tip bone only the bones before it bend.
     root, size = solved[0], size_of(solved)
     if size == 0.0:
         raise ProblemError("The chain has zero length and cannot bend toward a pole")
@@ -92,7 +92,7 @@ def side_of_bend(chain: Chain) -> Vec:
 
 
 def in_lengths(joints: Sequence[Vec]) -> list[Vec]:
-    """Return the joints from the root as origin, with the chain's length as unit."""
+    """Return the joints relative to the root, in lengths of the chain."""
     size = size_of(joints)
     return [scaled(sub(joint, joints[0]), 1.0 / size) for joint in joints]
 

@@ -1,4 +1,4 @@
-"""Going through the frames of a scene, and back to what was shown."""
+"""Playing the frames of a scene, and restoring the current one."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ..blender.rotation import AXIS_ANGLE, LOCATION, QUATERNION, SCALE, channel_
 from ..loop import plan
 
 CHEAP = {"EMPTY", "CAMERA", "LIGHT", "LIGHT_PROBE", "SPEAKER"}
-"""Kinds of objects that cost nothing to evaluate, whether anything needs them or not."""
+"""Types of objects that cost nothing to evaluate."""
 
 
 def go_to(frame: float) -> None:
-    """Go to a frame of the scene, or between two."""
+    """Go to a frame of the scene, with fractions."""
     scene = cast(bpy.types.Scene, bpy.context.scene)
     scene.frame_set(int(frame // 1.0), subframe=frame % 1.0)
 
 
 def updated() -> bpy.types.Depsgraph:
-    """Have Blender evaluate what changed, and return what it shows."""
+    """Update the view layer, and return its evaluated depsgraph."""
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
     layer.update()
     return cast(bpy.types.Depsgraph, layer.depsgraph)
@@ -37,17 +37,16 @@ def staged(
     armatures: Sequence[bpy.types.Object],
     needed: Collection[bpy.types.Object] = (),
 ) -> Iterator[None]:
-    """Let Blender evaluate nothing but armatures, and what they need, for a while.
+    """Evaluate only armatures, and what they depend on, within a context.
 
-    What is disabled in viewports is evaluated only where something that is shown depends on it: the
-    meshes of a character, which nothing here depends on, would cost more than all the rest.
-    Armatures that are hidden are shown meanwhile. What was selected and hidden is so again
-    afterwards.
+    Objects disabled in viewports are only evaluated if something visible depends on them: the
+    meshes of a character would otherwise cost more than everything else. Hidden armatures are
+    shown. Selection and visibility are restored afterwards.
 
     Args:
-        layer: What is evaluated.
-        armatures: The armatures that are looked at.
-        needed: Objects of other kinds that are to be evaluated as well.
+        layer: The view layer to evaluate.
+        armatures: The armatures to evaluate.
+        needed: Other objects to evaluate.
 
     Raises:
         ProblemError: If an armature stays hidden.
@@ -77,7 +76,7 @@ def staged(
 
 
 def _can_be_left_out(ob: bpy.types.Object) -> bool:
-    """Return whether leaving an object out saves anything, and can be taken back."""
+    """Return whether disabling an object saves anything, and can be undone."""
     if ob.type in CHEAP or ob.mode != "OBJECT" or ob.hide_viewport or not ob.is_editable:
         return False
     return not animation.animated(ob).sets("hide_viewport")
@@ -95,7 +94,7 @@ def _show(ob: bpy.types.Object, layer: bpy.types.ViewLayer) -> None:
 
 
 class _FkPose:
-    """What the bones of an armature hold."""
+    """The channels of an armature's bones."""
 
     def __init__(self, armature: bpy.types.Object) -> None:
         self._armature = armature
@@ -115,15 +114,15 @@ class _FkPose:
 def returning(
     scene: bpy.types.Scene, layer: bpy.types.ViewLayer, in_any_case: bool = False
 ) -> Iterator[None]:
-    """Go back to the present frame afterwards, and after a failure to what was not keyed as well.
+    """Restore the current frame afterwards, and after an error unkeyed values as well.
 
-    At a frame change Blender gives each animated channel the value of its animation, and what was
-    set there by hand and not keyed is lost.
+    At a frame change Blender sets animated channels from their animation, and unkeyed changes to
+    them are lost.
 
     Args:
-        scene: The scene that is played.
-        layer: What is evaluated.
-        in_any_case: Whether to go back to what was not keyed without a failure, too.
+        scene: The scene to play.
+        layer: The view layer to evaluate.
+        in_any_case: Whether to restore unkeyed values without an error, too.
     """
     frame, subframe = scene.frame_current, scene.frame_subframe
     unkeyed = [(ob, animated_values.values(ob)) for ob in layer.objects if ob.animation_data]

@@ -1,4 +1,4 @@
-"""Which constraints and frames an operator works on, as its settings name them."""
+"""The constraints and frames that an operator works on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..loop.properties import settings
 
 ACTIVE = ("Active", "Only the active constraint")
 SELECTED = ("Selected Bones", "Constraints that pose a selected bone, or whose tip is one")
-"""The names and descriptions of choices that mean the same wherever there is a choice."""
+"""Names and descriptions of enum items that several operators share."""
 
 WHICH_ITEMS = (
     ("ACTIVE", *ACTIVE),
@@ -24,7 +24,7 @@ WHICH_ITEMS = (
 
 
 def chosen(context: bpy.types.Context, armature: bpy.types.Object, which: str) -> list[int]:
-    """Return the places of the constraints that one of `WHICH_ITEMS` means.
+    """Return the indices of the constraints that one of `WHICH_ITEMS` selects.
 
     Raises:
         ProblemError: If no constraint poses a selected bone.
@@ -39,7 +39,7 @@ def chosen(context: bpy.types.Context, armature: bpy.types.Object, which: str) -
 def of_selected_bones(
     context: bpy.types.Context, armatures: Iterable[bpy.types.Object]
 ) -> list[tuple[bpy.types.Object, int]]:
-    """Return the constraints that pose a selected bone, or end at one, by armature and place.
+    """Return the constraints that pose a selected bone, or end at one, by armature and index.
 
     Raises:
         ProblemError: If there is none.
@@ -57,7 +57,7 @@ def selected(context: bpy.types.Context, armature: bpy.types.Object) -> set[str]
 
 
 def shown_range(scene: bpy.types.Scene) -> tuple[int, int]:
-    """Return the first and the last frame that are played: the preview range if it is used."""
+    """Return the frame range of playback: the preview range if it is used."""
     if scene.use_preview_range:
         return scene.frame_preview_start, scene.frame_preview_end
     return scene.frame_start, scene.frame_end

@@ -1,4 +1,4 @@
-"""What panels are drawn of."""
+"""Helpers for drawing panels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Layout = Any
 
 
 def draw_sentence(layout: Layout, context: bpy.types.Context, sentence: str) -> None:
-    """Draw a sentence in lines that fit."""
+    """Draw a sentence, wrapped to the region."""
     column = layout.column(align=True)
     column.scale_y = 0.8
     for line in wrapped(sentence, context):
@@ -20,7 +20,7 @@ def draw_sentence(layout: Layout, context: bpy.types.Context, sentence: str) -> 
 
 
 def wrapped(sentence: str, context: bpy.types.Context) -> list[str]:
-    """Return the lines in which a sentence fits into the region, as its font runs."""
+    """Wrap a sentence to the region's width."""
     scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
     blf.size(0, context.preferences.ui_styles[0].widget.points * scale)
     room = context.region.width - 70 * scale
@@ -35,7 +35,7 @@ def wrapped(sentence: str, context: bpy.types.Context) -> list[str]:
 
 
 def draw_if(layout: Layout, item: bpy.types.PropertyGroup, switch: str, *names: str) -> None:
-    """Draw settings that only matter while another one is on."""
+    """Draw properties that depend on another one, below it."""
     column = layout.column()
     column.active = getattr(item, switch)
     for name in names:
@@ -48,6 +48,6 @@ def draw_bone_of(
     name: str,
     source: bpy.types.Object | None,
 ) -> None:
-    """Draw a setting that names a bone of an armature that another one names."""
+    """Draw a property that names a bone of an armature."""
     if source is not None and source.type == "ARMATURE":
         layout.prop_search(item, name, source.data, "bones", text="Bone")

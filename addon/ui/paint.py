@@ -1,4 +1,4 @@
-"""What the overlay is drawn with: lines, areas, texts, and the theme's colours."""
+"""Drawing the overlay: lines, areas, texts, and the theme's colours."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Colour = tuple[float, float, float, float]
 
 
 MARGIN = 12
-"""How far text stays from a corner, in pixels of an unscaled interface."""
+"""The margin of text in a corner, in pixels at a resolution scale of 1."""
 
 
 class Palette(NamedTuple):
@@ -27,9 +27,9 @@ class Palette(NamedTuple):
     Attributes:
         active: Of the active constraint's chain.
         chain: Of the other chains.
-        target: Of targets, and of what is missing to them.
+        target: Of targets, and of lines to missed ones.
         pole: Of poles.
-        end: Of what a joint allows, and of joints that have come to the end of that.
+        end: Of joint limits, and of joints at their limit.
         text: Of the report.
     """
 
@@ -60,12 +60,12 @@ def _opaque(colour: Any) -> Colour:
 
 
 def faint(colour: Colour, alpha: float) -> Colour:
-    """Return a colour that lets what is behind it through."""
+    """Return a transparent colour."""
     return (*colour[:3], alpha)
 
 
 def pixel(context: bpy.types.Context) -> float:
-    """Return how many pixels there are to one of an interface that is not scaled."""
+    """Return the resolution scale of the interface."""
     return _preferences(context).system.ui_scale
 
 
@@ -75,7 +75,7 @@ def _preferences(context: bpy.types.Context) -> bpy.types.Preferences:
 
 @dataclass
 class Strokes:
-    """Ends of lines or corners of triangles, and their colours, gathered to be drawn at once."""
+    """Lines or triangles and their colours, collected to be drawn in one call."""
 
     places: list[Vec] = field(default_factory=list)
     colours: list[Colour] = field(default_factory=list)
@@ -120,7 +120,7 @@ def start_texts(context: bpy.types.Context) -> float:
 
 
 def write(text: str, x: float, y: float, colour: Colour) -> None:
-    """Write a text that can be read on anything."""
+    """Draw a text that is readable on any background."""
     blf.enable(0, blf.SHADOW)
     blf.shadow(0, 0, 0.0, 0.0, 0.0, 0.8)
     blf.shadow_offset(0, 1, -1)

@@ -1,4 +1,4 @@
-"""What panels have in common."""
+"""The base of panels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a module of a feature adds to Blender and to what all features share, and takes away."""
+"""Registering the classes of a feature's module, and its entries in shared lists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import bpy
 from .refusing import end_running
 
 Entry = tuple[list[Any], Any]
-"""A list that all features share, and what one adds to it."""
+"""A shared list, and an entry to add to it."""
 
 
 def registering(
@@ -22,8 +22,8 @@ def registering(
 
     Args:
         classes: Blender's classes, each after those that it needs.
-        entries: What is added to lists.
-        running: Those of the classes that may run in a window, and end before they are taken away.
+        entries: The entries to add to lists.
+        running: The classes of modal operators, which are ended before they are unregistered.
     """
 
     def register() -> None:

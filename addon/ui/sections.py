@@ -1,4 +1,4 @@
-"""What the settings of a constraint are shown in: each feature adds sections of its own."""
+"""The sections of a constraint's settings: each feature adds its own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def reaches(solver: str) -> bool:
 
 def has_target(solver: str) -> bool:
     """Return whether a chain has a target."""
-    motion = MOTIONS.get(solver)  # None as well for a number that stands for no solver.
+    motion = MOTIONS.get(solver)  # None also for an unknown enum number.
     return reaches(solver) if motion is None else motion.needs_target
 
 
@@ -31,7 +31,7 @@ def has_tip(solver: str) -> bool:
 
 
 def always(_solver: str) -> bool:
-    """Return that a section is shown whatever the solver."""
+    """Show a section for every solver."""
     return True
 
 
@@ -39,11 +39,11 @@ class Section(NamedTuple):
     """Some settings of a constraint.
 
     Attributes:
-        place: By which sections are sorted.
-        title: The title; sections with one title are shown as one.
+        place: The sort key.
+        title: The title; sections with the same title are merged.
         draw: Draws the settings, given a layout, the armature and the constraint.
-        is_for: Returns for which solvers it is shown.
-        is_closed: Whether it is closed at first, as few chains need it.
+        is_for: Returns whether it is shown for a solver.
+        is_closed: Whether it is closed by default.
     """
 
     place: int
@@ -57,14 +57,14 @@ Note = Callable[[Layout, bpy.types.Object], None]
 """Draws something below the report of the active constraint, given the armature."""
 
 SECTIONS: list[Section] = []
-"""All that are shown."""
+"""All sections."""
 
 NOTES: list[Note] = []
 """What is drawn below the report of the active constraint."""
 
 
 def draw_notes(layout: Layout, armature: bpy.types.Object) -> None:
-    """Draw what features have to say below the report of the active constraint."""
+    """Draw the features' notes below the report of the active constraint."""
     for draw in NOTES:
         draw(layout, armature)
 

@@ -1,4 +1,4 @@
-"""Long work of an operator: in one go, or piece by piece while a window shows how far it is."""
+"""Long-running operators: in one go, or modal with a progress indicator."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ LEAST, MOST = 0.05, 0.5
 
 
 class ProgressOperator:
-    """An operator whose work is a generator that yields the share that is done.
+    """An operator whose work is a generator that yields its progress from 0 to 1.
 
     Attributes:
-        stopped: What is reported when Escape has stopped it.
-        gone: What is reported when its data was undone or removed meanwhile.
-        blame: How a problem is reported: ERROR opens a message under the mouse.
+        stopped: The report after Escape.
+        gone: The report if its data was undone or removed meanwhile.
+        blame: The report type of a problem: ERROR opens a popup.
     """
 
     stopped = "Cancelled: nothing was changed"

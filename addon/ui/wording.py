@@ -1,4 +1,4 @@
-"""Numbers, names and lengths as they stand in reports and labels."""
+"""Formatting numbers, names and lengths for reports and labels."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ MOST_NAMES = 4
 
 
 def counted(count: int, noun: str) -> str:
-    """Return how many there are of something: 1 key, 2 keys."""
+    """Format a count: 1 key, 2 keys."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def named(names: Sequence[str]) -> str:
-    """Return names as they stand in a sentence: the first few, and how many more there are."""
+    """Format names for a sentence: the first few, and the number of others."""
     more = len(names) - MOST_NAMES
     if more <= 0:
         return listed(names)
@@ -26,7 +26,7 @@ def named(names: Sequence[str]) -> str:
 
 
 def length_text(scene: bpy.types.Scene, metres: float) -> str:
-    """Return a length in the units of a scene."""
+    """Format a length in the units of a scene."""
     units = scene.unit_settings
     return bpy.utils.units.to_string(
         units.system, "LENGTH", metres * units.scale_length, precision=4

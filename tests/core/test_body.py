@@ -46,7 +46,7 @@ from addon.core import (
 from addon.core.body import MemberOutcome
 from addon.core.vectors import ORIGIN, Quat, Vec, add, mix, quat_matrix, scaled
 
-Linkage = Callable[[str, str], None]
+Figure = Callable[[str, str], None]
 NAMES = tuple(SHAPES)
 
 
@@ -82,7 +82,7 @@ def farthest(a: list[Vec], b: list[Vec]) -> float:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_targets_of_any_pose_are_all_reached(name: str, figure: Linkage) -> None:
+def test_targets_of_any_pose_are_all_reached(name: str, figure: Figure) -> None:
     rng = random.Random(name)
     tree, worst, count = SHAPES[name], 0.0, 0
     for spread in (0.3, 0.8, 1.5):
@@ -118,7 +118,7 @@ def most_broken(limits: list[Limit | None], posture: BodyPosture) -> float:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
-def test_targets_that_the_limits_let_them_reach_are_reached(name: str, figure: Linkage) -> None:
+def test_targets_that_the_limits_let_them_reach_are_reached(name: str, figure: Figure) -> None:
     rng = random.Random(name)
     tree, near, worst, count = SHAPES[name], 0, 0.0, 20
     for i in range(count):
@@ -154,7 +154,7 @@ def test_limits_hold_where_the_targets_cannot_all_be_reached(name: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("mode", SCALE_MODES)
 def test_reached_under_uneven_scale_and_with_bones_that_stand_off(
-    mode: str, figure: Linkage
+    mode: str, figure: Figure
 ) -> None:
     rng = random.Random(mode)
     tree = tree_of(TORSO, "Lower.L", "Lower.R", mode=mode)
@@ -441,7 +441,7 @@ def test_straight_arms_bend_rather_than_push_the_chest(inwards: float) -> None:
 
 
 @pytest.mark.long
-def test_influence_is_continuous_to_nothing_and_to_all(figure: Linkage) -> None:
+def test_influence_is_continuous_to_nothing_and_to_all(figure: Figure) -> None:
     rng = random.Random(6)
     steepest = 0.0
     for name in ("Y", "torso"):
@@ -494,7 +494,7 @@ def test_chains_of_influence_0_are_left_out_by_passing_none() -> None:
 
 
 @pytest.mark.parametrize("name", ["Y", "humanoid"])
-def test_turning_moving_and_scaling_everything_turns_the_answer(name: str, figure: Linkage) -> None:
+def test_turning_moving_and_scaling_everything_turns_the_answer(name: str, figure: Figure) -> None:
     rng = random.Random(name)
     tree = SHAPES[name]
     worst = 0.0
@@ -678,7 +678,7 @@ def largest_jumps(tree: Tree, seed: int, size: float, root_weight: float) -> tup
 @pytest.mark.parametrize("root_weight", [0.0, 1.0])
 @pytest.mark.parametrize("name", ["Y", "torso"])
 def test_a_body_does_not_jump_while_its_targets_move(
-    name: str, root_weight: float, figure: Linkage
+    name: str, root_weight: float, figure: Figure
 ) -> None:
     found = [
         largest_jumps(SHAPES[name], seed, size, root_weight)

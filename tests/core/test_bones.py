@@ -50,12 +50,12 @@ from addon.core.vectors import (
     mat_columns,
     mat_determinant,
     mat_product,
-    scale_columns,
     quat_about,
     quat_between,
     quat_matrix,
     quat_product,
     rotate,
+    scale_columns,
     scaled,
     unit,
 )

@@ -31,7 +31,7 @@ from addon.core import (
 from addon.core.instants import largest_step
 from addon.core.vectors import ORIGIN, Quat, Vec, scaled
 
-Linkage = Callable[[str, str], None]
+Figure = Callable[[str, str], None]
 Joints = list[Vec]
 
 FRAMES = 240
@@ -94,7 +94,7 @@ def shot_of(chain: ChainInput, path: Sequence[Vec]) -> list[Instant]:
 
 
 @pytest.mark.long
-def test_no_joint_jumps_within_limits(figure: Linkage) -> None:
+def test_no_joint_jumps_within_limits(figure: Figure) -> None:
     """All 225 paths are tried where the solver is compiled, and some that jump where it is not."""
     tried = PATHS if ALL else JUMPING
     before = after = 0
@@ -219,7 +219,7 @@ def contradicting(
 
 
 @pytest.mark.long
-def test_bodies_do_not_jump_where_targets_contradict_each_other(figure: Linkage) -> None:
+def test_bodies_do_not_jump_where_targets_contradict_each_other(figure: Figure) -> None:
     count = 4 if ALL else 1
     alone_steps: list[float] = []
     shot_steps: list[float] = []
@@ -249,7 +249,7 @@ def test_bodies_do_not_jump_where_targets_contradict_each_other(figure: Linkage)
 
 @pytest.mark.long
 @pytest.mark.parametrize("way", [1, -1])
-def test_where_a_body_still_jumps_all_valleys_nearby_end(way: int, figure: Linkage) -> None:
+def test_where_a_body_still_jumps_all_valleys_nearby_end(way: int, figure: Figure) -> None:
     """The largest jump left of the bodies above, tracked at 12 times the frames from many starts.
 
     Going forward the poses that miss least end a frame later than those that come backward do.

@@ -40,18 +40,18 @@ from addon.core.vectors import (
     mat_columns,
     mat_from_columns,
     mat_product,
-    scale_columns,
     quat_about,
     quat_angle,
     quat_matrix,
     quat_of,
     quat_product,
+    scale_columns,
     scaled,
     sub,
     unit,
 )
 
-Linkage = Callable[[str, str], None]
+Figure = Callable[[str, str], None]
 
 PLAIN: Frame = (quat_matrix(quat_about((0.6, 0.0, 0.8), 0.7)), (1.0, 2.0, 3.0))
 """Turned and moved, not scaled."""
@@ -128,7 +128,7 @@ def posed(
 @pytest.mark.parametrize("mode", SCALE_MODES)
 @pytest.mark.parametrize("kind", PARENTS)
 def test_the_tip_is_on_the_target_and_its_bone_has_the_orientation(
-    use_tail: bool, mode: str, kind: str, figure: Linkage
+    use_tail: bool, mode: str, kind: str, figure: Figure
 ) -> None:
     rng = random.Random(f"{use_tail} {mode} {kind}")
     parent = PARENTS[kind]
@@ -266,7 +266,7 @@ def test_weight_0_is_the_plain_answer_to_the_last_bit(use_tail: bool) -> None:
 @both_ends
 @pytest.mark.parametrize("spread", [0.0, 1.0])
 def test_the_pose_is_continuous_in_the_weight_and_arrives_at_each(
-    use_tail: bool, spread: float, figure: Linkage
+    use_tail: bool, spread: float, figure: Figure
 ) -> None:
     rng = random.Random(9)
     most = 0.0
@@ -353,7 +353,7 @@ def test_influence_blends_the_scale_of_a_limb_that_stretches_with_its_hand(use_t
 
 
 @both_ends
-def test_limits_hold_and_the_tip_comes_first(use_tail: bool, figure: Linkage) -> None:
+def test_limits_hold_and_the_tip_comes_first(use_tail: bool, figure: Figure) -> None:
     rng = random.Random(12)
     states: list[str] = []
     worst = 0.0

@@ -14,9 +14,9 @@ from addon.core.vectors import (
     length,
     mat_apply,
     quat_about,
+    quat_exp,
     quat_matrix,
     quat_product,
-    quat_exp,
     scaled,
     unit,
 )
