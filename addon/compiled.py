@@ -1,8 +1,8 @@
 """A compiled copy of the folders without Blender, which stands in for them if it is the same.
 
-`make wheels` compiles `core` and `motion` into a package of their own, ``fabrik_ik_compiled``, which
-the extension includes as a wheel. It is only used if it was built from exactly this source: a wheel
-of another version may still be installed, or the source may have been edited since.
+`make wheels` compiles `core` and `motion` into a package of their own, ``fabrik_ik_compiled``, that
+is a wheel in the extension. It is only used if it was built from exactly this source: a wheel of
+another version may still be installed, or the source may have been edited since.
 
 Where it is used, importing a module of these folders gives the compiled one. So nobody has to
 choose, there is but one class of each name, and all types are those of the source.
