@@ -94,7 +94,7 @@ from addon.core.vectors import dot, quat_about, quat_matrix, scaled, sub, unit
 from addon.motion.contacts import Thresholds, contacts_of
 from addon.motion.damping import mean, moments
 from addon.motion.follow import Trail
-from addon.motion.foothold import Hit
+from addon.motion.foothold import GroundHit
 from addon.motion.footfall import STILL, foot_at
 from addon.motion.gait import WalkingLeg, WalkSettings, bob_at, lean_at
 from addon.motion.ground import Leg as Carried, Stance, foreseen_drop, hip_drop, hip_rise, swing
@@ -143,7 +143,7 @@ for i in range(60):
     print(foreseen_drop({frame: rng.random() for frame in range(40)}, 20.3, 5))
 def cast(origin, direction, distance):
     hit = hills(origin, direction, distance)
-    return hit and Hit(*hit, i % 2 or STILL)
+    return hit and GroundHit(*hit, i % 2 or STILL)
 def grounds(_):
     return core.WHOLE
 for i in range(6):
