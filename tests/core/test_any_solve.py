@@ -173,9 +173,9 @@ def chain(rng: random.Random) -> object:
     turn = any_tip(rng) if has_hand else None
     stretch, influence = any_stretch(rng), rng.choice((1.0, 1.0, 1.0, 0.3, 1e-9))
     tolerance = rng.choice((1e-4, 1e-4, 1e-9, 0.1))
-    sweeps = rng.choice((20, 20, 1, 200))
+    iterations = rng.choice((20, 20, 1, 200))
     try:
-        posture = pose_chain(given, goal, solver, sweeps, tolerance, influence, turn, stretch)
+        posture = pose_chain(given, goal, solver, iterations, tolerance, influence, turn, stretch)
     except ValueError as error:
         assert "TWO_BONE" in str(error)
         return ()

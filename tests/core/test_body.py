@@ -249,7 +249,7 @@ def test_the_only_chain_at_work_is_solved_to_the_last_bit_as_if_it_were_alone(
 
 
 def test_chains_that_only_another_one_joined_are_solved_alone_without_it() -> None:
-    """One may hang on another: then it has to be solved after it."""
+    """One may be carried by another: then it has to be solved after it."""
     rng = random.Random(3)
     tree = tree_of(TORSO).with_chains(("Lower.L", "Clavicle.L"), ("Clavicle.L", "S2"), ("S2", "S1"))
     for _ in range(20):

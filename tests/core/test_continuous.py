@@ -1,4 +1,4 @@
-"""A shot that is solved at once has no jump where none must be."""
+"""A shot that is solved as a whole has no avoidable jumps."""
 
 import math
 import os
@@ -241,7 +241,7 @@ def test_bodies_do_not_jump_where_targets_contradict_each_other(figure: Figure) 
         f"{sum(s > JUMP for s in alone_steps)} solved alone, {sum(s > JUMP for s in shot_steps)} "
         f"as a shot; largest step {max(alone_steps):.2f}, {max(shot_steps):.2f} of the reach",
     )
-    # Where no target can be reached a valley may end, and there is no other one beside it.
+    # Where no target can be reached a minimum may vanish without another one nearby.
     assert max(shot_steps) <= 2.0 * JUMP
     assert 4 * sum(s > JUMP for s in shot_steps) <= sum(s > JUMP for s in alone_steps)
     assert missed[1] <= 1.1 * missed[0]
@@ -249,7 +249,7 @@ def test_bodies_do_not_jump_where_targets_contradict_each_other(figure: Figure) 
 
 @pytest.mark.long
 @pytest.mark.parametrize("way", [1, -1])
-def test_where_a_body_still_jumps_all_valleys_nearby_end(way: int, figure: Figure) -> None:
+def test_where_a_body_still_jumps_all_minima_nearby_vanish(way: int, figure: Figure) -> None:
     """The largest jump left of the bodies above, tracked at 12 times the frames from many starts.
 
     Going forward the poses that miss least end a frame later than those that come backward do.
@@ -260,7 +260,7 @@ def test_where_a_body_still_jumps_all_valleys_nearby_end(way: int, figure: Figur
     starts = [alone]
     for number in range(30 if ALL else 5):
         found = shot[0].solved_from(shot[0].spread(number + 1), alone.location)
-        for _ in range(6):  # Until it is at the bottom of its valley.
+        for _ in range(6):  # Until it is at its minimum.
             found = shot[0].solved_from(found.rotations, found.location)
         starts.append(found)
     least = min(one.missed for one in starts)

@@ -41,8 +41,8 @@ def published(
             p[i + 1] = on_line(p[i], t, d[i] / r)
         return p, 0
     b = p[0]
-    dif, sweeps = math.dist(p[-1], t), 0
-    while dif > tol and sweeps < iterations:
+    dif, used = math.dist(p[-1], t), 0
+    while dif > tol and used < iterations:
         p[-1] = t
         for i in range(n - 2, -1, -1):
             r = math.dist(p[i + 1], p[i])
@@ -51,8 +51,8 @@ def published(
         for i in range(n - 1):
             r = math.dist(p[i + 1], p[i])
             p[i + 1] = on_line(p[i], p[i + 1], d[i] / r)
-        dif, sweeps = math.dist(p[-1], t), sweeps + 1
-    return p, sweeps
+        dif, used = math.dist(p[-1], t), used + 1
+    return p, used
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
@@ -64,9 +64,9 @@ def test_the_joints_are_those_of_the_published_algorithm(dimension: int, iterati
             joints = random_chain(rng, bones, dimension)
             size = sum(lengths_of(joints))
             target = random_target(rng, joints, low=0.2, high=0.85)
-            expected, sweeps = published(list(joints), target, TOLERANCE * size, iterations)
+            expected, used = published(list(joints), target, TOLERANCE * size, iterations)
             solution = answer(joints, target, "TEXTBOOK", iterations=iterations)
-            assert solution.iterations_used == sweeps
+            assert solution.iterations_used == used
             assert farthest(solution.joints, expected) <= 1e-12 * size
 
 
@@ -121,8 +121,8 @@ def test_a_reachable_target_is_reached_within_a_hundred_iterations(
     assert min(rates.values()) >= 95.0
 
 
-def lines_of_one_sweep(solver: str, bones: int) -> int:
-    """How many lines of Python a sweep runs: a measure that no busy machine disturbs."""
+def lines_of_one_iteration(solver: str, bones: int) -> int:
+    """How many lines of Python an iteration runs: a measure that no busy machine disturbs."""
     count = 0
 
     def counted(frame: FrameType, event: str, _: object) -> Callable[..., object]:
@@ -141,13 +141,13 @@ def lines_of_one_sweep(solver: str, bones: int) -> int:
 
 
 @pytest.mark.parametrize("solver", ["FABRIK", "CCD"])
-def test_a_sweep_costs_as_much_as_there_are_bones(
+def test_an_iteration_costs_as_much_as_there_are_bones(
     solver: str, figure: Callable[[str, str], None]
 ) -> None:
     if COMPILED:
         pytest.skip("a compiled solver runs no lines that could be counted")
-    lines = lines_of_one_sweep(solver, 1000) / lines_of_one_sweep(solver, 100)
-    figure(f"{solver}: a sweep of 1000 bones to one of 100", f"{lines:.2f} × the lines")
+    lines = lines_of_one_iteration(solver, 1000) / lines_of_one_iteration(solver, 100)
+    figure(f"{solver}: an iteration of 1000 bones to one of 100", f"{lines:.2f} × the lines")
     assert lines == pytest.approx(10.0, rel=0.05)
 
 
@@ -158,7 +158,7 @@ def test_a_chain_of_a_thousand_bones_is_solved() -> None:
     assert lengths_of(solution.joints) == pytest.approx([0.001] * 1000, rel=1e-9)
 
 
-def test_targets_at_the_edge_of_reach_are_reached_although_sweeps_would_not_end() -> None:
+def test_targets_at_the_edge_of_reach_are_reached_although_iterating_would_not_end() -> None:
     rng = random.Random(6)
     for bones in (2, 3, 5, 10, 20):
         joints = arched([rng.uniform(0.5, 1.5) for _ in range(bones)])

@@ -1,4 +1,4 @@
-"""FABRIK lands exactly, in few sweeps, as smoothly as if it were swept until it arrives."""
+"""FABRIK lands exactly, in few iterations, as smoothly as if it iterated until it converged."""
 
 import math
 import random
@@ -43,7 +43,7 @@ _CONVERGED = {
 CONVERGED = {bones: [float(x) for x in row.split()] for bones, row in _CONVERGED.items()}
 """The largest second difference along each path of Algorithm 1 swept to 1e-9 of the length.
 
-Near full reach that takes more than 100,000 sweeps, hence the table.
+Near full reach that takes more than 100,000 iterations, hence the table.
 """
 
 
@@ -67,21 +67,21 @@ def moved_by(before: tuple[Point, ...], after: tuple[Point, ...]) -> float:
 
 
 @pytest.mark.parametrize("bones", BONES)
-def test_few_sweeps_land_exactly(bones: int, figure: Callable[[str, str], None]) -> None:
+def test_few_iterations_land_exactly(bones: int, figure: Callable[[str, str], None]) -> None:
     joints = even(bones)
     solutions = [
         answer(joints, target, iterations=2000, tolerance=1e-6)
         for target in targets_off_the_tip(joints, 300)
     ]
-    sweeps = sorted(solution.iterations_used for solution in solutions)
+    iterations = sorted(solution.iterations_used for solution in solutions)
     worst = max(solution.residual for solution in solutions)
     figure(
-        f"{bones} bones: sweeps to 1e-6, and steps of landing",
-        f"mean {mean(sweeps):.2f}, median {median(sweeps):.0f}, p99 {sweeps[296]}, "
-        f"most {sweeps[-1]}; residual {worst:.0e}",
+        f"{bones} bones: iterations to 1e-6, with steps of landing",
+        f"mean {mean(iterations):.2f}, median {median(iterations):.0f}, p99 {iterations[296]}, "
+        f"most {iterations[-1]}; residual {worst:.0e}",
     )
-    assert mean(sweeps) <= 5.0
-    assert sweeps[-1] <= 8
+    assert mean(iterations) <= 5.0
+    assert iterations[-1] <= 8
     assert worst <= 1e-6
 
 
@@ -97,7 +97,7 @@ def test_the_edge_of_reach_is_no_obstacle(bones: int, figure: Callable[[str, str
         assert max(solution.residual for solution in solutions) <= 1e-6
         found.append(f"{share:g}: {mean(solution.iterations_used for solution in solutions):.1f}")
         assert max(solution.iterations_used for solution in solutions) <= 12
-    figure(f"{bones} bones: sweeps at the edge of reach", ", ".join(found))
+    figure(f"{bones} bones: iterations at the edge of reach", ", ".join(found))
 
 
 @pytest.mark.long
@@ -127,7 +127,7 @@ def test_all_chains_land_wherever_they_can_reach(figure: Callable[[str, str], No
 
 @pytest.mark.long
 @pytest.mark.parametrize("bones", CONVERGED)
-def test_joints_move_as_smoothly_as_with_sweeps_until_they_arrive(
+def test_joints_move_as_smoothly_as_with_iterations_until_they_converge(
     bones: int, figure: Callable[[str, str], None]
 ) -> None:
     joints = even(bones)
@@ -156,7 +156,7 @@ def test_the_converged_figures_are_those_of_the_published_algorithm() -> None:
 
 
 @pytest.mark.parametrize("bones", [3, 4, 10, 30])
-def test_joints_move_as_little_as_with_sweeps_until_they_arrive(
+def test_joints_move_as_little_as_with_iterations_until_they_converge(
     bones: int, figure: Callable[[str, str], None]
 ) -> None:
     joints = even(bones)

@@ -14,7 +14,7 @@ from addon.core.chain import measured
 from addon.core.joint import copied
 
 
-def test_two_bones_reach_every_reachable_target_in_one_sweep(
+def test_two_bones_reach_every_reachable_target_in_one_iteration(
     figure: Callable[[str, str], None],
 ) -> None:
     rng = random.Random(1)
@@ -67,7 +67,7 @@ def test_ccd_turns_from_the_tip_to_the_root() -> None:
     assert tip == pytest.approx((1.0, 0.0, 0.0), abs=1e-12)
 
 
-def test_ccd_comes_nearer_with_every_sweep() -> None:
+def test_ccd_comes_nearer_with_every_iteration() -> None:
     rng = random.Random(4)
     for _ in range(50):
         joints = random_chain(rng, rng.randint(3, 10))
@@ -83,7 +83,7 @@ def test_ccd_comes_nearer_with_every_sweep() -> None:
 
 @pytest.mark.parametrize("bones", [2, 3, 5, 10, 20])
 def test_ccd_lands_on_every_reachable_target(bones: int) -> None:
-    """Its sweeps alone come to 62 % of them with two bones, and to 14 % with ten."""
+    """Its iterations alone come to 62 % of them with two bones, and to 14 % with ten."""
     rng = random.Random(5)
     for _ in range(300):
         joints = random_chain(rng, bones)

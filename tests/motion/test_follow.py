@@ -50,8 +50,8 @@ def distance_to(polyline, point):
 
 
 @given(chains, paths, kinds, st.floats(-1.0, 7.0))
-def test_bones_keep_their_lengths(chain, path, is_on_path, moment):
-    joints = Trail(chain, path, is_on_path).joints(moment)
+def test_bones_keep_their_lengths(chain, path, is_on_path, time):
+    joints = Trail(chain, path, is_on_path).joints(time)
     wanted = lengths_of(chain)
     assert lengths_of(joints) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
 
@@ -73,13 +73,13 @@ def test_head_is_put_elsewhere_if_asked(chain, path, is_on_path, place):
 @given(chains, paths, kinds, st.lists(st.floats(0.0, 6.0), min_size=1, max_size=5))
 def test_answer_is_the_same_whichever_way_it_was_reached(chain, path, is_on_path, before):
     visited = Trail(chain, path, is_on_path)
-    for moment in before:
-        visited.joints(moment)
-    for moment in (*before, 2.5, 0.0):
-        assert visited.joints(moment) == Trail(chain, path, is_on_path).joints(moment)
+    for time in before:
+        visited.joints(time)
+    for time in (*before, 2.5, 0.0):
+        assert visited.joints(time) == Trail(chain, path, is_on_path).joints(time)
 
 
-def test_what_is_not_remembered_is_reckoned_anew(monkeypatch):
+def test_what_is_not_cached_is_computed_again(monkeypatch):
     path = circle(3.0, 40)
     whole = Trail(straight(4), path).joints(37.25)
     monkeypatch.setattr("addon.motion.follow.MOST_KEPT", 50)
@@ -109,9 +109,9 @@ def test_turning_the_world_turns_the_answer(is_on_path):
 def test_straight_ahead_nothing_turns(is_on_path):
     path = [(0.7 * i, 0.0, 0.0) for i in range(10)]
     trail = Trail(straight(5), path, is_on_path)
-    for moment in (0.0, 3.0, 5.4, 9.0):
-        for i, joint in enumerate(trail.joints(moment)):
-            assert joint == pytest.approx((0.7 * moment - 5 + i, 0.0, 0.0), abs=1e-9)
+    for time in (0.0, 3.0, 5.4, 9.0):
+        for i, joint in enumerate(trail.joints(time)):
+            assert joint == pytest.approx((0.7 * time - 5 + i, 0.0, 0.0), abs=1e-9)
 
 
 def test_dragged_round_a_circle_each_bone_runs_as_a_trailer_does():
