@@ -227,10 +227,10 @@ class _Figure:
         return [i for i in children if not FACE & set(words_of(self.bones[i].name))]
 
     def _reach(self, bones: Sequence[int]) -> float:
-        return sum(dist(self.bones[i].head, self.bones[j].head) for i, j in pairwise(bones))
+        return sum([dist(self.bones[i].head, self.bones[j].head) for i, j in pairwise(bones)])
 
     def _count(self, bone: int) -> int:
-        return 1 + sum(self._count(i) for i in self.children[bone])
+        return 1 + sum([self._count(i) for i in self.children[bone]])
 
     def limbs(self) -> list[Limb]:
         """Return arms and legs that stand in pairs, those of the face among them."""
@@ -288,7 +288,7 @@ class _Figure:
         first = self._carriers(heads, words, is_low)
         path, heads, words, carriers = path[first:], heads[first:], words[first:], path[:first]
         high = heads[0][2] - self.floor
-        size = sum(dist(a, b) for a, b in pairwise(heads))
+        size = sum([dist(a, b) for a, b in pairwise(heads)])
         if len(path) < 3 or size < LONG * self.height:
             return None
         if is_low and (high < STANDING * self.height or high - low < 0.5 * high):
