@@ -19,7 +19,7 @@ from ...loop.property_kinds import stored
 from ...motion import codec
 from ..simulation import history
 
-MAGIC, VERSION = b"FABC", 1
+FORM = codec.Form(b"FABC", 1)
 
 UNFIT = "The simulation does not match the chain: press Simulate"
 
@@ -50,7 +50,7 @@ def packed(poses: Sequence[Kept]) -> bytes:
         numbers += pose.location
         for rotation in pose.rotations:
             numbers += rotation
-    return codec.packed(MAGIC, VERSION, codec.Content([count], (), numbers))
+    return FORM.packed([count], (), numbers)
 
 
 def unpacked(blob: bytes) -> list[Kept]:
@@ -59,7 +59,7 @@ def unpacked(blob: bytes) -> list[Kept]:
     Raises:
         ValueError: If it is something else.
     """
-    (count,), _, numbers = codec.unpacked(MAGIC, VERSION, blob)
+    (count,), _, numbers = FORM.unpacked(blob)
     size = 3 + 4 * count
     if count <= 0 or not numbers or len(numbers) % size:
         raise ValueError(codec.DAMAGED)

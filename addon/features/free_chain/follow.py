@@ -43,7 +43,7 @@ ELSEWHERE = "The target is not where it was simulated at this frame: key it, or 
 
 UNFIT = "The simulation does not match the chain: press Simulate"
 
-MAGIC, VERSION = b"FABF", 1
+FORM = codec.Form(b"FABF", 1)
 
 
 class FabrikFollow(bpy.types.PropertyGroup):
@@ -88,8 +88,7 @@ class Recorded(NamedTuple):
         """Return it as bytes."""
         axes, place = self.world
         numbers = [number for point in (*self.joints, *self.path) for number in point]
-        content = codec.Content([len(self.joints)], (), [*axes, *place, *numbers])
-        return codec.packed(MAGIC, VERSION, content)
+        return FORM.packed([len(self.joints)], (), [*axes, *place, *numbers])
 
     @classmethod
     def unpacked(cls, blob: bytes) -> Recorded:
@@ -98,7 +97,7 @@ class Recorded(NamedTuple):
         Raises:
             ValueError: If it is something else.
         """
-        (count,), _, numbers = codec.unpacked(MAGIC, VERSION, blob)
+        (count,), _, numbers = FORM.unpacked(blob)
         # Three by three, to the last one.
         places: list[Vec] = list(zip(*[iter(numbers[12:])] * 3, strict=True))
         if len(numbers) < 12 or not 0 < count < len(places):
