@@ -14,17 +14,18 @@ import numpy as np
 
 from ...blender.access import pose_bones
 from ...blender.continuity import continuous
+from ...blender.errors import ProblemError
 from ...blender.keying import ActiveCurves, put_keys
-from ...blender.moving import channels_of, move_to, owner_of
+from ...blender.moving import channels_of, move_to, owner_of, refuse_unmovable
 from ...blender.rotation import LOCATION, channel_of, mode_of
 from ...blender.simplifying import between, errors, knots, slopes
 from ...blender.skeleton import Point, vector
 from ...blender.turns import Numbers
 from ...core.vectors import add, sub
+from ...editing.choosing import chains_in
 from ...editing.playing import play
 from ...loop.chain_plan import ChainPlan
 from ...loop.goals import aim_of
-from ...loop.plan import Plan, current
 from ...loop.read import SceneSnapshot
 from ...loop.solving import take_snapshot
 from .passes import Bake, Draft
@@ -170,11 +171,23 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], Outcome]):
             feet: By their places in its list the constraints, with the `target_channels` of each.
             bones: Channels of its bones that get keys as they are evaluated.
             switch: Switches off, or on again, what changes the goals.
+
+        Raises:
+            ProblemError: If a target cannot be moved, or two have the same one.
         """
         self._channels = [*chained.from_iterable(feet.values()), *bones]
         owners = [one.owner.id_data for one in self._channels]
         super().__init__(scene, layer, frames, [armature], owners)
         self._feet, self._bones, self._switch = feet, bones, switch
+        targets = [cast(Point, chain.target) for chain in self._chains()]
+        for i, target in enumerate(targets):
+            if (target.object, target.bone) in [(one.object, one.bone) for one in targets[:i]]:
+                raise ProblemError(
+                    f"Two feet have the same target “{owner_of(target).name}”: give each foot its "
+                    "own target"
+                )
+        for chain, target in zip(self._chains(), targets, strict=True):
+            refuse_unmovable(target, chain.has_hand)
 
     def _record(self) -> Generator[float, None, list[Numbers]]:
         return play(self.scene, self.frames, self._note)
@@ -185,7 +198,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], Outcome]):
     def _note(self, frame: int) -> Numbers:
         depsgraph: Any = self.layer.depsgraph
         snapshot = take_snapshot(depsgraph, self.armatures)
-        for chain, channels in zip(self._of(snapshot.plan), self._feet.values(), strict=True):
+        for chain, channels in zip(self._chains(), self._feet.values(), strict=True):
             with led(snapshot, chain):
                 for channel in channels:
                     channel.note()
@@ -198,7 +211,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], Outcome]):
         evaluated = self.armatures[0].evaluated_get(cast(Any, self.layer.depsgraph))
         bones = pose_bones(evaluated)
         found: list[Any] = []
-        for chain in self._of(current()):
+        for chain in self._chains():
             names = chain.rig.names
             tip = bones[names[chain.tip_bone]].head if chain.tip_bone >= 0 else None
             end = bones[names[chain.bones[-1]]].tail if tip is None else tip
@@ -206,8 +219,8 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], Outcome]):
             found.append([vector(evaluated.matrix_world @ place) for place in places])
         return np.array(found)
 
-    def _of(self, plan: Plan) -> list[ChainPlan]:
-        known = {c.item: c for c in plan.chains if c.rig.object == self.armatures[0]}
+    def _chains(self) -> list[ChainPlan]:
+        known = {chain.item: chain for chain in chains_in(self.armatures[0])}
         return [known[item] for item in self._feet]
 
     def _write(self, live: list[Numbers]) -> list[int]:

@@ -80,7 +80,7 @@ class Shot:
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Take a constraint of an armature."""
-        self.owner = owner_path(index)
+        self.owner = history.owner_path(index, "shot")
         self._armature = armature
         self._blob = b""
         self._poses: list[Kept] = []
@@ -118,11 +118,6 @@ def _between(a: Kept, b: Kept, share: float) -> Kept:
     pairs = zip(a.rotations, b.rotations, strict=True)
     rotations = tuple([quat_mix(before, after, share) for before, after in pairs])
     return Kept(rotations, mix(a.location, b.location, share))
-
-
-def owner_path(index: int) -> str:
-    """Return where the poses of a constraint are kept, from the armature object."""
-    return f"fabrik.constraints[{index}].shot"
 
 
 def resolve(chain: ChainPlan, item: FabrikConstraint) -> None:

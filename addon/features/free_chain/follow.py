@@ -149,9 +149,10 @@ def _resolve(chain: ChainPlan, _item: FabrikConstraint) -> None:
 
 def _read(snapshot: Snapshot, chain: ChainPlan) -> Following:
     armature = chain.rig.object
-    found = history.data(armature, _owner(chain.item))
+    owner = history.owner_path(chain.item, "follow")
+    found = history.data(armature, owner)
     if found is None:
-        raise ProblemError(history.lack(armature, _owner(chain.item)))
+        raise ProblemError(history.lack(armature, owner))
     way = _way(chain, found, follow_of(settings(armature).constraints[chain.item]).use_path)
     time = min(max(snapshot.time - found.start, 0.0), float(found.end - found.start))
     is_held = time != snapshot.time - found.start
@@ -221,7 +222,7 @@ class Head:
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Take a constraint."""
-        self.owner = _owner(index)
+        self.owner = history.owner_path(index, "follow")
         self._armature = armature
         self._index = index
         self._world = WHOLE
@@ -277,10 +278,6 @@ def goal_of(snapshot: Snapshot, chain: ChainPlan) -> Vec:
 def _planned(chains: object, armature: bpy.types.Object, index: int) -> ChainPlan | None:
     found = [c for c in cast("list[ChainPlan]", chains) if c.item == index]
     return next((chain for chain in found if chain.rig.object == armature), None)
-
-
-def _owner(index: int) -> str:
-    return f"fabrik.constraints[{index}].follow"
 
 
 def heads(armature: bpy.types.Object) -> list[Head]:

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from itertools import pairwise
 from math import ceil, floor
-from typing import Any
+from typing import Any, cast
 
 import bpy
 
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
-from ...blender.moving import owner_of, refuse_unmovable
 from ...blender.rotation import LOCATION, mode_of
-from ...blender.skeleton import Point, matrix_frame
+from ...blender.skeleton import matrix_frame
 from ...editing.constraints import changed
 from ...loop import plan
-from ...loop.chain_plan import ChainPlan
 from ...motion.footfall import STILL, Footfall
 from ...motion.gait import Record
 from ..bake.goal_keys import Channel, Outcome, TargetBake, target_channels
@@ -55,10 +53,9 @@ def bake_gait(
     Raises:
         ProblemError: If there is nothing to bake, or a target cannot be keyed.
     """
-    walking, found = _checked(armature, index)
-    record = _record(found, armature, index)
-    frames = found.frames
-    size = min(leg.reach for leg in _legs(walking, layer))
+    walking, frames, record = _checked(armature, index)
+    evaluated = armature.evaluated_get(cast(Any, layer.depsgraph))
+    size = min(leg.reach for leg in walking.measured(matrix_frame(evaluated.matrix_world)))
     feet: dict[int, list[Channel]] = {}
     for leg, falls in zip(walking.legs, record.falls, strict=True):
         feet[leg.chain.item] = target_channels(leg.chain, tolerance * size, tolerance)
@@ -79,7 +76,7 @@ def bake_gait(
     return (yield from work.run()), size
 
 
-def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, history.History]:
+def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, range, Record]:
     gait = gait_settings(armature).gaits[index]
     plan.current()
     walking = plans_of(armature)[index]
@@ -92,35 +89,10 @@ def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, history.
     found = history.data(armature, walking.path)
     if found is None or not found.is_fresh:
         raise ProblemError(f"The steps of “{gait.name}” are not simulated: press Simulate first")
-    owners: list[Any] = []
-    for leg in walking.legs:
-        target = _target(leg.chain)
-        refuse_unmovable(target, leg.chain.has_hand)
-        if owner_of(target) in owners:
-            raise ProblemError(
-                f"“{owner_of(target).name}” is the target of two legs: give each foot its "
-                "own target"
-            )
-        owners.append(owner_of(target))
-    return walking, found
-
-
-def _record(found: history.History, armature: bpy.types.Object, index: int) -> Record:
     record = known(found.blob)
-    if record is None or len(record[0].falls) != len(gait_settings(armature).gaits[index].legs):
-        name = gait_settings(armature).gaits[index].name
-        raise ProblemError(f"The steps of “{name}” cannot be read: press Simulate first")
-    return record[0]
-
-
-def _target(chain: ChainPlan) -> Point:
-    assert chain.target is not None  # Or the walk had a problem.
-    return chain.target
-
-
-def _legs(walking: GaitPlan, layer: bpy.types.ViewLayer) -> Sequence[Any]:
-    matrix = walking.rig.object.evaluated_get(layer.depsgraph).matrix_world  # type: ignore[arg-type]
-    return walking.measured(matrix_frame(matrix))
+    if record is None or len(record[0].falls) != len(gait.legs):
+        raise ProblemError(f"The steps of “{gait.name}” cannot be read: press Simulate first")
+    return walking, found.frames, record[0]
 
 
 def _body_channels(

@@ -13,10 +13,9 @@ import bpy
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
-from ...blender.moving import refuse_unmovable
 from ...blender.refusals import refuse_unkeyable
 from ...blender.rotation import LOCATION
-from ...blender.skeleton import Point
+from ...editing.choosing import chains_in
 from ...loop.chain_plan import ChainPlan
 from ...loop.plan import current
 from ...loop.properties import settings
@@ -78,10 +77,10 @@ def _feet(armature: bpy.types.Object) -> list[ChainPlan]:
     """Return the constraints of feet on the ground.
 
     Raises:
-        ProblemError: If there are none, or the target of one cannot be keyed for it.
+        ProblemError: If there are none, or one has an offset.
     """
-    chains = [c for c in current().chains if c.rig.object == armature]
-    chains = [c for c in chains if isinstance(c.goal_source, Footing) and not c.problem]
+    chains = [c for c in chains_in(armature) if isinstance(c.goal_source, Footing)]
+    chains = [c for c in chains if not c.problem]
     if not chains:
         raise ProblemError("No foot is on the ground: enable On the Ground, and choose a ground")
     offset = [c.name for c in chains if c.offset is not None]
@@ -89,11 +88,6 @@ def _feet(armature: bpy.types.Object) -> list[ChainPlan]:
         raise ProblemError(
             f"The tip of {listed(offset)} has an offset from its target: disable Keep Offset"
         )
-    targets = [(c.target.object, c.target.bone) for c in chains if c.target is not None]
-    if len(set(targets)) < len(targets):
-        raise ProblemError("Two feet have the same target: give each foot its own target")
-    for chain in chains:
-        refuse_unmovable(cast(Point, chain.target), chain.has_hand)
     return chains
 
 

@@ -130,6 +130,11 @@ _running: set[tuple[int, str]] = set()
 """What is being simulated: armatures, and owners of theirs."""
 
 
+def owner_path(index: int, group: str) -> str:
+    """Return the path of a group of settings of a constraint, from the armature object."""
+    return f"fabrik.constraints[{index}].{group}"
+
+
 def owners(armature: bpy.types.Object) -> list[Simulated]:
     """Return what can be simulated of an armature."""
     return [one for provider in PROVIDERS for one in provider(armature)]
