@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -56,7 +57,12 @@ def between(column: Numbers, slope: Numbers, first: int, last: int) -> Numbers:
     )
 
 
-def knots(places: Sequence[int], misses: Callable[[int, int], Numbers], most: float) -> list[int]:
+def knots(
+    places: Sequence[int],
+    misses: Callable[[int, int], Numbers],
+    most: float,
+    wanted: Iterable[int] = (),
+) -> list[int]:
     """Return those of the places at which keys have to stand.
 
     A curve that misses is split where it misses by most, until none does or no place is left.
@@ -65,9 +71,10 @@ def knots(places: Sequence[int], misses: Callable[[int, int], Numbers], most: fl
         places: Where keys may stand, ascending; the first and the last are always among them.
         misses: Given two of them, by how much the curve misses at each frame between.
         most: By how much it may.
+        wanted: Those, counted from 0, that are among them in any case.
     """
-    kept = {0, len(places) - 1}
-    spans = [(0, len(places) - 1)]
+    kept = {0, len(places) - 1, *wanted}
+    spans = [*pairwise(sorted(kept))]
     while spans:
         low, high = spans.pop()
         if high - low < 2:
@@ -84,7 +91,13 @@ def knots(places: Sequence[int], misses: Callable[[int, int], Numbers], most: fl
 
 
 def simplified(
-    mode: int, column: Numbers, places: Sequence[int], most: float, reach: float
+    mode: int,
+    column: Numbers,
+    places: Sequence[int],
+    most: float,
+    reach: float,
+    slope: Numbers | None = None,
+    wanted: Iterable[int] = (),
 ) -> list[int]:
     """Return at which frames one bone's channel needs keys.
 
@@ -94,12 +107,14 @@ def simplified(
         places: The frames, counted from 0, at which keys may stand.
         most: By what angle the curve may be off at a frame, in radians.
         reach: As in `errors`.
+        slope: How fast the numbers change at each frame; their `slopes` if None.
+        wanted: As in `knots`.
     """
     column = column.astype(np.float64)
-    slope = slopes(column)
+    steep = slopes(column) if slope is None else slope
 
     def misses(first: int, last: int) -> Numbers:
-        curve = between(column, slope, first, last)
+        curve = between(column, steep, first, last)
         return errors(mode, column[first + 1 : last], curve, reach)
 
-    return knots(places, misses, most)
+    return knots(places, misses, most, wanted)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain as chained
-from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -18,7 +17,7 @@ from ...blender.errors import ProblemError
 from ...blender.keying import ActiveCurves, put_keys
 from ...blender.moving import channels_of, move_to, owner_of, refuse_unmovable
 from ...blender.rotation import LOCATION, channel_of, mode_of
-from ...blender.simplifying import between, errors, knots, slopes
+from ...blender.simplifying import simplified, slopes
 from ...blender.skeleton import Point, vector
 from ...blender.turns import Numbers
 from ...core.vectors import add, sub
@@ -72,15 +71,7 @@ class Channel:
         rows = continuous(self.mode, numbers, nothing_driven)[:, 0].astype(np.float64)
         slope = slopes(rows)
         slope[sorted(self.still)] = 0.0
-
-        def misses(first: int, last: int) -> Numbers:
-            curve = between(rows, slope, first, last)
-            return errors(self.mode, rows[first + 1 : last], curve, 1.0)
-
-        standing = {0}
-        for first, last in pairwise(sorted({0, len(rows) - 1} | self.wanted)):
-            standing.update(knots(range(first, last + 1), misses, self.most))
-        places = sorted(standing)
+        places = simplified(self.mode, rows, range(len(rows)), self.most, 1.0, slope, self.wanted)
         curves = ActiveCurves(self.owner.id_data)
         path = self.owner.path_from_id(self.name)
         group = self.owner.name if isinstance(self.owner, bpy.types.PoseBone) else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from struct import Struct
 from typing import Any, NamedTuple
@@ -48,10 +48,7 @@ def digest_of(path: Path) -> bytes:
         OSError: If it cannot be read.
     """
     with path.open("rb") as file:
-        found = sha256()
-        while block := file.read(1 << 20):
-            found.update(block)
-    return found.digest()
+        return file_digest(file, "sha256").digest()
 
 
 def row(picks: Sequence[Picked]) -> np.dtype[Any]:

@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 
 from ...blender.access import pose_bones
-from ...blender.rotation import channel_of
+from ...blender.rotation import channel_of, floats
 from ...blender.turns import Numbers
 from ...editing.playing import play
 from .picking import Picked
@@ -99,6 +99,4 @@ class _Recorder:
 
 
 def _column(bones: Any, name: str, size: int) -> Numbers:
-    column = np.empty(len(bones) * size, np.float32)
-    bones.foreach_get(name, column)
-    return column.reshape(-1, size)
+    return np.frombuffer(floats(bones, name, size), np.float32).reshape(-1, size)
