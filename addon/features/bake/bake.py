@@ -89,7 +89,6 @@ def bake(
         ProblemError: If `check` finds anything.
     """
     check(picks, options)
-
     return (yield from _PoseBake(scene, layer, picks, options, take).run())
 
 

@@ -170,15 +170,16 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], Outcome]):
         owners = [one.owner.id_data for one in self._channels]
         super().__init__(scene, layer, frames, [armature], owners)
         self._feet, self._bones, self._switch = feet, bones, switch
-        targets = [cast(Point, chain.target) for chain in self._chains()]
-        for i, target in enumerate(targets):
-            if (target.object, target.bone) in [(one.object, one.bone) for one in targets[:i]]:
+        known: list[tuple[object, int]] = []
+        for chain in self._chains():
+            target = cast(Point, chain.target)
+            refuse_unmovable(target, chain.has_hand)
+            if (target.object, target.bone) in known:
                 raise ProblemError(
                     f"Two feet have the same target “{owner_of(target).name}”: give each foot its "
                     "own target"
                 )
-        for chain, target in zip(self._chains(), targets, strict=True):
-            refuse_unmovable(target, chain.has_hand)
+            known.append((target.object, target.bone))
 
     def _record(self) -> Generator[float, None, list[Numbers]]:
         return play(self.scene, self.frames, self._note)
