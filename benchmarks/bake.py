@@ -120,7 +120,7 @@ def _play(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
 
 def _bake(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
     from addon.features.bake import bake as baking
-    from addon.features.bake import picking
+    from addon.features.bake import passes, picking
 
     scene.frame_set(frames)
     layer: Any = bpy.context.view_layer
@@ -134,7 +134,7 @@ def _bake(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
         except StopIteration as finished:
             apart = finished.value.proof.distance
             break
-        if done > baking.PLAYED and not written:
+        if done > passes.PLAYED and not written:
             written = perf_counter() - start
     proven = perf_counter() - start
     return {"proven": frames / proven, "unproven": frames / written, "apart": apart}

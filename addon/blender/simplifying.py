@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -56,7 +57,12 @@ def between(column: Numbers, slope: Numbers, first: int, last: int) -> Numbers:
     )
 
 
-def knots(places: Sequence[int], misses: Callable[[int, int], Numbers], most: float) -> list[int]:
+def knots(
+    places: Sequence[int],
+    misses: Callable[[int, int], Numbers],
+    most: float,
+    wanted: Iterable[int] = (),
+) -> list[int]:
     """Return the frames that need keys.
 
     A curve is split at its largest error until all are within the bound or no frame is left.
@@ -65,9 +71,10 @@ def knots(places: Sequence[int], misses: Callable[[int, int], Numbers], most: fl
         places: The frames that may have keys, ascending; the first and the last always do.
         misses: Returns the errors of the curve at each frame between two of them.
         most: The largest error.
+        wanted: Those, counted from 0, that have keys in any case.
     """
-    kept = {0, len(places) - 1}
-    spans = [(0, len(places) - 1)]
+    kept = {0, len(places) - 1, *wanted}
+    spans = [*pairwise(sorted(kept))]
     while spans:
         low, high = spans.pop()
         if high - low < 2:
@@ -84,7 +91,13 @@ def knots(places: Sequence[int], misses: Callable[[int, int], Numbers], most: fl
 
 
 def simplified(
-    mode: int, column: Numbers, places: Sequence[int], most: float, reach: float
+    mode: int,
+    column: Numbers,
+    places: Sequence[int],
+    most: float,
+    reach: float,
+    slope: Numbers | None = None,
+    wanted: Iterable[int] = (),
 ) -> list[int]:
     """Return the frames at which one bone's channel needs keys.
 
@@ -94,12 +107,14 @@ def simplified(
         places: The frames, counted from 0, that may have keys.
         most: The largest error at a frame, in radians.
         reach: As in `errors`.
+        slope: How fast the numbers change at each frame; their `slopes` if None.
+        wanted: As in `knots`.
     """
     column = column.astype(np.float64)
-    slope = slopes(column)
+    steep = slopes(column) if slope is None else slope
 
     def misses(first: int, last: int) -> Numbers:
-        curve = between(column, slope, first, last)
+        curve = between(column, steep, first, last)
         return errors(mode, column[first + 1 : last], curve, reach)
 
-    return knots(places, misses, most)
+    return knots(places, misses, most, wanted)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import cast
+from typing import TypeVar, cast
 
 import bpy
 
@@ -16,6 +16,37 @@ from ..loop import plan
 
 CHEAP = {"EMPTY", "CAMERA", "LIGHT", "LIGHT_PROBE", "SPEAKER"}
 """Types of objects that cost nothing to evaluate."""
+
+
+T = TypeVar("T")
+
+
+def finish(
+    work: Generator[float, None, T], tell: Callable[[float], object] = lambda _share: None
+) -> T:
+    """Do work to its end, tell each share that is done, and return what comes of it."""
+    while True:
+        try:
+            done = next(work)
+        except StopIteration as finished:
+            return finished.value
+        tell(done)
+
+
+def play(
+    scene: bpy.types.Scene, frames: range, look: Callable[[int], T]
+) -> Generator[float, None, list[T]]:
+    """Go through frames, and return what a function returns at each of them.
+
+    Yields:
+        The share that is done, after each frame.
+    """
+    found: list[T] = []
+    for frame in frames:
+        scene.frame_set(frame)
+        found.append(look(frame))
+        yield len(found) / len(frames)
+    return found
 
 
 def go_to(frame: float) -> None:

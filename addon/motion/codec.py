@@ -3,8 +3,8 @@
     offset  bytes
     0       4      magic: what it is
     4       1      version of that
-    5       8      length of the payload
-    13      n      the payload, compressed (RFC 1950)
+    5       8      length of what is compressed
+    13      n      its fields and the payload, compressed (RFC 1950)
     13 + n  4      CRC-32 of all before it
 
 As in PNG and XZ the checksum comes before anything else is believed, and the length before anything
@@ -14,14 +14,14 @@ is unpacked. All numbers are little-endian, on any machine.
 from collections.abc import Sequence
 from math import isfinite
 from struct import Struct, error, pack, unpack
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zlib import compress, crc32, decompressobj
 from zlib import error as zlib_error
 
 HEAD = Struct("<4sBQ")
 CHECK = Struct("<I")
 COUNTS = Struct("<3I")
-FORM = "<{}q{}s{}d"
+CONTENT = "<{}q{}s{}d"
 
 MOST = 1 << 26
 """The longest payload in bytes, if its owner sets no other bound: hours of any motion."""
@@ -43,73 +43,83 @@ class Content(NamedTuple):
     numbers: Sequence[float]
 
 
-def sealed(magic: bytes, version: int, payload: bytes, level: int = 1) -> bytes:
-    """Return a payload as it is stored.
+class Form(NamedTuple):
+    """What tells one kind of what is kept from all others.
 
-    Args:
+    Attributes:
         magic: Four bytes that say what it is.
         version: Of its form, up to 255.
-        payload: Any bytes.
-        level: Of compression; 0 for what is compressed as a part of something else.
+        fields: What stands before the payload, little-endian.
     """
-    head = HEAD.pack(magic, version, len(payload))
-    whole = head + compress(payload, level)
-    return whole + CHECK.pack(crc32(whole))
 
+    magic: bytes
+    version: int
+    fields: Struct = Struct("<")
 
-def opened(magic: bytes, version: int, blob: bytes, most: int = MOST) -> bytes:
-    """Return the payload of what was sealed.
+    def sealed(self, payload: bytes, *fields: object, level: int = 1) -> bytes:
+        """Return a payload as it is stored.
 
-    Args:
-        magic: What it has to be.
-        version: Of its form.
-        blob: What is stored.
-        most: The length in bytes up to which it is unpacked.
+        Args:
+            payload: Any bytes.
+            fields: What stands before it.
+            level: Of compression; 0 for what is compressed as a part of something else.
+        """
+        whole = self.fields.pack(*fields) + payload
+        head = HEAD.pack(self.magic, self.version, len(whole))
+        whole = head + compress(whole, level)
+        return whole + CHECK.pack(crc32(whole))
 
-    Raises:
-        ValueError: If it is anything else, damaged, or longer.
-    """
-    end = len(blob) - CHECK.size
-    view = memoryview(blob)
-    if end < HEAD.size or CHECK.unpack_from(blob, end)[0] != crc32(view[:end]):
-        raise ValueError(DAMAGED)
-    found_magic, found_version, size = HEAD.unpack_from(blob)
-    if (found_magic, found_version) != (magic, version) or size > most:
-        raise ValueError(DAMAGED)
-    work = decompressobj()
-    try:
-        payload = work.decompress(view[HEAD.size : end], size + 1)
-    except zlib_error:
-        raise ValueError(DAMAGED) from None
-    if len(payload) != size or not work.eof or work.unused_data:
-        raise ValueError(DAMAGED)
-    return payload
+    def opened(self, blob: bytes, most: int = MOST) -> tuple[Any, ...]:
+        """Return the fields and the payload of what was sealed.
 
+        Args:
+            blob: What is stored.
+            most: The length in bytes up to which it is unpacked.
 
-def packed(magic: bytes, version: int, content: Content) -> bytes:
-    """Return integers, names and numbers sealed, but not compressed: the history does that."""
-    integers, names, numbers = content
-    text = "".join([f"{name}\0" for name in names]).encode()
-    counts = len(integers), len(text), len(numbers)
-    body = pack(FORM.format(*counts), *integers, text, *numbers)
-    return sealed(magic, version, COUNTS.pack(*counts) + body, 0)
+        Raises:
+            ValueError: If it is anything else, damaged, or longer.
+        """
+        end = len(blob) - CHECK.size
+        view = memoryview(blob)
+        if end < HEAD.size or CHECK.unpack_from(blob, end)[0] != crc32(view[:end]):
+            raise ValueError(DAMAGED)
+        magic, version, size = HEAD.unpack_from(blob)
+        if (magic, version) != (self.magic, self.version) or size > most:
+            raise ValueError(DAMAGED)
+        work = decompressobj()
+        try:
+            whole = work.decompress(view[HEAD.size : end], size + 1)
+        except zlib_error:
+            raise ValueError(DAMAGED) from None
+        at = self.fields.size
+        if len(whole) != size or size < at or not work.eof or work.unused_data:
+            raise ValueError(DAMAGED)
+        return *self.fields.unpack_from(whole), whole[at:]
 
+    def packed(
+        self, integers: Sequence[int], names: Sequence[str], numbers: Sequence[float]
+    ) -> bytes:
+        """Return what a `Content` is made of sealed, but not compressed: the history does that."""
+        text = "".join([f"{name}\0" for name in names]).encode()
+        counts = len(integers), len(text), len(numbers)
+        body = pack(CONTENT.format(*counts), *integers, text, *numbers)
+        return self.sealed(COUNTS.pack(*counts) + body, level=0)
 
-def unpacked(magic: bytes, version: int, blob: bytes) -> Content:
-    """Return what was packed; its owner checks that there is as much as it needs.
+    def unpacked(self, blob: bytes) -> Content:
+        """Return what was packed; its owner checks that there is as much as it needs.
 
-    Raises:
-        ValueError: If it is anything else, damaged, or a number is not finite.
-    """
-    payload = opened(magic, version, blob)
-    try:
-        counts = COUNTS.unpack_from(payload)
-        values = unpack(FORM.format(*counts), payload[COUNTS.size :])
-    except error:
-        raise ValueError(DAMAGED) from None
-    at: int = counts[0]
-    *names, rest = values[at].decode().split("\0")
-    numbers = values[at + 1 :]
-    if rest or not all(map(isfinite, numbers)):
-        raise ValueError(DAMAGED)
-    return Content(values[:at], names, numbers)
+        Raises:
+            ValueError: If it is anything else, damaged, or a number is not finite.
+        """
+        (payload,) = self.opened(blob)
+        try:
+            counts = COUNTS.unpack_from(payload)
+            values = unpack(CONTENT.format(*counts), payload[COUNTS.size :])
+        except error:
+            raise ValueError(DAMAGED) from None
+        at: int = counts[0]
+        *names, rest = values[at].decode().split("\0")
+        numbers = values[at + 1 :]
+        if rest or not all(map(isfinite, numbers)):
+            raise ValueError(DAMAGED)
+        return Content(values[:at], names, numbers)

@@ -8,7 +8,7 @@ from .footfall import STILL, Footfall
 from .gait import RecordedWalk
 from .stance import Lean, Swaying
 
-MAGIC, VERSION = b"FABW", 3
+FORM = codec.Form(b"FABW", 3)
 
 FALL, SWAY = 14, 6
 """How many numbers are kept of a footfall, and of how the body leans at a frame."""
@@ -28,7 +28,7 @@ def packed(record: RecordedWalk, names: Sequence[str]) -> bytes:
         numbers += [f.lift, f.land, *f.place, *f.normal, *f.ahead, f.height, f.late, f.early]
     for sway in record.sways:
         numbers += [*sway.lean, *sway.speed]
-    return codec.packed(MAGIC, VERSION, codec.Content(integers, names, numbers))
+    return FORM.packed(integers, names, numbers)
 
 
 def unpacked(blob: bytes) -> tuple[RecordedWalk, list[str]]:
@@ -37,7 +37,7 @@ def unpacked(blob: bytes) -> tuple[RecordedWalk, list[str]]:
     Raises:
         ValueError: If they are not those of a walk.
     """
-    integers, names, numbers = codec.unpacked(MAGIC, VERSION, blob)
+    integers, names, numbers = FORM.unpacked(blob)
     start, legs, *rest = integers
     counts, grounds, held = rest[:legs], rest[legs::2], rest[legs + 1 :: 2]
     many = sum(counts)

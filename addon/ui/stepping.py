@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..blender.errors import ProblemError
+from ..editing.playing import finish
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -52,10 +53,8 @@ class ProgressOperator:
         manager = context.window_manager
         manager.progress_begin(0, 100)
         try:
-            while True:
-                manager.progress_update(int(100.0 * next(work)))
-        except StopIteration as finished:
-            return self.finished(finished.value)
+            done = finish(work, lambda share: manager.progress_update(int(100.0 * share)))
+            return self.finished(done)
         finally:
             manager.progress_end()
 

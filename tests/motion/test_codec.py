@@ -6,18 +6,19 @@ import tracemalloc
 import zlib
 from collections.abc import Callable
 from math import inf, nan
+from struct import Struct
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from addon.motion import codec, packing
-from addon.motion.codec import CHECK, HEAD, Content, opened, packed, sealed, unpacked
+from addon.motion.codec import CHECK, HEAD, Content, Form
 from addon.motion.footfall import STILL, Footfall
 from addon.motion.gait import RecordedWalk
 from addon.motion.stance import Lean, Swaying
 
-MAGIC, VERSION = b"TEST", 7
+FORM = Form(b"TEST", 7)
 
 FALL = Footfall(1.0, 3.0, (1.0, 2.0, 3.0), (0.0, 0.0, 1.0), (0.0, 1.0, 0.0), 1, 0.2, True, 0.1, 0.1)
 SWAY = Swaying(Lean(0.1, 0.2, 0.3), Lean(0.0, 0.0, 0.0))
@@ -50,45 +51,43 @@ def checked(whole: bytes) -> bytes:
 
 @given(st.binary(max_size=500), st.integers(0, 9))
 def test_a_payload_comes_back(payload: bytes, level: int) -> None:
-    assert opened(MAGIC, VERSION, sealed(MAGIC, VERSION, payload, level)) == payload
+    assert FORM.opened(FORM.sealed(payload, level=level)) == (payload,)
 
 
 @given(st.binary(max_size=500), damages())
 def test_any_damage_is_refused(payload: bytes, damage: Callable[[bytes], bytes]) -> None:
-    whole = sealed(MAGIC, VERSION, payload)
+    whole = FORM.sealed(payload)
     damaged = damage(whole)
     if damaged != whole:
         with pytest.raises(ValueError, match="damaged"):
-            opened(MAGIC, VERSION, damaged)
+            FORM.opened(damaged)
 
 
 def test_each_single_bit_counts() -> None:
-    whole = sealed(MAGIC, VERSION, bytes(range(64)))
+    whole = FORM.sealed(bytes(range(64)))
     for bit in range(8 * len(whole)):
         damaged = bytearray(whole)
         damaged[bit // 8] ^= 1 << bit % 8
         with pytest.raises(ValueError, match="damaged"):
-            opened(MAGIC, VERSION, bytes(damaged))
+            FORM.opened(bytes(damaged))
 
 
 def test_other_kinds_and_versions_are_refused() -> None:
-    whole = sealed(MAGIC, VERSION, b"x")
-    for magic, version in ((b"REST", VERSION), (MAGIC, VERSION + 1)):
+    whole = FORM.sealed(b"x")
+    for other in (FORM._replace(magic=b"REST"), FORM._replace(version=FORM.version + 1)):
         with pytest.raises(ValueError, match="damaged"):
-            opened(magic, version, whole)
+            other.opened(whole)
 
 
 def test_the_bytes_are_the_same_on_any_machine() -> None:
     head = b"TEST\x07\x03" + bytes(7)
-    whole = sealed(MAGIC, VERSION, b"abc", 0)
+    whole = FORM.sealed(b"abc", level=0)
     assert whole == checked(head + zlib.compress(b"abc", 0))
-    assert packed(MAGIC, 1, Content((1, -2), ("é",), (0.5,))) == sealed(
-        MAGIC,
-        1,
+    assert FORM.packed((1, -2), ("é",), (0.5,)) == FORM.sealed(
         bytes.fromhex("02000000 03000000 01000000 0100000000000000 feffffffffffffff")
         + b"\xc3\xa9\0"
         + bytes.fromhex("000000000000e03f"),
-        0,
+        level=0,
     )
 
 
@@ -103,20 +102,40 @@ def bomb() -> bytes:
 def test_what_unpacks_to_more_than_it_says_or_is_expected_is_not_unpacked(
     bomb: bytes, size: int
 ) -> None:
-    whole = checked(HEAD.pack(MAGIC, VERSION, size) + bomb)
+    whole = checked(HEAD.pack(*FORM[:2], size) + bomb)
     tracemalloc.start()
     with pytest.raises(ValueError, match="damaged"):
-        opened(MAGIC, VERSION, whole)
+        FORM.opened(whole)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 8 << 20
 
 
-def test_an_owner_bounds_what_is_unpacked() -> None:
-    whole = sealed(MAGIC, VERSION, bytes(100))
-    assert opened(MAGIC, VERSION, whole, 100) == bytes(100)
+def test_fields_stand_before_the_payload() -> None:
+    """Files hold histories and parts in this form."""
+    form = FORM._replace(fields=Struct("<ii2s"))
+    whole = form.sealed(b"abc", -1, 2, b"xy")
+    assert whole == FORM.sealed(bytes.fromhex("ffffffff 02000000") + b"xyabc")
+    assert form.opened(whole) == (-1, 2, b"xy", b"abc")
     with pytest.raises(ValueError, match="damaged"):
-        opened(MAGIC, VERSION, whole, 99)
+        form.opened(FORM.sealed(bytes(9)))
+
+
+def test_what_files_hold_is_read() -> None:
+    """As a history was written before fields were a part of the form."""
+    whole = bytes.fromhex(
+        "464142480224000000000000007801fbfbffffff5f0c40c0c8c4ccc2cac6cec1c9c5cd"
+        "c3cbc75f9e9158a29059ac909d5a500200ce2409f16bc470d0"
+    )
+    form = Form(b"FABH", 2, Struct("<ii16s"))
+    assert form.opened(whole) == (-3, 250, bytes(range(16)), b"what is kept")
+
+
+def test_an_owner_bounds_what_is_unpacked() -> None:
+    whole = FORM.sealed(bytes(100))
+    assert FORM.opened(whole, 100) == (bytes(100),)
+    with pytest.raises(ValueError, match="damaged"):
+        FORM.opened(whole, 99)
 
 
 def test_forged_bytes_with_a_right_checksum_are_refused() -> None:
@@ -129,7 +148,7 @@ def test_forged_bytes_with_a_right_checksum_are_refused() -> None:
         (3, b""),
     ):
         with pytest.raises(ValueError, match="damaged"):
-            opened(MAGIC, VERSION, checked(HEAD.pack(MAGIC, VERSION, size) + body))
+            FORM.opened(checked(HEAD.pack(*FORM[:2], size) + body))
 
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
@@ -138,14 +157,14 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1)), st.lists(TEXT), st.lists(FINITE))
 def test_content_comes_back(integers: list[int], names: list[str], numbers: list[float]) -> None:
-    found = unpacked(MAGIC, VERSION, packed(MAGIC, VERSION, Content(integers, names, numbers)))
+    found = FORM.unpacked(FORM.packed(integers, names, numbers))
     assert [*map(list, found)] == [integers, names, numbers]
 
 
 @pytest.mark.parametrize("number", [nan, inf, -inf])
 def test_numbers_that_are_none_are_damage(number: float) -> None:
     with pytest.raises(ValueError, match="damaged"):
-        unpacked(MAGIC, VERSION, packed(MAGIC, VERSION, Content((), (), (1.0, number))))
+        FORM.unpacked(FORM.packed((), (), (1.0, number)))
 
 
 PAYLOADS = {
@@ -161,11 +180,11 @@ PAYLOADS = {
 @pytest.mark.parametrize("case", PAYLOADS)
 def test_forged_content_is_refused(case: str) -> None:
     with pytest.raises(ValueError):
-        unpacked(MAGIC, VERSION, sealed(MAGIC, VERSION, PAYLOADS[case]))
+        FORM.unpacked(FORM.sealed(PAYLOADS[case]))
 
 
 def content_of_walk() -> Content:
-    return unpacked(packing.MAGIC, packing.VERSION, packing.packed(WALK, ["Rock", "A\nB"]))
+    return packing.FORM.unpacked(packing.packed(WALK, ["Rock", "A\nB"]))
 
 
 def test_a_walk_comes_back_with_all_names() -> None:
@@ -225,4 +244,4 @@ FORGED = {
 def test_forged_walk_is_refused(case: str) -> None:
     forged = FORGED[case](content_of_walk())
     with pytest.raises(ValueError):
-        packing.unpacked(packed(packing.MAGIC, packing.VERSION, forged))
+        packing.unpacked(packing.FORM.packed(*forged))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,19 +18,13 @@ from ...blender.rotation import channel_of
 from ...blender.simplifying import ROUNDING, simplified, slopes
 from ...blender.turns import Numbers
 from ...editing import constraints as editing
-from ...editing.playing import returning, staged
 from ...loop.muting import muting
 from ...loop.properties import settings
 from .options import DISABLE, LEAVE, REMOVE, BakeOptions, check
+from .passes import Bake, Draft
 from .picking import Picked, posing, working
 from .proving import Proof, compare, moved_on
 from .recording import Take, Track, record
-
-PLAYED = 0.5
-"""The share of the work that is done when the range is recorded."""
-
-PROVED = 0.75
-"""The share that is done when it is proved, if it is played once more with the constraints on."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +73,7 @@ def bake(
     options: BakeOptions,
     take: Take | None = None,
 ) -> Generator[float, None, Outcome]:
-    """Record, write and prove.
-
-    If it is closed before its end, or fails, everything is as it was. Its last frame change is to
-    the frame that was shown.
+    """Record, write and prove (see `Bake.run`).
 
     Args:
         scene: The scene that is played.
@@ -98,139 +89,75 @@ def bake(
         ProblemError: If `check` finds anything.
     """
     check(picks, options)
-    armatures = [picked.armature for picked in picks]
-    with returning(scene, layer), staged(layer, armatures):
-        playing = record(scene, layer, picks, options.frames)
-        live = take or (yield from _share_of(playing, 0.0, PLAYED))
-        return (yield from _written(scene, layer, picks, live, options))
+    return (yield from _PoseBake(scene, layer, picks, options, take).run())
 
 
-def _share_of(
-    work: Generator[float, None, Any], start: float, end: float
-) -> Generator[float, None, Any]:
-    """Do a part of the whole work, and return what it returns."""
-    while True:
-        try:
-            done = next(work)
-        except StopIteration as finished:
-            return finished.value
-        yield start + (end - start) * done
+class _PoseBake(Bake[Take, tuple[Proof, list[str]], Outcome]):
+    """The bake of what constraints pose."""
 
+    def __init__(
+        self,
+        scene: bpy.types.Scene,
+        layer: bpy.types.ViewLayer,
+        picks: Sequence[Picked],
+        options: BakeOptions,
+        take: Take | None,
+    ) -> None:
+        armatures = [picked.armature for picked in picks]
+        super().__init__(scene, layer, options.frames, armatures, armatures)
+        self.stays_on = options.afterwards == LEAVE
+        self._picks, self._options, self._take = picks, options, take
+        self._keys: list[list[Keys]] = []
 
-def _written(
-    scene: bpy.types.Scene,
-    layer: bpy.types.ViewLayer,
-    picks: Sequence[Picked],
-    take: Take,
-    options: BakeOptions,
-) -> Generator[float, None, Outcome]:
-    keys: list[list[Keys]] = []
-    for picked, track in zip(picks, take.tracks, strict=True):
-        keys.append([])
-        for one in _keys(picked, track, take, options):
-            keys[-1].append(one)
-            yield PLAYED
-    with drafted([picked.armature for picked in picks]) as drafts:
-        for picked, own in zip(picks, keys, strict=True):
+    def _play(self) -> Generator[float, None, Take]:
+        return record(self.scene, self.layer, self._picks, self.frames)
+
+    def _record(self) -> Generator[float, None, Take]:
+        return self._take or (yield from self._play())
+
+    def _write(self, live: Take) -> Iterator[None]:
+        for picked, track in zip(self._picks, live.tracks, strict=True):
+            self._keys.append([])
+            for one in _keys(picked, track, live, self._options):
+                self._keys[-1].append(one)
+                yield
+        for picked, own in zip(self._picks, self._keys, strict=True):
             write(picked, own)
-        proof, going_on = yield from _proved(scene, layer, picks, take, options)
-    before = working()
-    for picked, own, draft in zip(picks, keys, drafts, strict=True):
-        if options.is_new or not draft.has_old:
-            draft.keep()
-        else:
-            draft.drop()
-            write(picked, own)
-        settle(picked, options.afterwards, take.times[0])
-    return Outcome(
-        sum(len(picked.items) for picked in picks),
-        sum(len(one.times) * len(one.values) for own in keys for one in own),
-        sum(len(take.frames) * len(one.values) for own in keys for one in own),
-        proof,
-        going_on or [name for key, name in working().items() if key not in before],
-    )
 
+    @contextmanager
+    def _off(self) -> Iterator[None]:
+        with ExitStack() as off:
+            for picked in self._picks:
+                off.enter_context(muting(picked.armature, picked.items))
+            yield
 
-def _proved(
-    scene: bpy.types.Scene,
-    layer: bpy.types.ViewLayer,
-    picks: Sequence[Picked],
-    live: Take,
-    options: BakeOptions,
-) -> Generator[float, None, tuple[Proof, list[str]]]:
-    """Play the keys, and if the constraints are left on once more with these.
+    def _compare(self, live: Take, played: Take, over: Take | None) -> tuple[Proof, list[str]]:
+        picks, places, error = self._picks, self._options.places, self._options.error
+        proof = compare(live, played, picks, places, error)
+        if over is None:
+            return proof, []
+        pairs = zip(picks, moved_on(live, over, picks, places, error), strict=True)
+        return proof, [name for picked, bones in pairs for name in posing(picked.armature, bones)]
 
-    Returns:
-        How far the keys are from what was live, and the names of the constraints that take bones on
-        from where their own keys have them.
-    """
-    is_left = options.afterwards == LEAVE
-    with ExitStack() as off:
-        for picked in picks:
-            off.enter_context(muting(picked.armature, picked.items))
-        playing = record(scene, layer, picks, options.frames)
-        played = yield from _share_of(playing, PLAYED, PROVED if is_left else 1.0)
-    proof = compare(live, played, picks, options.places, options.error)
-    if not is_left:
-        return proof, []
-    playing = record(scene, layer, picks, options.frames)
-    left = yield from _share_of(playing, PROVED, 1.0)
-    moved = moved_on(live, left, picks, options.places, options.error)
-    pairs = zip(picks, moved, strict=True)
-    return proof, [name for picked, bones in pairs for name in posing(picked.armature, bones)]
-
-
-class Draft:
-    """A copy of an armature's action, which it uses until it is known to be right."""
-
-    def __init__(self, armature: bpy.types.Object) -> None:
-        """Let the armature use a copy, or a new action if it has none."""
-        data: Any = armature.animation_data
-        self.armature = armature
-        self._had_data = data is not None
-        self._old = data.action if data else None
-        self._slot = getattr(data, "action_slot_handle", 0)
-        # By their paths: those by which armatures depend on targets may come and go meanwhile.
-        drivers: Any = data.drivers if data else ()
-        self._driven = {(one.data_path, one.array_index) for one in drivers if not one.mute}
-        name = self._old.name if self._old else armature.name
-        animation.copy_action(armature, f"{name} Baked")
-
-    @property
-    def has_old(self) -> bool:
-        """Whether the armature had an action."""
-        return self._old is not None
-
-    def drop(self) -> None:
-        """Let the armature use the action that it had, and the drivers that were on."""
-        data: Any = self.armature.animation_data
-        for driver in data.drivers:
-            if (driver.data_path, driver.array_index) in self._driven:
-                driver.mute = False
-        draft = data.action
-        animation.use_action(self.armature, self._old, self._slot)
-        bpy.data.actions.remove(draft)
-        if not self._had_data:
-            self.armature.animation_data_clear()
-
-    def keep(self) -> None:
-        """Keep the copy, and the action that it was made of as well, though nobody may use it."""
-        if self._old is not None and self._old.users == 0:
-            self._old.use_fake_user = True
-
-
-@contextmanager
-def drafted(owners: Iterable[bpy.types.Object]) -> Iterator[list[Draft]]:
-    """Give objects drafts of their actions, and drop these if what follows fails or is closed."""
-    drafts: list[Draft] = []
-    try:
-        for owner in owners:
-            drafts.append(Draft(owner))
-        yield drafts
-    except BaseException:
-        for draft in reversed(drafts):
-            draft.drop()
-        raise
+    def _settle(
+        self, live: Take, found: tuple[Proof, list[str]], drafts: Sequence[Draft]
+    ) -> Outcome:
+        before, (proof, going_on) = working(), found
+        for picked, own, draft in zip(self._picks, self._keys, drafts, strict=True):
+            if self._options.is_new or not draft.has_old:
+                draft.keep()
+            else:
+                draft.drop()
+                write(picked, own)
+            settle(picked, self._options.afterwards, live.times[0])
+        keys = [one for own in self._keys for one in own]
+        return Outcome(
+            sum(len(picked.items) for picked in self._picks),
+            sum(len(one.times) * len(one.values) for one in keys),
+            sum(len(live.frames) * len(one.values) for one in keys),
+            proof,
+            going_on or [name for key, name in working().items() if key not in before],
+        )
 
 
 def _keys(

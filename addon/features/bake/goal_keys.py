@@ -1,28 +1,33 @@
-"""Few keys for targets that go where their goals went: what the bakes of feet and walks share."""
+"""Few keys for targets that go where their goals went: the bake of feet, and of walks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any, cast
+from itertools import chain as chained
+from typing import Any, NamedTuple, cast
 
 import bpy
 import numpy as np
 
 from ...blender.access import pose_bones
 from ...blender.continuity import continuous
+from ...blender.errors import ProblemError
 from ...blender.keying import ActiveCurves, put_keys
-from ...blender.moving import channels_of, move_to, owner_of
+from ...blender.moving import channels_of, move_to, owner_of, refuse_unmovable
 from ...blender.rotation import LOCATION, channel_of, mode_of
-from ...blender.simplifying import between, errors, knots, slopes
-from ...blender.skeleton import Point
+from ...blender.simplifying import simplified, slopes
+from ...blender.skeleton import Point, vector
 from ...blender.turns import Numbers
 from ...core.vectors import add, sub
+from ...editing.choosing import chains_in
+from ...editing.playing import play
 from ...loop.chain_plan import ChainPlan
 from ...loop.goals import aim_of
 from ...loop.read import SceneSnapshot
+from ...loop.solving import take_snapshot
+from .passes import Bake, Draft
 
 
 @dataclass
@@ -66,15 +71,7 @@ class Channel:
         rows = continuous(self.mode, numbers, nothing_driven)[:, 0].astype(np.float64)
         slope = slopes(rows)
         slope[sorted(self.still)] = 0.0
-
-        def misses(first: int, last: int) -> Numbers:
-            curve = between(rows, slope, first, last)
-            return errors(self.mode, rows[first + 1 : last], curve, 1.0)
-
-        standing = {0}
-        for first, last in pairwise(sorted({0, len(rows) - 1} | self.wanted)):
-            standing.update(knots(range(first, last + 1), misses, self.most))
-        places = sorted(standing)
+        places = simplified(self.mode, rows, range(len(rows)), self.most, 1.0, slope, self.wanted)
         curves = ActiveCurves(self.owner.id_data)
         path = self.owner.path_from_id(self.name)
         group = self.owner.name if isinstance(self.owner, bpy.types.PoseBone) else ""
@@ -120,3 +117,129 @@ def led(snapshot: SceneSnapshot, chain: ChainPlan) -> Iterator[None]:
     finally:
         for name, values in before.items():
             setattr(owner, name, values)
+
+
+class Outcome(NamedTuple):
+    """What a bake to targets has done.
+
+    Attributes:
+        feet: How many constraints were baked.
+        keys: How many keys there are, of all numbers together.
+        most: How many there would be with one at each frame.
+        foot: By how much a tip is elsewhere than it was live at most, in metres.
+        distance: The same of tips and roots.
+        frame: Where that is by so much.
+    """
+
+    feet: int
+    keys: int
+    most: int
+    foot: float
+    distance: float
+    frame: int
+
+
+class TargetBake(Bake["list[Numbers]", tuple[float, float, int], Outcome]):
+    """The bake of where goals are to keys of targets, and of bones."""
+
+    def __init__(
+        self,
+        scene: bpy.types.Scene,
+        layer: bpy.types.ViewLayer,
+        frames: range,
+        armature: bpy.types.Object,
+        feet: Mapping[int, Sequence[Channel]],
+        bones: Sequence[Channel],
+        switch: Callable[[bool], None],
+    ) -> None:
+        """Take what is baked.
+
+        Args:
+            scene: See `Bake`.
+            layer: See `Bake`.
+            frames: See `Bake`.
+            armature: The armature.
+            feet: By their places in its list the constraints, with the `target_channels` of each.
+            bones: Channels of its bones that get keys as they are evaluated.
+            switch: Switches off, or on again, what changes the goals.
+
+        Raises:
+            ProblemError: If a target cannot be moved, or two have the same one.
+        """
+        self._channels = [*chained.from_iterable(feet.values()), *bones]
+        owners = [one.owner.id_data for one in self._channels]
+        super().__init__(scene, layer, frames, [armature], owners)
+        self._feet, self._bones, self._switch = feet, bones, switch
+        known: list[tuple[object, int]] = []
+        for chain in self._chains():
+            target = cast(Point, chain.target)
+            refuse_unmovable(target, chain.has_hand)
+            if (target.object, target.bone) in known:
+                raise ProblemError(
+                    f"Two feet have the same target “{owner_of(target).name}”: give each foot its "
+                    "own target"
+                )
+            known.append((target.object, target.bone))
+
+    def _record(self) -> Generator[float, None, list[Numbers]]:
+        return play(self.scene, self.frames, self._note)
+
+    def _play(self) -> Generator[float, None, list[Numbers]]:
+        return play(self.scene, self.frames, self._ends)
+
+    def _note(self, frame: int) -> Numbers:
+        depsgraph: Any = self.layer.depsgraph
+        snapshot = take_snapshot(depsgraph, self.armatures)
+        for chain, channels in zip(self._chains(), self._feet.values(), strict=True):
+            with led(snapshot, chain):
+                for channel in channels:
+                    channel.note()
+        for channel in self._bones:
+            channel.note_shown(depsgraph)
+        return self._ends(frame)
+
+    def _ends(self, _frame: int) -> Numbers:
+        """Return where each chain begins and ends in world space, as evaluated."""
+        evaluated = self.armatures[0].evaluated_get(cast(Any, self.layer.depsgraph))
+        bones = pose_bones(evaluated)
+        found: list[Any] = []
+        for chain in self._chains():
+            names = chain.rig.names
+            tip = bones[names[chain.tip_bone]].head if chain.tip_bone >= 0 else None
+            end = bones[names[chain.bones[-1]]].tail if tip is None else tip
+            places = bones[names[chain.bones[0]]].head, end
+            found.append([vector(evaluated.matrix_world @ place) for place in places])
+        return np.array(found)
+
+    def _chains(self) -> list[ChainPlan]:
+        known = {chain.item: chain for chain in chains_in(self.armatures[0])}
+        return [known[item] for item in self._feet]
+
+    def _write(self, live: list[Numbers]) -> list[int]:
+        self._counts = [channel.write(self.frames) for channel in self._channels]
+        return self._counts
+
+    @contextmanager
+    def _off(self) -> Iterator[None]:
+        try:
+            self._switch(False)
+            yield
+        except BaseException:
+            self._switch(True)
+            raise
+
+    def _compare(
+        self, live: list[Numbers], played: list[Numbers], over: list[Numbers] | None
+    ) -> tuple[float, float, int]:
+        apart = np.linalg.norm(np.subtract(live, played), axis=-1)
+        most = apart.max(axis=(1, 2))
+        worst = int(most.argmax())
+        return float(apart[..., 1].max()), float(most[worst]), self.frames[worst]
+
+    def _settle(
+        self, live: list[Numbers], found: tuple[float, float, int], drafts: Sequence[Draft]
+    ) -> Outcome:
+        for draft in drafts:
+            draft.keep()
+        most = len(self.frames) * sum(len(one.rows[0]) for one in self._channels)
+        return Outcome(len(self._feet), sum(self._counts), most, *found)

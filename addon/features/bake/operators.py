@@ -114,7 +114,19 @@ def summary(outcome: Outcome, options: BakeOptions, left_out: list[str]) -> str:
     return text
 
 
-class FABRIK_OT_bake(ProgressOperator, Refusing, bpy.types.Operator):
+class Baking(ProgressOperator):
+    """What all bakes say."""
+
+    stopped = "Bake cancelled: nothing was changed"
+    gone = "Bake cancelled: the baked data was removed meanwhile. Bake again"
+
+    def status(self, done: float) -> str:
+        """Return what the status bar says when a share of the bake is done."""
+        doing = "Recording" if done < 0.5 else "Verifying the bake"
+        return f"{doing}: {100.0 * done:.0f} %      Esc: Cancel"
+
+
+class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
     """Bake constraints to keys; from the interface in small pieces, so that it can be stopped."""
 
     bl_idname = "fabrik.bake"
@@ -124,8 +136,6 @@ class FABRIK_OT_bake(ProgressOperator, Refusing, bpy.types.Operator):
         "back. Press Escape to cancel without changes"
     )
     bl_options = {"REGISTER", "UNDO"}
-    stopped = "Bake cancelled: nothing was changed"
-    gone = "Bake cancelled: the baked data was removed meanwhile. Bake again"
 
     if TYPE_CHECKING:
         which: str
@@ -259,11 +269,6 @@ class FABRIK_OT_bake(ProgressOperator, Refusing, bpy.types.Operator):
 
         layer = cast(bpy.types.ViewLayer, context.view_layer)
         return baking.bake(context.scene, layer, picks, self._wishes)
-
-    def status(self, done: float) -> str:
-        """Return what the status bar says when a share of the bake is done."""
-        doing = "Recording" if done < 0.5 else "Verifying the bake"
-        return f"{doing}: {100.0 * done:.0f} %      Esc: Cancel"
 
     def finished(self, result: Outcome) -> set[OperatorReturnItems]:
         """Report what was baked."""

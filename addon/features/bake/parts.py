@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
-from struct import Struct, error
+from struct import Struct
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,11 +22,9 @@ from .files import ask_for_regular
 from .picking import Picked
 from .recording import Take, Track
 
-MAGIC, VERSION = b"FABP", 2
-
-HEAD = Struct("<32s32si")
-"""What tells the file apart that was recorded, what tells apart what is baked of it, and the first
-frame; the frames come after it, each as `row` has it."""
+FORM = codec.Form(b"FABP", 2, Struct("<32s32si"))
+"""Its fields are what tells the file apart that was recorded, what tells apart what is baked of it,
+and the first frame; the payload is the frames, each as `row` has it."""
 
 
 class Part(NamedTuple):
@@ -50,10 +48,7 @@ def digest_of(path: Path) -> bytes:
         OSError: If it cannot be read.
     """
     with path.open("rb") as file:
-        found = sha256()
-        while block := file.read(1 << 20):
-            found.update(block)
-    return found.digest()
+        return file_digest(file, "sha256").digest()
 
 
 def row(picks: Sequence[Picked]) -> np.dtype[Any]:
@@ -79,8 +74,7 @@ def save(path: Path, digest: bytes, picks: Sequence[Picked], take: Take) -> None
         rows[f"{i}/matrices"], rows[f"{i}/worlds"] = track.matrices, track.worlds
         for j, numbers in enumerate(track.numbers):
             rows[f"{i}/{j}"] = numbers
-    head = HEAD.pack(digest, _described(picks), take.frames[0])
-    path.write_bytes(codec.sealed(MAGIC, VERSION, head + rows.tobytes()))
+    path.write_bytes(FORM.sealed(rows.tobytes(), digest, _described(picks), take.frames[0]))
 
 
 def load(path: Path, digest: bytes, picks: Sequence[Picked], frames: range) -> Part:
@@ -97,12 +91,12 @@ def load(path: Path, digest: bytes, picks: Sequence[Picked], frames: range) -> P
     """
     ask_for_regular(path, "read")
     kept = row(picks)
-    most = HEAD.size + len(frames) * kept.itemsize
+    most = FORM.fields.size + len(frames) * kept.itemsize
     try:
         with path.open("rb") as file:
             # What cannot be compressed becomes a little longer.
-            payload = codec.opened(MAGIC, VERSION, file.read(most + most // 64 + 1024), most)
-        own, picked, start = HEAD.unpack_from(payload)
+            blob = file.read(most + most // 64 + 1024)
+        own, picked, start, payload = FORM.opened(blob, most)
         if own != digest:
             raise ProblemError(
                 f"“{path.name}” was recorded from another file, or before the file was saved "
@@ -113,11 +107,11 @@ def load(path: Path, digest: bytes, picks: Sequence[Picked], frames: range) -> P
                 f"“{path.name}” contains other constraints: choose the same constraints for "
                 "all parts"
             )
-        rows = np.frombuffer(payload[HEAD.size :], kept)
+        rows = np.frombuffer(payload, kept)
         _ask_for_sound(rows)
     except OSError as problem:
         raise ProblemError(f"Cannot read “{path}”: {problem.strerror}") from None
-    except (ValueError, error):
+    except ValueError:
         raise ProblemError(
             f"“{path}” is damaged, or not a part of a bake of these constraints and frames: "
             "choose the same constraints for all parts, or record it again"

@@ -10,8 +10,9 @@ import bpy
 import numpy as np
 
 from ...blender.access import pose_bones
-from ...blender.rotation import channel_of
+from ...blender.rotation import channel_of, floats
 from ...blender.turns import Numbers
+from ...editing.playing import play
 from .picking import Picked
 
 
@@ -53,15 +54,15 @@ def record(
     Yields:
         The share that is done, after each frame.
     """
-    times: list[float] = []
     recorders = [_Recorder(picked, len(frames)) for picked in picks]
-    for i, frame in enumerate(frames):
-        scene.frame_set(frame)
-        times.append(scene.frame_current_final)
+
+    def look(frame: int) -> float:
         depsgraph: Any = layer.depsgraph
         for recorder in recorders:
-            recorder.keep(i, depsgraph)
-        yield (i + 1) / len(frames)
+            recorder.keep(frame - frames[0], depsgraph)
+        return scene.frame_current_final
+
+    times = yield from play(scene, frames, look)
     return Take(list(frames), times, [recorder.track for recorder in recorders])
 
 
@@ -98,6 +99,4 @@ class _Recorder:
 
 
 def _column(bones: Any, name: str, size: int) -> Numbers:
-    column = np.empty(len(bones) * size, np.float32)
-    bones.foreach_get(name, column)
-    return column.reshape(-1, size)
+    return np.frombuffer(floats(bones, name, size), np.float32).reshape(-1, size)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import bpy
 
 from ...blender.errors import ProblemError, listed
-from ...editing.playing import staged
+from ...editing.playing import finish, staged
 from ...loop.properties import settings
 from ..bake.files import ask_for_regular, ask_for_short, replaced
 from ..bake.operators import armatures_of, summary
@@ -203,14 +203,15 @@ def _places(layer: bpy.types.ViewLayer, names: Sequence[str] | None) -> list[Pla
 def _shown(work: Generator[float, None, Any]) -> Any:
     """Do work to its end, say how far it is, and return what comes of it."""
     said = 0
-    while True:
-        try:
-            done = int(10.0 * next(work))
-        except StopIteration as finished:
-            return finished.value
+
+    def tell(share: float) -> None:
+        nonlocal said
+        done = int(10.0 * share)
         if done > said:
             said = done
             _say(f"{10 * done} %")
+
+    return finish(work, tell)
 
 
 def _save(path: Path, is_compressed: bool) -> None:

@@ -19,7 +19,7 @@ from ...loop.property_kinds import stored
 from ...motion import codec
 from ..simulation import history
 
-MAGIC, VERSION = b"FABC", 1
+FORM = codec.Form(b"FABC", 1)
 
 UNFIT = "The simulation does not match the chain: press Simulate"
 
@@ -50,7 +50,7 @@ def packed(poses: Sequence[Kept]) -> bytes:
         numbers += pose.location
         for rotation in pose.rotations:
             numbers += rotation
-    return codec.packed(MAGIC, VERSION, codec.Content([count], (), numbers))
+    return FORM.packed([count], (), numbers)
 
 
 def unpacked(blob: bytes) -> list[Kept]:
@@ -59,7 +59,7 @@ def unpacked(blob: bytes) -> list[Kept]:
     Raises:
         ValueError: If it is something else.
     """
-    (count,), _, numbers = codec.unpacked(MAGIC, VERSION, blob)
+    (count,), _, numbers = FORM.unpacked(blob)
     size = 3 + 4 * count
     if count <= 0 or not numbers or len(numbers) % size:
         raise ValueError(codec.DAMAGED)
@@ -80,7 +80,7 @@ class Shot:
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Take a constraint of an armature."""
-        self.owner = owner_path(index)
+        self.owner = history.owner_path(index, "shot")
         self._armature = armature
         self._blob = b""
         self._poses: list[Kept] = []
@@ -118,11 +118,6 @@ def _between(a: Kept, b: Kept, share: float) -> Kept:
     pairs = zip(a.rotations, b.rotations, strict=True)
     rotations = tuple([slerp(before, after, share) for before, after in pairs])
     return Kept(rotations, mix(a.location, b.location, share))
-
-
-def owner_path(index: int) -> str:
-    """Return where the poses of a constraint are kept, from the armature object."""
-    return f"fabrik.constraints[{index}].shot"
 
 
 def resolve(chain: ChainPlan, item: FabrikConstraint) -> None:

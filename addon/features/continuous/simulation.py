@@ -23,8 +23,9 @@ from ...loop.read import SceneSnapshot
 from ...loop.registry import MOTIONS
 from ...loop.results import Answer
 from ...loop.task import SOLVER_NAMES, goal_of, input_of, orientation_of, read, stretch_of
+from ..simulation import history
 from ..simulation.digest import Source
-from .shot import Kept, is_continuous, owner_path, packed
+from .shot import Kept, is_continuous, packed
 
 Solved = ChainPlan | BodyPlan
 """What is solved as a shot."""
@@ -43,7 +44,7 @@ class ShotSimulation:
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Take a constraint of an armature; of a body the first one whose Continuous is on."""
-        self.owner = owner_path(index)
+        self.owner = history.owner_path(index, "shot")
         self._armature = armature
         self._index = index
         self._bones = 0

@@ -11,6 +11,7 @@ from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.rotation import KINDS, channel_of, mode_of
+from ...editing.playing import updated
 from ...loop.chain_plan import ChainPlan
 
 Channel = tuple[str, str]
@@ -49,8 +50,7 @@ def refuse_driven(armature: bpy.types.Object, channels: Iterable[Channel]) -> No
 def shown(armature: bpy.types.Object, channels: Iterable[Channel]) -> Values:
     """Return what channels hold of the pose that is shown: as solved, or else of the FK pose."""
     layer: Any = bpy.context.view_layer
-    bones = pose_bones(armature.evaluated_get(layer.depsgraph))
-    return {(bone, name): list(getattr(bones[bone], name)) for bone, name in channels}
+    return taken(armature.evaluated_get(layer.depsgraph), channels)
 
 
 def taken(armature: bpy.types.Object, channels: Iterable[Channel]) -> Values:
@@ -72,6 +72,4 @@ def apply_pose(armature: bpy.types.Object, values: Values) -> None:
     bones: Any = pose_bones(armature)
     for (bone, name), numbers in values.items():
         setattr(bones[bone], name, numbers)
-    layer = bpy.context.view_layer
-    assert layer is not None
-    layer.update()
+    updated()

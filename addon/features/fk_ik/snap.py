@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from math import dist
 from typing import NamedTuple, cast
 
 import bpy
@@ -15,17 +16,17 @@ from ...blender.keying import key_frames
 from ...blender.moving import channels_of, owner_of
 from ...blender.precision import chain_rounding
 from ...blender.refusals import refuse_unkeyable
-from ...blender.skeleton import Point
-from ...core.vectors import Vec
+from ...blender.skeleton import Point, Skeleton, matrix_frame
+from ...core import frame_in, point_in
+from ...core.vectors import ORIGIN, Vec
 from ...editing.choosing import chains_in, is_on
 from ...editing.playing import go_to, updated
 from ...loop import plan
 from ...loop.body_plan import Unit
 from ...loop.chain_plan import ChainPlan
+from ...loop.pose import Evaluated
 from .applying import posed_channels
-from .comparing import bone_points, bones_length, farthest
-from .influence import refuse_unswitchable
-from .span import Span
+from .span import Span, refuse_unswitchable
 
 NEAR = 1e-4
 """Poses that differ by less, as a share of the length of the chain, are the same."""
@@ -125,6 +126,31 @@ def ik_key_frames(armature: bpy.types.Object, indices: Collection[int]) -> set[f
 def look(depsgraph: bpy.types.Depsgraph, chains: Sequence[ChainPlan]) -> Look:
     """Return the pose of the bones of constraints that is shown."""
     return [bone_points(depsgraph, chain.rig, chain.bones) for chain in chains]
+
+
+def bone_points(depsgraph: bpy.types.Depsgraph, rig: Skeleton, bones: Sequence[int]) -> list[Vec]:
+    """Return three points of each bone in world space, which tell its place, turn and scale.
+
+    They are its head, its tail, and a point as far from the head along its X axis.
+    """
+    armature = rig.object.evaluated_get(depsgraph)
+    shown = Evaluated(armature)
+    world = matrix_frame(armature.matrix_world)
+    points: list[Vec] = []
+    for bone in bones:
+        frame, length = frame_in(world, shown.frame(bone)), rig.bone(bone).length
+        points += [point_in(frame, at) for at in (ORIGIN, (0.0, length, 0.0), (length, 0.0, 0.0))]
+    return points
+
+
+def farthest(a: Sequence[Vec], b: Sequence[Vec]) -> float:
+    """Return the largest distance between points of one pose and of another."""
+    return max((dist(p, q) for p, q in zip(a, b, strict=True)), default=0.0)
+
+
+def bones_length(points: Sequence[Vec]) -> float:
+    """Return the length of all bones together whose points these are."""
+    return sum(dist(points[i], points[i + 1]) for i in range(0, len(points), 3))
 
 
 @contextmanager

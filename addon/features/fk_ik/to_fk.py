@@ -25,7 +25,6 @@ from ...loop.chain_plan import ChainPlan
 from ...loop.muting import insisting, muting
 from ...loop.properties import settings
 from .goal import Off, fk_goal
-from .influence import key_influence
 from .snap import (
     ROUNDED,
     Look,
@@ -37,7 +36,7 @@ from .snap import (
     planned,
     present_frame,
 )
-from .span import Span
+from .span import Span, key_influence
 
 ROUNDS = 8
 """The most times that targets are moved, which may hang on one another, until all are in place."""

@@ -16,7 +16,6 @@ from ...editing.playing import updated
 from ...loop.chain_plan import ChainPlan
 from ...loop.muting import insisting, muting
 from .applying import Channel, Values, apply_pose, posed_channels, refuse_driven, shown, taken
-from .influence import key_influence
 from .snap import (
     ROUNDED,
     Look,
@@ -29,7 +28,7 @@ from .snap import (
     planned,
     present_frame,
 )
-from .span import Span
+from .span import Span, key_influence
 
 OTHERS = tuple(channel_of(kind)[0] for kind in KINDS[1:])
 """The channels that are no rotation."""

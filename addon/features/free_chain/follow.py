@@ -43,7 +43,7 @@ ELSEWHERE = "The target is not where it was simulated at this frame: key it, or 
 
 UNFIT = "The simulation does not match the chain: press Simulate"
 
-MAGIC, VERSION = b"FABF", 1
+FORM = codec.Form(b"FABF", 1)
 
 
 class FabrikFollow(bpy.types.PropertyGroup):
@@ -88,8 +88,7 @@ class Recorded(NamedTuple):
         """Return it as bytes."""
         axes, place = self.world
         numbers = [number for point in (*self.joints, *self.path) for number in point]
-        content = codec.Content([len(self.joints)], (), [*axes, *place, *numbers])
-        return codec.packed(MAGIC, VERSION, content)
+        return FORM.packed([len(self.joints)], (), [*axes, *place, *numbers])
 
     @classmethod
     def unpacked(cls, blob: bytes) -> Recorded:
@@ -98,7 +97,7 @@ class Recorded(NamedTuple):
         Raises:
             ValueError: If it is something else.
         """
-        (count,), _, numbers = codec.unpacked(MAGIC, VERSION, blob)
+        (count,), _, numbers = FORM.unpacked(blob)
         # Three by three, to the last one.
         places: list[Vec] = list(zip(*[iter(numbers[12:])] * 3, strict=True))
         if len(numbers) < 12 or not 0 < count < len(places):
@@ -150,9 +149,10 @@ def _resolve(chain: ChainPlan, _item: FabrikConstraint) -> None:
 
 def _read(snapshot: Snapshot, chain: ChainPlan) -> Following:
     armature = chain.rig.object
-    found = history.data(armature, _owner(chain.item))
+    owner = history.owner_path(chain.item, "follow")
+    found = history.data(armature, owner)
     if found is None:
-        raise ProblemError(history.lack(armature, _owner(chain.item)))
+        raise ProblemError(history.lack(armature, owner))
     way = _way(chain, found, follow_of(settings(armature).constraints[chain.item]).use_path)
     time = min(max(snapshot.time - found.start, 0.0), float(found.end - found.start))
     is_held = time != snapshot.time - found.start
@@ -222,7 +222,7 @@ class Head:
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Take a constraint."""
-        self.owner = _owner(index)
+        self.owner = history.owner_path(index, "follow")
         self._armature = armature
         self._index = index
         self._world = WHOLE
@@ -278,10 +278,6 @@ def goal_of(snapshot: Snapshot, chain: ChainPlan) -> Vec:
 def _planned(chains: object, armature: bpy.types.Object, index: int) -> ChainPlan | None:
     found = [c for c in cast("list[ChainPlan]", chains) if c.item == index]
     return next((chain for chain in found if chain.rig.object == armature), None)
-
-
-def _owner(index: int) -> str:
-    return f"fabrik.constraints[{index}].follow"
 
 
 def heads(armature: bpy.types.Object) -> list[Head]:

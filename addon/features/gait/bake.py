@@ -3,51 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from itertools import chain as chained
 from itertools import pairwise
-from math import ceil, dist, floor
-from typing import Any, NamedTuple
+from math import ceil, floor
+from typing import Any, cast
 
 import bpy
 
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
-from ...blender.moving import owner_of, refuse_unmovable
 from ...blender.rotation import LOCATION, mode_of
-from ...blender.skeleton import Point, matrix_frame
-from ...core import point_in
-from ...core.vectors import Vec
+from ...blender.skeleton import matrix_frame
 from ...editing.constraints import changed
-from ...editing.playing import returning
 from ...loop import plan
-from ...loop.chain_plan import ChainPlan
-from ...loop.read import SceneSnapshot
-from ...loop.solving import take_snapshot
 from ...motion.footfall import STILL, Footfall
 from ...motion.gait import RecordedWalk
-from ..bake.bake import drafted
-from ..bake.goal_keys import Channel, led, target_channels
+from ..bake.goal_keys import Channel, Outcome, TargetBake, target_channels
 from ..simulation import history
 from .body import known
 from .gait_plan import GaitPlan, plans_of
 from .settings import gait_settings
-
-
-class Baked(NamedTuple):
-    """What a bake has done.
-
-    Attributes:
-        keys: How many keys there are, of all numbers together.
-        most: How many there would be with one at each frame.
-        error: How far a foot is from where the walk had it at most, in metres.
-        size: The length of the shortest leg, in metres.
-    """
-
-    keys: int
-    most: int
-    error: float
-    size: float
 
 
 def bake_gait(
@@ -56,11 +31,10 @@ def bake_gait(
     armature: bpy.types.Object,
     index: int,
     tolerance: float,
-) -> Generator[float, None, Baked]:
+) -> Generator[float, None, tuple[Outcome, float]]:
     """Turn the steps of a walk into keys, and the walk off.
 
-    The keys go into copies of the actions. If it is closed before its end, or fails, everything is
-    as it was.
+    The keys go into copies of the actions (see `Bake.run`).
 
     Args:
         scene: The scene that is played.
@@ -73,58 +47,36 @@ def bake_gait(
     Yields:
         The share that is done.
 
+    Returns:
+        What was done, and the length of the shortest leg in metres.
+
     Raises:
         ProblemError: If there is nothing to bake, or a target cannot be keyed.
     """
-    walking, found = _checked(armature, index)
-    record = _record(found, armature, index)
-    frames = found.frames
-    size = min(leg.reach for leg in _legs(walking, layer))
-    feet = [target_channels(leg.chain, tolerance * size, tolerance) for leg in walking.legs]
-    body = _body_channels(walking, armature, tolerance * size, tolerance)
-    tips: list[list[Vec]] = []
-    with returning(scene, layer):
-        for frame in frames:
-            scene.frame_set(frame)
-            depsgraph: Any = layer.depsgraph
-            snapshot = take_snapshot(depsgraph, [armature])
-            tips.append([_tip(snapshot, leg.chain) for leg in walking.legs])
-            for one in body:
-                one.note_shown(depsgraph)
-            for leg, own in zip(walking.legs, feet, strict=True):
-                with led(snapshot, leg.chain):
-                    _note(own)
-            yield 0.6 * len(tips) / len(frames)
-    for own, falls in zip(feet, record.falls, strict=True):
-        for channel in own:
+    walking, frames, record = _checked(armature, index)
+    evaluated = armature.evaluated_get(cast(Any, layer.depsgraph))
+    size = min(leg.reach for leg in walking.measured(matrix_frame(evaluated.matrix_world)))
+    feet: dict[int, list[Channel]] = {}
+    for leg, falls in zip(walking.legs, record.falls, strict=True):
+        feet[leg.chain.item] = target_channels(leg.chain, tolerance * size, tolerance)
+        for channel in feet[leg.chain.item]:
             _mark(channel, falls, frames)
-    channels = [*chained.from_iterable(feet), *body]
-    most = sum(len(frames) * len(one.rows[0]) for one in channels)
-    worst = 0.0
-    # That of the armature as well, in which what turns the walk on may be keyed.
-    owners = dict.fromkeys((*(one.owner.id_data for one in channels), armature))
-    with drafted(owners) as drafts:
-        keys = sum(one.write(frames) for one in channels)
-        try:
-            _switch(armature, index, False)
-            with returning(scene, layer):
-                for frame, wanted in zip(frames, tips, strict=True):
-                    scene.frame_set(frame)
-                    snapshot = take_snapshot(layer.depsgraph, [armature])  # type: ignore[arg-type]
-                    found_tips = [
-                        _tip(snapshot, leg.chain) for leg in plans_of(armature)[index].legs
-                    ]
-                    worst = max(worst, *map(dist, wanted, found_tips))
-                    yield 0.6 + 0.4 * (frame - frames[0] + 1) / len(frames)
-        except BaseException:
-            _switch(armature, index, True)
-            raise
-    for draft in drafts:
-        draft.keep()
-    return Baked(keys, most, worst, size)
+    body = _body_channels(walking, armature, tolerance * size, tolerance)
+
+    def switch(is_on: bool) -> None:
+        gait = gait_settings(armature).gaits[index]
+        if not is_on:
+            animation.mute(armature, gait.path_from_id("enabled"))
+        gait.enabled = is_on
+        changed(armature)
+
+    work = TargetBake(scene, layer, frames, armature, feet, body, switch)
+    if armature not in work.owners:  # What turns the walk on may be keyed in its action.
+        work.owners.append(armature)
+    return (yield from work.run()), size
 
 
-def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, history.History]:
+def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, range, RecordedWalk]:
     gait = gait_settings(armature).gaits[index]
     plan.current()
     walking = plans_of(armature)[index]
@@ -137,35 +89,10 @@ def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, history.
     found = history.data(armature, walking.path)
     if found is None or not found.is_fresh:
         raise ProblemError(f"The steps of “{gait.name}” are not simulated: press Simulate first")
-    owners: list[Any] = []
-    for leg in walking.legs:
-        target = _target(leg.chain)
-        refuse_unmovable(target, leg.chain.has_hand)
-        if owner_of(target) in owners:
-            raise ProblemError(
-                f"“{owner_of(target).name}” is the target of two legs: give each foot its "
-                "own target"
-            )
-        owners.append(owner_of(target))
-    return walking, found
-
-
-def _record(found: history.History, armature: bpy.types.Object, index: int) -> RecordedWalk:
     record = known(found.blob)
-    if record is None or len(record[0].falls) != len(gait_settings(armature).gaits[index].legs):
-        name = gait_settings(armature).gaits[index].name
-        raise ProblemError(f"The steps of “{name}” cannot be read: press Simulate first")
-    return record[0]
-
-
-def _target(chain: ChainPlan) -> Point:
-    assert chain.target is not None  # Or the walk had a problem.
-    return chain.target
-
-
-def _legs(walking: GaitPlan, layer: bpy.types.ViewLayer) -> Sequence[Any]:
-    matrix = walking.rig.object.evaluated_get(layer.depsgraph).matrix_world  # type: ignore[arg-type]
-    return walking.measured(matrix_frame(matrix))
+    if record is None or len(record[0].falls) != len(gait.legs):
+        raise ProblemError(f"The steps of “{gait.name}” cannot be read: press Simulate first")
+    return walking, found.frames, record[0]
 
 
 def _body_channels(
@@ -175,22 +102,6 @@ def _body_channels(
         return []
     bone = pose_bones(armature)[walking.rig.names[walking.body]]
     return [Channel(bone, LOCATION, distance), Channel(bone, mode_of(bone), angle)]
-
-
-def _note(channels: Sequence[Channel]) -> None:
-    for one in channels:
-        one.note()
-
-
-def _tip(snapshot: SceneSnapshot, chain: ChainPlan) -> Vec:
-    """Return where the tip of a leg is, in world space."""
-    rig = chain.rig
-    world = snapshot.world(rig.object, rig.uid)
-    if chain.tip_bone >= 0:
-        return point_in(world, snapshot.frame(rig, chain.tip_bone)[1])
-    last = chain.bones[-1]
-    tail = point_in(snapshot.frame(rig, last), (0.0, rig.bone(last).length, 0.0))
-    return point_in(world, tail)
 
 
 def _mark(channel: Channel, falls: Sequence[Footfall], frames: range) -> None:
@@ -204,11 +115,3 @@ def _mark(channel: Channel, falls: Sequence[Footfall], frames: range) -> None:
         top = round(0.5 * (fall.lift + fall.land))
         if fall.lift < top < fall.land and top in frames:
             channel.wanted.add(top - frames[0])
-
-
-def _switch(armature: bpy.types.Object, index: int, is_on: bool) -> None:
-    gait = gait_settings(armature).gaits[index]
-    if not is_on:
-        animation.mute(armature, gait.path_from_id("enabled"))
-    gait.enabled = is_on
-    changed(armature)

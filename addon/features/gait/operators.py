@@ -25,9 +25,9 @@ from ...ui.refusing import (
 from ...ui.registering import registering
 from ...ui.stepping import Starting
 from ...ui.wording import counted, length_text
+from ..bake.operators import Baking
 from ..simulation import history
 from ..simulation.settings import simulation_of
-from .bake import Baked, bake_gait
 from .editing import active_gait, add_gait, add_legs, problem_of, remove_gait, remove_leg
 from .message import status_message
 from .settings import FabrikGait, FabrikGaitLeg, gait_settings
@@ -35,6 +35,8 @@ from .simulation import walk_refusals, walks
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+    from ..bake.goal_keys import Outcome
 
 GAITS = "fabrik_ik/gait"
 
@@ -181,7 +183,7 @@ class FABRIK_OT_gait_leg_remove(Working, bpy.types.Operator):
         return f"Removed “{name}” from “{gait.name}”"
 
 
-class FABRIK_OT_gait_bake(Starting, Refusing, bpy.types.Operator):
+class FABRIK_OT_gait_bake(Baking, Starting, Refusing, bpy.types.Operator):
     """Turn the steps of the active walk into keys."""
 
     bl_idname = "fabrik.gait_bake"
@@ -192,8 +194,6 @@ class FABRIK_OT_gait_bake(Starting, Refusing, bpy.types.Operator):
         "Press Escape to cancel without changes"
     )
     bl_options = {"REGISTER", "UNDO"}
-    stopped = "Bake cancelled: nothing was changed"
-    gone = "Bake cancelled: the baked data was removed meanwhile. Bake again"
 
     if TYPE_CHECKING:
         tolerance: float
@@ -215,26 +215,23 @@ class FABRIK_OT_gait_bake(Starting, Refusing, bpy.types.Operator):
         """Ask for a walk and a pose."""
         return gait_refusal(context) or rest_refusal(context) or tweak_refusal(context)
 
-    def start(self, context: bpy.types.Context) -> Generator[float, None, Baked]:
+    def start(self, context: bpy.types.Context) -> Generator[float, None, tuple[Outcome, float]]:
         """Bake."""
+        from .bake import bake_gait  # Which uses numpy.
+
         armature = active_armature(context)
         self._scene = context.scene
         layer = cast(bpy.types.ViewLayer, context.view_layer)
         index = gait_settings(armature).active_gait
         return bake_gait(context.scene, layer, armature, index, self.tolerance)
 
-    def status(self, done: float) -> str:
-        """Return what the status bar says when a share of the bake is done."""
-        doing = "Recording" if done < 0.6 else "Verifying the bake"
-        return f"{doing}: {100.0 * done:.0f} %      Esc: Cancel"
-
-    def finished(self, result: Baked) -> set[OperatorReturnItems]:
+    def finished(self, result: tuple[Outcome, float]) -> set[OperatorReturnItems]:
         """Report how many keys there are, and how far a foot is off."""
-        share = 100.0 * result.error / result.size
+        outcome, size = result
         text = (
-            f"{counted(result.keys, 'key')} instead of {result.most}. Largest difference of a "
-            f"foot when played back: {length_text(self._scene, result.error)}, {share:.2g}% of "
-            "its leg"
+            f"{counted(outcome.keys, 'key')} instead of {outcome.most}. Largest difference of a "
+            f"foot when played back: {length_text(self._scene, outcome.foot)}, "
+            f"{100.0 * outcome.foot / size:.2g}% of its leg"
         )
         self.report({"INFO"}, text)
         return {"FINISHED"}

@@ -109,7 +109,7 @@ class Footing:
             given: Its settings.
             time: The frame for which that is said.
         """
-        owner = owner_path(chain.item)
+        owner = history.owner_path(chain.item, "ground")
         kept = history.data(chain.rig.object, owner)
         blob = kept.blob if kept else b""
         if blob != self._known[0]:
@@ -122,8 +122,3 @@ class Footing:
         if not walk.has_ground:
             return walk, history.note(kept, time) or NOTHING_BELOW
         return walk, history.note(kept, time) or ("" if walk.contacts else NONE_FOUND)
-
-
-def owner_path(index: int) -> str:
-    """Return the path of the settings of a constraint's ground."""
-    return f"fabrik.constraints[{index}].ground"

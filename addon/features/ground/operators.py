@@ -16,6 +16,7 @@ from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section, reaches
 from ...ui.stepping import Starting
 from ...ui.wording import counted
+from ..bake.operators import Baking
 from ..simulation import history
 from .recording import tracks_of
 from .settings import ground_settings
@@ -23,7 +24,7 @@ from .settings import ground_settings
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-    from .bake import Outcome
+    from ..bake.goal_keys import Outcome
 
 
 def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -60,7 +61,7 @@ def _draw_all(layout: Layout, given: bpy.types.PropertyGroup, *names: str) -> No
         layout.prop(given, name)
 
 
-class FABRIK_OT_ground_bake(Starting, Refusing, bpy.types.Operator):
+class FABRIK_OT_ground_bake(Baking, Starting, Refusing, bpy.types.Operator):
     """Bake feet on the ground to keys of their targets."""
 
     bl_idname = "fabrik.ground_bake"
@@ -71,8 +72,6 @@ class FABRIK_OT_ground_bake(Starting, Refusing, bpy.types.Operator):
         "actions, and the ground is disabled. Press Escape to cancel without changes"
     )
     bl_options = {"REGISTER", "UNDO"}
-    stopped = "Bake cancelled: nothing was changed"
-    gone = "Bake cancelled: the baked data was removed meanwhile. Bake again"
 
     if TYPE_CHECKING:
         frame_start: int
@@ -117,11 +116,6 @@ class FABRIK_OT_ground_bake(Starting, Refusing, bpy.types.Operator):
         self._frames = range(start, end + 1)
         layer = cast(bpy.types.ViewLayer, context.view_layer)
         return bake(context.scene, layer, armature, self._frames, self.error)
-
-    def status(self, done: float) -> str:
-        """Return what the status bar says when a share of the bake is done."""
-        doing = "Recording" if done < 0.5 else "Verifying the bake"
-        return f"{doing}: {100.0 * done:.0f} %      Esc: Cancel"
 
     def finished(self, result: Outcome) -> set[OperatorReturnItems]:
         """Report what was baked, and by how much it differs."""

@@ -17,7 +17,8 @@ from ...loop.goals import aim_of
 from ...loop.properties import settings
 from ...loop.read import SceneSnapshot
 from ...loop.registry import MOTIONS
-from .footing import Footing, owner_path
+from ..simulation import history
+from .footing import Footing
 from .hips import Hip, HipTask
 from .probe import probe_of
 from .settings import ground_settings
@@ -42,7 +43,7 @@ class FootTrack:
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Take a constraint of an armature."""
-        self.owner = owner_path(index)
+        self.owner = history.owner_path(index, "ground")
         self._armature = armature
         self._index = index
         self._maker = TrackMaker()

@@ -15,7 +15,7 @@ from ...core import Frame, inverse, point_in
 from ...core.vectors import Vec, add, mat_apply, sub
 from ...motion import codec
 
-MAGIC, VERSION = b"FABT", 1
+FORM = codec.Form(b"FABT", 1)
 
 IN_WORLD = -1
 """Stands for the world where there was no ground below the foot."""
@@ -83,13 +83,13 @@ def packed(track: Track) -> bytes:
     for s in track.samples:
         numbers += (*s.place, *s.step, s.height, *s.root, *s.end, s.end_height)
     integers = [track.start, *[sample.under for sample in track.samples]]
-    return codec.packed(MAGIC, VERSION, codec.Content(integers, track.grounds, numbers))
+    return FORM.packed(integers, track.grounds, numbers)
 
 
 def unpacked(blob: bytes) -> Track | None:
     """Return a track from bytes, None if they are none."""
     try:
-        (start, *unders), grounds, (rate, leg, *numbers) = codec.unpacked(MAGIC, VERSION, blob)
+        (start, *unders), grounds, (rate, leg, *numbers) = FORM.unpacked(blob)
     except ValueError:
         return None
     is_sound = rate > 0.0 <= leg and all(IN_WORLD <= under < len(grounds) for under in unders)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from struct import Struct, error
+from struct import Struct
 from typing import Any, NamedTuple, Protocol, cast
 
 import bpy
@@ -26,10 +26,8 @@ from ...motion import codec
 from . import digest
 from .digest import Source
 
-RANGE = Struct("<ii16s")
-"""The first frame, the last one, and the key; what the owner keeps comes after it."""
-
-MAGIC, VERSION = b"FABH", 2
+FORM = codec.Form(b"FABH", 2, Struct("<ii16s"))
+"""Its fields are the first frame, the last one, and the key; what the owner keeps comes after."""
 
 NONE, FRESH, STALE = "NONE", "FRESH", "STALE"
 
@@ -130,6 +128,11 @@ _counting: dict[int, set[int]] = {}
 
 _running: set[tuple[int, str]] = set()
 """What is being simulated: armatures, and owners of theirs."""
+
+
+def owner_path(index: int, group: str) -> str:
+    """Return the path of a group of settings of a constraint, from the armature object."""
+    return f"fabrik.constraints[{index}].{group}"
 
 
 def owners(armature: bpy.types.Object) -> list[Simulated]:
@@ -252,13 +255,13 @@ def write(armature: bpy.types.Object, owner: str, history: History) -> None:
     Raises:
         ProblemError: If it is too long to be kept.
     """
-    payload = RANGE.pack(history.start, history.end, history.key) + history.blob
-    if len(payload) > codec.MOST:
+    if FORM.fields.size + len(history.blob) > codec.MOST:
         raise ProblemError(
             f"The simulation of “{armature.name}” is too large to be stored: choose a shorter range"
         )
+    whole = FORM.sealed(history.blob, history.start, history.end, history.key)
     # Without zeros among the bytes: a library override would compare up to the first of them.
-    store(armature, owner, b2a_base64(codec.sealed(MAGIC, VERSION, payload), newline=False))
+    store(armature, owner, b2a_base64(whole, newline=False))
 
 
 def stored(armature: bpy.types.Object, owner: str) -> bytes:
@@ -316,15 +319,12 @@ def _read(whole: bytes) -> History | str:
         return UNKNOWN
     try:
         blob = a2b_base64(whole, strict_mode=True)
-        if blob[:4] == MAGIC and blob[4:5] != bytes([VERSION]):  # As 0.1 wrote it.
+        if blob[:4] == FORM.magic and blob[4:5] != bytes([FORM.version]):  # As 0.1 wrote it.
             return UNKNOWN
-        payload = codec.opened(MAGIC, VERSION, blob)
-        start, end, key = RANGE.unpack_from(payload)
-        if end < start:
-            return DAMAGED
-        return History(start, end, payload[RANGE.size :], key)
-    except (ValueError, error):
+        start, end, key, kept = FORM.opened(blob)
+    except ValueError:
         return DAMAGED
+    return History(start, end, kept, key) if start <= end else DAMAGED
 
 
 def _freshness(armature: bpy.types.Object) -> dict[str, bool]:

@@ -15,7 +15,8 @@ import bpy
 from ...blender.access import session_uid
 from ...blender.errors import say_once
 from ...ui.layout import Layout, draw_sentence
-from ...ui.refusing import Refusing, Working, active_armature, armature_refusal, end_running
+from ...ui.refusing import Refusing, Working, active_armature, armature_refusal
+from ...ui.registering import registering
 from ...ui.sections import NOTES
 from ...ui.stepping import Starting
 from ...ui.wording import counted
@@ -254,22 +255,17 @@ def _draw_note(layout: Layout, armature: bpy.types.Object) -> None:
         layout.operator("fabrik.simulate", icon="FILE_REFRESH")
 
 
-def register() -> None:
-    """Add the operators, the panel, and what simulates by itself."""
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-    NOTES.append(_draw_note)
-    history.listeners.append(_note_edit)
+register, _unregister = registering(
+    CLASSES,
+    (NOTES, _draw_note),
+    (history.listeners, _note_edit),
+    running=(FABRIK_OT_simulate, FABRIK_OT_simulate_again),
+)
 
 
 def unregister() -> None:
-    """Take them away."""
-    NOTES.remove(_draw_note)
-    for cls in (FABRIK_OT_simulate, FABRIK_OT_simulate_again):
-        end_running(cls)
+    """Take the operators, the panel and the timer away."""
+    _unregister()
     _tried.clear()
-    history.listeners.remove(_note_edit)
     if bpy.app.timers.is_registered(_tick):
         bpy.app.timers.unregister(_tick)
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)

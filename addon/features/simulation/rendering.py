@@ -12,6 +12,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ...blender.errors import ProblemError, say_once
+from ...editing.playing import finish
 from ...loop import plan
 from ...ui.paint import MARGIN, Colour, palette, pixel, start_texts, write
 from ...ui.wording import named
@@ -39,12 +40,8 @@ def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
     from .simulate import is_at_rest, simulate, stale
 
     def go(armatures: list[bpy.types.Object]) -> list[str]:
-        work = simulate(scene, layer, armatures)
         try:
-            while True:
-                next(work)
-        except StopIteration as finished:
-            return finished.value.refused
+            return finish(simulate(scene, layer, armatures)).refused
         except ProblemError as problem:
             if len(armatures) == 1:
                 return [str(problem)]

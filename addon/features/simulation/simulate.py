@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import bpy
 
 from ...blender.errors import ProblemError
-from ...editing.playing import returning, staged
+from ...editing.playing import play, returning, staged
 from ...loop import plan
 from ...loop.muting import muting
 from ...loop.properties import settings
@@ -129,11 +129,7 @@ def _pass(
 ) -> Generator[float, None, None]:
     """Play the frames once."""
     objects = list({run.armature: None for run in runs})
-    frames = _span(runs)
-    for i, frame in enumerate(frames):
-        scene.frame_set(frame)
-        _step(layer, runs, objects, frame)
-        yield (i + 1) / len(frames)
+    yield from play(scene, _span(runs), lambda frame: _step(layer, runs, objects, frame))
 
 
 def _span(runs: list[_Run]) -> range:

@@ -516,12 +516,13 @@ def forge(part, change, head=lambda head: head):
     from addon.features.bake import parts, picking
     from addon.motion import codec
 
-    payload = codec.opened(parts.MAGIC, parts.VERSION, part.read_bytes())
+    form = codec.Form(*parts.FORM[:2])
+    (payload,) = form.opened(part.read_bytes())
     picks, _ = picking.pick(command._places(bpy.context.view_layer, None))
-    rows = np.frombuffer(payload[parts.HEAD.size :], parts.row(picks)).copy()
+    rows = np.frombuffer(payload[parts.FORM.fields.size :], parts.row(picks)).copy()
     rows = rows if (made := change(rows)) is None else made
-    payload = head(payload[: parts.HEAD.size]) + rows.tobytes()
-    part.write_bytes(codec.sealed(parts.MAGIC, parts.VERSION, payload))
+    payload = head(payload[: parts.FORM.fields.size]) + rows.tobytes()
+    part.write_bytes(form.sealed(payload))
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)

@@ -26,7 +26,7 @@ from rigs import (
     world_bits,
 )
 
-from addon.features.fk_ik.comparing import farthest
+from addon.features.fk_ik.snap import farthest
 
 NEAR = 1e-4
 MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "ZXY", "YZX")

@@ -10,6 +10,7 @@ import bpy
 import pytest
 from layouts import Layout, classes
 from rigs import add_constraint, go, make_chain, make_empty, update
+from user import SOLVERS
 
 STATES = ("REACHED", "OUT_OF_REACH", "LIMITED", "INVALID", "DISABLED")
 KEYABLE = (
@@ -392,8 +393,6 @@ def test_add_pole_is_offered_while_there_is_none(addon: ModuleType) -> None:
     assert "fabrik.pole_add" not in drawn(addon)
     assert "pole_angle" in drawn(addon)
 
-
-SOLVERS = ("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK", "LOOK_AT", "ROPE", "FOLLOW", "WAVE")
 
 NUMBERS = {
     "FabrikConstraint.solver": (" ".join(SOLVERS), range(8)),
