@@ -26,6 +26,7 @@ from bpy.props import (
 from . import changes
 from .joint_properties import FabrikJoint
 from .property_kinds import FIXED, OVERRIDABLE, animated, fixed, stored, structure_changed
+from .property_values import forget_forms
 
 Item = tuple[str, str, str, int]
 """An item of an enum: identifier, name, tooltip, and the number that files and keys know it by."""
@@ -138,6 +139,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             "Enabled",
             "Pose the chain. Disabled, the chain shows its FK pose",
             default=True,
+            in_presets=False,
         )
         influence: animated(
             FloatProperty,
@@ -147,6 +149,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             min=0.0,
             max=1.0,
             subtype="FACTOR",
+            in_presets=False,
         )
         solver: animated(
             EnumProperty,
@@ -161,6 +164,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             "Tip Bone",
             "Last bone of the chain, whose tail or head reaches the target",
             update=_ends_changed,
+            in_presets=False,
         )
         chain_count: fixed(
             IntProperty,
@@ -179,6 +183,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             ),
             default=True,
             update=_ends_changed,
+            in_presets=False,
         )
         target: fixed(
             PointerProperty,
@@ -192,6 +197,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             "Bone",
             "Bone of the target armature, whose head is the target",
             update=_ends_changed,
+            in_presets=False,
         )
         use_rotation: fixed(
             BoolProperty,
@@ -229,6 +235,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             "Keep the tip at an offset from the target, as it was when this was enabled",
             default=False,
             update=_offset_switched,
+            in_presets=False,
         )
         offset_location: fixed(
             FloatVectorProperty,
@@ -236,6 +243,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             "Offset of the tip, in the space of the target",
             size=3,
             subtype="TRANSLATION",
+            in_presets=False,
         )
         offset_rotation: fixed(
             FloatVectorProperty,
@@ -244,6 +252,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             size=4,
             default=(1.0, 0.0, 0.0, 0.0),
             subtype="QUATERNION",
+            in_presets=False,
         )
         weight: animated(
             FloatProperty,
@@ -267,6 +276,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             StringProperty,
             "Pole Bone",
             "Bone of the pole target's armature, whose head the chain bends toward",
+            in_presets=False,
         )
         pole_angle: animated(
             FloatProperty,
@@ -276,6 +286,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             subtype="ANGLE",
             soft_min=-3.141592653589793,
             soft_max=3.141592653589793,
+            in_presets=False,
         )
         pole_weight: animated(
             FloatProperty,
@@ -382,13 +393,13 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             soft_max=0.01,
             precision=6,
         )
-        show_overlay: BoolProperty(
-            name="Overlay",
-            description="Show the chain, its reach and its target in the 3D Viewport",
+        show_overlay: fixed(
+            BoolProperty,
+            "Overlay",
+            "Show the chain, its reach and its target in the 3D Viewport",
             default=True,
-            options=FIXED,
-            override=OVERRIDABLE,
             update=_shows_changed,
+            in_presets=False,
         )
         key: IntProperty(
             name="Identifier",
@@ -552,6 +563,7 @@ def register(
     FabrikConstraint.__annotations__.update(constraint)
     FabrikSettings.__annotations__.update(armature)
     _groups[:] = [*groups, *CLASSES]
+    forget_forms()
     for cls in _groups:
         bpy.utils.register_class(cls)
     # What defines a property and calls back must not live on: Blender 4.2 crashes as it ends.

@@ -1,4 +1,8 @@
-"""How settings are made that Blender may animate, and those on which the plan depends."""
+"""How settings are defined: those that Blender may animate, and those on which the plan depends.
+
+A definition says all there is to say of a setting. Whoever goes through settings takes it from
+there (see `property_values`), and nothing else lists them.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,8 @@ from . import changes
 KEYABLE = {"ANIMATABLE", "LIBRARY_EDITABLE"}
 FIXED = {"LIBRARY_EDITABLE"}
 OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
+NOT_IN_PRESETS = {"SKIP_SAVE"}
+"""Blender's word for it; in files such properties are saved as all others."""
 
 
 def value_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
@@ -30,15 +36,37 @@ def structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context
     armature.update_tag()
 
 
-def animated(make: Callable[..., Any], name: str, description: str, **more: object) -> Any:
-    """Make a property that Blender may change from frame to frame."""
-    shared = {"options": KEYABLE, "override": OVERRIDABLE, "update": value_changed}
+def animated(
+    make: Callable[..., Any],
+    name: str,
+    description: str,
+    in_presets: bool = True,
+    **more: object,
+) -> Any:
+    """Make a property that Blender may change from frame to frame.
+
+    Args:
+        make: The maker of properties of its type.
+        name: The label.
+        description: The tooltip.
+        in_presets: Whether presets set it: not what says what a motion is for.
+        more: Its default, its range and what else its type has.
+    """
+    options = KEYABLE if in_presets else KEYABLE | NOT_IN_PRESETS
+    shared = {"options": options, "override": OVERRIDABLE, "update": value_changed}
     return make(name=name, description=description, **{**shared, **more})
 
 
-def fixed(make: Callable[..., Any], name: str, description: str, **more: object) -> Any:
-    """Make a property on which the plan depends."""
-    shared = {"options": FIXED, "override": OVERRIDABLE, "update": structure_changed}
+def fixed(
+    make: Callable[..., Any],
+    name: str,
+    description: str,
+    in_presets: bool = True,
+    **more: object,
+) -> Any:
+    """Make a property on which the plan depends; see `animated`."""
+    options = FIXED if in_presets else FIXED | NOT_IN_PRESETS
+    shared = {"options": options, "override": OVERRIDABLE, "update": structure_changed}
     return make(name=name, description=description, **{**shared, **more})
 
 

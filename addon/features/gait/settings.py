@@ -110,6 +110,7 @@ class FabrikGait(bpy.types.PropertyGroup):
             "Enabled",
             "Let the legs walk. Disabled, they reach for their targets",
             default=True,
+            in_presets=False,
         )
         influence: animated(
             FloatProperty,
@@ -120,11 +121,13 @@ class FabrikGait(bpy.types.PropertyGroup):
             ),
             default=1.0,
             **_share,
+            in_presets=False,
         )
         body: fixed(
             StringProperty,
             "Body",
             "Bone that carries the legs. Without one the armature object is used",
+            in_presets=False,
         )
         up_axis: fixed(
             EnumProperty,
@@ -135,6 +138,7 @@ class FabrikGait(bpy.types.PropertyGroup):
             ),
             items=axis_items("the armature's"),
             default="Z",
+            in_presets=False,
         )
         legs: CollectionProperty(
             name="Legs",
@@ -143,7 +147,10 @@ class FabrikGait(bpy.types.PropertyGroup):
             override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
         )
         active_leg: IntProperty(
-            name="Active Leg", description="Leg whose settings are shown", override=OVERRIDABLE
+            name="Active Leg",
+            description="Leg whose settings are shown",
+            options={"HIDDEN"},
+            override=OVERRIDABLE,
         )
         pattern: fixed(
             EnumProperty,
@@ -186,6 +193,17 @@ class FabrikGait(bpy.types.PropertyGroup):
             default=0.5,
             **_share,
         )
+        ray_height: animated(
+            FloatProperty,
+            "Ray Height",
+            (
+                "Height above a foot's rest place from which rays are cast, relative to the "
+                "length of its leg"
+            ),
+            default=0.5,
+            min=0.0,
+            soft_max=2.0,
+        )
         body_height: animated(
             FloatProperty,
             "Body Height",
@@ -215,6 +233,7 @@ class FabrikGait(bpy.types.PropertyGroup):
             "Objects that the feet can stand on",
             items=SOURCE_ITEMS,
             default="SCENE",
+            in_presets=False,
         )
         ground: fixed(
             PointerProperty, "Object", "Mesh object that the feet stand on", type=bpy.types.Object
@@ -225,17 +244,6 @@ class FabrikGait(bpy.types.PropertyGroup):
             "Collection of the meshes that the feet stand on",
             type=bpy.types.Collection,
         )
-        ray_height: animated(
-            FloatProperty,
-            "Ray Height",
-            (
-                "Height above a foot's rest place from which rays are cast, relative to the "
-                "length of its leg"
-            ),
-            default=0.5,
-            min=0.0,
-            soft_max=2.0,
-        )
         climbs: fixed(
             BoolProperty,
             "Climb",
@@ -245,9 +253,11 @@ class FabrikGait(bpy.types.PropertyGroup):
         history: stored("History", "Simulated steps")
 
 
-STEPPING = ("threshold", "step_height", "duration", "overshoot", "ray_height")
-LEANING = ("body_height", "body_tilt", "body_bob")
-"""The settings that count for what is simulated and may change from frame to frame."""
+NOT_SIMULATED = ("enabled", "influence", "pattern")
+"""The settings that do not count for what is simulated: the pattern does as the groups of the legs.
+
+All others do, in the order in which they are defined: the keys of histories in files are made so.
+"""
 
 
 class GaitSettings(Protocol):

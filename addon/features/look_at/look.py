@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import degrees, dist, isfinite, pi
+from math import degrees, dist, pi
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import bpy
@@ -18,6 +18,7 @@ from ...core.vectors import Vec, mat_apply
 from ...loop.chain_plan import ChainPlan, Motion, Posed, Scenery, Snapshot
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, fixed
+from ...loop.property_values import now
 from ...loop.results import Report
 from ...motion.damping import mean, moments
 from ...motion.look import UNLIMITED, Look, pose_look
@@ -159,20 +160,14 @@ def read(snapshot: Snapshot, chain: ChainPlan) -> LookInput:
     Raises:
         ProblemError: If a setting is not a number.
     """
-    group = look_of(snapshot.item(chain))
-    numbers = (group.share, group.limit_angle, group.limit_softness, group.damping)
-    if not all(isfinite(number) for number in numbers):
-        raise ProblemError(
-            "A setting is not a finite number: enter valid values for Share, Limit Angle, "
-            "Softness and Damping"
-        )
+    group = now(look_of(snapshot.item(chain)))
     look = Look(
         AXES[group.axis],
         AXES.get(group.up_axis),
         None,
-        min(max(group.share, 0.0), 1.0),
-        min(max(group.limit_angle, 0.0), pi),
-        min(max(group.limit_softness, 0.0), 1.0),
+        group.share,
+        group.limit_angle,
+        group.limit_softness,
     )
     target, note = None, chain.note
     if group.damping > 0.0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import dist, isfinite
+from math import dist
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import bpy
@@ -18,6 +18,7 @@ from ...loop.explain import explanation
 from ...loop.joints import Joints
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, fixed
+from ...loop.property_values import now
 from ...loop.results import Report
 from ...motion.rope import Rest, hanging_side, pose_rope
 from ...motion.rope_collision import on_plane, on_surface
@@ -128,10 +129,7 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 def _read(snapshot: Snapshot, chain: ChainPlan) -> Hanging:
-    item = snapshot.item(chain)
-    rope = rope_of(item)
-    if not isfinite(rope.thickness):
-        raise ProblemError("Thickness is not a finite number: enter a valid number")
+    rope = now(rope_of(snapshot.item(chain)))
     down = STRAIGHT_DOWN
     scene = cast(bpy.types.Scene, snapshot.depsgraph.scene)
     if rope.use_scene_gravity and scene.use_gravity:
@@ -144,8 +142,9 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> Hanging:
             plane = _plane_of(ob, world)
         else:
             surface = surface_of(snapshot.depsgraph, ob, world)
-    stretch = (max(1.0, item.stretch_max), item.use_volume) if chain.stretches else None
-    return Hanging(down, plane, surface, max(0.0, rope.thickness), stretch)
+    item = snapshot.poses[chain.rig.uid].settings[chain.item]
+    stretch = (item.stretch_max, item.use_volume) if chain.stretches else None
+    return Hanging(down, plane, surface, rope.thickness, stretch)
 
 
 def _plane_of(ob: bpy.types.Object, world: Frame) -> tuple[Vec, Vec]:

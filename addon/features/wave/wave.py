@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import atan2, cos, isfinite, sin
+from math import atan2, cos, sin
 from typing import TYPE_CHECKING, Any, cast
 
 import bpy
@@ -11,16 +11,13 @@ from mathutils import Matrix, Vector
 
 from ...blender.access import frame_rate
 from ...blender.animation import driven
-from ...blender.errors import ProblemError
 from ...core import ChainInput
 from ...loop.chain_plan import ChainPlan, Motion, Posed, Scenery, Snapshot
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, structure_changed
+from ...loop.property_values import now
 from ...loop.results import Report
 from ...motion.wave import Wave, pose_wave
-
-SHORTEST = 0.01
-"""The shortest wave, in lengths of the chain."""
 
 
 class FabrikWave(bpy.types.PropertyGroup):
@@ -50,7 +47,7 @@ class FabrikWave(bpy.types.PropertyGroup):
             "Wavelength",
             "Length of a wave, relative to the length of the chain",
             default=1.0,
-            min=SHORTEST,
+            min=0.01,
             soft_min=0.1,
             soft_max=5.0,
         )
@@ -129,25 +126,19 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 def _read(snapshot: Snapshot, chain: ChainPlan) -> Wave:
-    settings = wave_of(snapshot.item(chain))
+    settings = now(wave_of(snapshot.item(chain)), " of the wave")
     turns = settings.phase
     if settings.speed != 0.0:
         turns += settings.speed * snapshot.time / frame_rate(snapshot.depsgraph.scene)
-    wave = Wave(
+    return Wave(
         settings.amplitude,
-        max(SHORTEST, settings.wavelength),
+        settings.wavelength,
         turns,
-        min(max(-1.0, settings.falloff), 1.0),
+        settings.falloff,
         settings.direction,
-        min(max(0.0, settings.noise), 1.0),
+        settings.noise,
         settings.seed,
     )
-    if not all(map(isfinite, wave)):
-        raise ProblemError(
-            "A setting of the wave is not a finite number: enter valid values for Amplitude, "
-            "Wavelength, Speed, Phase, Falloff, Direction and Noise"
-        )
-    return wave
 
 
 def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> Posed:
