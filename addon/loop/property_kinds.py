@@ -6,13 +6,21 @@ there (see `property_values`), and nothing else lists them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_origin, get_type_hints
 
 import bpy
 from bpy.props import PointerProperty, StringProperty
 
 from . import changes
+
+if TYPE_CHECKING:
+    ItemList = bpy.types.bpy_prop_collection_idprop
+else:
+    ItemList = list
+"""The type of a list of groups."""
 
 KEYABLE = {"ANIMATABLE", "LIBRARY_EDITABLE"}
 FIXED = {"LIBRARY_EDITABLE"}
@@ -36,52 +44,91 @@ def structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context
     armature.update_tag()
 
 
-def animated(
-    make: Callable[..., Any],
-    name: str,
-    description: str,
-    in_presets: bool = True,
-    **more: object,
-) -> Any:
-    """Make a property that Blender may change from frame to frame.
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """One property, before Blender has made it.
+
+    It stands beside the type of what is read in the class of its group, as in
+    ``swing: Annotated[float, animated(FloatProperty, "Swing First", ...)]``.
+
+    Attributes:
+        make: The maker of properties of its type.
+        keywords: What that is given.
+    """
+
+    make: Callable[..., Any]
+    keywords: Mapping[str, Any]
+
+    def property(self) -> Any:
+        """Return what Blender takes for the property."""
+        return self.make(**self.keywords)
+
+
+def defined(make: Callable[..., Any], name: str, description: str, **more: object) -> Definition:
+    """Define a property.
 
     Args:
         make: The maker of properties of its type.
         name: The label.
         description: The tooltip.
-        in_presets: Whether presets set it: not what says what a motion is for.
+        more: Its default, its range and what else its type has.
+    """
+    return Definition(make, {"name": name, "description": description, **more})
+
+
+def animated(
+    make: Callable[..., Any], name: str, description: str, in_presets: bool = True, **more: object
+) -> Definition:
+    """Define a setting that Blender may change from frame to frame.
+
+    Args:
+        make: The maker of properties of its type.
+        name: The label.
+        description: The tooltip.
+        in_presets: Whether presets set it: they do not say what a motion is for.
         more: Its default, its range and what else its type has.
     """
     options = KEYABLE if in_presets else KEYABLE | NOT_IN_PRESETS
     shared = {"options": options, "override": OVERRIDABLE, "update": value_changed}
-    return make(name=name, description=description, **{**shared, **more})
+    return defined(make, name, description, **{**shared, **more})
 
 
 def fixed(
-    make: Callable[..., Any],
-    name: str,
-    description: str,
-    in_presets: bool = True,
-    **more: object,
-) -> Any:
-    """Make a property on which the plan depends; see `animated`."""
+    make: Callable[..., Any], name: str, description: str, in_presets: bool = True, **more: object
+) -> Definition:
+    """Define a setting on which the plan depends; see `animated`."""
     options = FIXED if in_presets else FIXED | NOT_IN_PRESETS
     shared = {"options": options, "override": OVERRIDABLE, "update": structure_changed}
-    return make(name=name, description=description, **{**shared, **more})
+    return defined(make, name, description, **{**shared, **more})
 
 
-def stored(name: str, description: str) -> Any:
-    """Make a property of bytes that only the extension itself looks at."""
-    return StringProperty(
-        name=name,
-        description=description,
-        subtype="BYTE_STRING",
-        options={"HIDDEN"},
-        override=cast(Any, OVERRIDABLE),
-    )
+def stored(name: str, description: str) -> Definition:
+    """Define a property of bytes that only the extension itself looks at."""
+    hidden = {"options": {"HIDDEN"}, "override": OVERRIDABLE}
+    return defined(StringProperty, name, description, subtype="BYTE_STRING", **hidden)
 
 
-def group(kind: type[bpy.types.PropertyGroup], name: str, description: str) -> Any:
-    """Make a property that holds a group of settings."""
-    shared: dict[str, Any] = {"override": OVERRIDABLE}
-    return PointerProperty(name=name, description=description, type=kind, **shared)
+def group(kind: type[bpy.types.PropertyGroup], name: str, description: str) -> Definition:
+    """Define a property that holds a group of settings."""
+    return defined(PointerProperty, name, description, type=kind, override=OVERRIDABLE)
+
+
+def register_group(
+    cls: type[bpy.types.PropertyGroup], further: Mapping[str, Definition] = MappingProxyType({})
+) -> None:
+    """Register a class of properties.
+
+    Args:
+        cls: The class, in which they are defined.
+        further: Those that features add, by their names.
+    """
+    own = cls.__annotations__
+    hints = get_type_hints(cls, include_extras=True)
+    found = {name: hints[name] for name in own if get_origin(hints[name]) is Annotated}
+    definitions = {name: hint.__metadata__[0] for name, hint in found.items()} | {**further}
+    cls.__annotations__ = {name: one.property() for name, one in definitions.items()}
+    try:
+        bpy.utils.register_class(cls)
+    finally:
+        # What defines a property and calls back must not live on: Blender 4.2 crashes as it ends.
+        cls.__annotations__ = own

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import degrees, dist, pi
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import bpy
 from bpy.props import EnumProperty, FloatProperty
@@ -36,23 +36,19 @@ UP_ITEMS = (
 class FabrikLook(bpy.types.PropertyGroup):
     """How a chain looks at its target."""
 
-    if TYPE_CHECKING:
-        axis: str
-        up_axis: str
-        up: str
-        share: float
-        limit_angle: float
-        limit_softness: float
-        damping: float
-    else:
-        axis: fixed(
+    axis: Annotated[
+        str,
+        fixed(
             EnumProperty,
             "Look Axis",
             "Axis of the last bone that points at the target",
             items=AXIS_ITEMS,
             default="Z",
-        )
-        up_axis: fixed(
+        ),
+    ]
+    up_axis: Annotated[
+        str,
+        fixed(
             EnumProperty,
             "Up Axis",
             "Axis of the last bone that points up",
@@ -61,15 +57,21 @@ class FabrikLook(bpy.types.PropertyGroup):
                 *axis_items("the bone's", first=1),
             ),
             default="Y",
-        )
-        up: fixed(
+        ),
+    ]
+    up: Annotated[
+        str,
+        fixed(
             EnumProperty,
             "Up",
             "Direction that the Up Axis points to, as far as looking at the target allows",
             items=UP_ITEMS,
             default="POSE",
-        )
-        share: animated(
+        ),
+    ]
+    share: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Share",
             (
@@ -81,8 +83,11 @@ class FabrikLook(bpy.types.PropertyGroup):
             min=0.0,
             max=1.0,
             subtype="FACTOR",
-        )
-        limit_angle: animated(
+        ),
+    ]
+    limit_angle: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Limit Angle",
             (
@@ -93,8 +98,11 @@ class FabrikLook(bpy.types.PropertyGroup):
             min=0.0,
             max=pi,
             subtype="ANGLE",
-        )
-        limit_softness: animated(
+        ),
+    ]
+    limit_softness: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Softness",
             "How early the gaze slows down before its limit, relative to the limit",
@@ -102,8 +110,11 @@ class FabrikLook(bpy.types.PropertyGroup):
             min=0.0,
             max=1.0,
             subtype="FACTOR",
-        )
-        damping: fixed(
+        ),
+    ]
+    damping: Annotated[
+        float,
+        fixed(
             FloatProperty,
             "Damping",
             (
@@ -114,7 +125,8 @@ class FabrikLook(bpy.types.PropertyGroup):
             min=0.0,
             soft_max=1.0,
             subtype="TIME_ABSOLUTE",
-        )
+        ),
+    ]
 
 
 def look_of(item: FabrikConstraint) -> FabrikLook:

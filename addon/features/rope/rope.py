@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import dist
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, PointerProperty
@@ -43,32 +43,37 @@ COLLISION_ITEMS = (
 class FabrikRope(bpy.types.PropertyGroup):
     """How a chain that hangs between its root and its target moves."""
 
-    if TYPE_CHECKING:
-        use_scene_gravity: bool
-        collision: Literal["NONE", "PLANE", "MESH"]
-        collision_object: bpy.types.Object | None
-        thickness: float
-    else:
-        use_scene_gravity: fixed(
+    use_scene_gravity: Annotated[
+        bool,
+        fixed(
             BoolProperty,
             "Scene Gravity",
             "Use the direction of the scene's gravity instead of straight down",
             default=False,
-        )
-        collision: fixed(
+        ),
+    ]
+    collision: Annotated[
+        Literal["NONE", "PLANE", "MESH"],
+        fixed(
             EnumProperty,
             "Collision",
             "What the rope collides with",
             items=COLLISION_ITEMS,
             default="NONE",
-        )
-        collision_object: fixed(
+        ),
+    ]
+    collision_object: Annotated[
+        bpy.types.Object | None,
+        fixed(
             PointerProperty,
             "Object",
             "Object whose XY plane or mesh the rope rests on",
             type=bpy.types.Object,
-        )
-        thickness: animated(
+        ),
+    ]
+    thickness: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Thickness",
             "Radius of the rope: distance of its joints from the collision surface",
@@ -76,7 +81,8 @@ class FabrikRope(bpy.types.PropertyGroup):
             min=0.0,
             soft_max=1.0,
             subtype="DISTANCE",
-        )
+        ),
+    ]
 
 
 def rope_of(item: FabrikConstraint) -> FabrikRope:

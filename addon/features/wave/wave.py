@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import atan2, cos, sin
-from typing import TYPE_CHECKING, Any, cast
+from typing import Annotated, Any, cast
 
 import bpy
 from bpy.props import FloatProperty, IntProperty
@@ -23,17 +23,9 @@ from ...motion.wave import Wave, pose_wave
 class FabrikWave(bpy.types.PropertyGroup):
     """How a chain that waves moves."""
 
-    if TYPE_CHECKING:
-        amplitude: float
-        wavelength: float
-        speed: float
-        phase: float
-        falloff: float
-        direction: float
-        noise: float
-        seed: int
-    else:
-        amplitude: animated(
+    amplitude: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Amplitude",
             "Maximum angle by which each bone rotates relative to the previous one",
@@ -41,8 +33,11 @@ class FabrikWave(bpy.types.PropertyGroup):
             soft_min=0.0,
             soft_max=1.5707963267948966,
             subtype="ANGLE",
-        )
-        wavelength: animated(
+        ),
+    ]
+    wavelength: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Wavelength",
             "Length of a wave, relative to the length of the chain",
@@ -50,8 +45,11 @@ class FabrikWave(bpy.types.PropertyGroup):
             min=0.01,
             soft_min=0.1,
             soft_max=5.0,
-        )
-        speed: animated(
+        ),
+    ]
+    speed: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Speed",
             (
@@ -62,16 +60,22 @@ class FabrikWave(bpy.types.PropertyGroup):
             soft_min=-5.0,
             soft_max=5.0,
             update=structure_changed,
-        )
-        phase: animated(
+        ),
+    ]
+    phase: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Phase",
             "Offset of the wave. 1 is a whole wave",
             default=0.0,
             soft_min=-10.0,
             soft_max=10.0,
-        )
-        falloff: animated(
+        ),
+    ]
+    falloff: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Falloff",
             (
@@ -82,8 +86,11 @@ class FabrikWave(bpy.types.PropertyGroup):
             min=-1.0,
             max=1.0,
             subtype="FACTOR",
-        )
-        direction: animated(
+        ),
+    ]
+    direction: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Direction",
             (
@@ -94,8 +101,11 @@ class FabrikWave(bpy.types.PropertyGroup):
             soft_min=-3.141592653589793,
             soft_max=3.141592653589793,
             subtype="ANGLE",
-        )
-        noise: animated(
+        ),
+    ]
+    noise: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Noise",
             "Amount of randomness. At 0 the wave is a sine, at 1 it is random in all directions",
@@ -103,14 +113,18 @@ class FabrikWave(bpy.types.PropertyGroup):
             min=0.0,
             max=1.0,
             subtype="FACTOR",
-        )
-        seed: animated(
+        ),
+    ]
+    seed: Annotated[
+        int,
+        animated(
             IntProperty,
             "Seed",
             "Seed of the noise. The same seed gives the same motion",
             default=0,
             min=0,
-        )
+        ),
+    ]
 
 
 def wave_of(item: FabrikConstraint) -> FabrikWave:
