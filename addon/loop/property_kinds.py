@@ -26,7 +26,7 @@ KEYABLE = {"ANIMATABLE", "LIBRARY_EDITABLE"}
 FIXED = {"LIBRARY_EDITABLE"}
 OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
 NOT_IN_PRESETS = {"SKIP_SAVE"}
-"""Blender's word for it; in files such properties are saved as all others."""
+"""Only marks them: files keep such properties as all others. Enums cannot take SKIP_PRESET."""
 
 
 def value_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
@@ -124,9 +124,14 @@ def register_group(
     """
     own = cls.__annotations__
     hints = get_type_hints(cls, include_extras=True)
-    found = {name: hints[name] for name in own if get_origin(hints[name]) is Annotated}
-    definitions = {name: hint.__metadata__[0] for name, hint in found.items()} | {**further}
-    cls.__annotations__ = {name: one.property() for name, one in definitions.items()}
+    found: dict[str, Any] = {
+        name: hints[name].__metadata__[0] if get_origin(hints[name]) is Annotated else hints[name]
+        for name in own
+    }
+    found |= further
+    cls.__annotations__ = {
+        name: one.property() if isinstance(one, Definition) else one for name, one in found.items()
+    }
     try:
         bpy.utils.register_class(cls)
     finally:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from functools import cache
-from math import inf, isfinite
+from math import isfinite
+from sys import float_info
 from typing import Any, NamedTuple, TypeVar, cast
 
 import bpy
@@ -21,6 +22,9 @@ Group = TypeVar("Group", bound=bpy.types.PropertyGroup)
 
 UNLIMITED = 1e30
 """What is beyond is no limit: Blender has none that is infinite."""
+
+MOST = float_info.max
+"""The limit of numbers that have none: but for infinity all are within."""
 
 
 def settings_in(kind: type[bpy.types.PropertyGroup]) -> list[Any]:
@@ -104,8 +108,15 @@ class Form(NamedTuple):
         """Return values within their limits, past which scripts and curves get, by their names."""
         found = list(values)
         for i, low, high in self.limits:
-            found[i] = min(max(found[i], low), high)
+            value = found[i]
+            if not low <= value <= high:
+                end = min(max(value, low), high)  # What is no number stays so.
+                found[i] = value if abs(end) == MOST else end
         return self.row(found)
+
+    def are_sound(self, values: Sequence[Any]) -> bool:
+        """Return whether all numbers are finite, and within their limits."""
+        return all(low <= values[i] <= high for i, low, high in self.limits)
 
     def check(self, values: Sequence[Any], owner: str = "") -> None:
         """Refuse numbers that are not finite.
@@ -140,7 +151,7 @@ def _is_number(prop: Any) -> bool:
 
 def _limits(prop: Any) -> tuple[float, float]:
     low, high = prop.hard_min, prop.hard_max
-    return low if low > -UNLIMITED else -inf, high if high < UNLIMITED else inf
+    return low if low > -UNLIMITED else -MOST, high if high < UNLIMITED else MOST
 
 
 @cache
@@ -180,7 +191,10 @@ def now(group: Group, owner: str = "") -> Group:
         ProblemError: If one is not a finite number; see `Form.check`.
     """
     form = _plain_form(type(group))
-    found = form.within_limits([getattr(group, name) for name in form.names])
+    values = [getattr(group, name) for name in form.names]
+    if form.are_sound(values):
+        return form.row(values)
+    found = form.within_limits(values)
     form.check(found, owner)
     return found
 
@@ -192,4 +206,6 @@ def check_animated(group: bpy.types.PropertyGroup, owner: str = "") -> None:
         ProblemError: If there is one; see `Form.check`.
     """
     form = _animated_numbers(type(group))
-    form.check([getattr(group, name) for name in form.names], owner)
+    values = [getattr(group, name) for name in form.names]
+    if not form.are_sound(values):
+        form.check(values, owner)
