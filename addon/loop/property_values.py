@@ -116,7 +116,7 @@ class Form(NamedTuple):
 
     def are_sound(self, values: Sequence[Any]) -> bool:
         """Return whether all numbers are finite, and within their limits."""
-        return all(low <= values[i] <= high for i, low, high in self.limits)
+        return all([low <= values[i] <= high for i, low, high in self.limits])
 
     def check(self, values: Sequence[Any], owner: str = "") -> None:
         """Refuse numbers that are not finite.

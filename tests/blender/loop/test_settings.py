@@ -27,6 +27,8 @@ NO_SETTINGS = {
     "FabrikGait": "name legs active_leg history",
     "FabrikGaitLeg": "key",
     "FabrikSimulation": "state message",
+    "FabrikPart": "key target subtarget pole pole_bone hinges",
+    "FabrikCharacter": "parts switches controls",
     "FabrikGround": "history",
     "FabrikFollow": "history",
     "FabrikShot": "history",
