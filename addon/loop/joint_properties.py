@@ -8,12 +8,13 @@ the plan.
 from __future__ import annotations
 
 from math import pi, radians
-from typing import TYPE_CHECKING, Any, cast
+from typing import Annotated, Any, cast
 
 import bpy
 from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty
 
 from . import changes
+from .property_kinds import defined
 
 LIMIT_ITEMS = (
     ("NONE", "None", "No limit", 0),
@@ -58,107 +59,133 @@ ANGLE: dict[str, Any] = {**SETTING, "subtype": "ANGLE", "precision": 2, "step": 
 class FabrikJoint(bpy.types.PropertyGroup):
     """How far a bone may turn out of its rest pose when a chain is solved."""
 
-    if TYPE_CHECKING:
-        limit_type: str
-        hinge_axis: str
-        hinge_vector: tuple[float, float, float]
-        hinge_min: float
-        hinge_max: float
-        swing_x: float
-        swing_z: float
-        center: tuple[float, float, float]
-        twist_min: float
-        twist_max: float
-        stiffness: float
-    else:
-        limit_type: EnumProperty(
-            name="Limit",
-            description=(
-                "How far the bone may rotate away from its rest pose when its chain is solved"
-            ),
+    limit_type: Annotated[
+        str,
+        defined(
+            EnumProperty,
+            "Limit",
+            ("How far the bone may rotate away from its rest pose when its chain is solved"),
             items=LIMIT_ITEMS,
             default="NONE",
             **SETTING,
-        )
-        hinge_axis: EnumProperty(
-            name="Axis",
-            description="Hinge axis in the bone's rest space",
+        ),
+    ]
+    hinge_axis: Annotated[
+        str,
+        defined(
+            EnumProperty,
+            "Axis",
+            "Hinge axis in the bone's rest space",
             items=AXIS_ITEMS,
             default="X",
             **SETTING,
-        )
-        hinge_vector: FloatVectorProperty(
-            name="Direction",
-            description=(
-                "Direction of the hinge axis in the bone's rest space. Its length does not matter"
-            ),
+        ),
+    ]
+    hinge_vector: Annotated[
+        tuple[float, float, float],
+        defined(
+            FloatVectorProperty,
+            "Direction",
+            ("Direction of the hinge axis in the bone's rest space. Its length does not matter"),
             size=3,
             subtype="XYZ",
             default=(1.0, 0.0, 0.0),
             **SETTING,
-        )
-        hinge_min: FloatProperty(
-            name="Min",
-            description="Minimum angle about the hinge axis. The rest pose is 0",
+        ),
+    ]
+    hinge_min: Annotated[
+        float,
+        defined(
+            FloatProperty,
+            "Min",
+            "Minimum angle about the hinge axis. The rest pose is 0",
             default=0.0,
             min=-2.0 * pi,
             max=2.0 * pi,
             soft_min=-pi,
             soft_max=pi,
             **ANGLE,
-        )
-        hinge_max: FloatProperty(
-            name="Max",
-            description="Maximum angle about the hinge axis. The rest pose is 0",
+        ),
+    ]
+    hinge_max: Annotated[
+        float,
+        defined(
+            FloatProperty,
+            "Max",
+            "Maximum angle about the hinge axis. The rest pose is 0",
             default=radians(150.0),
             min=-2.0 * pi,
             max=2.0 * pi,
             soft_min=-pi,
             soft_max=pi,
             **ANGLE,
-        )
-        swing_x: FloatProperty(
-            name="Swing X",
-            description="Maximum swing about the bone's X axis, in both directions",
+        ),
+    ]
+    swing_x: Annotated[
+        float,
+        defined(
+            FloatProperty,
+            "Swing X",
+            "Maximum swing about the bone's X axis, in both directions",
             default=radians(45.0),
             min=0.0,
             max=pi,
             **ANGLE,
-        )
-        swing_z: FloatProperty(
-            name="Swing Z",
-            description="Maximum swing about the bone's Z axis, in both directions",
+        ),
+    ]
+    swing_z: Annotated[
+        float,
+        defined(
+            FloatProperty,
+            "Swing Z",
+            "Maximum swing about the bone's Z axis, in both directions",
             default=radians(45.0),
             min=0.0,
             max=pi,
             **ANGLE,
-        )
-        center: FloatVectorProperty(
-            name="Center",
-            description="Rotation from the rest pose to the center of the cone, where twist is 0",
+        ),
+    ]
+    center: Annotated[
+        tuple[float, float, float],
+        defined(
+            FloatVectorProperty,
+            "Center",
+            "Rotation from the rest pose to the center of the cone, where twist is 0",
             size=3,
             subtype="EULER",
             **SETTING,
-        )
-        twist_min: FloatProperty(
-            name="Twist Min",
-            description="Minimum twist of the bone about its own length",
+        ),
+    ]
+    twist_min: Annotated[
+        float,
+        defined(
+            FloatProperty,
+            "Twist Min",
+            "Minimum twist of the bone about its own length",
             default=radians(-45.0),
             min=-pi,
             max=pi,
             **ANGLE,
-        )
-        twist_max: FloatProperty(
-            name="Twist Max",
-            description="Maximum twist of the bone about its own length",
+        ),
+    ]
+    twist_max: Annotated[
+        float,
+        defined(
+            FloatProperty,
+            "Twist Max",
+            "Maximum twist of the bone about its own length",
             default=radians(45.0),
             min=-pi,
             max=pi,
             **ANGLE,
-        )
-        stiffness: FloatProperty(
-            name="Stiffness",
-            description=(
+        ),
+    ]
+    stiffness: Annotated[
+        float,
+        defined(
+            FloatProperty,
+            "Stiffness",
+            (
                 "How strongly the bone resists leaving its FK pose. At 0 it rotates freely, at "
                 "1 only as far as its limit forces it to"
             ),
@@ -167,4 +194,5 @@ class FabrikJoint(bpy.types.PropertyGroup):
             max=1.0,
             subtype="FACTOR",
             **SETTING,
-        )
+        ),
+    ]

@@ -32,7 +32,7 @@ from .order import Order
 from .part import Part, has_settings, part_of
 from .pose import Pose
 from .properties import settings
-from .settings_now import Settings
+from .settings_now import form
 
 
 @dataclass(eq=False, slots=True)
@@ -50,7 +50,8 @@ class Plan:
         keys: For each armature the keys of its constraints, in the list's order.
         poses: What the armatures hold, looked at again at each update.
         timed: The armatures whose solutions depend on the time itself.
-        driven: Those of which drivers set anything of ours besides `Settings`: nobody tells of it.
+        driven: Those of which drivers set anything of ours besides what is read at each frame:
+            nobody tells of it.
         sources: For each object that constraints or walks name the armatures of these.
         watched: For each object that solutions depend on besides targets and poles their armatures.
         foresight: What is known of them ahead of an evaluation.
@@ -358,12 +359,13 @@ def _remember_looked(plan: Plan, order: Order) -> None:
 
 
 def _is_driven(ob: bpy.types.Object) -> bool:
-    """Return whether drivers set anything of the extension's besides `Settings`."""
+    """Return whether drivers set anything of the extension's besides what is read at each frame."""
     data = ob.animation_data
     paths = [curve.data_path for curve in data.drivers] if data else []
     ours = [path for path in paths if "fabrik" in path and path != dependency_driver.PATH]
     plain = [path for path in ours if path.startswith("fabrik.constraints[")]
-    return len(ours) > len([path for path in plain if path.split("].")[-1] in Settings._fields])
+    names = form().names
+    return len(ours) > len([path for path in plain if path.split("].")[-1] in names])
 
 
 def _is_left(ob: bpy.types.Object) -> bool:

@@ -34,7 +34,7 @@ from .joints import IkSettings, ik_settings
 from .muting import counted
 from .properties import settings
 from .results import Answer, Report
-from .settings_now import ENABLED, INFLUENCE, Settings, within_limits
+from .settings_now import Settings, form
 
 
 class Evaluated:
@@ -70,13 +70,13 @@ class Evaluated:
         return floats(self.bones, "matrix", 16)
 
     def columns(self) -> list[list[Any]]:
-        """Return the settings of all constraints, by `Settings`."""
+        """Return the settings of all constraints, one column a setting of `form`."""
         items = settings(self.object).constraints
         present = settings(cast(bpy.types.Object, self.object.original)).constraints
         if len(items) != len(present):
             items = present  # The evaluated copy was made before one was added or removed.
         columns: list[list[Any]] = []
-        for name in Settings._fields:
+        for name in form().names:
             column = [0] * len(items)
             items.foreach_get(name, column)
             columns.append(column)
@@ -223,16 +223,19 @@ class Pose:
 
     def _counting(self, now: Evaluated) -> list[list[Any]]:
         columns = now.columns()
-        for i, influence in counted(self.rig.uid).items():
-            columns[ENABLED][i] = influence > 0.0
-            columns[INFLUENCE][i] = influence
+        muted = counted(self.rig.uid)
+        if muted:
+            enabled, influences = map(form().names.index, ("enabled", "influence"))
+            for i, influence in muted.items():
+                columns[enabled][i] = influence > 0.0
+                columns[influences][i] = influence
         return columns
 
     def _read_settings(self) -> None:
         columns = self._counting(self.now)
         if columns != self._columns:
             self._columns = columns
-            self.settings = [within_limits(Settings(*row)) for row in zip(*columns, strict=True)]
+            self.settings = [*map(form().within_limits, zip(*columns, strict=True))]
         if len(self.reports) != len(self.settings):
             self.reports = [Report("DISABLED")] * len(self.settings)
             self.shown = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Annotated, Any, cast
 
 import bpy
 from bpy.props import (
@@ -25,7 +25,19 @@ from bpy.props import (
 
 from . import changes
 from .joint_properties import FabrikJoint
-from .property_kinds import FIXED, OVERRIDABLE, animated, fixed, stored, structure_changed
+from .property_kinds import (
+    FIXED,
+    OVERRIDABLE,
+    Definition,
+    ItemList,
+    animated,
+    defined,
+    fixed,
+    register_group,
+    stored,
+    structure_changed,
+)
+from .property_values import forget_forms
 
 Item = tuple[str, str, str, int]
 """An item of an enum: identifier, name, tooltip, and the number that files and keys know it by."""
@@ -88,58 +100,30 @@ def _offset_switched(item: FabrikConstraint, context: bpy.types.Context) -> None
 class FabrikConstraint(bpy.types.PropertyGroup):
     """One inverse kinematics constraint of an armature."""
 
-    if TYPE_CHECKING:
-        name: str
-        enabled: bool
-        influence: float
-        solver: str
-        bone: str
-        chain_count: int
-        use_tail: bool
-        target: bpy.types.Object | None
-        subtarget: str
-        use_rotation: bool
-        rotation_weight: float
-        twist_spread: float
-        use_offset: bool
-        offset_location: tuple[float, float, float]
-        offset_rotation: tuple[float, float, float, float]
-        weight: float
-        pole_target: bpy.types.Object | None
-        pole_subtarget: str
-        pole_angle: float
-        pole_weight: float
-        softness: float
-        swing: float
-        use_stretch: bool
-        stretch_max: float
-        use_volume: bool
-        chain_bias: float
-        use_free_root: bool
-        root_weight: float
-        iterations: int
-        tolerance: float
-        show_overlay: bool
-        key: int
-        state: str
-        error: float
-        iterations_used: int
-        message: str
-    else:
-        name: StringProperty(
-            name="Name",
-            description="Name of the constraint",
+    name: Annotated[
+        str,
+        defined(
+            StringProperty,
+            "Name",
+            "Name of the constraint",
             default="FABRIK IK",
             override=OVERRIDABLE,
             update=structure_changed,
-        )
-        enabled: animated(
+        ),
+    ]
+    enabled: Annotated[
+        bool,
+        animated(
             BoolProperty,
             "Enabled",
             "Pose the chain. Disabled, the chain shows its FK pose",
             default=True,
-        )
-        influence: animated(
+            in_presets=False,
+        ),
+    ]
+    influence: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Influence",
             "Blend between the FK pose (0) and the solved pose (1)",
@@ -147,30 +131,44 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             min=0.0,
             max=1.0,
             subtype="FACTOR",
-        )
-        solver: animated(
+            in_presets=False,
+        ),
+    ]
+    solver: Annotated[
+        str,
+        animated(
             EnumProperty,
             "Solver",
             "Algorithm that solves the chain",
             items=SOLVER_ITEMS,
             default="FABRIK",
             update=structure_changed,
-        )
-        bone: fixed(
+        ),
+    ]
+    bone: Annotated[
+        str,
+        fixed(
             StringProperty,
             "Tip Bone",
             "Last bone of the chain, whose tail or head reaches the target",
             update=_ends_changed,
-        )
-        chain_count: fixed(
+            in_presets=False,
+        ),
+    ]
+    chain_count: Annotated[
+        int,
+        fixed(
             IntProperty,
             "Chain Length",
             "Number of bones in the chain, counted from the tip. 0 includes all up to the root",
             default=0,
             min=0,
             soft_max=255,
-        )
-        use_tail: fixed(
+        ),
+    ]
+    use_tail: Annotated[
+        bool,
+        fixed(
             BoolProperty,
             "Use Tail",
             (
@@ -179,27 +177,41 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             ),
             default=True,
             update=_ends_changed,
-        )
-        target: fixed(
+            in_presets=False,
+        ),
+    ]
+    target: Annotated[
+        bpy.types.Object | None,
+        fixed(
             PointerProperty,
             "Target",
             "Target object",
             type=bpy.types.Object,
             update=_ends_changed,
-        )
-        subtarget: fixed(
+        ),
+    ]
+    subtarget: Annotated[
+        str,
+        fixed(
             StringProperty,
             "Bone",
             "Bone of the target armature, whose head is the target",
             update=_ends_changed,
-        )
-        use_rotation: fixed(
+            in_presets=False,
+        ),
+    ]
+    use_rotation: Annotated[
+        bool,
+        fixed(
             BoolProperty,
             "Copy Target Rotation",
             "Rotate the tip bone to the orientation of the target",
             default=False,
-        )
-        rotation_weight: animated(
+        ),
+    ]
+    rotation_weight: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Rotation Weight",
             (
@@ -210,8 +222,11 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             min=0.0,
             max=1.0,
             subtype="FACTOR",
-        )
-        twist_spread: animated(
+        ),
+    ]
+    twist_spread: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Twist Spread",
             (
@@ -222,30 +237,45 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             min=0.0,
             max=1.0,
             subtype="FACTOR",
-        )
-        use_offset: fixed(
+        ),
+    ]
+    use_offset: Annotated[
+        bool,
+        fixed(
             BoolProperty,
             "Keep Offset",
             "Keep the tip at an offset from the target, as it was when this was enabled",
             default=False,
             update=_offset_switched,
-        )
-        offset_location: fixed(
+            in_presets=False,
+        ),
+    ]
+    offset_location: Annotated[
+        tuple[float, float, float],
+        fixed(
             FloatVectorProperty,
             "Offset Location",
             "Offset of the tip, in the space of the target",
             size=3,
             subtype="TRANSLATION",
-        )
-        offset_rotation: fixed(
+            in_presets=False,
+        ),
+    ]
+    offset_rotation: Annotated[
+        tuple[float, float, float, float],
+        fixed(
             FloatVectorProperty,
             "Offset Rotation",
             "Rotation offset of the tip bone, in the space of the target",
             size=4,
             default=(1.0, 0.0, 0.0, 0.0),
             subtype="QUATERNION",
-        )
-        weight: animated(
+            in_presets=False,
+        ),
+    ]
+    weight: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Weight",
             (
@@ -256,19 +286,29 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             min=0.0,
             max=1000.0,
             soft_max=10.0,
-        )
-        pole_target: fixed(
+        ),
+    ]
+    pole_target: Annotated[
+        bpy.types.Object | None,
+        fixed(
             PointerProperty,
             "Pole Target",
             "Object that the chain bends toward",
             type=bpy.types.Object,
-        )
-        pole_subtarget: fixed(
+        ),
+    ]
+    pole_subtarget: Annotated[
+        str,
+        fixed(
             StringProperty,
             "Pole Bone",
             "Bone of the pole target's armature, whose head the chain bends toward",
-        )
-        pole_angle: animated(
+            in_presets=False,
+        ),
+    ]
+    pole_angle: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Pole Angle",
             "Rotation of the bend away from the pole, about the line from root to target",
@@ -276,8 +316,12 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             subtype="ANGLE",
             soft_min=-3.141592653589793,
             soft_max=3.141592653589793,
-        )
-        pole_weight: animated(
+            in_presets=False,
+        ),
+    ]
+    pole_weight: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Pole Weight",
             "How far the bend rotates to the pole. At 0 it is unchanged, at 1 it faces the pole",
@@ -285,8 +329,11 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             min=0.0,
             max=1.0,
             subtype="FACTOR",
-        )
-        softness: animated(
+        ),
+    ]
+    softness: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Softness",
             (
@@ -298,8 +345,11 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             max=0.9,
             soft_max=0.3,
             subtype="FACTOR",
-        )
-        swing: animated(
+        ),
+    ]
+    swing: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Swing First",
             (
@@ -311,14 +361,20 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             min=0.0,
             max=1.0,
             subtype="FACTOR",
-        )
-        use_stretch: fixed(
+        ),
+    ]
+    use_stretch: Annotated[
+        bool,
+        fixed(
             BoolProperty,
             "Stretch",
             "Let the bones become longer where the target is out of reach",
             default=False,
-        )
-        stretch_max: animated(
+        ),
+    ]
+    stretch_max: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Stretch Max",
             "Maximum length of the stretched chain, relative to its original length",
@@ -326,14 +382,20 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             min=1.0,
             max=100.0,
             soft_max=3.0,
-        )
-        use_volume: animated(
+        ),
+    ]
+    use_volume: Annotated[
+        bool,
+        animated(
             BoolProperty,
             "Keep Volume",
             "Make bones thinner as they stretch",
             default=False,
-        )
-        chain_bias: animated(
+        ),
+    ]
+    chain_bias: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Bias",
             (
@@ -344,14 +406,20 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             min=-1.0,
             max=1.0,
             subtype="FACTOR",
-        )
-        use_free_root: fixed(
+        ),
+    ]
+    use_free_root: Annotated[
+        bool,
+        fixed(
             BoolProperty,
             "Move Root",
             "Let the first bone of the chain move, so that the body follows",
             default=False,
-        )
-        root_weight: animated(
+        ),
+    ]
+    root_weight: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Root Weight",
             "How readily the root moves, compared with bones that rotate. At 0 it does not move",
@@ -359,8 +427,11 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             min=0.0,
             max=1.0,
             subtype="FACTOR",
-        )
-        iterations: animated(
+        ),
+    ]
+    iterations: Annotated[
+        int,
+        animated(
             IntProperty,
             "Iterations",
             "Maximum number of iterations. The solver stops earlier when the target is reached",
@@ -368,8 +439,11 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             min=1,
             max=10000,
             soft_max=500,
-        )
-        tolerance: animated(
+        ),
+    ]
+    tolerance: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Tolerance",
             (
@@ -381,85 +455,115 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             max=1.0,
             soft_max=0.01,
             precision=6,
-        )
-        show_overlay: BoolProperty(
-            name="Overlay",
-            description="Show the chain, its reach and its target in the 3D Viewport",
+        ),
+    ]
+    show_overlay: Annotated[
+        bool,
+        fixed(
+            BoolProperty,
+            "Overlay",
+            "Show the chain, its reach and its target in the 3D Viewport",
             default=True,
-            options=FIXED,
-            override=OVERRIDABLE,
             update=_shows_changed,
-        )
-        key: IntProperty(
-            name="Identifier",
-            description="Number that identifies the constraint when scripts change the list",
+            in_presets=False,
+        ),
+    ]
+    key: Annotated[
+        int,
+        defined(
+            IntProperty,
+            "Identifier",
+            "Number that identifies the constraint when scripts change the list",
             options={"HIDDEN"},
-        )
-        state: EnumProperty(
-            name="State",
-            description="Result of the last evaluation (read only)",
+        ),
+    ]
+    state: Annotated[
+        str,
+        defined(
+            EnumProperty,
+            "State",
+            "Result of the last evaluation (read only)",
             items=STATE_ITEMS,
             default="DISABLED",
             options=FIXED,
-        )
-        error: FloatProperty(
-            name="Error",
-            description="Distance between tip and target in world space (read only)",
+        ),
+    ]
+    error: Annotated[
+        float,
+        defined(
+            FloatProperty,
+            "Error",
+            "Distance between tip and target in world space (read only)",
             subtype="DISTANCE",
             precision=6,
             options=FIXED,
-        )
-        iterations_used: IntProperty(
-            name="Iterations Used",
-            description="Number of iterations of the last evaluation (read only)",
+        ),
+    ]
+    iterations_used: Annotated[
+        int,
+        defined(
+            IntProperty,
+            "Iterations Used",
+            "Number of iterations of the last evaluation (read only)",
             options=FIXED,
-        )
-        message: StringProperty(
-            name="Message",
-            description="Description of the problem and its solution (read only)",
+        ),
+    ]
+    message: Annotated[
+        str,
+        defined(
+            StringProperty,
+            "Message",
+            "Description of the problem and its solution (read only)",
             options=FIXED,
-        )
+        ),
+    ]
 
 
 class FabrikSettings(bpy.types.PropertyGroup):
     """All that an armature object carries for the extension."""
 
-    if TYPE_CHECKING:
-        constraints: bpy.types.bpy_prop_collection_idprop[FabrikConstraint]
-        active_index: int
-        record: bytes
-    else:
-        constraints: CollectionProperty(
-            name="FABRIK Constraints",
-            description="Inverse kinematics constraints of the armature, in solving order",
+    constraints: Annotated[
+        ItemList[FabrikConstraint],
+        defined(
+            CollectionProperty,
+            "FABRIK Constraints",
+            "Inverse kinematics constraints of the armature, in solving order",
             type=FabrikConstraint,
             override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
-        )
-        active_index: IntProperty(
-            name="Active Constraint",
-            description="Constraint whose settings are shown",
+        ),
+    ]
+    active_index: Annotated[
+        int,
+        defined(
+            IntProperty,
+            "Active Constraint",
+            "Constraint whose settings are shown",
             options=FIXED,
             override=OVERRIDABLE,
-        )
-        record: stored("Record", "FK pose in files of version 0.1, until it is converted")
+        ),
+    ]
+    record: Annotated[
+        bytes, stored("Record", "FK pose in files of version 0.1, until it is converted")
+    ]
 
 
 class FabrikSceneSettings(bpy.types.PropertyGroup):
     """All that a scene carries for the extension."""
 
-    if TYPE_CHECKING:
-        show_overlay: bool
-    else:
-        show_overlay: BoolProperty(
-            name="FABRIK IK",
-            description=(
+    show_overlay: Annotated[
+        bool,
+        defined(
+            BoolProperty,
+            "FABRIK IK",
+            (
                 "Show the reach of the chains of selected armatures and the joint limits of the "
                 "active bone in the 3D Viewport"
             ),
             default=True,
             options=FIXED,
             update=_shows_changed,
-        )
+        ),
+    ]
 
 
 def settings(armature: bpy.types.ID) -> FabrikSettings:
@@ -539,8 +643,8 @@ _groups: list[type[bpy.types.PropertyGroup]] = []
 
 def register(
     groups: Sequence[type[bpy.types.PropertyGroup]],
-    constraint: Mapping[str, object],
-    armature: Mapping[str, object],
+    constraint: Mapping[str, Definition],
+    armature: Mapping[str, Definition],
 ) -> None:
     """Give objects, bones and pose bones their properties.
 
@@ -549,15 +653,11 @@ def register(
         constraint: Further properties of a constraint.
         armature: Further properties of an armature's settings.
     """
-    FabrikConstraint.__annotations__.update(constraint)
-    FabrikSettings.__annotations__.update(armature)
+    further = {FabrikConstraint: constraint, FabrikSettings: armature}
     _groups[:] = [*groups, *CLASSES]
+    forget_forms()
     for cls in _groups:
-        bpy.utils.register_class(cls)
-    # What defines a property and calls back must not live on: Blender 4.2 crashes as it ends.
-    for cls, names in ((FabrikConstraint, constraint), (FabrikSettings, armature)):
-        for name in names:
-            del cls.__annotations__[name]
+        register_group(cls, further.get(cls, {}))
     cast(Any, bpy.types.Object).fabrik = PointerProperty(
         name="FABRIK IK",
         description="Inverse kinematics constraints of an armature object",

@@ -1,24 +1,56 @@
-"""The settings of a constraint or joint, by their names."""
+"""Settings as Blender's RNA defines them: which there are, what they are called, and their values.
+
+A setting is defined once, in its group (see `property_kinds`), and whatever goes through settings
+asks here: what is copied, mirrored, saved in presets, converted, and what a solution or a history
+depends on.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from functools import cache
+from math import isfinite
+from sys import float_info
+from typing import Any, NamedTuple, TypeVar, cast
 
 import bpy
 
-NOT_SETTINGS = ("name", "key", "state", "error", "iterations_used", "message")
-"""What a constraint has that says which one it is, or how it did."""
+from ..blender.errors import ProblemError, listed
+
+Group = TypeVar("Group", bound=bpy.types.PropertyGroup)
+
+UNLIMITED = 1e30
+"""What is beyond is no limit: Blender has none that is infinite."""
+
+MOST = float_info.max
+"""The limit of numbers that have none: but for infinity all are within."""
+
+
+def settings_in(kind: type[bpy.types.PropertyGroup]) -> list[Any]:
+    """Return the properties of a class that are settings.
+
+    A library override may set them: what tells how a constraint did belongs to each file, and what
+    is hidden to the extension. Neither its name nor a list is a setting.
+    """
+    return [
+        prop
+        for prop in cast(Any, kind).bl_rna.properties
+        if prop.is_runtime
+        and prop.is_overridable
+        and not prop.is_hidden
+        and prop.type != "COLLECTION"
+        and prop.identifier != "name"
+    ]
 
 
 def values_of(group: bpy.types.PropertyGroup) -> dict[str, Any]:
-    """Return the settings of a constraint or joint by their names, in an order to set them in.
+    """Return the settings of a group by their names, in an order to set them in.
 
     Those of a group within it are named as in ``"look.weight"``.
     """
     found: dict[str, Any] = {}
-    for prop in group.bl_rna.properties:
-        if not prop.is_runtime or prop.is_hidden or prop.identifier in NOT_SETTINGS:
-            continue
+    for prop in settings_in(type(group)):
         value = getattr(group, prop.identifier)
         if isinstance(value, bpy.types.PropertyGroup):
             within = values_of(value)
@@ -28,3 +60,152 @@ def values_of(group: bpy.types.PropertyGroup) -> dict[str, Any]:
         else:
             found[prop.identifier] = value
     return found
+
+
+def plain_of(group: bpy.types.PropertyGroup) -> dict[str, Any]:
+    """Return the settings of a group but for pointers by their names."""
+    return {name: getattr(group, name) for name in _plain_form(type(group)).names}
+
+
+def preset_names(group: bpy.types.PropertyGroup) -> list[str]:
+    """Return what a preset keeps of a group: neither what it is for nor how far it is on."""
+    found: list[str] = []
+    for prop in settings_in(type(group)):
+        value = getattr(group, prop.identifier)
+        if isinstance(value, bpy.types.PropertyGroup):
+            found += [f"{prop.identifier}.{name}" for name in preset_names(value)]
+        elif prop.type != "POINTER" and not prop.is_skip_save:
+            found.append(prop.identifier)
+    return found
+
+
+def default_of(prop: Any) -> Any:
+    """Return the default of a property, as its value is read."""
+    if prop.type == "POINTER":
+        return None
+    return tuple(prop.default_array) if getattr(prop, "is_array", False) else prop.default
+
+
+# At a moment
+
+
+class Form(NamedTuple):
+    """How the settings of a class, or some of them, are read together.
+
+    Attributes:
+        names: Their identifiers.
+        titles: What users call them.
+        limits: Of each that is a number its index here, and its least and greatest value.
+        row: Makes a named tuple of their values.
+    """
+
+    names: Sequence[str]
+    titles: Sequence[str]
+    limits: Sequence[tuple[int, float, float]]
+    row: Callable[[list[Any]], Any]
+
+    def within_limits(self, values: Sequence[Any]) -> Any:
+        """Return values within their limits, past which scripts and curves get, by their names."""
+        found = list(values)
+        for i, low, high in self.limits:
+            value = found[i]
+            if not low <= value <= high:
+                end = min(max(value, low), high)  # What is no number stays so.
+                found[i] = value if abs(end) == MOST else end
+        return self.row(found)
+
+    def are_sound(self, values: Sequence[Any]) -> bool:
+        """Return whether all numbers are finite, and within their limits."""
+        return all([low <= values[i] <= high for i, low, high in self.limits])
+
+    def check(self, values: Sequence[Any], owner: str = "") -> None:
+        """Refuse numbers that are not finite.
+
+        Args:
+            values: Those of the settings, in this order.
+            owner: What they are settings of, as in ``" of the wave"``.
+
+        Raises:
+            ProblemError: If there are any.
+        """
+        # They have single precision, of which no sum overflows here.
+        if isfinite(sum([values[i] for i, _, _ in self.limits])):
+            return
+        wrong = [self.titles[i] for i, _, _ in self.limits if not isfinite(values[i])]
+        value = "a valid number" if len(wrong) == 1 else "valid numbers"
+        raise ProblemError(
+            f"A setting{owner} is not a finite number: enter {value} for {listed(wrong)}"
+        )
+
+
+def _form(props: Sequence[Any]) -> Form:
+    names = [prop.identifier for prop in props]
+    limits = [(i, *_limits(prop)) for i, prop in enumerate(props) if _is_number(prop)]
+    row: Any = namedtuple("Settings", names)
+    return Form(names, [prop.name for prop in props], limits, row._make)
+
+
+def _is_number(prop: Any) -> bool:
+    return prop.type in ("FLOAT", "INT") and not prop.is_array
+
+
+def _limits(prop: Any) -> tuple[float, float]:
+    low, high = prop.hard_min, prop.hard_max
+    return low if low > -UNLIMITED else -MOST, high if high < UNLIMITED else MOST
+
+
+@cache
+def animated_form(kind: type[bpy.types.PropertyGroup]) -> Form:
+    """Return how the settings are read that Blender may change from frame to frame."""
+    others = ("BOOLEAN", "ENUM")
+    animated = [prop for prop in settings_in(kind) if prop.is_animatable]
+    return _form([prop for prop in animated if prop.type in others or _is_number(prop)])
+
+
+@cache
+def _animated_numbers(kind: type[bpy.types.PropertyGroup]) -> Form:
+    return _form([p for p in settings_in(kind) if p.is_animatable and _is_number(p)])
+
+
+@cache
+def _plain_form(kind: type[bpy.types.PropertyGroup]) -> Form:
+    return _form([prop for prop in settings_in(kind) if prop.type != "POINTER"])
+
+
+def forget_forms() -> None:
+    """Look again at what classes define."""
+    for form in (animated_form, _animated_numbers, _plain_form):
+        form.cache_clear()
+
+
+def within_limits(group: bpy.types.PropertyGroup, name: str) -> float:
+    """Return a number among the settings of a group, within its limits."""
+    low, high = _limits(cast(Any, group).bl_rna.properties[name])
+    return min(max(getattr(group, name), low), high)
+
+
+def now(group: Group, owner: str = "") -> Group:
+    """Return the settings of a group but for pointers, within their limits, as a named tuple.
+
+    Raises:
+        ProblemError: If one is not a finite number; see `Form.check`.
+    """
+    form = _plain_form(type(group))
+    values = [getattr(group, name) for name in form.names]
+    if form.are_sound(values):
+        return form.row(values)
+    found = form.within_limits(values)
+    form.check(found, owner)
+    return found
+
+
+def check_animated(group: bpy.types.PropertyGroup, owner: str = "") -> None:
+    """Refuse a group of which a number that may be animated is not finite.
+
+    Raises:
+        ProblemError: If there is one; see `Form.check`.
+    """
+    form = _animated_numbers(type(group))
+    values = [getattr(group, name) for name in form.names]
+    if not form.are_sound(values):
+        form.check(values, owner)

@@ -16,6 +16,7 @@ from . import properties
 from .chain_plan import ChainPlan, Motion
 from .pre_pass import PrePassBone
 from .properties import SOLVER_ITEMS, FabrikConstraint, FabrikSettings
+from .property_kinds import Definition
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +25,8 @@ class Feature:
 
     Attributes:
         groups: Its classes of settings, each after those that it holds.
-        constraint: Makes the properties that constraints get, by name.
-        armature: Makes those that the settings of an armature get.
+        constraint: The properties that constraints get, by name.
+        armature: Those that the settings of an armature get.
         motion: What poses chains instead of a solver that reaches, if it brings that.
         resolve: Completes the plan of a chain that reaches; raises `ProblemError` if that cannot
             work.
@@ -37,8 +38,8 @@ class Feature:
     """
 
     groups: Sequence[type[bpy.types.PropertyGroup]] = ()
-    constraint: Callable[[], Mapping[str, object]] = dict
-    armature: Callable[[], Mapping[str, object]] = dict
+    constraint: Mapping[str, Definition] = field(default_factory=dict)
+    armature: Mapping[str, Definition] = field(default_factory=dict)
     motion: Motion | None = None
     resolve: Callable[[ChainPlan, FabrikConstraint], None] | None = None
     pre_pass: Callable[[Skeleton, Sequence[ChainPlan]], Iterable[PrePassBone]] | None = None
@@ -61,11 +62,11 @@ _installed: list[Feature] = []
 def install(features: Sequence[Feature]) -> None:
     """Take the features in, and give armatures their settings."""
     _installed.extend(features)
-    constraint: dict[str, object] = {}
-    armature: dict[str, object] = {}
+    constraint: dict[str, Definition] = {}
+    armature: dict[str, Definition] = {}
     for feature in features:
-        constraint |= feature.constraint()
-        armature |= feature.armature()
+        constraint |= feature.constraint
+        armature |= feature.armature
         LISTS.update(feature.lists)
         if feature.motion is not None:
             SOLVER_ITEMS.append(feature.motion.solver)

@@ -25,7 +25,7 @@ from .pose import Pose
 from .read import SceneSnapshot
 from .registry import MOTIONS, SOLVER_NAMES
 from .results import Report
-from .settings_now import Settings
+from .settings_now import Settings, form
 
 
 class Task(NamedTuple):
@@ -101,11 +101,7 @@ def read(snapshot: SceneSnapshot, chain: ChainPlan, is_member: bool = False) -> 
 
 
 def _check(chain: ChainPlan, settings: Settings) -> None:
-    if not all([isfinite(number) for number in settings]):
-        raise ProblemError(
-            "A setting is not a finite number: enter valid values for Influence, Tolerance, "
-            "Bias, Swing First, Stretch Max, Softness, Pole Angle and the weights"
-        )
+    form().check(tuple(settings))
     if settings.weight <= 0.0 and chain.motion is None:
         raise ProblemError(
             "Weight is 0, so the constraint has no effect: increase it, or disable the constraint"

@@ -18,7 +18,7 @@ from ..core import Frame
 from ..core.vectors import ORIGIN, Mat3, Vec, add, mat_product, quat_matrix, scale_columns, times
 from .pose import Evaluated
 from .properties import settings
-from .settings_now import Settings
+from .settings_now import form
 
 
 class Unevaluated(Evaluated):
@@ -65,17 +65,18 @@ class Unevaluated(Evaluated):
         return PatchedChannels(bones, played.of_bones)
 
     def columns(self) -> list[list[Any]]:
-        """Return the settings of all constraints, by `Settings`."""
+        """Return the settings of all constraints, one column a setting of `form`."""
+        names = form().names
         columns = super().columns()
         for path in self._played.places if self._played else ():
             if not path.startswith(ITEM):
                 continue
             place, _, name = path[len(ITEM) :].partition("].")
-            if name in Settings._fields and int(place) < len(columns[0]):
+            if name in names and int(place) < len(columns[0]):
                 item = settings(self.object).constraints[int(place)]
                 for _, number in cast(Played, self._played).at(path):
                     value = _as_property(item.bl_rna.properties[name], number)
-                    columns[Settings._fields.index(name)][int(place)] = value
+                    columns[names.index(name)][int(place)] = value
         return columns
 
     def frame(self, bone: int) -> Frame:

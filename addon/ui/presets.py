@@ -1,4 +1,4 @@
-"""Presets, in Blender's own preset system.
+"""Presets, in Blender's own preset system: what they keep is told by the definitions of settings.
 
 Those of the extension are files in its folder ``presets``; those of users are where Blender keeps
 theirs.
@@ -6,8 +6,9 @@ theirs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 from bl_operators.presets import AddPresetBase
@@ -15,6 +16,8 @@ from bl_ui.utils import PresetPanel
 from bpy.props import BoolProperty, StringProperty
 
 from ..blender.errors import ProblemError
+from ..editing.copying import give
+from ..loop.property_values import default_of, preset_names, values_of
 from .refusing import Refusing, Working
 
 __all__ = ["Adding", "Applying", "PresetPanel"]
@@ -35,17 +38,27 @@ class Applying(Working):
             options={"SKIP_SAVE"},
         )
 
-    def apply(self) -> None:
-        """Run the file.
+    @classmethod
+    def group(cls, context: bpy.types.Context) -> bpy.types.PropertyGroup:
+        """Return the settings that a preset is applied to."""
+        raise NotImplementedError
+
+    def apply(self, context: bpy.types.Context) -> None:
+        """Run the file; what it does not mention gets its default, but for groups within.
 
         Raises:
-            ProblemError: If it does not run.
+            ProblemError: If it does not run; then the settings are as they were.
         """
         if not self.filepath:
             raise ProblemError("There is no preset to apply: choose one in the menu")
+        group = self.group(context)
+        values, properties = values_of(group), cast(Any, group).bl_rna.properties
+        names = preset_names(group)
+        give(group, {n: default_of(properties[n]) for n in names if n in properties})
         try:
             bpy.utils.execfile(self.filepath)
-        except Exception as error:  # It is anybody's script.
+        except Exception as error:  # It is anybody's script, and may have replaced the group.
+            give(self.group(context), {name: values[name] for name in names})
             raise ProblemError(f"“{self.title}” cannot be applied here: {error}") from None
 
     @property
@@ -59,7 +72,25 @@ Base: Any = AddPresetBase
 
 
 class Adding(Refusing, Base):
-    """An operator that adds a preset to the user's, or removes one."""
+    """An operator that adds a preset to the user's, or removes one.
+
+    Attributes:
+        preset_defines: The lines that find the settings, of which the last one says what they are
+            called in the file.
+    """
+
+    preset_defines: Sequence[str]
+
+    @classmethod
+    def group(cls, context: bpy.types.Context) -> bpy.types.PropertyGroup:
+        """Return the settings that are saved."""
+        raise NotImplementedError
+
+    @property
+    def preset_values(self) -> list[str]:
+        """What is saved, as Blender asks for it."""
+        called = self.preset_defines[-1].partition(" = ")[0]
+        return [f"{called}.{name}" for name in preset_names(self.group(bpy.context))]
 
     if TYPE_CHECKING:
         remove_name: bool

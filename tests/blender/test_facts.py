@@ -1202,6 +1202,37 @@ def test_groups_of_settings_on_a_pose_bone_have_no_path_to_be_keyed_by() -> None
         bpy.utils.unregister_class(group)
 
 
+def test_rna_tells_of_a_property_of_a_group_what_it_was_defined_with_but_for_tags(
+    tmp_path: Path,
+) -> None:
+    def group(**more: Any) -> Any:
+        made = bpy.props.FloatProperty(**more)
+        return type("TEST_Group", (bpy.types.PropertyGroup,), {"__annotations__": {"x": made}})
+
+    with pytest.raises((RuntimeError, ValueError), match="could not register"):
+        bpy.utils.register_class(group(tags={"ADVANCED"}))
+    with pytest.raises((RuntimeError, ValueError), match="could not register"):
+        choice = bpy.props.EnumProperty(items=[("A", "A", "")], options={"SKIP_PRESET"})
+        bpy.utils.register_class(
+            type("TEST_Choice", (bpy.types.PropertyGroup,), {"__annotations__": {"x": choice}})
+        )
+    kind = group(options={"SKIP_SAVE"}, override={"LIBRARY_OVERRIDABLE"}, min=1.0)
+    bpy.utils.register_class(kind)
+    bpy.types.Object.test_group = bpy.props.PointerProperty(type=kind)
+    try:
+        prop = kind.bl_rna.properties["x"]
+        assert (prop.is_skip_save, prop.is_overridable, prop.is_animatable) == (True, True, False)
+        assert prop.hard_min == 1.0
+        make_chain(1, "Kept").test_group.x = 2.5
+        path = str(tmp_path / "kept.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=path)
+        bpy.ops.wm.open_mainfile(filepath=path)
+        assert bpy.data.objects["Kept"].test_group.x == 2.5
+    finally:
+        del bpy.types.Object.test_group
+        bpy.utils.unregister_class(kind)
+
+
 def test_registered_properties_are_kept_apart_from_custom_ones_from_5_0() -> None:
     """Choices are kept by their numbers."""
     rig = make_chain(1)

@@ -7,9 +7,7 @@ from .settings import FabrikCharacter, FabrikPart
 
 FEATURE = Feature(
     groups=(FabrikPart, FabrikCharacter),
-    armature=lambda: {
-        "character": group(FabrikCharacter, "Character", "Parts of the character to rig")
-    },
+    armature={"character": group(FabrikCharacter, "Character", "Parts of the character to rig")},
 )
 
 PARTS = (operators,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import bpy
 from bpy.props import (
@@ -15,6 +15,7 @@ from bpy.props import (
 )
 
 from ...loop.properties import settings
+from ...loop.property_kinds import Definition, ItemList, defined
 
 KIND_ITEMS = (
     ("ARM", "Arm", "Reach for a target with the hand, which takes its orientation", 0),
@@ -38,28 +39,21 @@ class Part(NamedTuple):
 class FabrikPart(bpy.types.PropertyGroup):
     """A limb, the spine or the head of a character."""
 
-    if TYPE_CHECKING:
-        use: bool
-        kind: str
-        bone: str
-        chain_count: int
-        key: int
-        target: bpy.types.Object | None
-        subtarget: str
-        pole: bpy.types.Object | None
-        pole_bone: str
-        hinges: str
-    else:
-        use: BoolProperty(name="Use", description="Add IK to this part", default=True, **OPTIONS)
-        kind: EnumProperty(
-            name="Part", description="Kind of body part", items=KIND_ITEMS, **OPTIONS
-        )
-        bone: StringProperty(
-            name="Bone", description="Hand, foot, chest or head of this part", **OPTIONS
-        )
-        chain_count: IntProperty(
-            name="Chain Length",
-            description=(
+    use: Annotated[
+        bool, defined(BoolProperty, "Use", "Add IK to this part", default=True, **OPTIONS)
+    ]
+    kind: Annotated[
+        str, defined(EnumProperty, "Part", "Kind of body part", items=KIND_ITEMS, **OPTIONS)
+    ]
+    bone: Annotated[
+        str, defined(StringProperty, "Bone", "Hand, foot, chest or head of this part", **OPTIONS)
+    ]
+    chain_count: Annotated[
+        int,
+        defined(
+            IntProperty,
+            "Chain Length",
+            (
                 "Number of bones that bend. Those of an arm or leg are counted from above the "
                 "hand or foot, those of the spine and neck include the chest or head"
             ),
@@ -67,34 +61,39 @@ class FabrikPart(bpy.types.PropertyGroup):
             min=1,
             soft_max=8,
             **OPTIONS,
-        )
-        # What was made of it, so that it can be removed.
-        key: IntProperty(**HIDDEN)
-        target: PointerProperty(type=bpy.types.Object, **HIDDEN)
-        subtarget: StringProperty(**HIDDEN)
-        pole: PointerProperty(type=bpy.types.Object, **HIDDEN)
-        pole_bone: StringProperty(**HIDDEN)
-        hinges: StringProperty(**HIDDEN)
+        ),
+    ]
+    # What was made of it, so that it can be removed.
+    key: Annotated[int, Definition(IntProperty, HIDDEN)]
+    target: Annotated[
+        bpy.types.Object | None, Definition(PointerProperty, {**HIDDEN, "type": bpy.types.Object})
+    ]
+    subtarget: Annotated[str, Definition(StringProperty, HIDDEN)]
+    pole: Annotated[
+        bpy.types.Object | None, Definition(PointerProperty, {**HIDDEN, "type": bpy.types.Object})
+    ]
+    pole_bone: Annotated[str, Definition(StringProperty, HIDDEN)]
+    hinges: Annotated[str, Definition(StringProperty, HIDDEN)]
 
 
 class FabrikCharacter(bpy.types.PropertyGroup):
     """The parts of a character."""
 
-    if TYPE_CHECKING:
-        parts: bpy.types.bpy_prop_collection_idprop[FabrikPart]
-        active_part: int
-        switches: str
-        controls: bpy.types.Object | None
-    else:
-        parts: CollectionProperty(
-            name="Parts",
-            description="Parts of the body that were recognized",
+    parts: Annotated[
+        ItemList[FabrikPart],
+        defined(
+            CollectionProperty,
+            "Parts",
+            "Parts of the body that were recognized",
             type=FabrikPart,
             override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
-        )
-        active_part: IntProperty(name="Active Part", description="Selected part", **OPTIONS)
-        switches: StringProperty(**HIDDEN)
-        controls: PointerProperty(type=bpy.types.Object, **HIDDEN)
+        ),
+    ]
+    active_part: Annotated[int, defined(IntProperty, "Active Part", "Selected part", **OPTIONS)]
+    switches: Annotated[str, Definition(StringProperty, HIDDEN)]
+    controls: Annotated[
+        bpy.types.Object | None, Definition(PointerProperty, {**HIDDEN, "type": bpy.types.Object})
+    ]
 
 
 def character_settings(armature: bpy.types.Object) -> FabrikCharacter:

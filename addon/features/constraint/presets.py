@@ -2,47 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import bpy
 
 from ...editing.constraints import active_constraint
-from ...editing.copying import values_of
 from ...loop.properties import FabrikConstraint
 from ...ui.presets import Adding, Applying, PresetPanel
 from ...ui.refusing import active_armature, active_refusal
 
 FOLDER = "fabrik_ik/constraint"
 
-CONSTRAINT_SETTINGS = (
-    "solver",
-    "chain_count",
-    "chain_bias",
-    "use_free_root",
-    "root_weight",
-    "weight",
-    "use_rotation",
-    "rotation_weight",
-    "twist_spread",
-    "softness",
-    "swing",
-    "use_stretch",
-    "stretch_max",
-    "use_volume",
-    "pole_weight",
-    "use_continuous",
-    "iterations",
-    "tolerance",
-)
-"""What a preset sets of a constraint: neither what it is for nor how far it is on."""
+
+class _OfActive:
+    """What both operators for presets of constraints need."""
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a constraint."""
+        return active_refusal(context)
+
+    @classmethod
+    def group(cls, context: bpy.types.Context) -> FabrikConstraint:
+        """Return the settings that presets set."""
+        return cast(FabrikConstraint, active_constraint(active_armature(context)))
 
 
-def is_plain(value: object) -> bool:
-    """Return whether a setting means the same in any file: not an object of this one."""
-    return isinstance(value, bool | int | float | str | tuple)
-
-
-class FABRIK_OT_constraint_preset_apply(Applying, bpy.types.Operator):
+class FABRIK_OT_constraint_preset_apply(_OfActive, Applying, bpy.types.Operator):
     """Give the active constraint the settings of a preset."""
 
     bl_idname = "fabrik.constraint_preset_apply"
@@ -53,19 +39,13 @@ class FABRIK_OT_constraint_preset_apply(Applying, bpy.types.Operator):
     )
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a constraint."""
-        return active_refusal(context)
-
     def work(self, context: bpy.types.Context) -> str:
         """Apply it."""
-        self.apply()
-        item: Any = active_constraint(active_armature(context))
-        return f"Applied “{self.title}” to “{item.name}”"
+        self.apply(context)
+        return f"Applied “{self.title}” to “{self.group(context).name}”"
 
 
-class FABRIK_OT_constraint_preset_add(Adding, bpy.types.Operator):
+class FABRIK_OT_constraint_preset_add(_OfActive, Adding, bpy.types.Operator):
     """Keep the settings of the active constraint as a preset."""
 
     bl_idname = "fabrik.constraint_preset_add"
@@ -77,18 +57,6 @@ class FABRIK_OT_constraint_preset_add(Adding, bpy.types.Operator):
         "fabrik = bpy.context.object.fabrik",
         "item = fabrik.constraints[fabrik.active_index]",
     ]
-
-    @property
-    def preset_values(self) -> list[str]:
-        """What is saved: also how the constraint moves by itself, but nothing of the scene."""
-        values = values_of(cast(FabrikConstraint, active_constraint(active_armature(bpy.context))))
-        moving = [name for name, value in values.items() if "." in name and is_plain(value)]
-        return [f"item.{name}" for name in (*CONSTRAINT_SETTINGS, *moving)]
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a constraint."""
-        return active_refusal(context)
 
 
 class FABRIK_PT_constraint_presets(PresetPanel, bpy.types.Panel):

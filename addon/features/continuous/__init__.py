@@ -9,7 +9,7 @@ from .shot import FabrikShot, resolve
 
 FEATURE = Feature(
     groups=(FabrikShot,),
-    constraint=lambda: {
+    constraint={
         "use_continuous": fixed(
             BoolProperty,
             "Continuous",

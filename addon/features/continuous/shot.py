@@ -8,7 +8,7 @@ since, and all that is done to a frame by itself is done to these as well.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import bpy
 
@@ -29,10 +29,7 @@ UNKNOWN = "Not simulated, each frame is solved on its own: press Simulate"
 class FabrikShot(bpy.types.PropertyGroup):
     """The poses of a chain over all frames."""
 
-    if TYPE_CHECKING:
-        history: bytes
-    else:
-        history: stored("History", "Simulated poses")
+    history: Annotated[bytes, stored("History", "Simulated poses")]
 
 
 class Kept(NamedTuple):

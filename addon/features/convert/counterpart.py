@@ -5,7 +5,7 @@ What has no counterpart is said in a sentence each, and nothing is dropped in si
 
 from __future__ import annotations
 
-from math import inf, isclose, pi, radians
+from math import inf, pi, radians
 from typing import Any
 
 import bpy
@@ -20,6 +20,7 @@ from ...blender.skeleton import skeleton_of
 from ...loop.joint_properties import FabrikJoint
 from ...loop.joints import AXES, FREE, ik_settings, joint_problem
 from ...loop.properties import FabrikConstraint
+from ...loop.property_values import default_of, settings_in
 from ...loop.registry import MOTIONS
 
 NOT_LIMITED = (FREE, FREE, FREE)
@@ -50,16 +51,18 @@ ANIMATED = {
 }
 """The settings of Blender's constraint that can be animated in both, and what ours calls them."""
 
-NO_COUNTERPART = {
-    "softness": "Softness",
-    "swing": "Swing First",
-    "chain_bias": "Bias",
-    "twist_spread": "Twist Spread",
-    "use_offset": "Keep Offset",
-    "use_free_root": "Move Root",
-    "use_continuous": "Continuous",
+CONVERTED = {*SAME, *ANIMATED.values(), "bone", "solver", "use_stretch", "show_overlay"}
+"""Our settings that are converted, or of which there is nothing to convert."""
+
+PART_OF = {
+    "offset_location": "use_offset",
+    "offset_rotation": "use_offset",
+    "root_weight": "use_free_root",
 }
-"""Our settings that are off or 0 unless used, and that Blender's IK has nothing for."""
+"""Our settings that go with another one, which is told of."""
+
+NEEDS = {"stretch_max": "use_stretch", "use_volume": "use_stretch", "pole_weight": "pole_target"}
+"""Our settings that have no effect without another one."""
 
 IK_STRETCH = 0.1
 """What bones get that are to stretch and have no Stretch of their own: as Rigify's do."""
@@ -262,14 +265,7 @@ def to_native(item: FabrikConstraint, bone: Any, con: Any) -> list[str]:
 def _own_notes(item: FabrikConstraint) -> list[str]:
     """Return what is set in ours that Blender's IK has nothing for."""
     notes: list[str] = []
-    lost = [title for name, title in NO_COUNTERPART.items() if getattr(item, name)]
-    if item.use_stretch:
-        lost += ["Stretch Max"]
-        lost += ["Keep Volume"] if item.use_volume else []
-    if item.pole_target is not None and item.pole_weight < 1.0:
-        lost.append("Pole Weight")
-    if not isclose(item.tolerance, 1e-4, rel_tol=1e-3):
-        lost.append("Tolerance")
+    lost = [prop.name for prop in settings_in(type(item)) if _is_lost(item, prop)]
     if lost:
         verb = "have" if len(lost) > 1 else "has"
         notes.append(f"{listed(lost)} {verb} no equivalent in Blender's IK")
@@ -282,6 +278,16 @@ def _own_notes(item: FabrikConstraint) -> list[str]:
             "may not reach their targets"
         )
     return notes
+
+
+def _is_lost(item: FabrikConstraint, prop: Any) -> bool:
+    """Return whether one of our settings does something that Blender's IK has nothing for."""
+    name = prop.identifier
+    if prop.type == "POINTER" or name in CONVERTED or name in PART_OF:
+        return False
+    if name in NEEDS and not getattr(item, NEEDS[name]):
+        return False
+    return name == "stretch_max" or getattr(item, name) != default_of(prop)
 
 
 def give_native_joint(bone: Any) -> list[str]:

@@ -33,6 +33,7 @@ from ...editing.placing import posed_chain, side_of_bend, sum_of
 from ...loop.chain_plan import ChainPlan
 from ...loop.pose import Evaluated
 from ...loop.properties import settings
+from ...loop.property_values import within_limits
 
 STRAIGHT = 1e-4
 """A chain whose joints all stay this near to its axis, as a share of its length, counts as
@@ -94,7 +95,7 @@ def fk_goal(
     place = tip
     if start == 0 and bent is not None and bent.scale > 0.0:
         # What stretches makes up for softness by growing.
-        softness = 0.0 if chain.stretches else min(max(item.softness, 0.0), 0.9)
+        softness = 0.0 if chain.stretches else within_limits(item, "softness")
         place = add(tip, _outwards(bent, softness))
     place, axes = _beside(depsgraph, chain, point_in(world, place), frame_in(world, frames[-1])[0])
     pole = None

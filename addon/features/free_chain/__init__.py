@@ -7,9 +7,7 @@ from .follow import MOTION, FabrikFollow
 
 FEATURE = Feature(
     groups=(FabrikFollow,),
-    constraint=lambda: {
-        "follow": group(FabrikFollow, "Free Chain", "How the chain follows its target")
-    },
+    constraint={"follow": group(FabrikFollow, "Free Chain", "How the chain follows its target")},
     motion=MOTION,
 )
 

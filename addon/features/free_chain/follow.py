@@ -7,7 +7,7 @@ nothing that was shown before.
 from __future__ import annotations
 
 from math import dist
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import bpy
 from bpy.props import BoolProperty
@@ -49,11 +49,9 @@ FORM = codec.Form(b"FABF", 1)
 class FabrikFollow(bpy.types.PropertyGroup):
     """How a chain that is dragged by its head moves."""
 
-    if TYPE_CHECKING:
-        use_path: bool
-        history: bytes
-    else:
-        use_path: fixed(
+    use_path: Annotated[
+        bool,
+        fixed(
             BoolProperty,
             "Stay on Path",
             (
@@ -62,8 +60,9 @@ class FabrikFollow(bpy.types.PropertyGroup):
                 "trailer"
             ),
             default=False,
-        )
-        history: stored("History", "Simulated path of the head")
+        ),
+    ]
+    history: Annotated[bytes, stored("History", "Simulated path of the head")]
 
 
 def follow_of(item: FabrikConstraint) -> FabrikFollow:

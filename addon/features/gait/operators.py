@@ -40,20 +40,6 @@ if TYPE_CHECKING:
 
 GAITS = "fabrik_ik/gait"
 
-GAIT_SETTINGS = (
-    "pattern",
-    "threshold",
-    "step_height",
-    "duration",
-    "overshoot",
-    "body_height",
-    "body_tilt",
-    "body_bob",
-    "ray_height",
-    "climbs",
-)
-"""What a preset sets of a walk: neither its legs nor its ground."""
-
 HOW_TO = (
     "Select the last bones of the legs in Pose Mode and press +. They step with the bone that "
     "carries them: animate that bone, then simulate."
@@ -237,7 +223,21 @@ class FABRIK_OT_gait_bake(Baking, Starting, Refusing, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class FABRIK_OT_gait_preset_apply(Applying, bpy.types.Operator):
+class _OfActive:
+    """What both operators for presets of walks need."""
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a walk."""
+        return gait_refusal(context)
+
+    @classmethod
+    def group(cls, context: bpy.types.Context) -> FabrikGait:
+        """Return the settings that presets set."""
+        return cast(FabrikGait, active_gait(active_armature(context)))
+
+
+class FABRIK_OT_gait_preset_apply(_OfActive, Applying, bpy.types.Operator):
     """Give the active walk the settings of a preset."""
 
     bl_idname = "fabrik.gait_preset_apply"
@@ -245,19 +245,13 @@ class FABRIK_OT_gait_preset_apply(Applying, bpy.types.Operator):
     bl_description = "Apply a preset to the active walk. Its legs and ground are kept"
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a walk."""
-        return gait_refusal(context)
-
     def work(self, context: bpy.types.Context) -> str:
         """Apply it."""
-        self.apply()
-        gait = cast(FabrikGait, active_gait(active_armature(context)))
-        return f"Applied “{self.title}” to “{gait.name}”: press Simulate"
+        self.apply(context)
+        return f"Applied “{self.title}” to “{self.group(context).name}”: press Simulate"
 
 
-class FABRIK_OT_gait_preset_add(Adding, bpy.types.Operator):
+class FABRIK_OT_gait_preset_add(_OfActive, Adding, bpy.types.Operator):
     """Keep the settings of the active walk as a preset."""
 
     bl_idname = "fabrik.gait_preset_add"
@@ -269,12 +263,6 @@ class FABRIK_OT_gait_preset_add(Adding, bpy.types.Operator):
         "fabrik = bpy.context.object.fabrik",
         "gait = fabrik.gaits[fabrik.active_gait]",
     ]
-    preset_values = [f"gait.{name}" for name in GAIT_SETTINGS]
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a walk."""
-        return gait_refusal(context)
 
 
 class FABRIK_PT_gait_presets(PresetPanel, bpy.types.Panel):

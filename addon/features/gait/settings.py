@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Annotated, Any, Protocol, cast
 
 import bpy
 from bpy.props import (
@@ -19,7 +19,15 @@ from bpy.props import (
 from ...blender.axes import axis_items
 from ...blender.rays import source_items
 from ...loop.properties import FabrikSettings, settings
-from ...loop.property_kinds import OVERRIDABLE, animated, fixed, stored, structure_changed
+from ...loop.property_kinds import (
+    OVERRIDABLE,
+    ItemList,
+    animated,
+    defined,
+    fixed,
+    stored,
+    structure_changed,
+)
 
 PATTERN_ITEMS = (
     (
@@ -42,76 +50,69 @@ SOURCE_ITEMS = source_items({"SCENE": 0, "OBJECT": 1, "COLLECTION": 2})
 class FabrikGaitLeg(bpy.types.PropertyGroup):
     """One leg of a walk."""
 
-    if TYPE_CHECKING:
-        constraint: str
-        key: int
-        group: int
-        offset: tuple[float, float, float]
-    else:
-        constraint: fixed(StringProperty, "Leg", "Constraint of the armature whose tip is the foot")
-        key: IntProperty(
-            name="Identifier",
-            description="Number of the constraint, to follow it when it is renamed",
+    constraint: Annotated[
+        str, fixed(StringProperty, "Leg", "Constraint of the armature whose tip is the foot")
+    ]
+    key: Annotated[
+        int,
+        defined(
+            IntProperty,
+            "Identifier",
+            "Number of the constraint, to follow it when it is renamed",
             options={"HIDDEN"},
             override=OVERRIDABLE,
-        )
-        group: fixed(
+        ),
+    ]
+    group: Annotated[
+        int,
+        fixed(
             IntProperty,
             "Group",
             "Legs of the same group step together. The groups step in order",
             default=1,
             min=1,
-        )
-        offset: fixed(
+        ),
+    ]
+    offset: Annotated[
+        tuple[float, float, float],
+        fixed(
             FloatVectorProperty,
             "Offset",
             "Offset of the foot from its place in the rest pose, in armature space",
             size=3,
             subtype="TRANSLATION",
-        )
+        ),
+    ]
 
 
 class FabrikGait(bpy.types.PropertyGroup):
     """A walk of some legs after a body that is animated."""
 
-    if TYPE_CHECKING:
-        name: str
-        enabled: bool
-        influence: float
-        body: str
-        up_axis: str
-        legs: bpy.types.bpy_prop_collection_idprop[FabrikGaitLeg]
-        active_leg: int
-        pattern: str
-        threshold: float
-        step_height: float
-        duration: float
-        overshoot: float
-        body_height: float
-        body_tilt: float
-        body_bob: float
-        source: str
-        ground: bpy.types.Object | None
-        collection: bpy.types.Collection | None
-        ray_height: float
-        climbs: bool
-        history: bytes
-    else:
-        _share: Any = {"min": 0.0, "max": 1.0, "subtype": "FACTOR"}
-        name: StringProperty(
-            name="Name",
-            description="Name of the walk",
+    _share: Any = {"min": 0.0, "max": 1.0, "subtype": "FACTOR"}
+    name: Annotated[
+        str,
+        defined(
+            StringProperty,
+            "Name",
+            "Name of the walk",
             default="Walk",
             override=OVERRIDABLE,
             update=structure_changed,
-        )
-        enabled: animated(
+        ),
+    ]
+    enabled: Annotated[
+        bool,
+        animated(
             BoolProperty,
             "Enabled",
             "Let the legs walk. Disabled, they reach for their targets",
             default=True,
-        )
-        influence: animated(
+            in_presets=False,
+        ),
+    ]
+    influence: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Influence",
             (
@@ -120,13 +121,21 @@ class FabrikGait(bpy.types.PropertyGroup):
             ),
             default=1.0,
             **_share,
-        )
-        body: fixed(
+            in_presets=False,
+        ),
+    ]
+    body: Annotated[
+        str,
+        fixed(
             StringProperty,
             "Body",
             "Bone that carries the legs. Without one the armature object is used",
-        )
-        up_axis: fixed(
+            in_presets=False,
+        ),
+    ]
+    up_axis: Annotated[
+        str,
+        fixed(
             EnumProperty,
             "Up",
             (
@@ -135,24 +144,42 @@ class FabrikGait(bpy.types.PropertyGroup):
             ),
             items=axis_items("the armature's"),
             default="Z",
-        )
-        legs: CollectionProperty(
-            name="Legs",
-            description="Constraints of the legs",
+            in_presets=False,
+        ),
+    ]
+    legs: Annotated[
+        ItemList[FabrikGaitLeg],
+        defined(
+            CollectionProperty,
+            "Legs",
+            "Constraints of the legs",
             type=FabrikGaitLeg,
             override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
-        )
-        active_leg: IntProperty(
-            name="Active Leg", description="Leg whose settings are shown", override=OVERRIDABLE
-        )
-        pattern: fixed(
+        ),
+    ]
+    active_leg: Annotated[
+        int,
+        defined(
+            IntProperty,
+            "Active Leg",
+            "Leg whose settings are shown",
+            options={"HIDDEN"},
+            override=OVERRIDABLE,
+        ),
+    ]
+    pattern: Annotated[
+        str,
+        fixed(
             EnumProperty,
             "Pattern",
             "Which legs step together",
             items=PATTERN_ITEMS,
             default="ALTERNATING",
-        )
-        threshold: animated(
+        ),
+    ]
+    threshold: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Threshold",
             (
@@ -162,70 +189,43 @@ class FabrikGait(bpy.types.PropertyGroup):
             default=0.25,
             min=0.001,
             soft_max=1.0,
-        )
-        step_height: animated(
+        ),
+    ]
+    step_height: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Step Height",
             "Height of a step, relative to the length of the leg",
             default=0.15,
             min=0.0,
             soft_max=1.0,
-        )
-        duration: animated(
+        ),
+    ]
+    duration: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Duration",
             "Duration of a step in frames. Steps are shorter if the body is too fast",
             default=6.0,
             min=0.1,
             soft_max=48.0,
-        )
-        overshoot: animated(
+        ),
+    ]
+    overshoot: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Overshoot",
             "Distance by which a foot lands ahead of its rest place, relative to the threshold",
             default=0.5,
             **_share,
-        )
-        body_height: animated(
-            FloatProperty,
-            "Body Height",
-            "How much the body follows the height of its feet",
-            default=1.0,
-            **_share,
-        )
-        body_tilt: animated(
-            FloatProperty,
-            "Body Tilt",
-            "How much the body follows the slope under its feet",
-            default=1.0,
-            **_share,
-        )
-        body_bob: animated(
-            FloatProperty,
-            "Body Bob",
-            "How much the body rises with each step, relative to the length of the shortest leg",
-            default=0.0,
-            min=0.0,
-            max=0.3,
-            soft_max=0.1,
-        )
-        source: fixed(
-            EnumProperty,
-            "Ground",
-            "Objects that the feet can stand on",
-            items=SOURCE_ITEMS,
-            default="SCENE",
-        )
-        ground: fixed(
-            PointerProperty, "Object", "Mesh object that the feet stand on", type=bpy.types.Object
-        )
-        collection: fixed(
-            PointerProperty,
-            "Collection",
-            "Collection of the meshes that the feet stand on",
-            type=bpy.types.Collection,
-        )
-        ray_height: animated(
+        ),
+    ]
+    ray_height: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Ray Height",
             (
@@ -235,25 +235,89 @@ class FabrikGait(bpy.types.PropertyGroup):
             default=0.5,
             min=0.0,
             soft_max=2.0,
-        )
-        climbs: fixed(
+        ),
+    ]
+    body_height: Annotated[
+        float,
+        animated(
+            FloatProperty,
+            "Body Height",
+            "How much the body follows the height of its feet",
+            default=1.0,
+            **_share,
+        ),
+    ]
+    body_tilt: Annotated[
+        float,
+        animated(
+            FloatProperty,
+            "Body Tilt",
+            "How much the body follows the slope under its feet",
+            default=1.0,
+            **_share,
+        ),
+    ]
+    body_bob: Annotated[
+        float,
+        animated(
+            FloatProperty,
+            "Body Bob",
+            "How much the body rises with each step, relative to the length of the shortest leg",
+            default=0.0,
+            min=0.0,
+            max=0.3,
+            soft_max=0.1,
+        ),
+    ]
+    source: Annotated[
+        str,
+        fixed(
+            EnumProperty,
+            "Ground",
+            "Objects that the feet can stand on",
+            items=SOURCE_ITEMS,
+            default="SCENE",
+            in_presets=False,
+        ),
+    ]
+    ground: Annotated[
+        bpy.types.Object | None,
+        fixed(
+            PointerProperty, "Object", "Mesh object that the feet stand on", type=bpy.types.Object
+        ),
+    ]
+    collection: Annotated[
+        bpy.types.Collection | None,
+        fixed(
+            PointerProperty,
+            "Collection",
+            "Collection of the meshes that the feet stand on",
+            type=bpy.types.Collection,
+        ),
+    ]
+    climbs: Annotated[
+        bool,
+        fixed(
             BoolProperty,
             "Climb",
             "Let the feet climb walls ahead and wrap around edges",
             default=False,
-        )
-        history: stored("History", "Simulated steps")
+        ),
+    ]
+    history: Annotated[bytes, stored("History", "Simulated steps")]
 
 
-STEPPING = ("threshold", "step_height", "duration", "overshoot", "ray_height")
-LEANING = ("body_height", "body_tilt", "body_bob")
-"""The settings that count for what is simulated and may change from frame to frame."""
+NOT_SIMULATED = ("enabled", "influence", "pattern")
+"""The settings that do not count for what is simulated: the pattern does as the groups of the legs.
+
+All others do, in the order in which they are defined: the keys of histories in files are made so.
+"""
 
 
 class GaitSettings(Protocol):
     """What an armature object carries of walks."""
 
-    gaits: bpy.types.bpy_prop_collection_idprop[FabrikGait]
+    gaits: ItemList[FabrikGait]
     active_gait: int
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
 
 import bpy
 
@@ -14,6 +13,7 @@ from ...core import Frame
 from ...core.vectors import Vec
 from ...loop import plan
 from ...loop.chain_plan import Snapshot
+from ...loop.property_values import animated_form, now, plain_of
 from ...motion.footfall import STILL, Footfall, placed
 from ...motion.foothold import GroundHit
 from ...motion.gait import RecordedWalk, WalkSettings
@@ -21,7 +21,7 @@ from ...motion.packing import packed
 from ...motion.walking import StepPlanner
 from .editing import problem_of
 from .gait_plan import GaitPlan, plans_of
-from .settings import LEANING, STEPPING, FabrikGait, gait_settings
+from .settings import NOT_SIMULATED, FabrikGait, gait_settings
 from .standing import Standing, standing_on, written
 
 RECENT = 4
@@ -65,10 +65,15 @@ class WalkSimulation:
         gait, armature = self._gait, self.plan.rig.object
         found = animated(armature)
         moving = {path for path, _ in found.keyed | found.driven}
-        names = [n for n in (*STEPPING, *LEANING) if f"{self.owner}.{n}" not in moving]
+        keyed = animated_form(type(gait)).names
+        values = {
+            name: value for name, value in plain_of(gait).items() if name not in NOT_SIMULATED
+        }
+        given = [(name, values[name]) for name in keyed if name in values]
+        given = [one for one in given if f"{self.owner}.{one[0]}" not in moving]
         legs = [(leg.joints, leg.foot, leg.axes, leg.group) for leg in self.plan.legs]
-        still = (gait.body, gait.up_axis, gait.source, gait.climbs)
-        return [(name, getattr(gait, name)) for name in names], still, legs
+        still = tuple([value for name, value in values.items() if name not in keyed])
+        return given, still, legs
 
     def sources(self) -> Sequence[bpy.types.Object | Point]:
         """Return the body and the ground."""
@@ -142,21 +147,17 @@ class WalkSimulation:
         rig = self.plan.rig
         gait = gait_settings(snapshot.rigs[rig.uid]).gaits[self.plan.index]
         leans = self.plan.leans
-        if not all(isfinite(getattr(gait, name)) for name in (*STEPPING, *LEANING)):
-            raise ProblemError(
-                f"A setting of “{gait.name}” is not a finite number: enter valid values in "
-                "Steps and Body"
-            )
+        given = now(gait, f" of “{gait.name}”")
         return WalkSettings(
-            max(gait.threshold, 1e-3),
-            max(gait.step_height, 0.0),
-            max(gait.duration, 0.1),
-            min(max(gait.overshoot, 0.0), 1.0),
-            max(gait.ray_height, 0.0),
-            gait.climbs,
-            min(max(gait.body_height, 0.0), 1.0),
-            min(max(gait.body_tilt, 0.0), 1.0),
-            min(max(gait.body_bob, 0.0), 0.3) if leans else 0.0,
+            given.threshold,
+            given.step_height,
+            given.duration,
+            given.overshoot,
+            given.ray_height,
+            given.climbs,
+            given.body_height,
+            given.body_tilt,
+            given.body_bob if leans else 0.0,
             leans,
         )
 

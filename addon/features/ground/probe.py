@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import NamedTuple
 
 import bpy
@@ -12,19 +11,9 @@ from ...blender.errors import ProblemError
 from ...blender.rays import Ground
 from ...core.vectors import Vec, add, dot, mat_apply, scaled, unit
 from ...loop.chain_plan import ChainPlan, Snapshot
+from ...loop.property_values import check_animated
 from ...motion.ground import is_ground
 from .settings import FabrikGround
-
-MEASURES = (
-    "ray_above",
-    "ray_below",
-    "offset",
-    "blend",
-    "max_angle",
-    "hip_follow",
-    "hip_reach",
-)
-"""The settings that have to be numbers at each frame."""
 
 
 class Under(NamedTuple):
@@ -89,12 +78,7 @@ def probe_of(snapshot: Snapshot, chain: ChainPlan, given: FabrikGround, ground: 
         ProblemError: If a setting is not a number, or the armature is scaled to nothing along its
             axis.
     """
-    if not all(isfinite(getattr(given, name)) for name in MEASURES):
-        raise ProblemError(
-            "A setting of the ground is not a finite number: enter valid values for Search "
-            "Above, Search Below, Offset, Blend Height, Max Angle, Follow Ground and Max "
-            "Extension"
-        )
+    check_animated(given, " of the ground")
     axes, origin = snapshot.world(chain.rig.object, chain.rig.uid)
     down = AXES[given.axis]
     up = unit(scaled(mat_apply(axes, down) if given.use_local_axis else down, -1.0))

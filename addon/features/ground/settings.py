@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Annotated, Any, cast
 
 import bpy
 from bpy.props import (
@@ -25,58 +25,53 @@ SOURCE_ITEMS = source_items({"OBJECT": 0, "COLLECTION": 1, "SCENE": 2})
 class FabrikGround(bpy.types.PropertyGroup):
     """How a foot on the ground moves."""
 
-    if TYPE_CHECKING:
-        use: bool
-        source: str
-        object: bpy.types.Object | None
-        collection: bpy.types.Collection | None
-        axis: str
-        use_local_axis: bool
-        ray_above: float
-        ray_below: float
-        offset: float
-        blend: float
-        lift_only: bool
-        max_angle: float
-        use_lock: bool
-        speed: float
-        height: float
-        shortest: int
-        hip: str
-        hip_follow: float
-        hip_reach: float
-        history: bytes
-    else:
-        use: fixed(
+    use: Annotated[
+        bool,
+        fixed(
             BoolProperty,
             "On the Ground",
             "Place the target on the ground below it before the chain reaches for it",
             default=False,
-        )
-        source: fixed(
+        ),
+    ]
+    source: Annotated[
+        str,
+        fixed(
             EnumProperty,
             "Source",
             "Objects to use as ground",
             items=SOURCE_ITEMS,
             default="OBJECT",
-        )
-        object: fixed(
+        ),
+    ]
+    object: Annotated[
+        bpy.types.Object | None,
+        fixed(
             PointerProperty, "Object", "Mesh object that the foot stands on", type=bpy.types.Object
-        )
-        collection: fixed(
+        ),
+    ]
+    collection: Annotated[
+        bpy.types.Collection | None,
+        fixed(
             PointerProperty,
             "Collection",
             "Collection of the meshes that the foot stands on",
             type=bpy.types.Collection,
-        )
-        axis: fixed(
+        ),
+    ]
+    axis: Annotated[
+        str,
+        fixed(
             EnumProperty,
             "Down",
             "Direction in which to search for the ground",
             items=axis_items("the world's or the armature's"),
             default="NEGATIVE_Z",
-        )
-        use_local_axis: fixed(
+        ),
+    ]
+    use_local_axis: Annotated[
+        bool,
+        fixed(
             BoolProperty,
             "Local",
             (
@@ -84,8 +79,11 @@ class FabrikGround(bpy.types.PropertyGroup):
                 "that climb"
             ),
             default=False,
-        )
-        ray_above: animated(
+        ),
+    ]
+    ray_above: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Search Above",
             "How far to search for ground above the floor of the animation",
@@ -93,8 +91,11 @@ class FabrikGround(bpy.types.PropertyGroup):
             min=0.0,
             soft_max=10.0,
             subtype="DISTANCE",
-        )
-        ray_below: animated(
+        ),
+    ]
+    ray_below: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Search Below",
             "How far to search for ground below the floor of the animation",
@@ -102,8 +103,11 @@ class FabrikGround(bpy.types.PropertyGroup):
             min=0.0,
             soft_max=10.0,
             subtype="DISTANCE",
-        )
-        offset: animated(
+        ),
+    ]
+    offset: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Offset",
             "Height of the foot above the ground, in addition to its height in the animation",
@@ -111,8 +115,11 @@ class FabrikGround(bpy.types.PropertyGroup):
             soft_min=-1.0,
             soft_max=1.0,
             subtype="DISTANCE",
-        )
-        blend: animated(
+        ),
+    ]
+    blend: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Blend Height",
             (
@@ -123,14 +130,20 @@ class FabrikGround(bpy.types.PropertyGroup):
             min=0.0,
             soft_max=5.0,
             subtype="DISTANCE",
-        )
-        lift_only: animated(
+        ),
+    ]
+    lift_only: Annotated[
+        bool,
+        animated(
             BoolProperty,
             "Lift Only",
             "Never move the foot below its animated height",
             default=False,
-        )
-        max_angle: animated(
+        ),
+    ]
+    max_angle: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Max Angle",
             (
@@ -141,14 +154,20 @@ class FabrikGround(bpy.types.PropertyGroup):
             min=0.0,
             max=1.0471975511965976,
             subtype="ANGLE",
-        )
-        use_lock: animated(
+        ),
+    ]
+    use_lock: Annotated[
+        bool,
+        animated(
             BoolProperty,
             "Lock Contacts",
             "Keep the foot in place during a contact. Requires a simulation",
             default=True,
-        )
-        speed: fixed(
+        ),
+    ]
+    speed: Annotated[
+        float,
+        fixed(
             FloatProperty,
             "Max Speed",
             (
@@ -159,8 +178,11 @@ class FabrikGround(bpy.types.PropertyGroup):
             min=0.0,
             soft_max=1.0,
             unit="VELOCITY",
-        )
-        height: fixed(
+        ),
+    ]
+    height: Annotated[
+        float,
+        fixed(
             FloatProperty,
             "Max Height",
             (
@@ -171,24 +193,33 @@ class FabrikGround(bpy.types.PropertyGroup):
             min=0.0,
             soft_max=0.5,
             subtype="DISTANCE",
-        )
-        shortest: fixed(
+        ),
+    ]
+    shortest: Annotated[
+        int,
+        fixed(
             IntProperty,
             "Min Contact",
             "Minimum duration of a contact in frames",
             default=2,
             min=1,
             soft_max=20,
-        )
-        hip: fixed(
+        ),
+    ]
+    hip: Annotated[
+        str,
+        fixed(
             StringProperty,
             "Hip",
             (
                 "Bone above the legs that is lowered until all feet reach the ground. Leave "
                 "empty to disable"
             ),
-        )
-        hip_follow: animated(
+        ),
+    ]
+    hip_follow: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Follow Ground",
             (
@@ -199,8 +230,11 @@ class FabrikGround(bpy.types.PropertyGroup):
             min=0.0,
             max=1.0,
             subtype="FACTOR",
-        )
-        hip_reach: animated(
+        ),
+    ]
+    hip_reach: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Max Extension",
             (
@@ -211,8 +245,9 @@ class FabrikGround(bpy.types.PropertyGroup):
             min=0.5,
             max=1.0,
             subtype="FACTOR",
-        )
-        history: stored("History", "Simulated motion of the animated foot")
+        ),
+    ]
+    history: Annotated[bytes, stored("History", "Simulated motion of the animated foot")]
 
 
 def ground_settings(item: FabrikConstraint) -> FabrikGround:

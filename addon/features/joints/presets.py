@@ -8,27 +8,28 @@ import bpy
 
 from ...blender.refusals import joints_problem
 from ...editing.copying import copy_joint
+from ...loop.joint_properties import FabrikJoint
 from ...ui.presets import Adding, Applying, PresetPanel
 from .panel import shown_bone
 
 FOLDER = "fabrik_ik/joint"
 
-JOINT_SETTINGS = (
-    "limit_type",
-    "hinge_axis",
-    "hinge_vector",
-    "hinge_min",
-    "hinge_max",
-    "swing_x",
-    "swing_z",
-    "center",
-    "twist_min",
-    "twist_max",
-    "stiffness",
-)
+
+class _OfJoint:
+    """What both operators for presets of joints need."""
+
+    @classmethod
+    def refusal(cls, context: bpy.types.Context) -> str:
+        """Ask for a bone."""
+        return _joint_refusal(context)
+
+    @classmethod
+    def group(cls, context: bpy.types.Context) -> FabrikJoint:
+        """Return the settings that presets set."""
+        return shown_bone(context).fabrik_joint
 
 
-class FABRIK_OT_joint_preset_apply(Applying, bpy.types.Operator):
+class FABRIK_OT_joint_preset_apply(_OfJoint, Applying, bpy.types.Operator):
     """Give the selected bones the joint of a preset."""
 
     bl_idname = "fabrik.joint_preset_apply"
@@ -36,15 +37,10 @@ class FABRIK_OT_joint_preset_apply(Applying, bpy.types.Operator):
     bl_description = "Apply a preset to the joints of the active bone and the other selected bones"
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a bone."""
-        return _joint_refusal(context)
-
     def work(self, context: bpy.types.Context) -> str:
         """Apply it."""
-        self.apply()
         bone = shown_bone(context)
+        self.apply(context)
         bones: list[Any] = list(context.selected_pose_bones or ())
         others = copy_joint(bone, [one for one in bones if not joints_problem(one.id_data)])
         more = f" and {len(others)} more" if others else ""
@@ -58,7 +54,7 @@ def _joint_refusal(context: bpy.types.Context) -> str:
     return joints_problem(bone.id_data)
 
 
-class FABRIK_OT_joint_preset_add(Adding, bpy.types.Operator):
+class FABRIK_OT_joint_preset_add(_OfJoint, Adding, bpy.types.Operator):
     """Keep the joint of the active bone as a preset."""
 
     bl_idname = "fabrik.joint_preset_add"
@@ -70,12 +66,6 @@ class FABRIK_OT_joint_preset_add(Adding, bpy.types.Operator):
         "ob = bpy.context.object",
         "joint = ob.pose.bones[ob.data.bones.active.name].fabrik_joint",
     ]
-    preset_values = [f"joint.{name}" for name in JOINT_SETTINGS]
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a bone."""
-        return _joint_refusal(context)
 
 
 class FABRIK_PT_joint_presets(PresetPanel, bpy.types.Panel):

@@ -7,7 +7,7 @@ from .look import MOTION, FabrikLook
 
 FEATURE = Feature(
     groups=(FabrikLook,),
-    constraint=lambda: {"look": group(FabrikLook, "Look-at", "How the chain looks at its target")},
+    constraint={"look": group(FabrikLook, "Look-at", "How the chain looks at its target")},
     motion=MOTION,
 )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from math import degrees, dist, isfinite, pi
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from math import degrees, dist, pi
+from typing import Annotated, Any, NamedTuple, cast
 
 import bpy
 from bpy.props import EnumProperty, FloatProperty
@@ -18,6 +18,7 @@ from ...core.vectors import Vec, mat_apply
 from ...loop.chain_plan import ChainPlan, Motion, Posed, Scenery, Snapshot
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, fixed
+from ...loop.property_values import now
 from ...loop.results import Report
 from ...motion.damping import mean, moments
 from ...motion.look import UNLIMITED, Look, pose_look
@@ -35,23 +36,19 @@ UP_ITEMS = (
 class FabrikLook(bpy.types.PropertyGroup):
     """How a chain looks at its target."""
 
-    if TYPE_CHECKING:
-        axis: str
-        up_axis: str
-        up: str
-        share: float
-        limit_angle: float
-        limit_softness: float
-        damping: float
-    else:
-        axis: fixed(
+    axis: Annotated[
+        str,
+        fixed(
             EnumProperty,
             "Look Axis",
             "Axis of the last bone that points at the target",
             items=AXIS_ITEMS,
             default="Z",
-        )
-        up_axis: fixed(
+        ),
+    ]
+    up_axis: Annotated[
+        str,
+        fixed(
             EnumProperty,
             "Up Axis",
             "Axis of the last bone that points up",
@@ -60,15 +57,21 @@ class FabrikLook(bpy.types.PropertyGroup):
                 *axis_items("the bone's", first=1),
             ),
             default="Y",
-        )
-        up: fixed(
+        ),
+    ]
+    up: Annotated[
+        str,
+        fixed(
             EnumProperty,
             "Up",
             "Direction that the Up Axis points to, as far as looking at the target allows",
             items=UP_ITEMS,
             default="POSE",
-        )
-        share: animated(
+        ),
+    ]
+    share: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Share",
             (
@@ -80,8 +83,11 @@ class FabrikLook(bpy.types.PropertyGroup):
             min=0.0,
             max=1.0,
             subtype="FACTOR",
-        )
-        limit_angle: animated(
+        ),
+    ]
+    limit_angle: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Limit Angle",
             (
@@ -92,8 +98,11 @@ class FabrikLook(bpy.types.PropertyGroup):
             min=0.0,
             max=pi,
             subtype="ANGLE",
-        )
-        limit_softness: animated(
+        ),
+    ]
+    limit_softness: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Softness",
             "How early the gaze slows down before its limit, relative to the limit",
@@ -101,8 +110,11 @@ class FabrikLook(bpy.types.PropertyGroup):
             min=0.0,
             max=1.0,
             subtype="FACTOR",
-        )
-        damping: fixed(
+        ),
+    ]
+    damping: Annotated[
+        float,
+        fixed(
             FloatProperty,
             "Damping",
             (
@@ -113,7 +125,8 @@ class FabrikLook(bpy.types.PropertyGroup):
             min=0.0,
             soft_max=1.0,
             subtype="TIME_ABSOLUTE",
-        )
+        ),
+    ]
 
 
 def look_of(item: FabrikConstraint) -> FabrikLook:
@@ -159,20 +172,14 @@ def read(snapshot: Snapshot, chain: ChainPlan) -> LookInput:
     Raises:
         ProblemError: If a setting is not a number.
     """
-    group = look_of(snapshot.item(chain))
-    numbers = (group.share, group.limit_angle, group.limit_softness, group.damping)
-    if not all(isfinite(number) for number in numbers):
-        raise ProblemError(
-            "A setting is not a finite number: enter valid values for Share, Limit Angle, "
-            "Softness and Damping"
-        )
+    group = now(look_of(snapshot.item(chain)))
     look = Look(
         AXES[group.axis],
         AXES.get(group.up_axis),
         None,
-        min(max(group.share, 0.0), 1.0),
-        min(max(group.limit_angle, 0.0), pi),
-        min(max(group.limit_softness, 0.0), 1.0),
+        group.share,
+        group.limit_angle,
+        group.limit_softness,
     )
     target, note = None, chain.note
     if group.damping > 0.0:

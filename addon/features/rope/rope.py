@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from math import dist, isfinite
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from math import dist
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, PointerProperty
@@ -18,6 +18,7 @@ from ...loop.explain import explanation
 from ...loop.joints import Joints
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, fixed
+from ...loop.property_values import now
 from ...loop.results import Report
 from ...motion.rope import Rest, hanging_side, pose_rope
 from ...motion.rope_collision import on_plane, on_surface
@@ -42,32 +43,37 @@ COLLISION_ITEMS = (
 class FabrikRope(bpy.types.PropertyGroup):
     """How a chain that hangs between its root and its target moves."""
 
-    if TYPE_CHECKING:
-        use_scene_gravity: bool
-        collision: Literal["NONE", "PLANE", "MESH"]
-        collision_object: bpy.types.Object | None
-        thickness: float
-    else:
-        use_scene_gravity: fixed(
+    use_scene_gravity: Annotated[
+        bool,
+        fixed(
             BoolProperty,
             "Scene Gravity",
             "Use the direction of the scene's gravity instead of straight down",
             default=False,
-        )
-        collision: fixed(
+        ),
+    ]
+    collision: Annotated[
+        Literal["NONE", "PLANE", "MESH"],
+        fixed(
             EnumProperty,
             "Collision",
             "What the rope collides with",
             items=COLLISION_ITEMS,
             default="NONE",
-        )
-        collision_object: fixed(
+        ),
+    ]
+    collision_object: Annotated[
+        bpy.types.Object | None,
+        fixed(
             PointerProperty,
             "Object",
             "Object whose XY plane or mesh the rope rests on",
             type=bpy.types.Object,
-        )
-        thickness: animated(
+        ),
+    ]
+    thickness: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Thickness",
             "Radius of the rope: distance of its joints from the collision surface",
@@ -75,7 +81,8 @@ class FabrikRope(bpy.types.PropertyGroup):
             min=0.0,
             soft_max=1.0,
             subtype="DISTANCE",
-        )
+        ),
+    ]
 
 
 def rope_of(item: FabrikConstraint) -> FabrikRope:
@@ -128,10 +135,7 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 def _read(snapshot: Snapshot, chain: ChainPlan) -> Hanging:
-    item = snapshot.item(chain)
-    rope = rope_of(item)
-    if not isfinite(rope.thickness):
-        raise ProblemError("Thickness is not a finite number: enter a valid number")
+    rope = now(rope_of(snapshot.item(chain)))
     down = STRAIGHT_DOWN
     scene = cast(bpy.types.Scene, snapshot.depsgraph.scene)
     if rope.use_scene_gravity and scene.use_gravity:
@@ -144,8 +148,9 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> Hanging:
             plane = _plane_of(ob, world)
         else:
             surface = surface_of(snapshot.depsgraph, ob, world)
-    stretch = (max(1.0, item.stretch_max), item.use_volume) if chain.stretches else None
-    return Hanging(down, plane, surface, max(0.0, rope.thickness), stretch)
+    item = snapshot.poses[chain.rig.uid].settings[chain.item]
+    stretch = (item.stretch_max, item.use_volume) if chain.stretches else None
+    return Hanging(down, plane, surface, rope.thickness, stretch)
 
 
 def _plane_of(ob: bpy.types.Object, world: Frame) -> tuple[Vec, Vec]:

@@ -8,7 +8,7 @@ from .settings import FabrikSimulation
 
 FEATURE = Feature(
     groups=(FabrikSimulation,),
-    armature=lambda: {
+    armature={
         "simulation": group(
             FabrikSimulation, "Simulation", "Results that depend on more than one frame"
         )

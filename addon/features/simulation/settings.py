@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Annotated, Any, cast
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from ...loop.properties import settings
-from ...loop.property_kinds import fixed
+from ...loop.property_kinds import defined, fixed
 from . import history
 
 STATES = (history.NONE, history.FRESH, history.STALE)
@@ -31,15 +31,10 @@ def _message(group: bpy.types.PropertyGroup) -> str:
 class FabrikSimulation(bpy.types.PropertyGroup):
     """What is simulated of an armature: all that depends on more than one frame."""
 
-    if TYPE_CHECKING:
-        frame_start: int
-        frame_end: int
-        use_auto: bool
-        state: str
-        message: str
-    else:
-        _frame: Any = {"default": 0, "min": -1048574, "max": 1048574}
-        frame_start: fixed(
+    _frame: Any = {"default": 0, "min": -1048574, "max": 1048574}
+    frame_start: Annotated[
+        int,
+        fixed(
             IntProperty,
             "Start",
             (
@@ -47,9 +42,12 @@ class FabrikSimulation(bpy.types.PropertyGroup):
                 "is used"
             ),
             **_frame,
-        )
-        frame_end: fixed(IntProperty, "End", "Last frame to simulate", **_frame)
-        use_auto: fixed(
+        ),
+    ]
+    frame_end: Annotated[int, fixed(IntProperty, "End", "Last frame to simulate", **_frame)]
+    use_auto: Annotated[
+        bool,
+        fixed(
             BoolProperty,
             "Automatic",
             (
@@ -57,18 +55,27 @@ class FabrikSimulation(bpy.types.PropertyGroup):
                 "playback or while dragging"
             ),
             default=True,
-        )
-        state: EnumProperty(
-            name="State",
-            description="Whether the simulation is up to date (read only)",
+        ),
+    ]
+    state: Annotated[
+        str,
+        defined(
+            EnumProperty,
+            "State",
+            "Whether the simulation is up to date (read only)",
             items=STATE_ITEMS,
             get=_state,
-        )
-        message: StringProperty(
-            name="Message",
-            description="Description of the problem and its solution (read only)",
+        ),
+    ]
+    message: Annotated[
+        str,
+        defined(
+            StringProperty,
+            "Message",
+            "Description of the problem and its solution (read only)",
             get=_message,
-        )
+        ),
+    ]
 
 
 def simulation_of(armature: bpy.types.ID) -> FabrikSimulation:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from math import atan2, cos, isfinite, sin
-from typing import TYPE_CHECKING, Any, cast
+from math import atan2, cos, sin
+from typing import Annotated, Any, cast
 
 import bpy
 from bpy.props import FloatProperty, IntProperty
@@ -11,32 +11,21 @@ from mathutils import Matrix, Vector
 
 from ...blender.access import frame_rate
 from ...blender.animation import driven
-from ...blender.errors import ProblemError
 from ...core import ChainInput
 from ...loop.chain_plan import ChainPlan, Motion, Posed, Scenery, Snapshot
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, structure_changed
+from ...loop.property_values import now
 from ...loop.results import Report
 from ...motion.wave import Wave, pose_wave
-
-SHORTEST = 0.01
-"""The shortest wave, in lengths of the chain."""
 
 
 class FabrikWave(bpy.types.PropertyGroup):
     """How a chain that waves moves."""
 
-    if TYPE_CHECKING:
-        amplitude: float
-        wavelength: float
-        speed: float
-        phase: float
-        falloff: float
-        direction: float
-        noise: float
-        seed: int
-    else:
-        amplitude: animated(
+    amplitude: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Amplitude",
             "Maximum angle by which each bone rotates relative to the previous one",
@@ -44,17 +33,23 @@ class FabrikWave(bpy.types.PropertyGroup):
             soft_min=0.0,
             soft_max=1.5707963267948966,
             subtype="ANGLE",
-        )
-        wavelength: animated(
+        ),
+    ]
+    wavelength: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Wavelength",
             "Length of a wave, relative to the length of the chain",
             default=1.0,
-            min=SHORTEST,
+            min=0.01,
             soft_min=0.1,
             soft_max=5.0,
-        )
-        speed: animated(
+        ),
+    ]
+    speed: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Speed",
             (
@@ -65,16 +60,22 @@ class FabrikWave(bpy.types.PropertyGroup):
             soft_min=-5.0,
             soft_max=5.0,
             update=structure_changed,
-        )
-        phase: animated(
+        ),
+    ]
+    phase: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Phase",
             "Offset of the wave. 1 is a whole wave",
             default=0.0,
             soft_min=-10.0,
             soft_max=10.0,
-        )
-        falloff: animated(
+        ),
+    ]
+    falloff: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Falloff",
             (
@@ -85,8 +86,11 @@ class FabrikWave(bpy.types.PropertyGroup):
             min=-1.0,
             max=1.0,
             subtype="FACTOR",
-        )
-        direction: animated(
+        ),
+    ]
+    direction: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Direction",
             (
@@ -97,8 +101,11 @@ class FabrikWave(bpy.types.PropertyGroup):
             soft_min=-3.141592653589793,
             soft_max=3.141592653589793,
             subtype="ANGLE",
-        )
-        noise: animated(
+        ),
+    ]
+    noise: Annotated[
+        float,
+        animated(
             FloatProperty,
             "Noise",
             "Amount of randomness. At 0 the wave is a sine, at 1 it is random in all directions",
@@ -106,14 +113,18 @@ class FabrikWave(bpy.types.PropertyGroup):
             min=0.0,
             max=1.0,
             subtype="FACTOR",
-        )
-        seed: animated(
+        ),
+    ]
+    seed: Annotated[
+        int,
+        animated(
             IntProperty,
             "Seed",
             "Seed of the noise. The same seed gives the same motion",
             default=0,
             min=0,
-        )
+        ),
+    ]
 
 
 def wave_of(item: FabrikConstraint) -> FabrikWave:
@@ -129,25 +140,19 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 def _read(snapshot: Snapshot, chain: ChainPlan) -> Wave:
-    settings = wave_of(snapshot.item(chain))
+    settings = now(wave_of(snapshot.item(chain)), " of the wave")
     turns = settings.phase
     if settings.speed != 0.0:
         turns += settings.speed * snapshot.time / frame_rate(snapshot.depsgraph.scene)
-    wave = Wave(
+    return Wave(
         settings.amplitude,
-        max(SHORTEST, settings.wavelength),
+        settings.wavelength,
         turns,
-        min(max(-1.0, settings.falloff), 1.0),
+        settings.falloff,
         settings.direction,
-        min(max(0.0, settings.noise), 1.0),
+        settings.noise,
         settings.seed,
     )
-    if not all(map(isfinite, wave)):
-        raise ProblemError(
-            "A setting of the wave is not a finite number: enter valid values for Amplitude, "
-            "Wavelength, Speed, Phase, Falloff, Direction and Noise"
-        )
-    return wave
 
 
 def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> Posed:

@@ -450,8 +450,8 @@ def test_what_ours_has_alone_is_listed() -> None:
     joints[2].limit_type, joints[2].hinge_min = "HINGE", 0.1
     notes = " ".join(to_blender(rig).notes)
     for part in (
-        "“Softness”, “Swing First”, “Bias”, “Twist Spread”, “Stretch Max”, “Keep Volume”, "
-        "“Pole Weight” and “Tolerance” have no equivalent",
+        "“Twist Spread”, “Pole Weight”, “Softness”, “Swing First”, “Stretch Max”, “Keep Volume”, "
+        "“Bias” and “Tolerance” have no equivalent",
         "Weight is 3",
         "replaces “FABRIK”",
         "was set to 0.1",

@@ -167,8 +167,7 @@ def test_users_add_and_remove_their_own(kind: str, scripts: Path) -> None:
 
 def test_a_preset_keeps_every_setting_but_what_the_constraint_is_for() -> None:
     from addon.editing.copying import values_of
-    from addon.features.constraint.presets import CONSTRAINT_SETTINGS
-    from addon.features.joints.presets import JOINT_SETTINGS
+    from addon.loop.property_values import preset_names
 
     rig = pose_chain(1)
     add_constraint(rig, "B0")
@@ -181,9 +180,32 @@ def test_a_preset_keeps_every_setting_but_what_the_constraint_is_for() -> None:
         "enabled",
         "influence",
     }
-    flat = {name for name in values_of(rig.fabrik.constraints[0]) if "." not in name}
-    assert set(CONSTRAINT_SETTINGS) == flat - own
-    assert set(JOINT_SETTINGS) == values_of(rig.pose.bones["B0"].fabrik_joint).keys()
+    own |= {"rope.collision_object", "ground.object", "ground.collection"}
+    item, joint = rig.fabrik.constraints[0], rig.pose.bones["B0"].fabrik_joint
+    assert set(preset_names(item)) == values_of(item).keys() - own
+    assert set(preset_names(joint)) == values_of(joint).keys()
+    gait = "pattern threshold step_height duration overshoot ray_height"
+    body = "body_height body_tilt body_bob climbs"
+    assert set(preset_names(rig.fabrik.gaits.add())) == {*gait.split(), *body.split()}
+
+
+def test_what_a_preset_does_not_mention_gets_its_default(scripts: Path) -> None:
+    """But how a motion moves, which a preset of a limb says nothing of."""
+    item = add_constraint(pose_chain(5), "B4", make_empty(), swing=0.5, iterations=7)
+    item.wave.amplitude, item.use_continuous = 0.75, True
+    apply("constraint", "Finger")
+    assert (item.swing, item.iterations, item.use_continuous) == (0.0, 20, False)
+    assert (item.chain_count, item.wave.amplitude) == (3, 0.75)
+
+
+def test_a_preset_that_breaks_off_leaves_the_settings_as_they_were(scripts: Path) -> None:
+    item = add_constraint(pose_chain(5), "B4", make_empty(), swing=0.5, iterations=7)
+    broken = scripts / "Broken.py"
+    lines = ("item = bpy.context.object.fabrik.constraints[0]", "item.softness = 0.2", "1 / 0")
+    broken.write_text("import bpy\n" + "\n".join(lines), encoding="utf-8")
+    with pytest.raises(RuntimeError, match="division by zero"):
+        bpy.ops.fabrik.constraint_preset_apply(filepath=str(broken))
+    assert (item.swing, item.iterations, item.softness) == (0.5, 7, 0.0)
 
 
 def test_after_undo_of_a_preset_the_settings_are_as_before(scripts: Path) -> None:

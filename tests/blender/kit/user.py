@@ -18,7 +18,7 @@ from edits import PAIR, Step, insert, pair, select, torso
 from mathutils import Matrix, Vector
 from rigs import activate, go, make_armature, make_chain, make_empty, update
 
-from addon.editing.copying import values_of
+from addon.loop.property_values import settings_in, values_of
 
 SOLVERS = ("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK", "LOOK_AT", "ROPE", "FOLLOW", "WAVE")
 NAMES = ('a"]["b', "\\", 'pose.bones["B0"]', "ünïcödé", "new\nline", "a" * 60, "[0]", "  ", "%s{}")
@@ -229,18 +229,13 @@ def arrange(chance: Chance) -> str:
     return f"{kind} {i} of {rig.name}"
 
 
-SKIPPED = ("name", "key", "state", "error", "iterations_used", "message", "history", "record")
-
-
 def settings_of(group: bpy.types.PropertyGroup, path: str = "") -> Iterator[tuple[str, Any]]:
     """Return the settings of a group and of the groups in it, by their paths."""
-    for prop in group.bl_rna.properties:
-        if prop.identifier in (*SKIPPED, "rna_type") or prop.type == "COLLECTION":
-            continue
+    for prop in settings_in(type(group)):
         value = getattr(group, prop.identifier)
         if isinstance(value, bpy.types.PropertyGroup):
             yield from settings_of(value, f"{path}{prop.identifier}.")
-        elif not prop.is_readonly:
+        else:
             yield path + prop.identifier, prop
 
 
