@@ -15,10 +15,10 @@ from ..blender.skeleton import Point, Skeleton
 from ..core import ChainInput, Frame, Posture
 from ..core.vectors import Mat3, Quat, Vec
 from .joints import IkSettings, Joints
-from .pose import Pose
 from .properties import FabrikConstraint, Item, settings
 from .results import Answer, Report
 from .settings_now import Settings
+from .solved_pose import SolvedPose
 
 
 class Planned(Protocol):
@@ -36,7 +36,10 @@ class Planned(Protocol):
 
 
 class Snapshot(Protocol):
-    """What can be asked of what is read at one moment (see `read.SceneSnapshot`)."""
+    """What can be asked at one moment of a solve (see `solved_scene.SolvedScene`).
+
+    All stands as it was read, with what was solved by then posed.
+    """
 
     @property
     def time(self) -> float:
@@ -59,7 +62,7 @@ class Snapshot(Protocol):
         ...
 
     @property
-    def poses(self) -> Mapping[int, Pose]:
+    def poses(self) -> Mapping[int, SolvedPose]:
         """What armatures hold, and what was solved of them by now."""
         ...
 
@@ -202,7 +205,7 @@ class Given(NamedTuple):
     """All that a chain under its FK pose depends on, to the last bit.
 
     Attributes:
-        channels: What `Pose.bits_of` and, of a layer, `Pose.beneath` tell of its bones.
+        channels: What `SolvedPose.bits_of` and, of a layer, `SolvedPose.beneath` tell of its bones.
         parent: The frame of the root bone's parent, in armature space.
         joints: The settings for Blender's own IK of the bones that keep them.
         bias: Which bones turn more than the others.

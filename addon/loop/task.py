@@ -21,11 +21,11 @@ from ..core.vectors import ORIGIN, Mat3, Vec
 from .chain_plan import Begun, ChainPlan, Given, Posed, Scenery
 from .explain import explanation
 from .goals import aim_of
-from .pose import Pose
-from .read import SceneSnapshot
 from .registry import MOTIONS, SOLVER_NAMES
 from .results import Report
 from .settings_now import Settings
+from .solved_pose import SolvedPose
+from .solved_scene import SolvedScene
 
 
 class Task(NamedTuple):
@@ -54,11 +54,11 @@ class Task(NamedTuple):
     begun: Begun | None = None
 
 
-def read(snapshot: SceneSnapshot, chain: ChainPlan, is_member: bool = False) -> Task | None:
+def read_chain(solved: SolvedScene, chain: ChainPlan, is_member: bool = False) -> Task | None:
     """Return what is to be solved for a constraint, None if it is off.
 
     Args:
-        snapshot: What it is read from.
+        solved: What was read, with all that was solved before the chain.
         chain: The constraint.
         is_member: Whether it is solved together with others: then a shot is of them all.
 
@@ -66,8 +66,8 @@ def read(snapshot: SceneSnapshot, chain: ChainPlan, is_member: bool = False) -> 
         ProblemError: If the constraint cannot work.
     """
     rig = chain.rig
-    pose = snapshot.poses[rig.uid]
-    settings = pose.settings[chain.item]
+    pose = solved.poses[rig.uid]
+    settings = pose.fk.settings[chain.item]
     if not settings.enabled or settings.influence == 0.0:
         return None
     if chain.problem:
@@ -75,27 +75,27 @@ def read(snapshot: SceneSnapshot, chain: ChainPlan, is_member: bool = False) -> 
     if settings is not chain.checked:
         _check(chain, settings)
         chain.checked = settings
-    parent = WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent)
+    parent = WHOLE if chain.root_parent < 0 else solved.frame(rig, chain.root_parent)
     given = chain.given
     bias = settings.chain_bias
     beneath = pose.beneath(chain.bones) if chain.is_layered else None
-    stamp = (pose.stamp, parent, bias, beneath)
+    stamp = (pose.fk.stamp, parent, bias, beneath)
     if given is None or stamp != chain.stamp:
         chain.stamp = stamp
-        joints = tuple([pose.joints[bone] for _, bone in chain.joints.asked])
+        joints = tuple([pose.fk.joints[bone] for _, bone in chain.joints.asked])
         channels = (*pose.bits_of(chain.runs, chain.tip_bone), beneath)
         now = Given(channels, parent, joints, bias)
         if given is None or now != given:
             given = chain.given = now
             chain.input = None
-    world = snapshot.world(rig.object, rig.uid)
-    pole = None if chain.pole is None else snapshot.point(chain.pole)
-    aim = aim_of(snapshot, chain)
+    world = solved.world(rig.object, rig.uid)
+    pole = None if chain.pole is None else solved.point(chain.pole)
+    aim = aim_of(solved, chain)
     if chain.goal_source is not None:
-        aim = chain.goal_source.goal(snapshot, chain, aim)
-    extra = None if chain.motion is None else chain.motion.read(snapshot, chain)
+        aim = chain.goal_source.goal(solved, chain, aim)
+    extra = None if chain.motion is None else chain.motion.read(solved, chain)
     shot = None if is_member else chain.shot
-    begun = None if shot is None else shot.begun(snapshot.time, len(chain.bones))
+    begun = None if shot is None else shot.begun(solved.time, len(chain.bones))
     note = chain.note or aim.note
     return Task(given, settings, world, aim.place, pole, aim.axes, note, extra, begun)
 
@@ -135,7 +135,7 @@ def _check(chain: ChainPlan, settings: Settings) -> None:
         )
 
 
-def solve(chain: ChainPlan, pose: Pose, task: Task) -> Posed:
+def solve_chain(chain: ChainPlan, pose: SolvedPose, task: Task) -> Posed:
     """Return how a chain stands when it is solved.
 
     Args:
@@ -147,7 +147,7 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> Posed:
         ProblemError: If a number that went in is not finite, or too large to reckon with.
     """
     settings = task.settings
-    undone = pose.in_armature(task.world)
+    undone = chain.rig.from_world(task.world)
     try:
         given = input_of(chain, pose, task)
         if chain.motion is not None:
@@ -229,7 +229,7 @@ def orientation_of(task: Task, axes: Mat3) -> Tip:
     return Tip(axes, task.settings.rotation_weight, task.settings.twist_spread)
 
 
-def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
+def input_of(chain: ChainPlan, pose: SolvedPose, task: Task) -> ChainInput:
     """Return a chain under its FK pose.
 
     Args:
@@ -266,7 +266,7 @@ def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
     return chain.input
 
 
-def tip_of(chain: ChainPlan, pose: Pose) -> Vec:
+def tip_of(chain: ChainPlan, pose: SolvedPose) -> Vec:
     """Return where the tip is in the space of the chain's last bone."""
     if chain.tip_bone >= 0 and chain.has_hand:
         return ORIGIN

@@ -22,7 +22,7 @@ from ...blender.turns import Numbers
 from ...core.vectors import add, sub
 from ...loop.chain_plan import ChainPlan
 from ...loop.goals import aim_of
-from ...loop.read import SceneSnapshot
+from ...loop.solved_scene import SolvedScene
 
 
 @dataclass
@@ -100,7 +100,7 @@ def target_channels(chain: ChainPlan, distance: float, angle: float) -> list[Cha
 
 
 @contextmanager
-def led(snapshot: SceneSnapshot, chain: ChainPlan) -> Iterator[None]:
+def led(snapshot: SolvedScene, chain: ChainPlan) -> Iterator[None]:
     """Put a chain's target where its goal is, for as long as it takes to look at its channels.
 
     Raises:

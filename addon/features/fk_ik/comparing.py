@@ -10,7 +10,7 @@ import bpy
 from ...blender.skeleton import Skeleton, matrix_frame
 from ...core import frame_in, point_in
 from ...core.vectors import ORIGIN, Vec
-from ...loop.pose import Evaluated
+from ...loop.evaluated import Evaluated
 
 
 def bone_points(depsgraph: bpy.types.Depsgraph, rig: Skeleton, bones: Sequence[int]) -> list[Vec]:

@@ -22,7 +22,7 @@ from ...editing.constraints import changed
 from ...editing.playing import returning
 from ...loop import plan
 from ...loop.chain_plan import ChainPlan
-from ...loop.read import SceneSnapshot
+from ...loop.solved_scene import SolvedScene
 from ...loop.solving import take_snapshot
 from ...motion.footfall import STILL, Footfall
 from ...motion.gait import Record
@@ -182,7 +182,7 @@ def _note(channels: Sequence[Channel]) -> None:
         one.note()
 
 
-def _tip(snapshot: SceneSnapshot, chain: ChainPlan) -> Vec:
+def _tip(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
     """Return where the tip of a leg is, in world space."""
     rig = chain.rig
     world = snapshot.world(rig.object, rig.uid)
