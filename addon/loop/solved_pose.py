@@ -20,7 +20,7 @@ class SolvedPose:
         fk: What it holds, as it was read.
         now: How Blender has evaluated it, or will.
         answers: What was solved, in that order.
-        reports: How each constraint did, by its place in the list.
+        reports: How the constraints did that were solved together, by their places in the list.
         locations: The solved local locations, by bone.
         scales: The solved local scales, by bone.
     """
@@ -41,7 +41,7 @@ class SolvedPose:
         self.fk = fk
         self.now = now
         self.answers: list[Answer] = []
-        self.reports: dict[int, Report] = {}
+        self.reports: dict[tuple[int, ...], tuple[Report, ...]] = {}
         self.locations: dict[int, Vec] = {}
         self.scales: dict[int, Vec] = {}
         self._rotations: dict[int, Quat] = {}

@@ -78,7 +78,7 @@ class SolvedScene:
     def add(self, unit: Unit, answer: Answer) -> None:
         """Set what was solved; what hangs on it is placed anew."""
         pose = self.poses[unit.rig.uid]
-        pose.reports.update(zip(unit.items, answer.reports, strict=True))
+        pose.reports[unit.items] = answer.reports
         if answer.bones:
             pose.add(answer)
             if self._frames:

@@ -7,7 +7,7 @@ channels are the animator's.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain as chained
 from typing import Any, NamedTuple
 
@@ -132,7 +132,7 @@ class PoseWriter:
         poses_any: Whether chains pose any bone of it.
         groups: What is written, by channel; none if nothing was put together yet.
         composed: What each of these gets.
-        reports: How each constraint did, by its place in the list.
+        reports: How the constraints did, as `SolvedPose` has it.
         shown: What the constraints show of that.
     """
 
@@ -143,8 +143,8 @@ class PoseWriter:
         self.poses_any = poses_any
         self.groups: Sequence[Group] = ()
         self.composed: Sequence[bytes | None] = []
-        self.reports: dict[int, Report] = {}
-        self.shown: dict[int, Report] = {}
+        self.reports: Mapping[tuple[int, ...], Sequence[Report]] = {}
+        self.shown: Mapping[tuple[int, ...], Sequence[Report]] = {}
         self._bones: list[Sequence[int]] = []
         self._runs: list[Run] = []
 
@@ -360,11 +360,11 @@ def write_reports(writer: PoseWriter) -> None:
         return
     writer.shown = reports
     items = settings(writer.rig.object).constraints
-    for i, report in reports.items():
-        if i not in shown:
-            _write_report(items[i], report, _shown_by(items[i]))
-        elif report != shown[i]:
-            _write_report(items[i], report, shown[i])
+    for places, own in reports.items():
+        before = shown.get(places) or [_shown_by(items[i]) for i in places]
+        for i, report, was in zip(places, own, before, strict=True):
+            if report != was:
+                _write_report(items[i], report, was)
 
 
 def _shown_by(item: FabrikConstraint) -> Report:
