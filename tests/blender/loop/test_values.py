@@ -64,7 +64,7 @@ def move(rig: Any) -> None:
     rig.pose.bones["B2"].rotation_mode = "XYZ"
     rig.pose.bones["B3"].scale = (1.0, 1.5, 1.0)
     rig.fabrik.constraints[0].influence = 0.5
-    bpy.data.objects["Target"].location = (0.5, 1.0, 1.0)
+    bpy.data.objects["Target"].location = (0.5, 5.0, 1.0)
     update()
 
 
