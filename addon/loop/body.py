@@ -180,7 +180,7 @@ def _input_of(body: BodyPlan, pose: SolvedPose, task: BodyTask) -> BodyInput:
         members.append(Member(bones, tip_of(chain, pose), *bends, chain.has_hand))
         if isinstance(own, Task):
             for place, limit, stiff in zip(
-                bones, *chain.joints.now(own.given.joints), strict=False
+                bones, *chain.joints.now(own.fk_state.joints), strict=False
             ):
                 limits[place], stiffness[place] = limit, stiff
     return BodyInput(

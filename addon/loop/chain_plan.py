@@ -105,7 +105,7 @@ class Scenery(NamedTuple):
     tolerance: float
 
 
-class Posed(NamedTuple):
+class ChainPose(NamedTuple):
     """How a chain stands, and what its constraint says of it.
 
     Attributes:
@@ -141,7 +141,7 @@ class Motion(NamedTuple):
     needs_target: bool
     resolve: Callable[[ChainPlan, FabrikConstraint], None]
     read: Callable[[Snapshot, ChainPlan], object]
-    pose: Callable[[ChainInput, Scenery, object], Posed]
+    pose: Callable[[ChainInput, Scenery, object], ChainPose]
     places_tip: bool = True
     doing: str = ""
     gaze: Callable[[FabrikConstraint], Vec] | None = None
@@ -201,7 +201,7 @@ class Shot(Protocol):
         ...
 
 
-class Given(NamedTuple):
+class FkState(NamedTuple):
     """All that a chain under its FK pose depends on, to the last bit.
 
     Attributes:
@@ -250,9 +250,9 @@ class ChainPlan:
         shot: Its poses over all frames, if it is solved as a shot.
         joints: What its bones allow.
         checked: The settings that were found to be fit for the chain.
-        given: What its FK pose was last.
-        stamp: What ``given`` was taken at.
-        input: The chain under that input, as soon as it was needed.
+        fk_state: What its FK pose was last.
+        stamp: What that was taken at.
+        input: The chain under it, as soon as it was needed.
         last: What was solved in the last update.
         answers: What was solved, by frame.
     """
@@ -285,7 +285,7 @@ class ChainPlan:
     shot: Shot | None = None
     joints: Joints = field(default_factory=Joints)
     checked: Settings | None = None
-    given: Given | None = None
+    fk_state: FkState | None = None
     stamp: object = None
     input: ChainInput | None = None
     last: Answer | None = None

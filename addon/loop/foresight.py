@@ -47,7 +47,7 @@ PARENTS = ("OBJECT", "ARMATURE", "BONE")
 """The ways to hang on a parent of which it is known where the parent carries the child."""
 
 
-class Planned(Protocol):
+class PlanInMaking(Protocol):
     """What is asked of the plan while it is made (see `plan.Plan`)."""
 
     rigs: dict[int, Skeleton]
@@ -108,7 +108,7 @@ def driver_count(ob: bpy.types.Object) -> int:
     return len(data.drivers) if data else 0
 
 
-def foresight_of(plan: Planned) -> Foresight:
+def foresight_of(plan: PlanInMaking) -> Foresight:
     """Find out what is known of the armatures of a plan, and what is animated of their poses."""
     foresight = Foresight()
     foresight.drivers = {uid: driver_count(rig.object) for uid, rig in plan.rigs.items()}

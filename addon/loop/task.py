@@ -18,7 +18,7 @@ from ..core import (
     pose_in_world,
 )
 from ..core.vectors import ORIGIN, Mat3, Vec
-from .chain_plan import Begun, ChainPlan, Given, Posed, Scenery
+from .chain_plan import Begun, ChainPlan, ChainPose, FkState, Scenery
 from .explain import explanation
 from .goals import aim_of
 from .registry import MOTIONS, SOLVER_NAMES
@@ -32,7 +32,7 @@ class Task(NamedTuple):
     """All that the solution of a chain depends on, to the last bit.
 
     Attributes:
-        given: Its FK pose.
+        fk_state: Its FK pose.
         settings: The constraint's settings.
         world: Where the armature stands in world space.
         target: The target in world space.
@@ -43,7 +43,7 @@ class Task(NamedTuple):
         begun: What it is solved from instead of its FK pose, if it is solved as a shot.
     """
 
-    given: Given
+    fk_state: FkState
     settings: Settings
     world: Frame
     target: Vec
@@ -76,17 +76,17 @@ def read_chain(solved: SolvedScene, chain: ChainPlan, is_member: bool = False) -
         _check(chain, settings)
         chain.checked = settings
     parent = WHOLE if chain.root_parent < 0 else solved.frame(rig, chain.root_parent)
-    given = chain.given
+    fk_state = chain.fk_state
     bias = settings.chain_bias
     beneath = pose.beneath(chain.bones) if chain.is_layered else None
     stamp = (pose.fk.stamp, parent, bias, beneath)
-    if given is None or stamp != chain.stamp:
+    if fk_state is None or stamp != chain.stamp:
         chain.stamp = stamp
         joints = tuple([pose.fk.joints[bone] for _, bone in chain.joints.asked])
         channels = (*pose.bits_of(chain.runs, chain.tip_bone), beneath)
-        now = Given(channels, parent, joints, bias)
-        if given is None or now != given:
-            given = chain.given = now
+        now = FkState(channels, parent, joints, bias)
+        if fk_state is None or now != fk_state:
+            fk_state = chain.fk_state = now
             chain.input = None
     world = solved.world(rig.object, rig.uid)
     pole = None if chain.pole is None else solved.point(chain.pole)
@@ -97,7 +97,7 @@ def read_chain(solved: SolvedScene, chain: ChainPlan, is_member: bool = False) -
     shot = None if is_member else chain.shot
     begun = None if shot is None else shot.begun(solved.time, len(chain.bones))
     note = chain.note or aim.note
-    return Task(given, settings, world, aim.place, pole, aim.axes, note, extra, begun)
+    return Task(fk_state, settings, world, aim.place, pole, aim.axes, note, extra, begun)
 
 
 def _check(chain: ChainPlan, settings: Settings) -> None:
@@ -135,7 +135,7 @@ def _check(chain: ChainPlan, settings: Settings) -> None:
         )
 
 
-def solve_chain(chain: ChainPlan, pose: SolvedPose, task: Task) -> Posed:
+def solve_chain(chain: ChainPlan, pose: SolvedPose, task: Task) -> ChainPose:
     """Return how a chain stands when it is solved.
 
     Args:
@@ -174,7 +174,7 @@ def solve_chain(chain: ChainPlan, pose: SolvedPose, task: Task) -> Posed:
         message = explanation(posture, chain.stretches, has_iterations(settings))
     # To a micrometre: what is below that differs from frame to frame, and means nothing.
     report = Report(posture.state, round(error, 6), posture.solution.sweeps, message)
-    return Posed(posture, report)
+    return ChainPose(posture, report)
 
 
 def has_iterations(settings: Settings) -> bool:
@@ -182,7 +182,7 @@ def has_iterations(settings: Settings) -> bool:
     return SOLVER_NAMES[settings.solver] != "TWO_BONE"
 
 
-def noted(posed: Posed, note: str) -> Posed:
+def noted(posed: ChainPose, note: str) -> ChainPose:
     """Return how a chain stands, with what the user should know of it besides."""
     report = posed.report
     return posed._replace(report=report._replace(message=note)) if note else posed
@@ -244,12 +244,12 @@ def input_of(chain: ChainPlan, pose: SolvedPose, task: Task) -> ChainInput:
     if chain.input is None:
         bones = [chain.rig.bone(bone) for bone in chain.bones]
         locals_ = [pose.posed_local(bone) for bone in chain.bones]
-        limits, stiffness = chain.joints.now(task.given.joints)
+        limits, stiffness = chain.joints.now(task.fk_state.joints)
         chain.input = ChainInput(
             bones,
             locals_,
             tip_of(chain, pose),
-            task.given.parent,
+            task.fk_state.parent,
             chain.rest_bend,
             limits,
             stiffness,

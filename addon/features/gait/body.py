@@ -220,7 +220,7 @@ def _root(snapshot: Snapshot, chain: ChainPlan) -> Vec:
     return point_in(snapshot.world(rig.object, rig.uid), head)
 
 
-class BodyTask(NamedTuple):
+class WalkTask(NamedTuple):
     """All that the pose of a walking body depends on, to the last bit.
 
     Attributes:
@@ -259,7 +259,7 @@ class WalkingBody(PrePassBone):
         """Return the places that have to be right before: none but its parent's."""
         return []
 
-    def read(self, snapshot: Snapshot) -> BodyTask | None:
+    def read(self, snapshot: Snapshot) -> WalkTask | None:
         """Return how the body leans, None while the walk is off."""
         rig = self.rig
         pose = snapshot.poses[rig.uid]
@@ -270,7 +270,7 @@ class WalkingBody(PrePassBone):
             return None
         lean = lean_at(walked.record, walked.time)
         raised = bob_at(walked.record, self.stepping.plan.groups, walked.time)
-        return BodyTask(
+        return WalkTask(
             (*pose.bits_of(self.runs, -1), pose.beneath(self.bones)),
             WHOLE if self.root_parent < 0 else snapshot.frame(rig, self.root_parent),
             snapshot.world(rig.object, rig.uid),
@@ -280,7 +280,7 @@ class WalkingBody(PrePassBone):
 
     def answer(self, snapshot: Snapshot, task: object) -> Answer:
         """Return the bone's rotation and location."""
-        assert isinstance(task, BodyTask)
+        assert isinstance(task, WalkTask)
         rig, bone = self.rig, self.rig.bone(self.bone)
         pose = snapshot.poses[rig.uid]
         local = pose.posed_local(self.bone)

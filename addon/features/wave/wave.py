@@ -13,7 +13,7 @@ from ...blender.access import frame_rate
 from ...blender.animation import driven
 from ...blender.errors import ProblemError
 from ...core import ChainInput
-from ...loop.chain_plan import ChainPlan, Motion, Posed, Scenery, Snapshot
+from ...loop.chain_plan import ChainPlan, ChainPose, Motion, Scenery, Snapshot
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, structure_changed
 from ...loop.results import Report
@@ -150,9 +150,9 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> Wave:
     return wave
 
 
-def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> Posed:
+def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> ChainPose:
     posture = pose_wave(chain, cast(Wave, extra), scenery.influence)
-    return Posed(posture, Report(posture.state))
+    return ChainPose(posture, Report(posture.state))
 
 
 def _mirrored(item: FabrikConstraint, hand: Matrix) -> tuple[dict[str, Any], str]:
