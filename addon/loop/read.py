@@ -231,8 +231,8 @@ class SnapshotAhead(SceneSnapshot):
 
     def has_played(self, uid: int, depsgraph: bpy.types.Depsgraph) -> bool:
         """Return whether the bones of an armature were animated as foreseen."""
-        now = cast(Unevaluated, self.evaluated[uid])
-        if not now.has_animated_bones:  # What no curve sets was copied as it was read.
-            return True
+        now = self.evaluated[uid]
+        if not isinstance(now, Unevaluated) or not now.has_animated_bones:
+            return True  # It could not be read; or what no curve sets was copied as it was read.
         copy = self.rigs[uid].evaluated_get(depsgraph)
         return not copy.is_evaluated or now.has_played(PoseChannels(pose_bones(copy)))
