@@ -71,7 +71,7 @@ def limbs() -> tuple[bpy.types.Object, Any]:
 
 def given(rig: bpy.types.Object) -> Any:
     """Return what the first constraint of an armature was solved with."""
-    return plan.current().poses[rig.session_uid].settings[0]
+    return plan.current().readers[rig.session_uid].last.settings[0]
 
 
 def test_every_property_of_a_group_is_a_setting_or_known_to_be_none() -> None:
