@@ -6,6 +6,7 @@ there (see `property_values`), and nothing else lists them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -113,6 +114,17 @@ def group(kind: type[bpy.types.PropertyGroup], name: str, description: str) -> D
     return defined(PointerProperty, name, description, type=kind, override=OVERRIDABLE)
 
 
+class _Definition:
+    """Stands for `Annotated` while annotations are evaluated.
+
+    The one of Python remembers what it was given, and with it classes, which must not live on:
+    Blender 4.2 crashes as it ends.
+    """
+
+    def __class_getitem__(cls, pair: tuple[object, Definition]) -> Definition:
+        return pair[1]
+
+
 def register_group(
     cls: type[bpy.types.PropertyGroup], further: Mapping[str, Definition] = MappingProxyType({})
 ) -> None:
@@ -123,7 +135,8 @@ def register_group(
         further: Those that features add, by their names.
     """
     own = cls.__annotations__
-    hints = get_type_hints(cls, include_extras=True)
+    names = {**vars(sys.modules[cls.__module__]), "Annotated": _Definition}
+    hints = get_type_hints(cls, names, dict(vars(cls)), include_extras=True)
     found: dict[str, Any] = {
         name: hints[name].__metadata__[0] if get_origin(hints[name]) is Annotated else hints[name]
         for name in own

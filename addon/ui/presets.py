@@ -7,6 +7,7 @@ theirs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -58,7 +59,10 @@ class Applying(Working):
         try:
             bpy.utils.execfile(self.filepath)
         except Exception as error:  # It is anybody's script, and may have replaced the group.
-            give(self.group(context), {name: values[name] for name in names})
+            group = self.group(context)
+            for name in names:
+                with suppress(TypeError):  # What a curve made of a choice may be none.
+                    give(group, {name: values[name]})
             raise ProblemError(f"“{self.title}” cannot be applied here: {error}") from None
 
     @property
