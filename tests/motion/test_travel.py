@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import cos, dist, hypot, pi, radians, sin, tau
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from addon.core.vectors import Vec
@@ -252,6 +252,7 @@ def test_floor_that_rises_on_the_way_makes_no_difference() -> None:
     assert error(travel_of(tilted, False, True), known) < 0.05 * 1.3 * 4.0
 
 
+@settings(max_examples=15)
 @given(st.floats(0.01, 100.0), st.floats(-pi, pi))
 def test_size_and_direction_make_no_difference(size: float, angle: float) -> None:
     plain, _ = steps_of(WAYS["aslant"], 1.0, size=1.0)

@@ -87,6 +87,13 @@ def add(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) ->
             raise ProblemError(
                 f"The feet of “{armature.name}” do not slide: there is nothing to add"
             )
+        stances = stances_of(steps, path)
+        before, after = (slides_of(steps, one, stances) for one in ([STILL] * len(path), path))
+        if max(after, default=0.0) >= max(before, default=0.0):
+            raise ProblemError(
+                f"No travel makes the feet of “{armature.name}” slide less: assign the action of "
+                "a walk or run cycle to it"
+            )
         if options.onto == OBJECT:
             places = Places(_moved(take, take.worlds, path), {})
         else:

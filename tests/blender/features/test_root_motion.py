@@ -12,6 +12,10 @@ from mathutils import Matrix, Quaternion, Vector
 from operating import enter_pose_mode, refuses
 from rigs import activate, add_constraint, curves, evaluated, go, make_armature, make_empty
 
+from addon.features.root_motion import travelling
+from addon.motion.planar import Planar
+from addon.motion.travel import Steps, stances_of, travel_of
+
 FIRST, LAST = 1, 25
 CYCLE = LAST - FIRST
 STANCE = 0.6
@@ -425,6 +429,24 @@ class TestRefusing:
         activate(rig)
         before = everything(rig)
         refuses(bpy.ops.fabrik.root_motion_add, "has NLA strips")
+        assert everything(rig) == before
+
+    def test_travel_that_makes_nothing_better(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As found where feet contradict each other on the floor; here it goes the wrong way."""
+        rig = make_cycle()
+        activate(rig)
+        before = everything(rig)
+
+        def wrong(steps: Steps, is_loop: bool, may_turn: bool) -> list[Planar]:
+            return [move.inverse() for move in travel_of(steps, is_loop, may_turn)]
+
+        monkeypatch.setattr(travelling, "travel_of", wrong)
+        monkeypatch.setattr(
+            travelling,
+            "stances_of",
+            lambda steps, path: stances_of(steps, [m.inverse() for m in path]),
+        )
+        refuses(bpy.ops.fabrik.root_motion_add, "No travel makes")
         assert everything(rig) == before
 
     def test_nothing_travels(self) -> None:
