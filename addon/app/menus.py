@@ -41,6 +41,9 @@ def draw_animation(menu: Any, context: bpy.types.Context) -> None:
     """Draw what belongs to Pose > Animation; Blender shows the same menu in Object Mode."""
     if context.mode == "POSE":
         menu.layout.operator("fabrik.bake", text="Bake FABRIK IK…")
+    if context.object is not None and context.object.type == "ARMATURE":
+        menu.layout.operator("fabrik.root_motion_add")
+        menu.layout.operator("fabrik.root_motion_extract")
 
 
 def _entries() -> list[tuple[Any, Callable[..., None]]]:

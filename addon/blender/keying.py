@@ -166,11 +166,11 @@ def set_span(
     known = {i: c for i, c in animation.active_curves(owner.id_data, path).items() if _keys(c)}
     for curve in known.values():
         for guard in guards:
-            _pin(curve, guard, curve.evaluate(guard))
+            pin(curve, guard, curve.evaluate(guard))
     set_keys(owner, name, frames, rows, is_linear=False)
     for i, curve in animation.active_curves(owner.id_data, path).items() if guards else ():
         for guard in guards if i not in known else ():
-            _pin(curve, guard, outside[i])
+            pin(curve, guard, outside[i])
         _hold_from(curve, guards[0])
         if len(guards) > 1:
             _hold_from(curve, frames[-1])
@@ -191,7 +191,7 @@ def _keys(curve: Any) -> list[Any]:
     return list(curve.keyframe_points)
 
 
-def _pin(curve: Any, frame: float, value: float) -> None:
+def pin(curve: Any, frame: float, value: float) -> None:
     """Insert a key that keeps the curve's shape, whatever keys are added on its other side."""
     keys = _keys(curve)
     before = [key for key in keys if key.co[0] < frame - NEAR]

@@ -33,6 +33,7 @@ OPTIONAL = (
     "look_at",
     "mirror",
     "overlay",
+    "root_motion",
     "rope",
     "wave",
 )

@@ -1,0 +1,360 @@
+"""The travel of a body for which the feet that stand do not slide.
+
+The feet are given relative to a root that stays in place, as in a cycle on the spot. In each step
+from one sample to the next the root translates and rotates over level ground. All steps are one
+problem of linear least squares: the sum of the squared velocities of the points of the soles,
+weighted by how much each stands, and of the squared changes of the root's velocity. While a foot
+stands, the latter is negligible; in a flight phase it alone counts, and interpolates the velocity
+between those before and after. In a loop the last step is next to the first. The weights are
+refined by iteratively reweighted least squares, so that a foot that swings low counts little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import atan, dist, fsum, hypot, radians
+from typing import Final, NamedTuple
+
+from ..core.vectors import Vec
+from .easing import smooth
+from .planar import STILL, Planar
+
+FLOOR: Final = 0.05
+"""The share of the time in which a foot is below its floor: clips have outliers, rounded soles
+roll, and runs penetrate the ground."""
+
+WHILE: Final = 1.4
+"""The time over which the floor is found, in seconds: the ground of captures drifts, and each foot
+stands at least once in it."""
+
+UNEVEN: Final = 0.15
+"""The most that the floor rises above its lowest, in lengths of the leg: a foot above it is in the
+air."""
+
+SOLE: Final = 0.03
+"""The most that the floor of one point of a foot is above that of the foot, in lengths of the leg:
+the sole is estimated from the joints."""
+
+ON_FLOOR: Final = 0.01
+"""The height above the floor up to which a point stands fully, in lengths of the leg."""
+
+OFF_FLOOR: Final = 0.04
+"""The height from which on it does not stand at all."""
+
+UPWARD: Final = 3.0
+"""The vertical speed at which the weight of a point is halved, in lengths of the leg per second."""
+
+SLIP: Final = 0.5
+"""The speed over the floor at which the weight of a point is quartered, in the same unit."""
+
+ROUNDS: Final = 8
+"""The number of iterations of reweighting."""
+
+SWING: Final = 1.0
+"""A low foot swings if it is faster over the floor than the body on average, and than this, in the
+same unit."""
+
+CALM: Final = 0.003
+"""The time over which the velocity is smoothed while a point stands fully, in seconds."""
+
+FAINT: Final = 1e-9
+"""A weight that keeps the equations regular."""
+
+STRAIGHT: Final = radians(10.0)
+"""The least rotation over the clip that is a turn: feet twist at toe off, and bodies sway."""
+
+BETTER: Final = 0.5
+"""The share to which a turn must reduce the slide of a straight path to be accepted."""
+
+SAME: Final = 0.02
+"""The most that points may differ at the ends of a loop, in lengths of the leg."""
+
+
+class Steps(NamedTuple):
+    """Feet relative to a root that stays in place, with Z up.
+
+    Attributes:
+        times: The times of the samples in seconds, ascending; at least two.
+        feet: For each foot and sample, the positions of points of the sole.
+        body: For each sample, the position of a point in the middle of the body.
+        leg: The length of a leg.
+    """
+
+    times: Sequence[float]
+    feet: Sequence[Sequence[Sequence[Vec]]]
+    body: Sequence[Vec]
+    leg: float
+
+
+class StancePhase(NamedTuple):
+    """A stance phase.
+
+    Attributes:
+        foot: The index of the foot.
+        first: The sample at which it begins.
+        last: The sample at which it ends.
+    """
+
+    foot: int
+    first: int
+    last: int
+
+
+Rate = tuple[float, float, float]
+"""The velocity of the root at the middle of the body: along X, along Y, and about Z, per second.
+
+The rotation is that of the Cayley transform, twice the tangent of half the angle per step, for
+which the linear equations are exact."""
+
+Point = tuple[Vec, Vec, float]
+"""A point of a sole in a step: its position before and after, and its weight."""
+
+
+def travel_of(steps: Steps, is_loop: bool, may_turn: bool) -> list[Planar]:
+    """Return the motion of the root from the first sample to each.
+
+    Args:
+        steps: The feet.
+        is_loop: Whether the last sample is followed by the first.
+        may_turn: Whether the root may rotate; it only does if the clip clearly turns.
+    """
+    weights = _weights(steps)
+    straight = _path(steps, _rates(steps, weights, is_loop, False))
+    if not may_turn:
+        return straight
+    path = _path(steps, _rates(steps, weights, is_loop, True))
+    if abs(path[-1].angle) < STRAIGHT:
+        return straight
+    stances = stances_of(steps, path)
+    turning, going = (fsum(slides_of(steps, one, stances)) for one in (path, straight))
+    return path if turning < BETTER * going else straight
+
+
+def is_loop(steps: Steps, travel: Planar = STILL) -> bool:
+    """Return whether the last sample equals the first, up to a motion over the ground."""
+    limit = SAME * steps.leg
+    ends = [(foot[0], foot[-1]) for foot in steps.feet] + [((steps.body[0],), (steps.body[-1],))]
+    return all(
+        dist(travel.moved(a), b) <= limit
+        for first, last in ends
+        for a, b in zip(first, last, strict=True)
+    )
+
+
+def stances_of(steps: Steps, path: Sequence[Planar]) -> list[StancePhase]:
+    """Return the stance phases of all feet.
+
+    Args:
+        steps: The feet.
+        path: The motion of the root from the first sample to each.
+    """
+    found: list[StancePhase] = []
+    gone = fsum(hypot(b.x - a.x, b.y - a.y) for a, b in pairwise(path))
+    fastest = max(SWING * steps.leg, gone / (steps.times[-1] - steps.times[0]))
+    spans = [b - a for a, b in pairwise(steps.times)]
+    for number, foot in enumerate(steps.feet):
+        stands = _stands(foot, steps)
+        on_floor = [
+            max(map(min, *pair)) >= 0.5 and hypot(*way) <= fastest * span
+            for pair, way, span in zip(
+                pairwise(stands), _ways(foot, stands, path), spans, strict=True
+            )
+        ]
+        first = -1
+        for i, stands_on in enumerate([*on_floor, False]):
+            if stands_on and first < 0:
+                first = i
+            elif not stands_on and first >= 0:
+                found.append(StancePhase(number, first, i))
+                first = -1
+    return found
+
+
+def slides_of(steps: Steps, path: Sequence[Planar], stances: Sequence[StancePhase]) -> list[float]:
+    """Return the slide of each stance phase: the largest distance between two of its samples.
+
+    The slide is that of the points that stand: in a roll from heel to toe they take turns.
+
+    Args:
+        steps: The feet.
+        path: The motion of the root from the first sample to each.
+        stances: The stance phases.
+    """
+    ways = [_ways(foot, _stands(foot, steps), path) for foot in steps.feet]
+    found: list[float] = []
+    for stance in stances:
+        places = [(0.0, 0.0)]
+        for x, y in ways[stance.foot][stance.first : stance.last]:
+            places.append((places[-1][0] + x, places[-1][1] + y))
+        found.append(max(dist(a, b) for a in places for b in places))
+    return found
+
+
+def _ways(
+    foot: Sequence[Sequence[Vec]], stands: Sequence[Sequence[float]], path: Sequence[Planar]
+) -> list[tuple[float, float]]:
+    """Return the displacement over the floor of the points that stand, for each step."""
+    moved = [[place.moved(p) for p in points] for place, points in zip(path, foot, strict=True)]
+    found: list[tuple[float, float]] = []
+    for i, (before, after) in enumerate(pairwise(moved)):
+        shares = [min(a, b) + FAINT for a, b in zip(stands[i], stands[i + 1], strict=True)]
+        ways = list(zip(shares, before, after, strict=True))
+        x = fsum(share * (q[0] - p[0]) for share, p, q in ways) / fsum(shares)
+        y = fsum(share * (q[1] - p[1]) for share, p, q in ways) / fsum(shares)
+        found.append((x, y))
+    return found
+
+
+def _stands(foot: Sequence[Sequence[Vec]], steps: Steps) -> list[list[float]]:
+    """Return how much each point of a foot stands at each sample, from 0 to 1."""
+    rows = [[p[2] / steps.leg for p in points] for points in foot]
+    lowest = [min(row) for row in rows]
+    most = _low(lowest) + UNEVEN
+    found: list[list[float]] = []
+    first = last = 0
+    for time, row in zip(steps.times, rows, strict=True):
+        # At the ends of the clip the time is as long.
+        start = max(steps.times[0], min(time - 0.5 * WHILE, steps.times[-1] - WHILE))
+        while steps.times[first] < start:
+            first += 1
+        while last < len(rows) and steps.times[last] <= start + WHILE:
+            last += 1
+        floor = min(most, _low(lowest[first:last]))
+        own = [_low([one[k] for one in rows[first:last]]) for k in range(len(row))]
+        heights = [z - max(floor, min(low, floor + SOLE)) for z, low in zip(row, own, strict=True)]
+        found.append([1.0 - smooth((z - ON_FLOOR) / (OFF_FLOOR - ON_FLOOR)) for z in heights])
+    return found
+
+
+def _low(heights: Sequence[float]) -> float:
+    return sorted(heights)[int(FLOOR * (len(heights) - 1))]
+
+
+def _weights(steps: Steps) -> list[list[Point]]:
+    """Return for each step the points that may stand."""
+    spans = [b - a for a, b in pairwise(steps.times)]
+    found: list[list[Point]] = [[] for _ in spans]
+    for foot in steps.feet:
+        stands = _stands(foot, steps)
+        for i, span in enumerate(spans):
+            for k, (p, q) in enumerate(zip(foot[i], foot[i + 1], strict=True)):
+                rise = (q[2] - p[2]) / (span * steps.leg * UPWARD)
+                weight = stands[i][k] * stands[i + 1][k] / (1.0 + rise * rise)
+                if weight > 0.0:
+                    # A point that lands or lifts off is already moving.
+                    found[i].append((p, q, weight**4))
+    return found
+
+
+def _rates(
+    steps: Steps, weights: Sequence[Sequence[Point]], is_loop: bool, may_turn: bool
+) -> list[Rate]:
+    """Return the velocity of the root in each step."""
+    count = len(weights)
+    # Half a loop is added at both ends.
+    around = count // 2 if is_loop else 0
+    order = [i % count for i in range(-around, count + around)]
+    rates: list[Rate] = []
+    weighted = weights
+    for _ in range(ROUNDS):
+        rates = _solved(steps, weighted, order, may_turn)[around : around + count]
+        weighted = [
+            [(p, q, w / (1.0 + _slip(steps, i, p, q, rates[i]) ** 2) ** 2) for p, q, w in points]
+            for i, points in enumerate(weights)
+        ]
+    return rates
+
+
+def _slip(steps: Steps, i: int, p: Vec, q: Vec, rate: Rate) -> float:
+    """Return the speed of a point over the floor in a step, relative to `SLIP`."""
+    x, y = _lever(steps, i, p, q)
+    span = steps.times[i + 1] - steps.times[i]
+    u = rate[0] - rate[2] * y + (q[0] - p[0]) / span
+    v = rate[1] + rate[2] * x + (q[1] - p[1]) / span
+    return hypot(u, v) / (SLIP * steps.leg)
+
+
+def _lever(steps: Steps, i: int, p: Vec, q: Vec) -> tuple[float, float]:
+    """Return the position of a point relative to the middle of the body, amid a step."""
+    a, b = steps.body[i], steps.body[i + 1]
+    return (0.5 * (p[0] + q[0] - a[0] - b[0]), 0.5 * (p[1] + q[1] - a[1] - b[1]))
+
+
+def _solved(
+    steps: Steps, weights: Sequence[Sequence[Point]], order: Sequence[int], may_turn: bool
+) -> list[Rate]:
+    """Return the velocities of least squares, for steps in an order."""
+    leg = steps.leg
+    spans = [b - a for a, b in pairwise(steps.times)]
+    size = 3 * len(order)
+    rows = [[0.0, 0.0, 0.0, FAINT] for _ in range(size)]
+    right = [0.0] * size
+    for n, i in enumerate(order):
+        for p, q, weight in weights[i]:
+            w = weight * spans[i]
+            x, y = _lever(steps, i, p, q)
+            u, v = (q[0] - p[0]) / spans[i], (q[1] - p[1]) / spans[i]
+            a, b, c = rows[3 * n], rows[3 * n + 1], rows[3 * n + 2]
+            a[3] += w
+            b[3] += w
+            c[1] -= w * y / leg
+            c[2] += w * x / leg
+            c[3] += w * (x * x + y * y) / (leg * leg)
+            right[3 * n] -= w * u
+            right[3 * n + 1] -= w * v
+            right[3 * n + 2] -= w * (x * v - y * u) / leg
+        if n:
+            near = CALM * CALM / (0.5 * (spans[i] + spans[order[n - 1]]))
+            for k in range(3):
+                rows[3 * n + k][0] -= near
+                rows[3 * n + k][3] += near
+                rows[3 * n + k - 3][3] += near
+        if not may_turn:
+            rows[3 * n + 2] = [0.0, 0.0, 0.0, 1.0]
+            right[3 * n + 2] = 0.0
+    found = _banded_solved(rows, right)
+    return [(found[n], found[n + 1], found[n + 2] / leg) for n in range(0, size, 3)]
+
+
+def _banded_solved(rows: list[list[float]], right: list[float]) -> list[float]:
+    """Return the solution of a symmetric positive definite band system of half-bandwidth 3.
+
+    By L D Lᵀ factorization in place.
+
+    Args:
+        rows: For each row of the matrix the three elements before the diagonal, and the diagonal.
+        right: The right-hand side.
+    """
+    count = len(right)
+    for i in range(count):
+        row = rows[i]
+        for k in range(max(0, 3 - i), 3):
+            other = rows[i - 3 + k]
+            for m in range(max(0, 3 - i), k):
+                row[k] -= row[m] * other[m + 3 - k]
+        for k in range(max(0, 3 - i), 3):
+            pivot = rows[i - 3 + k][3]
+            share = row[k] / pivot
+            row[3] -= share * row[k]
+            row[k] = share
+            right[i] -= share * right[i - 3 + k]
+    found = [value / row[3] for value, row in zip(right, rows, strict=True)]
+    for i in range(count - 1, -1, -1):
+        for k in range(max(0, 3 - i), 3):
+            found[i - 3 + k] -= rows[i][k] * found[i]
+    return found
+
+
+def _path(steps: Steps, rates: Sequence[Rate]) -> list[Planar]:
+    """Return the motion of the root from the first sample to each."""
+    path = [STILL]
+    for i, (x, y, turn) in enumerate(rates):
+        span = steps.times[i + 1] - steps.times[i]
+        half = 0.5 * turn * span
+        share = span / (1.0 + half * half)
+        move = Planar(share * (x - half * y), share * (half * x + y), 2.0 * atan(half))
+        a, b = steps.body[i], steps.body[i + 1]
+        out = Planar(0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1]), 0.0)
+        path.append(path[-1].after(out).after(move).after(out.inverse()))
+    return path
