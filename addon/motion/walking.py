@@ -208,18 +208,20 @@ class StepPlanner:
             return UPRIGHT
         back = inverse(now.body)
         falls = [(foot, foot.support()) for foot in self.feet]
-        feet = [(foot, point_in(back, place_of(f, now.grounds))) for foot, f in falls if f.is_held]
-        # Over nothing it is as low as on its rest places, or legs at full stretch find no ground.
-        feet = feet or [(foot, foot.leg.rest) for foot in self.feet]
-        plane = plane_through([place for _, place in feet], [foot.leg.rest for foot, _ in feet])
+        places = {foot: point_in(back, place_of(f, now.grounds)) for foot, f in falls if f.is_held}
+        plane = plane_through([*places.values()], [foot.leg.rest for foot in places])
         tilt = self.settings.tilt
         right, ahead = tilt * plane.right, tilt * plane.ahead
         lift = self.settings.height * plane.lift
         others = max(1, len(self.groups) - 1)
         sunk, lowest = inf, -inf
-        for foot, place in feet:
+        for foot in self.feet:
             leg, speed = foot.leg, length(foot.velocity)
-            drop = place[2] - leg.root[2] - right * leg.root[0] - ahead * leg.root[1]
+            # One without a hold finds none if its leg is too high for any.
+            x, y, z = places.get(foot, leg.rest)
+            if foot not in places:
+                z += plane.lift + plane.right * x + plane.ahead * y
+            drop = z - leg.root[2] - right * leg.root[0] - ahead * leg.root[1]
             sunk = min(sunk, drop + root_height(leg, self.settings, speed, others))
             lowest = max(lowest, drop + least_height(leg))
         # One foot far below draws the body down, but not into what the others stand on.
