@@ -19,12 +19,14 @@ class Character(NamedTuple):
         names: Those of its bones, as `anatomy` numbers them.
         anatomy: Its parts, with Z up.
         size: Its height; if it does not stand on legs, its largest extent.
+        up_axis: The axis of the armature that is up, as `AXES` names it.
         turn: From there into the space of the armature.
     """
 
     names: list[str]
     anatomy: Anatomy
     size: float
+    up_axis: str
     turn: Quaternion
 
     @property
@@ -76,4 +78,4 @@ def _recognized(armature: bpy.types.Object, up: str) -> Character:
         max(places) - min(places) for places in zip(*(bone.head for bone in rest), strict=True)
     ]
     size = anatomy.height if anatomy.hips >= 0 else max(extents, default=0.0)
-    return Character(names, anatomy, size, turn)
+    return Character(names, anatomy, size, up, turn)

@@ -29,6 +29,7 @@ from .vectors import (
     Vec,
     cross,
     length,
+    mix,
     quat_product,
     rotate,
     scaled,
@@ -133,7 +134,7 @@ def solve(
             kept = near_enough + KEPT * min(1.0, chain.aside / STRAIGHT) ** 2
             left = (moved / kept) ** 2
             bow(joints, axis, max(keep, 1.0 - left), target, rotate(turn, side))
-        used = _reach(joints, target, chain, solver, iterations, near_enough, tolerance)
+        used = _reach(joints, target, chain, solver, share, iterations, near_enough, tolerance)
         if pole is not None and len(joints) > 3:
             # A chain that is not planar may face another way than its input pose, or have flipped.
             # A nearly straight one swivels like the input pose, as its own bend vanishes.
@@ -157,6 +158,7 @@ def _reach(
     target: Vec,
     chain: Chain,
     solver: str,
+    swing: float,
     iterations: int,
     near_enough: float,
     tolerance: float,
@@ -164,7 +166,7 @@ def _reach(
     """Bend a chain until its tip is on a target in reach; return the iterations used."""
     exact = min(tolerance, EXACT)
     if solver == "FABRIK":
-        return _land(joints, target, chain.inner, iterations, exact)
+        return _land(joints, target, chain.inner, swing, iterations, exact)
     kept = iterations // 2 if solver == "CCD" else 0
     most = 1 if solver == "TWO_BONE" else iterations - kept
     used = _iterate(joints, target, SOLVERS[solver], most, near_enough)
@@ -190,7 +192,12 @@ def _softened(target: Vec, outer: float, softness: float) -> Vec:
 
 
 def _land(
-    joints: list[Joint], target: Vec, inner: float, iterations: int, near_enough: float
+    joints: list[Joint],
+    target: Vec,
+    inner: float,
+    swing: float,
+    iterations: int,
+    near_enough: float,
 ) -> int:
     """Iterate to find the shape, then land; return the iterations used.
 
@@ -200,8 +207,11 @@ def _land(
     used = min(SHORT_SHAPING if bones < SHORT else SHAPING, iterations)
     if used <= 0 or length(sub(joints[-1].at(), target)) <= near_enough:
         return 0
-    for _ in range(used - 1):
-        fabrik(joints, target)
+    # An iteration that takes the tip past other joints would fold the chain another way. The tip
+    # of a chain that has swung has only to come nearer: it does so in even steps.
+    start = mix(target, joints[-1].at(), swing)
+    for i in range(1, used):
+        fabrik(joints, mix(start, target, i / used) if swing > 0.0 else target)
     if inner > 0.0 or bones == 2:
         # Landing only halves the gap of a chain that has to fold to its shortest.
         fabrik(joints, target)

@@ -47,8 +47,13 @@ def plane_through(feet: Sequence[Vec], rests: Sequence[Vec]) -> Lean:
     Args:
         feet: The positions of the feet, in the body's frame.
         rests: Their rest positions, in the same order.
+
+    Returns:
+        The lean; none without any feet.
     """
     n = len(feet)
+    if n == 0:
+        return UPRIGHT
     x, y = fsum([foot[0] for foot in feet]) / n, fsum([foot[1] for foot in feet]) / n
     z = fsum([foot[2] - rest[2] for foot, rest in zip(feet, rests, strict=True)]) / n
     xx = xy = yy = xz = yz = 0.0

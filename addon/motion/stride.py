@@ -1,15 +1,21 @@
 """Strides: how a foot steps at the speed of its body, so that it stays within reach."""
 
-from math import inf, sqrt
+from math import hypot, inf, sqrt
 from typing import Final, NamedTuple
 
 from ..core.vectors import ORIGIN, Vec, dot, length, scaled, sub
 from .gait import WalkingLeg, WalkSettings
 
-LAND: Final = 0.9
-STAND: Final = 0.95
+LAND: Final = 0.94
 LOSE: Final = 0.97
-"""Shares of a leg's reach: for landing, for the body's height, and where a foot is out of reach."""
+"""Shares of a leg's reach: where a foot may land, and where it is lost."""
+
+SPRAWL: Final = 0.45
+"""The sine of the angle to which a body sinks to let its legs swing ahead and back in long strides:
+27 degrees, as those of animals that run. Beyond it, steps take less time."""
+
+LOWEST: Final = 0.2
+"""The share of a leg's reach to which its root sinks at most, if it does not rest lower."""
 
 
 class Stride(NamedTuple):
@@ -69,6 +75,29 @@ def _room(leg: WalkingLeg, settings: WalkSettings, out: Vec, way: Vec) -> tuple[
         0.95 * max(0.0, along + sqrt(back)) if back > 0.0 else 0.0,
         0.95 * max(0.0, sqrt(front) - along) if front > 0.0 else 0.0,
     )
+
+
+def root_height(leg: WalkingLeg, settings: WalkSettings, speed: float, others: int) -> float:
+    """Return how high the root of a leg may be above its foot for the stride to fit in its reach.
+
+    Args:
+        leg: The leg.
+        settings: How the body walks.
+        speed: How fast its foot is left behind, in a frame.
+        others: How many other groups have to step in turn.
+    """
+    reach = 0.5 * (LAND * leg.reach + losing_reach(leg, settings))
+    far = settings.threshold * leg.reach
+    aside = hypot(leg.rest[0] - leg.root[0], leg.rest[1] - leg.root[1])
+    tall = sqrt(max(reach * reach - aside * aside, 0.0))
+    stride = (1.0 + settings.overshoot) * far + speed * settings.duration * others
+    half = max(far, min(0.5 * stride, SPRAWL * tall))
+    return max(sqrt(max(tall * tall - half * half, 0.0)), least_height(leg))
+
+
+def least_height(leg: WalkingLeg) -> float:
+    """Return how high the root of a leg stays above its foot, whatever its reach asks for."""
+    return min(LOWEST * leg.reach, max(leg.root[2] - leg.rest[2], 0.0))
 
 
 def losing_reach(leg: WalkingLeg, settings: WalkSettings) -> float:

@@ -6,8 +6,8 @@ from ..core.vectors import Vec, add, dot, length, mix, scaled, sub
 from .footfall import eased, hump
 from .foothold import Cast
 
-TIMES: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""The shares of the horizontal movement's duration at which to sample the ground below."""
+TIMES: Final = tuple(i / 16 for i in range(1, 16))
+"""At what shares of the time that a foot goes ahead the ground below its way is looked at."""
 
 WAITS: Final = (0.0, 0.12, 0.24)
 """The shares of a step's duration to try for only rising, or only coming down."""

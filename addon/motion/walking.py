@@ -10,7 +10,7 @@ and feet in the air land early. Steps start early enough, and are short enough, 
 """
 
 from collections.abc import Sequence
-from math import ceil, hypot, sqrt
+from math import ceil, inf
 from typing import Final
 
 from ..core import Frame, inverse, point_in
@@ -32,7 +32,7 @@ from .foothold import Cast, Search, hold_at
 from .gait import RecordedWalk, WalkingLeg, WalkSettings
 from .passing import body_between, carried, grounds_between
 from .stance import UPRIGHT, Lean, Swaying, eased_to, plane_through
-from .stride import LAND, STAND, losing_reach
+from .stride import LAND, least_height, losing_reach, root_height
 from .swing import Arc, arc_over
 from .turns import next_to_step, of_group, step_duration, stepping_along
 from .walking_foot import Now, WalkingFoot, brought
@@ -73,7 +73,8 @@ class StepPlanner:
         self.before: dict[int, Frame] = {}
         self.sway = Swaying(UPRIGHT, UPRIGHT)
         self.feet = [WalkingFoot(leg) for leg in legs]
-        self._set_down(cast, grounds)
+        self.is_set_down = True
+        self._set_down(self.frame, cast, grounds, grounds, [ORIGIN] * len(self.feet))
         self._remember(grounds)
         self.sways = [self.sway]
 
@@ -81,10 +82,15 @@ class StepPlanner:
         """Advance by one whole frame; the arguments are those of the new frame."""
         self.settings = settings
         self.frame += 1
-        if self._is_teleport(body, grounds):
+        is_teleport = self._is_teleport(body, grounds)
+        if is_teleport:
             self.body = body
-            self._set_down(cast, grounds)
+            for foot in self.feet:
+                foot.rest()
+            self._set_down(self.frame, cast, grounds, grounds, [ORIGIN] * len(self.feet))
         else:
+            if self.is_set_down:
+                self._set_off(body, cast, grounds)
             count = self._looks(body)
             turns = quat_of(self.body[0]), quat_of(body[0])
             for look in range(1, count + 1):
@@ -94,6 +100,7 @@ class StepPlanner:
                 here = grounds_between(self.before, grounds, share)
                 self._look(Now(time, 1.0 / count, between, ORIGIN, ORIGIN, cast, here, grounds))
             self.body = body
+        self.is_set_down = is_teleport
         self._remember(grounds)
         self.sways.append(self.sway)
 
@@ -126,21 +133,52 @@ class StepPlanner:
         falls = [fall for foot in self.feet for fall in (foot.falls[-1], foot.support())]
         self.before = {f.ground: grounds(f.ground) for f in falls if f.ground != STILL}
 
-    def _set_down(self, cast: Cast, grounds: Grounds) -> None:
-        """Put all feet in stance, and the body on them."""
+    def _set_off(self, body: Frame, cast: Cast, grounds: Grounds) -> None:
+        """Set the feet down anew in mid-stride where the body moves at once, as cycles do.
+
+        Args:
+            body: Where the body is one frame later.
+            cast: Asks the ground of that frame.
+            grounds: Where the grounds are at that frame.
+        """
+        before, time = grounds_between(self.before, grounds, 0.0), self.frame - 1
+        self._brought(Now(time, 1.0, body, ORIGIN, ORIGIN, cast, grounds, grounds), is_moving=True)
+        at = self.groups.index(self.last_group) + 1
+        turns = (*self.groups[at:], *self.groups[:at])
+        offsets = [foot.phased(turns, self.settings) for foot in self.feet]
+        if any(offset != ORIGIN for offset in offsets):
+            for foot in self.feet:
+                foot.falls.pop()
+            self._set_down(time, cast, before, grounds, offsets)
+            self.sways[-1] = self.sway
+        else:
+            self._brought(Now(time, 1.0, self.body, ORIGIN, ORIGIN, cast, before, grounds), False)
+
+    def _set_down(
+        self, time: int, cast: Cast, grounds: Grounds, whole: Grounds, offsets: Sequence[Vec]
+    ) -> None:
+        """Set all feet down at once, and the body on them.
+
+        Args:
+            time: The frame.
+            cast: Asks the ground.
+            grounds: Where the grounds are at that frame.
+            whole: Where they are when the ground is asked.
+            offsets: How far from their rest places the feet come down, in the world.
+        """
         self.sway = Swaying(UPRIGHT, UPRIGHT)
         for foot in self.feet:
-            foot.rest()
-            nowhere = Footfall(self.frame, self.frame, ORIGIN, ORIGIN, ORIGIN, STILL, 0.0, True)
+            nowhere = Footfall(time, time, ORIGIN, ORIGIN, ORIGIN, STILL, 0.0, True)
             foot.falls.append(nowhere)
-        now = Now(self.frame, 1.0, self.body, ORIGIN, ORIGIN, cast, grounds, grounds)
-        # The feet depend on the body and vice versa: a few rounds converge.
+        now = Now(time, 1.0, self.body, ORIGIN, ORIGIN, cast, grounds, whole)
+        # The feet depend on the body and it on them: a few rounds agree.
         for _ in range(4):
             now = self._brought(now, is_moving=False)
-            for foot in self.feet:
-                fall = self._fall(now, foot, self.frame, self.frame, foot.home, ORIGIN)
+            for foot, offset in zip(self.feet, offsets, strict=True):
+                aim = add(foot.home, offset)
+                fall = self._fall(now, foot, time, time, aim, ORIGIN)
                 foot.falls.pop()
-                foot.put(fall, foot.home, grounds)
+                foot.put(fall, aim, grounds)
             self.sway = Swaying(self._wish(now), UPRIGHT)
         self._brought(now, is_moving=False)
 
@@ -165,24 +203,29 @@ class StepPlanner:
         return brought(self.feet, now, self.settings, self.sway.lean, others, is_moving)
 
     def _wish(self, now: Now) -> Lean:
-        """Return the target lean of the body on its feet, low enough for all of them."""
+        """Return the lean that the body would have on its feet, low enough for all of them."""
+        if not self.settings.leans:
+            return UPRIGHT
         back = inverse(now.body)
         falls = [(foot, foot.support()) for foot in self.feet]
-        feet = [(foot, point_in(back, place_of(f, now.grounds))) for foot, f in falls if f.is_held]
-        if not feet or not self.settings.leans:
-            return UPRIGHT
-        plane = plane_through([place for _, place in feet], [foot.leg.rest for foot, _ in feet])
+        places = {foot: point_in(back, place_of(f, now.grounds)) for foot, f in falls if f.is_held}
+        plane = plane_through([*places.values()], [foot.leg.rest for foot in places])
         tilt = self.settings.tilt
         right, ahead = tilt * plane.right, tilt * plane.ahead
         lift = self.settings.height * plane.lift
-        for foot, place in feet:
-            leg = foot.leg
-            far = self.settings.threshold * leg.reach
-            aside = hypot(leg.rest[0] - leg.root[0], leg.rest[1] - leg.root[1], far)
-            tall = sqrt(max((STAND * leg.reach) ** 2 - aside * aside, 0.04 * leg.reach**2))
-            slope = right * leg.root[0] + ahead * leg.root[1]
-            bob = self.settings.bob * leg.reach
-            lift = min(lift, place[2] + tall - leg.root[2] - slope - bob)
+        others = max(1, len(self.groups) - 1)
+        sunk, lowest = inf, -inf
+        for foot in self.feet:
+            leg, speed = foot.leg, length(foot.velocity)
+            # One without a hold finds none if its leg is too high for any.
+            x, y, z = places.get(foot, leg.rest)
+            if foot not in places:
+                z += plane.lift + plane.right * x + plane.ahead * y
+            drop = z - leg.root[2] - right * leg.root[0] - ahead * leg.root[1]
+            sunk = min(sunk, drop + root_height(leg, self.settings, speed, others))
+            lowest = max(lowest, drop + least_height(leg))
+        # One foot far below draws the body down, but not into what the others stand on.
+        lift = min(lift, max(sunk, lowest))
         return Lean(lift, right, ahead)
 
     # Steps

@@ -5,7 +5,8 @@ from math import inf
 from typing import Final, NamedTuple, final
 
 from ..core import Frame, inverse, point_in
-from ..core.vectors import ORIGIN, Vec, across, add, length, mat_columns, scaled, sub
+from ..core.vectors import ORIGIN, Vec, across, add, dot, length, mat_columns, scaled, sub
+from .easing import smooth
 from .footfall import STILL, Footfall, Grounds, place_of
 from .foothold import Cast
 from .gait import WalkingLeg, WalkSettings
@@ -112,6 +113,25 @@ class WalkingFoot:
         """Return its current desired foothold, ahead of its rest position."""
         return add(add(self.home, self.stride.middle), self.stride.lead)
 
+    def phased(self, turns: Sequence[int], settings: WalkSettings) -> Vec:
+        """Return how far from its rest place it would be in mid-stride, as its turn comes to step.
+
+        Args:
+            turns: The groups in the order in which they will step.
+            settings: How the body walks.
+        """
+        speed, stride = length(self.velocity), self.stride
+        if speed == 0.0:
+            return ORIGIN
+        step = speed * settings.duration
+        lead = length(stride.lead)
+        cycle = lead + stride.limit + step
+        share = turns.index(self.leg.group) / len(turns)
+        along = min(lead, share * cycle - stride.limit)
+        middle = add(stride.middle, scaled(self.velocity, along / speed))
+        # A body that hardly moves yet stands on its rest places.
+        return scaled(middle, smooth(step / (settings.threshold * self.leg.reach)))
+
     def off(self, now: Now) -> float:
         """Return its distance along the ground from its desired position."""
         fall = self.falls[-1]
@@ -165,5 +185,7 @@ def brought(
             slow = length(foot.velocity) * settings.duration < far
             foot.quiet = foot.quiet + now.passed if slow else 0.0
         foot.home, foot.root, foot.place = home, root, place
-        foot.stride = stride_of(leg, settings, sub(home, root), foot.velocity, others)
+        # The body may have sunk: the rest place counts at the height at which the foot stands.
+        out = add(across(sub(home, root), now.up), scaled(now.up, dot(sub(place, root), now.up)))
+        foot.stride = stride_of(leg, settings, out, foot.velocity, others)
     return now

@@ -72,6 +72,22 @@ def test_no_knee_moves_much_faster_than_its_foot(target: Vec, angle: float, rise
     assert max(map(math.dist, here, there)) <= 2.5e-3
 
 
+FORELEG = ((0.0, -0.69, 1.16), (0.0, -0.53, 0.84), (0.0, -0.54, 0.48), (0.0, -0.52, 0.22))
+"""A horse's, nearly straight: elbow, knee and fetlock."""
+
+
+def test_a_leg_folds_the_same_way_however_near_its_foot_comes() -> None:
+    """At 0.76 of its length, its elbow used to snap straight and the knee below to fold."""
+    size = sum(math.dist(a, b) for a, b in pairwise(FORELEG))
+    way = unit(sub(FORELEG[-1], FORELEG[0])) or (0.0, 0.0, -1.0)
+    step = 0.005 * size
+    poses = [
+        swung(add(FORELEG[0], scaled(way, 0.97 * size - step * i)), leg=FORELEG) for i in range(70)
+    ]
+    for here, there in pairwise(poses):
+        assert max(map(math.dist, here, there)) <= 2.5 * step
+
+
 def test_without_a_swing_knees_jump() -> None:
     """Or there would be nothing to mend."""
     worst = 0.0

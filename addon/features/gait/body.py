@@ -26,8 +26,11 @@ from ...core import (
 from ...core.vectors import (
     Mat3,
     Vec,
+    add,
     cross,
     inverse_apply,
+    length,
+    mat_apply,
     mat_columns,
     mat_from_columns,
     mat_product,
@@ -35,6 +38,7 @@ from ...core.vectors import (
     quat_compatible,
     quat_matrix,
     quat_of,
+    scaled,
     slerp,
     sub,
 )
@@ -186,7 +190,10 @@ class LegGoal:
         if isinstance(walked, str):
             return aim._replace(note=walked or aim.note)
         foot = foot_at(walked.record.falls[self.leg], walked.time, walked.grounds)
-        place = foot.place
+        plan = self.stepping.plan
+        world = snapshot.world(chain.rig.object, chain.rig.uid)
+        height = length(mat_apply(world[0], plan.beneath(plan.legs[self.leg])))
+        place = add(foot.place, scaled(foot.normal, height))
         if foot.swing is not None:
             root = _root(snapshot, chain)
             place = held_in(place, root, 0.999 * walked.legs[self.leg].reach)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 import bpy
 
+from ...blender.character import Character, character_of
 from ...blender.errors import ProblemError
-from ...blender.skeleton import Skeleton, skeleton_of
+from ...blender.skeleton import Skeleton, skeleton_of, vector
 from ...editing import constraints as editing
+from ...editing.placing import new_empty
 from ...loop import plan
 from ...loop.properties import free_name, settings
 from ...loop.registry import MOTIONS
@@ -30,14 +33,39 @@ def problem_of(armature: bpy.types.Object, index: int) -> str:
     return found[index].problem if index < len(found) else ""
 
 
-def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> tuple[FabrikGait, int]:
+SOLE: Final = 0.15
+"""Up to which share of a figure's height the lowest joints of its feet lie above their soles."""
+
+
+UPRIGHT: Final = 0.5
+"""The least cosine of the angle between a figure's way up and the world's for it to stand."""
+
+
+class _NewLeg(NamedTuple):
+    """A leg that is to walk.
+
+    Attributes:
+        bones: The bones that bend, root first.
+        foot: The bone beyond them that stands on the ground; -1 if the tail of the last one does.
+    """
+
+    bones: list[int]
+    foot: int = -1
+
+    @property
+    def tip(self) -> int:
+        """The last of all its bones."""
+        return self.foot if self.foot >= 0 else self.bones[-1]
+
+
+def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> tuple[FabrikGait, int]:
     """Let legs walk, and make the constraints of those that have none.
 
-    The bone that carries them is the one that all of them hang on.
+    The bone that carries them is the lowest one on which all of them hang and that can be moved.
 
     Args:
         armature: The armature object.
-        tips: The last bones of the legs.
+        tips: The last bones of the legs; without any, those that the skeleton shows.
 
     Returns:
         The walk, and how many constraints were made.
@@ -47,20 +75,33 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> tuple[FabrikGai
     """
     plan.discard_if_outdated()
     rig = skeleton_of(armature)
-    if len(tips) < 2:
-        raise ProblemError("Select the last bones of two legs or more")
-    body = _common(rig, [rig.index[tip] for tip in tips])
+    character = character_of(armature)
+    legs = _chosen(rig, tips) if tips else _recognized(rig, character)
+    if len(legs) < 2:
+        raise ProblemError(
+            "Select the last bones of two legs or more"
+            if tips
+            else f"No legs were found in “{armature.name}”: select the last bones of two legs or "
+            "more in Pose Mode, and add the walk again"
+        )
+    body = _body(rig, legs)
     fabrik = settings(armature)
     before, shown = len(fabrik.constraints), fabrik.active_index
     made: list[bpy.types.Object] = []
     try:
-        names = [_leg(armature, rig, tip, body, made) for tip in tips]
+        names = [_constraint(armature, rig, leg, made) for leg in legs]
         title = free_name(armature, "Walk", "gaits")
         gait = gait_settings(armature).gaits.add()
         gait.name = title
         gait.body = rig.names[body] if body >= 0 else ""
-        for name in names:
+        if not tips:
+            gait.up_axis = character.up_axis
+        floor = _floor(rig, character, legs)
+        for leg, name in zip(legs, names, strict=True):
             _append(armature, gait, name)
+            if leg.foot >= 0:
+                high = character.up.dot(rig.rest(leg.foot).head_local) - floor
+                gait.legs[-1].height = max(0.0, high)
         editing.changed(armature)
         plan.current()
         index = len(gait_settings(armature).gaits) - 1
@@ -78,27 +119,74 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> tuple[FabrikGai
     return gait, len(made)
 
 
-def _leg(
-    armature: bpy.types.Object, rig: Skeleton, tip: str, body: int, made: list[bpy.types.Object]
+def _recognized(rig: Skeleton, character: Character) -> list[_NewLeg]:
+    """Return the legs that a skeleton shows which stands upright in the world."""
+    up = rig.object.matrix_world.to_3x3() @ character.up
+    if up.z < UPRIGHT * up.length:
+        return []
+    return [
+        _NewLeg(
+            [rig.index[character.names[bone]] for bone in limb.bones],
+            rig.index[character.names[limb.end]] if limb.end >= 0 else -1,
+        )
+        for limb in character.anatomy.limbs
+        if limb.kind == "LEG"
+    ]
+
+
+def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[_NewLeg]:
+    """Return the legs that end at some bones, each from where it branches off."""
+    ways = [rig.chain_up(rig.index[tip]) for tip in tips]
+    legs: list[_NewLeg] = []
+    for i, way in enumerate(ways):
+        shared = set[int]().union(*(other for j, other in enumerate(ways) if j != i))
+        legs.append(_NewLeg([bone for bone in way if bone not in shared] or way[-1:]))
+    return legs
+
+
+def _body(rig: Skeleton, legs: Sequence[_NewLeg]) -> int:
+    """Return the lowest bone above all legs that can be moved, -1 if there is none."""
+    ways = [rig.chain_up(leg.bones[0])[:-1] for leg in legs]
+    shared = [bone for bone in ways[0] if all(bone in way for way in ways)]
+    free = [bone for bone in shared if bone not in rig.connected or rig.parents[bone] < 0]
+    return free[-1] if free else -1
+
+
+def _constraint(
+    armature: bpy.types.Object, rig: Skeleton, leg: _NewLeg, made: list[bpy.types.Object]
 ) -> str:
-    """Return the name of the constraint that reaches with a bone, made if there is none."""
+    """Return the name of the constraint that moves a leg, made if there is none."""
+    ends = {rig.names[bone] for bone in (leg.tip, leg.bones[-1])}
     for item in settings(armature).constraints:
-        if item.bone == tip and item.solver not in MOTIONS:
+        if item.bone in ends and item.solver not in MOTIONS:
             return item.name
-    up = rig.chain_up(rig.index[tip])
-    count = len(up) - (up.index(body) + 1 if body >= 0 else 0)
-    item = editing.add(armature, tip, chain_count=count)
+    tip, target = rig.names[leg.tip], None
+    if leg.foot >= 0:
+        foot = armature.matrix_world @ rig.rest(leg.foot).matrix_local
+        size = 0.25 * rig.rest(leg.bones[-1]).length * armature.matrix_world.median_scale
+        place = vector(foot.translation)
+        target = new_empty(armature, f"{tip} Target", place, size, "CUBE")
+        target.rotation_euler = foot.to_euler()
+        made.append(target)
+    item = editing.add(armature, tip, target, chain_count=len(leg.bones))
     item.swing = 1.0
-    assert item.target is not None
-    made.append(item.target)
+    if leg.foot >= 0:
+        item.use_tail, item.use_rotation = False, True
+    else:
+        assert item.target is not None
+        made.append(item.target)
     return item.name
 
 
-def _common(rig: Skeleton, tips: Sequence[int]) -> int:
-    """Return the lowest bone above all of some, -1 if there is none."""
-    ways = [rig.chain_up(tip)[:-1] for tip in tips]
-    shared = [bone for bone in ways[0] if all(bone in way for way in ways)]
-    return shared[-1] if shared else -1
+def _floor(rig: Skeleton, character: Character, legs: Sequence[_NewLeg]) -> float:
+    """Return how high the ground is on which feet rest, along the way up of the armature.
+
+    It is the armature's origin if feet rest a little above that, else their lowest joint. Tails
+    tell nothing: importers have to guess those of last bones.
+    """
+    feet = [bone for leg in legs if leg.foot >= 0 for bone in rig.below({leg.foot})]
+    low = min((character.up.dot(rig.rest(bone).head_local) for bone in feet), default=0.0)
+    return 0.0 if 0.0 <= low <= SOLE * character.size else low
 
 
 def _append(armature: bpy.types.Object, gait: FabrikGait, name: str) -> None:

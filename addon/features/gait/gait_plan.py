@@ -21,9 +21,11 @@ from ...core.vectors import (
     cross,
     length,
     mat_apply,
+    mat_columns,
     mat_from_columns,
     mat_product,
     orthonormalize,
+    scaled,
     sub,
 )
 from ...loop import keeping
@@ -54,6 +56,7 @@ class RestLeg(NamedTuple):
         chain: Its constraint.
         joints: From the root to the foot.
         foot: Where the foot rests.
+        height: How high that is above the ground.
         axes: The axes of the bone that is the foot, if the constraint orients one.
         group: When it steps.
     """
@@ -61,6 +64,7 @@ class RestLeg(NamedTuple):
     chain: ChainPlan
     joints: list[Vec]
     foot: Vec
+    height: float
     axes: Mat3 | None
     group: int
 
@@ -125,6 +129,10 @@ class GaitPlan:
             raise ProblemError(f"“{self.rig.object.name}” has zero scale: change its scale")
         return mat_product(upright, self.axes), place
 
+    def beneath(self, leg: RestLeg) -> Vec:
+        """Return the way from the ground up to where a foot rests, in armature space."""
+        return scaled(mat_columns(self.axes)[2], leg.height)
+
     def measured(self, world: Frame) -> list[WalkingLeg]:
         """Return the legs, in the body's frame and at the size that the armature has.
 
@@ -136,13 +144,15 @@ class GaitPlan:
             raise ProblemError(f"“{self.rig.object.name}” has zero scale: change its scale")
         back = transposed(mat_product(upright, self.axes))
 
-        def seen(place: Vec) -> Vec:
+        def seen(leg: RestLeg, place: Vec) -> Vec:
+            # The leg stands where its foot is on the ground, and so begins as much lower.
+            place = sub(place, self.beneath(leg))
             return mat_apply(back, mat_apply(world[0], sub(place, self.head)))
 
         return [
             WalkingLeg(
-                seen(leg.foot),
-                seen(leg.joints[0]),
+                seen(leg, leg.foot),
+                seen(leg, leg.joints[0]),
                 sum(length(mat_apply(world[0], sub(b, a))) for a, b in pairwise(leg.joints)),
                 leg.group,
             )
@@ -231,32 +241,36 @@ def _resolve_body(plan: GaitPlan, gait: FabrikGait) -> None:
 
 
 def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan]) -> None:
-    found: list[tuple[ChainPlan, Vec, int]] = []
+    found: list[tuple[ChainPlan, FabrikGaitLeg]] = []
     for leg in gait.legs:
         chain = _leg_chain(plan, leg, chains)
-        if any(chain is other for other, _, _ in found):
+        if any(chain is other for other, _ in found):
             raise ProblemError(f"“{chain.name}” is used for two legs: remove one of them")
-        for other, _, _ in found:
+        for other, _ in found:
             if not set(other.bones).isdisjoint(chain.bones):
                 raise ProblemError(
                     f"The legs “{other.name}” and “{chain.name}” share bones: decrease their "
                     "Chain Length, or remove one of them"
                 )
-        found.append((chain, vector(leg.offset), leg.group))
+        found.append((chain, leg))
     if len(found) < 2:
         raise ProblemError(
             "A walk needs two legs or more: add constraints whose tips are feet"
             if not found
             else "A walk needs two legs or more: add another leg"
         )
-    measured = [(chain, _joints(chain), offset, own) for chain, offset, own in found]
-    feet = [add(joints[-1], offset) for _, joints, offset, _ in measured]
-    groups = [own for _, _, _, own in measured]
+    rests = [_joints(chain) for chain, _ in found]
+    feet = [
+        add(joints[-1], vector(leg.offset)) for joints, (_, leg) in zip(rests, found, strict=True)
+    ]
+    groups = [leg.group for _, leg in found]
     if gait.pattern != "GROUPS":
         back = transposed(plan.axes)
         groups = groups_of([mat_apply(back, foot) for foot in feet], gait.pattern)
-    for (chain, joints, _, _), foot, group in zip(measured, feet, groups, strict=True):
-        plan.legs.append(RestLeg(chain, joints, foot, _foot_axes(chain), group))
+    for i, (chain, leg) in enumerate(found):
+        height = max(0.0, leg.height)
+        axes = _foot_axes(chain)
+        plan.legs.append(RestLeg(chain, rests[i], feet[i], height, axes, groups[i]))
 
 
 def transposed(m: Mat3) -> Mat3:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import dist
+
 import bpy
 
 from ...blender.errors import listed
+from ...blender.skeleton import matrix_frame
 from ...loop.chain_plan import ChainPlan
 from ...loop.properties import settings
+from ...motion.footfall import Footfall
+from ...motion.stride import LOSE
 from ..simulation import history
 from .body import known
 from .editing import problem_of
 from .gait_plan import plans_of
 from .settings import gait_settings
+
+HASTY = 2.0
+"""Steps of fewer frames have none in their middle, where a foot is seen to be lifted."""
 
 MISSED = 2e-3
 """By so much of its length a leg may be off its foothold before that is said."""
@@ -30,9 +39,18 @@ def status_message(armature: bpy.types.Object, index: int) -> str:
     walked = known(found.blob)
     if walked is None or not found.is_fresh:
         return "Simulation is outdated: press Simulate"
-    falls = walked[0].falls
-    hanging = [fall for own in falls for fall in own if not fall.is_held]
-    if len(hanging) == sum(map(len, falls)):
+    return _steps_message(armature, index, walked[0].falls)
+
+
+def _steps_message(
+    armature: bpy.types.Object, index: int, falls: Sequence[Sequence[Footfall]]
+) -> str:
+    """Return what is to be said of the steps of a walk."""
+    steps = [fall for own in falls for fall in own]
+    hanging = [fall for fall in steps if not fall.is_held]
+    if stiff := _stiff(armature, index):
+        return stiff
+    if len(hanging) == len(steps):
         return "No ground is within reach of the feet: add ground there, or choose another one"
     if all(len(own) == 1 for own in falls):
         gait = gait_settings(armature).gaits[index]
@@ -46,7 +64,47 @@ def status_message(armature: bpy.types.Object, index: int) -> str:
             f"{len(hanging)} of the steps have no ground, the first at frame {first:.0f}. "
             "Increase Ray Height, or move the body closer to the ground"
         )
+    hasty = [fall for fall in steps if 0.0 < fall.land - fall.lift < HASTY]
+    if hasty:
+        first = min(fall.lift for fall in hasty)
+        return (
+            f"{len(hasty)} of the steps take less than two frames, the first at frame "
+            f"{first:.0f}, so that their feet jump: slow the body down, or choose a Pattern in "
+            "which more legs step together"
+        )
     return ""
+
+
+def walk_notes(armature: bpy.types.Object) -> list[str]:
+    """Return what is to be said of all walks of an armature that were simulated."""
+    gaits = gait_settings(armature).gaits
+    found = [(gait.name, status_message(armature, i)) for i, gait in enumerate(gaits)]
+    notes = [f"“{name}”: {said}" for name, said in found if said]
+    return [*notes, *leg_notes(armature)]
+
+
+def leg_notes(armature: bpy.types.Object) -> list[str]:
+    """Return what keeps legs of walks from standing where they should, as far as is known."""
+    gaits = gait_settings(armature).gaits
+    plans = [one for one in plans_of(armature) if gaits[one.index].enabled]
+    return [leg.chain.note for one in plans for leg in one.legs if leg.chain.note]
+
+
+def _stiff(armature: bpy.types.Object, index: int) -> str:
+    """Return which legs have no reach left to step with, under a body that cannot sink."""
+    walk = plans_of(armature)[index]
+    legs = [] if walk.leans else walk.measured(matrix_frame(armature.matrix_world))
+    names = [
+        own.chain.name
+        for leg, own in zip(legs, walk.legs, strict=False)
+        if dist(leg.rest, leg.root) >= LOSE * leg.reach
+    ]
+    if not names:
+        return ""
+    return (
+        f"{listed(names)} rest fully stretched, so that no step is within reach: choose the bone "
+        "that carries the legs as Body, which can sink, or bend the legs in the rest pose"
+    )
 
 
 def _missed(armature: bpy.types.Object, index: int) -> str:

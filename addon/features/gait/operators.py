@@ -29,7 +29,7 @@ from ..bake.operators import Baking
 from ..simulation import history
 from ..simulation.settings import simulation_of
 from .editing import active_gait, add_gait, add_legs, problem_of, remove_gait, remove_leg
-from .message import status_message
+from .message import leg_notes, status_message, walk_notes
 from .settings import FabrikGait, FabrikGaitLeg, gait_settings
 from .simulation import walk_refusals, walks
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 GAITS = "fabrik_ik/gait"
 
 HOW_TO = (
-    "Select the last bones of the legs in Pose Mode and press +. They step with the bone that "
-    "carries them: animate that bone, then simulate."
+    "Press + to let all legs walk that are found, or first select the last bones of those that "
+    "are to. They step with the bone that carries them: animate that bone, then simulate."
 )
 
 OFF = "This walk is disabled: its legs reach for their targets."
@@ -52,47 +52,45 @@ def gait_refusal(context: bpy.types.Context) -> str:
     """Ask for a walk."""
     reason = armature_refusal(context)
     if not reason and active_gait(active_armature(context)) is None:
-        return "There is no walk: select the last bones of the legs and press +"
+        return "There is no walk: press +"
     return reason
 
 
 class FABRIK_OT_gait_add(Working, bpy.types.Operator):
-    """Let the legs that end at the selected bones walk."""
+    """Let legs walk: those that end at the selected bones, or all that are found."""
 
     bl_idname = "fabrik.gait_add"
     bl_label = "Add Walk"
     bl_description = (
-        "Let the legs that end at the selected bones step with the bone that carries them. Legs "
-        "without a constraint get one, with a target at the foot"
+        "Let legs step with the bone that carries them: those that end at the selected bones, or, "
+        "if fewer than two are selected, all legs of the skeleton. Legs without a constraint get "
+        "one, with a target at the foot"
     )
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for Pose Mode and two bones."""
-        reason = armature_refusal(context)
-        if reason:
-            return reason
-        if context.mode != "POSE":
-            return "Enter Pose Mode, and select the last bones of the legs"
-        if len(_selected(context)) < 2:
-            return "Select the last bones of two legs or more"
-        return ""
+        """Ask for an armature that shows its pose."""
+        return armature_refusal(context) or rest_refusal(context)
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the walk."""
-        tips = _selected(context)
-        gait, made = add_gait(active_armature(context), tips)
+        armature = active_armature(context)
+        gait, made = add_gait(armature, _tips(context))
+        self.warn(dict.fromkeys(leg_notes(armature)))
         body = f"“{gait.body}”" if gait.body else "the armature object"
         return (
-            f"{counted(len(tips), 'leg')}, {made} of them new, step with {body}: animate it, "
+            f"{counted(len(gait.legs), 'leg')}, {made} of them new, step with {body}: animate it, "
             "then press Simulate"
         )
 
 
-def _selected(context: bpy.types.Context) -> list[str]:
+def _tips(context: bpy.types.Context) -> list[str]:
+    """Return the selected bones if they can be the last ones of legs, none if they cannot."""
     bones: list[Any] = list(context.selected_pose_bones_from_active_object or ())
-    return [bone.name for bone in bones]
+    names = {bone.name for bone in bones}
+    is_line = any(above.name in names for bone in bones for above in bone.parent_recursive)
+    return [] if len(bones) < 2 or is_line else [bone.name for bone in bones]
 
 
 class FABRIK_OT_gait_remove(Working, bpy.types.Operator):
@@ -375,6 +373,7 @@ def _draw_legs(layout: Layout, armature: bpy.types.Object, gait: FabrikGait) -> 
         leg = gait.legs[gait.active_leg]
         layout.prop_search(leg, "constraint", settings(armature), "constraints", text="Leg")
         layout.prop(leg, "offset")
+        layout.prop(leg, "height")
 
 
 def _draw_steps(layout: Layout, _armature: bpy.types.Object, gait: FabrikGait) -> None:
@@ -425,6 +424,7 @@ register, unregister = registering(
     CLASSES,
     (history.PROVIDERS, walks),
     (history.REFUSALS, walk_refusals),
+    (history.NOTES, walk_notes),
     (MOTION_OPERATORS, ENTRY),
     running=(FABRIK_OT_gait_bake,),
 )

@@ -83,6 +83,20 @@ class FabrikGaitLeg(bpy.types.PropertyGroup):
             subtype="TRANSLATION",
         ),
     ]
+    height: Annotated[
+        float,
+        fixed(
+            FloatProperty,
+            "Height",
+            (
+                "Height at which the foot's joint is above the ground in the rest pose, in "
+                "armature space. 0 puts the tip itself on the ground"
+            ),
+            default=0.0,
+            min=0.0,
+            subtype="DISTANCE",
+        ),
+    ]
 
 
 class FabrikGait(bpy.types.PropertyGroup):

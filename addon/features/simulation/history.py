@@ -88,6 +88,9 @@ PROVIDERS: list[Provider] = []
 REFUSALS: list[Callable[[bpy.types.Object], list[str]]] = []
 """Functions that return why some of what an armature has cannot be simulated, and so is not."""
 
+NOTES: list[Callable[[bpy.types.Object], list[str]]] = []
+"""Functions that return what is to be said of what was simulated of an armature."""
+
 listeners: list[Callable[[], None]] = []
 """What is called when a history may have become stale, from within an update."""
 
@@ -143,6 +146,13 @@ def owners(armature: bpy.types.Object) -> list[Simulated]:
 def refused(armature: bpy.types.Object) -> list[str]:
     """Return why some of what an armature has is not simulated, as far as is known."""
     return [reason for refusals in REFUSALS for reason in refusals(armature)]
+
+
+def notes(armature: bpy.types.Object) -> list[str]:
+    """Return what is to be said of what was simulated, and of constraints that are invalid."""
+    items = [item for item in settings(armature).constraints if item.enabled]
+    invalid = [f"“{one.name}”: {one.message}" for one in items if one.state == "INVALID"]
+    return [*(note for of_feature in NOTES for note in of_feature(armature)), *invalid]
 
 
 def range_of(armature: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, int]:

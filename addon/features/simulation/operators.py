@@ -78,7 +78,7 @@ class _Simulating(Starting, Refusing):
         if result.armatures > 1:
             text = f"{text}, {counted(result.armatures, 'armature')}"
         self.report({"INFO"}, text)
-        for reason in result.refused:
+        for reason in dict.fromkeys((*result.refused, *result.notes)):
             self.report({"WARNING"}, reason)
         redraw()
         return {"FINISHED"}

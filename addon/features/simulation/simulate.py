@@ -26,11 +26,13 @@ class Simulation(NamedTuple):
         armatures: How many armatures.
         frames: How many frames were played.
         refused: Why some of what they have could not be simulated, in sentences.
+        notes: What is to be said of what was simulated, likewise.
     """
 
     armatures: int
     frames: int
     refused: list[str]
+    notes: list[str]
 
 
 class _Run(NamedTuple):
@@ -103,7 +105,11 @@ def simulate(
             kept = simulation_of(ob)
             if (kept.frame_start, kept.frame_end) != (start, end):
                 kept.frame_start, kept.frame_end = start, end
-    return Simulation(len(objects), len(_span(runs)), refused + failed)
+    refused += failed
+    plan.current()
+    layer.update()
+    notes = [note for ob in objects for note in history.notes(ob)]
+    return Simulation(len(objects), len(_span(runs)), refused, notes)
 
 
 def _passes(

@@ -909,7 +909,7 @@ def test_walk_that_cannot_be_is_refused_and_nothing_was_made(empty_file: None) -
     rig = make_spider(4)
     select(rig, ["Leg2.0.L", "Leg1.0.L"])
     before = len(bpy.data.objects)
-    with pytest.raises(RuntimeError, match="share bones"):
+    with pytest.raises(RuntimeError, match="No legs were found in “Spider”: select the last"):
         bpy.ops.fabrik.gait_add()
     assert not rig.fabrik.gaits
     assert not rig.fabrik.constraints

@@ -1,0 +1,233 @@
+"""Walks of ordinary creatures: legs found by themselves, however straight they rest."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import bpy
+import pytest
+from creatures import FEET, make_quadruped
+from mathutils import Vector
+from rigs import activate, evaluated, go, link, pose_bits, shown_bones, tip_world, update
+from spiders import key_body, make_floor, make_spider
+
+
+def make_linear(rig: bpy.types.Object) -> None:
+    from rigs import curves
+
+    for curve in curves(rig):
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR"
+
+
+def walk(rig: bpy.types.Object, speed: float, frames: int = 60) -> bpy.types.PropertyGroup:
+    """Let it walk straight ahead, by so many metres a frame, with one click on Add Walk."""
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, frames
+    key_body(rig, {1: (0, 0, 0), frames: (0, -speed * (frames - 1), 0)})
+    make_linear(rig)
+    activate(rig)
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    return rig.fabrik.gaits[0]
+
+
+def simulate() -> None:
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+
+
+def falls_of(rig: bpy.types.Object):
+    from addon.features.gait.body import known
+    from addon.features.simulation import history
+
+    return known(history.data(rig, "fabrik.gaits[0]").blob)[0].falls
+
+
+def said(rig: bpy.types.Object) -> str:
+    from addon.features.gait.message import status_message
+
+    update()
+    return status_message(rig, 0)
+
+
+def joints_of(rig: bpy.types.Object, bones: int, foot: str) -> list[Vector]:
+    legs = [f"Leg {i}{foot[3:]}" for i in range(bones)]
+    return [tip_world(rig, name, use_tail=False) for name in (*legs, foot)]
+
+
+def bends(joints: list[Vector]) -> list[float]:
+    return [
+        (a - b).angle(c - b, math.pi)
+        for a, b, c in zip(joints, joints[1:], joints[2:], strict=False)
+    ]
+
+
+def test_one_click_finds_the_legs_of_a_quadruped(empty_file: None) -> None:
+    rig = make_quadruped()
+    make_floor()
+    gait = walk(rig, 0.04)
+    assert gait.body == "Hips"
+    assert {leg.constraint for leg in gait.legs} == set(FEET)
+    for item in rig.fabrik.constraints:
+        assert (item.bone, item.chain_count, item.use_tail) == (item.name, 3, False)
+        assert item.use_rotation
+        assert item.error < 1e-5
+    assert [leg.height for leg in gait.legs] == pytest.approx([0.06] * 4)
+    simulate()
+    assert said(rig) == ""
+
+
+@pytest.mark.parametrize("bones", [2, 3, 4, 5])
+@pytest.mark.parametrize("extension", [0.8, 0.95, 0.999])
+def test_feet_lift_and_stand_and_knees_do_not_pop(
+    empty_file: None, extension: float, bones: int
+) -> None:
+    rig = make_quadruped(bones, extension)
+    make_floor()
+    frames, speed = 50, 0.05
+    walk(rig, speed, frames)
+    simulate()
+    falls = dict(
+        zip([leg.constraint for leg in rig.fabrik.gaits[0].legs], falls_of(rig), strict=True)
+    )
+    size = sum(rig.data.bones[f"Leg {i}.F.L"].length for i in range(bones))
+    paths: dict[str, list[Vector]] = {name: [] for name in FEET}
+    knees: dict[str, list[list[float]]] = {name: [] for name in FEET}
+    for frame in range(1, frames + 1):
+        go(frame)
+        for name in FEET:
+            joints = joints_of(rig, bones, name)
+            paths[name].append(joints[-1])
+            knees[name].append(bends(joints))
+    for name in FEET:
+        assert len(falls[name]) >= 4
+        for before, fall in pairwise(falls[name]):
+            stood = paths[name][max(0, math.ceil(before.land) - 1) : math.floor(fall.lift)]
+            assert max((place - stood[0]).length for place in stood) <= 1e-4 * size
+            assert stood[0].z == pytest.approx(0.06, abs=1e-4)
+            swung = paths[name][math.ceil(fall.lift) - 1 : math.floor(min(fall.land, frames))]
+            if fall.land <= frames:
+                assert max(place.z for place in swung) - 0.06 >= 0.9 * 0.15 * size
+        for a, b, c in zip(knees[name], knees[name][1:], knees[name][2:], strict=False):
+            for i in range(bones - 1):
+                assert abs(a[i] - 2 * b[i] + c[i]) <= math.radians(60.0)
+
+
+def test_tail_and_head_stay_alive(empty_file: None) -> None:
+    """They are carried along, keep their own animation, and can be led by other constraints."""
+    rig = make_quadruped(extension=0.99)
+    make_floor()
+    for name in ("Tail 2", "Head"):
+        bone = rig.pose.bones[name]
+        bone.rotation_mode = "XYZ"
+        for frame, angle in ((1, -0.4), (20, 0.4), (40, -0.4)):
+            bone.rotation_euler.x = angle
+            bone.keyframe_insert("rotation_euler", frame=frame)
+    walk(rig, 0.03, 40)
+    simulate()
+    sunk = 1.1 - tip_world(rig, "Hips", use_tail=False).z
+    assert sunk > 0.03
+    for frame in (1, 20):
+        go(frame)
+        shown = shown_bones(rig)
+        assert shown["Head"].rotation_euler.x == pytest.approx(0.4 if frame == 20 else -0.4)
+        tail, hips = shown["Tail 1"], shown["Hips"]
+        assert (tail.head - hips.head).length == pytest.approx(0.05, abs=1e-5)
+    item = rig.fabrik.constraints.add()
+    item.name, item.bone, item.chain_count, item.solver = "Tail", "Tail 3", 3, "FOLLOW"
+    item.target = link(bpy.data.objects.new("Carrot", None))
+    simulate()
+    assert said(rig) == ""
+    played = {}
+    for frame in range(1, 41):
+        go(frame)
+        played[frame] = pose_bits(rig)
+    for frame in (30, 4, 17):
+        go(frame)
+        assert pose_bits(rig) == played[frame]
+    assert item.state != "INVALID"
+
+
+def test_bones_that_are_selected_are_legs_up_to_where_they_branch(empty_file: None) -> None:
+    from spiders import select
+
+    rig = make_quadruped()
+    make_floor()
+    select(rig, [f"Leg 2{foot[3:]}" for foot in FEET])
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    assert rig.fabrik.gaits[0].body == "Hips"
+    assert {item.chain_count for item in rig.fabrik.constraints} == {3}
+
+
+def test_what_has_no_legs_is_refused_and_nothing_was_made(empty_file: None) -> None:
+    from rigs import make_chain
+
+    rig = make_chain(6)
+    activate(rig)
+    with pytest.raises(RuntimeError, match="No legs were found in “Rig”"):
+        bpy.ops.fabrik.gait_add()
+    assert not rig.fabrik.gaits
+    assert not rig.fabrik.constraints
+
+
+def warnings(capfd: pytest.CaptureFixture[str], call) -> str:
+    capfd.readouterr()
+    assert call() == {"FINISHED"}
+    return capfd.readouterr().out
+
+
+def test_what_keeps_legs_from_walking_is_said_at_once(empty_file: None, capfd) -> None:
+    rig = make_quadruped()
+    make_floor()
+    copy = rig.pose.bones["Leg 0.F.L"].constraints.new("COPY_ROTATION")
+    copy.target, copy.subtarget = rig, "Head"
+    activate(rig)
+    assert "“Leg 0.F.L” has its own constraint" in warnings(capfd, bpy.ops.fabrik.gait_add)
+    assert "“Leg 0.F.L” has its own constraint" in warnings(capfd, bpy.ops.fabrik.simulate)
+
+
+def test_simulate_says_which_constraints_are_invalid(empty_file: None, capfd) -> None:
+    rig = make_quadruped()
+    make_floor()
+    walk(rig, 0.03, 10)
+    item = rig.fabrik.constraints.add()
+    item.name, item.bone = "Nothing", "Tail 3"
+    out = warnings(capfd, bpy.ops.fabrik.simulate)
+    assert "“Nothing”: There is no target" in out
+
+
+def test_legs_without_reach_to_step_with_are_named(empty_file: None, capfd) -> None:
+    rig = make_quadruped(extension=0.99)
+    make_floor()
+    gait = walk(rig, 0.03, 20)
+    gait.body = ""
+    out = warnings(capfd, bpy.ops.fabrik.simulate)
+    assert "rest fully stretched, so that no step is within reach" in out
+    assert "rest fully stretched" in said(rig)
+    gait.body = "Hips"
+    assert "stretched" not in warnings(capfd, bpy.ops.fabrik.simulate)
+
+
+def test_a_body_too_fast_for_its_legs_is_said(empty_file: None, capfd) -> None:
+    rig = make_quadruped()
+    make_floor()
+    gait = walk(rig, 0.4, 20)
+    gait.pattern = "WAVE"
+    assert "take less than two frames" in warnings(capfd, bpy.ops.fabrik.simulate)
+    assert "slow the body down" in said(rig)
+
+
+def test_a_spider_has_to_have_its_legs_selected(empty_file: None) -> None:
+    rig = make_spider()
+    activate(rig)
+    with pytest.raises(RuntimeError, match="select the last bones of two legs"):
+        bpy.ops.fabrik.gait_add()
+
+
+def test_evaluated_body_sinks_no_more_than_the_legs_ask_for(empty_file: None) -> None:
+    rig = make_quadruped(extension=0.999)
+    make_floor()
+    walk(rig, 0.02, 20)
+    simulate()
+    go(15)
+    hips = evaluated(rig).pose.bones["Hips"].head.z
+    assert 0.9 < hips < 1.06

@@ -1,0 +1,74 @@
+"""Quadrupeds: forelegs on the chest, hind legs on the hips, a spine between, tail and head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+import bpy
+from rigs import make_armature
+
+HIGH = 1.0
+"""How high the legs begin above the ground, in metres."""
+
+ANKLE = 0.06
+
+SPINE = ("Hips", "Loin", "Back", "Chest")
+FEET = ("Paw.F.L", "Paw.F.R", "Paw.H.L", "Paw.H.R")
+
+
+def leg_joints(bones: int, extension: float) -> list[tuple[float, float]]:
+    """Joints of a leg in a zigzag, along and above its foot, which is under its root.
+
+    Args:
+        bones: How many bones it has.
+        extension: How far its ends are apart, as a share of its length.
+    """
+    aside = (HIGH - ANKLE) / bones * sqrt(1.0 / extension**2 - 1.0)
+    heights = [HIGH - (HIGH - ANKLE) * i / bones for i in range(bones + 1)]
+    ways = [0.0, *((aside if i % 2 else 0.0) for i in range(1, bones)), 0.0]
+    if bones % 2:  # The last joint is under the first one, and so all bones slope alike.
+        ways = [aside * (i % 2 - i / bones) for i in range(bones + 1)]
+    return list(zip(ways, heights, strict=True))
+
+
+def make_quadruped(
+    bones: int = 3, extension: float = 0.95, fore: float | None = None, name: str = "Creature"
+) -> bpy.types.Object:
+    """Make a quadruped that faces −Y.
+
+    Args:
+        bones: How many bones a leg has, without its paw.
+        extension: How far the legs are stretched at rest.
+        fore: The same of the forelegs; None for the same.
+        name: The name of the armature.
+    """
+    built: dict[str, tuple[Sequence[float], Sequence[float], str]] = {
+        "Root": ((0, 0, 0), (0, 0.3, 0), ""),
+        "Hips": ((0, 0.55, 1.1), (0, 0.3, 1.1), "Root"),
+        "Loin": ((0, 0.3, 1.1), (0, 0.0, 1.12), "Hips"),
+        "Back": ((0, 0.0, 1.12), (0, -0.3, 1.12), "Loin"),
+        "Chest": ((0, -0.3, 1.12), (0, -0.6, 1.15), "Back"),
+        "Neck": ((0, -0.6, 1.15), (0, -0.8, 1.35), "Chest"),
+        "Head": ((0, -0.8, 1.35), (0, -1.05, 1.35), "Neck"),
+        "Tail 1": ((0, 0.6, 1.1), (0, 0.85, 1.0), "Hips"),
+        "Tail 2": ((0, 0.85, 1.0), (0, 1.05, 0.85), "Tail 1"),
+        "Tail 3": ((0, 1.05, 0.85), (0, 1.2, 0.65), "Tail 2"),
+    }
+    for row, along, carrier in (("F", -0.5, "Chest"), ("H", 0.5, "Hips")):
+        share = extension if row == "H" or fore is None else fore
+        joints = leg_joints(bones, share)
+        for side, x in (("L", 0.16), ("R", -0.16)):
+            parent, places = carrier, [(x, along + y, z) for y, z in joints]
+            for i in range(bones):
+                bone = f"Leg {i}.{row}.{side}"
+                built[bone] = (places[i], places[i + 1], parent)
+                parent = bone
+            x, y, z = places[-1]
+            built[f"Paw.{row}.{side}"] = ((x, y, z), (x, y - 0.1, 0.02), parent)
+            built[f"Toe.{row}.{side}"] = (
+                (x, y - 0.1, 0.02),
+                (x, y - 0.16, 0.02),
+                f"Paw.{row}.{side}",
+            )
+    return make_armature(built, name)
