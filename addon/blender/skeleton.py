@@ -11,9 +11,10 @@ from typing import Any, cast
 import bpy
 from mathutils import Matrix, Vector
 
-from ..core import Bone, Frame
+from ..core import WHOLE, Bone, Frame, inverse
 from ..core.vectors import Mat3, Vec
 from .access import pose_bones, rest_bone
+from .errors import ProblemError
 from .rotation import FEW, KINDS
 
 
@@ -39,6 +40,22 @@ class Skeleton:
         """The new names of bones that were followed, for all that still name them by the old."""
         self._bones: dict[int, Bone] = {}
         self._setters: dict[str, tuple[array[float], list[Callable[[], None]]]] = {}
+        self._undone = (WHOLE, WHOLE)
+
+    def from_world(self, world: Frame) -> Frame:
+        """Return the frame of world space in the armature's, given the armature's in world space.
+
+        Raises:
+            ProblemError: If the armature is flat or has no finite place.
+        """
+        if world != self._undone[0]:
+            try:
+                self._undone = world, inverse(world)
+            except ValueError:
+                raise ProblemError(
+                    f"“{self.object.name}” has zero scale or an invalid transform: change its scale"
+                ) from None
+        return self._undone[1]
 
     def bone(self, i: int) -> Bone:
         """Return the rest pose of a bone as the solver takes it."""

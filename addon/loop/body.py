@@ -24,9 +24,9 @@ from ..core import (
 from .body_plan import BodyPlan
 from .chain_plan import Begun, ChainPlan
 from .explain import LIMITED, explanation
-from .pose import Pose
-from .read import SceneSnapshot
 from .results import OFF, Answer, Report
+from .solved_pose import SolvedPose
+from .solved_scene import SolvedScene
 from .task import (
     SOLVER_NAMES,
     Task,
@@ -35,7 +35,7 @@ from .task import (
     infinite,
     input_of,
     orientation_of,
-    read,
+    read_chain,
     stretch_of,
     tip_of,
 )
@@ -46,7 +46,7 @@ class BodyTask(NamedTuple):
 
     Attributes:
         parent: The frame of the first bone's parent, in armature space.
-        channels: What `Pose.bits_of` and, of a layer, `Pose.beneath` tell of the bones.
+        channels: What `SolvedPose.bits_of` and, of a layer, `SolvedPose.beneath` tell of the bones.
         tasks: What each chain is to do, or what it reports instead.
         begun: What it is solved from instead of its FK pose, if it is solved as a shot.
     """
@@ -57,27 +57,27 @@ class BodyTask(NamedTuple):
     begun: Begun | None = None
 
 
-def read_body(snapshot: SceneSnapshot, body: BodyPlan) -> BodyTask:
+def read_body(solved: SolvedScene, body: BodyPlan) -> BodyTask:
     """Return what is to be solved for the chains of a body."""
-    pose = snapshot.poses[body.rig.uid]
-    parent = WHOLE if body.root_parent < 0 else snapshot.frame(body.rig, body.root_parent)
-    tasks = tuple(_member_task(snapshot, chain) for chain in body.chains)
+    pose = solved.poses[body.rig.uid]
+    parent = WHOLE if body.root_parent < 0 else solved.frame(body.rig, body.root_parent)
+    tasks = tuple(_member_task(solved, chain) for chain in body.chains)
     beneath = pose.beneath(body.bones) if body.is_layered else None
     channels = (*pose.bits_of(body.runs, -1), beneath)
     if body.shot is None:
         return BodyTask(parent, channels, tasks)
-    return BodyTask(parent, channels, tasks, body.shot.begun(snapshot.time, len(body.bones)))
+    return BodyTask(parent, channels, tasks, body.shot.begun(solved.time, len(body.bones)))
 
 
-def _member_task(snapshot: SceneSnapshot, chain: ChainPlan) -> Task | Report:
+def _member_task(solved: SolvedScene, chain: ChainPlan) -> Task | Report:
     try:
-        task = read(snapshot, chain, is_member=True)
+        task = read_chain(solved, chain, is_member=True)
         if task is None:
             return Report("DISABLED")
-        pose = snapshot.poses[chain.rig.uid]
+        pose = solved.poses[chain.rig.uid]
         places = (*task.target, *(task.pole or ()))
         if not all(isfinite(number) for number in places):
-            raise infinite(chain, task, pose.in_armature(task.world))
+            raise infinite(chain, task, chain.rig.from_world(task.world))
         if chain.stretches:
             input_of(chain, pose, task)  # It may have to be refused.
     except ProblemError as problem:
@@ -85,14 +85,14 @@ def _member_task(snapshot: SceneSnapshot, chain: ChainPlan) -> Task | Report:
     return task
 
 
-def body_answer(body: BodyPlan, pose: Pose, task: BodyTask) -> Answer:
+def body_answer(body: BodyPlan, pose: SolvedPose, task: BodyTask) -> Answer:
     """Return the solution of a body.
 
     Raises:
         ProblemError: If a number that went in is not finite, or too large to reckon with.
     """
-    solved = [i for i, own in enumerate(task.tasks) if isinstance(own, Task)]
-    if not solved:
+    working = [i for i, own in enumerate(task.tasks) if isinstance(own, Task)]
+    if not working:
         reports = tuple(own for own in task.tasks if isinstance(own, Report))
         return Answer(task, (), (), reports, {}, {})
     try:
@@ -101,21 +101,22 @@ def body_answer(body: BodyPlan, pose: Pose, task: BodyTask) -> Answer:
         broken = Report("INVALID", message=str(problem))
         reports = tuple(own if isinstance(own, Report) else broken for own in task.tasks)
         return Answer(task, (), (), reports, {}, {})
-    bones = {bone for i in solved for bone in body.chains[i].bones}
+    bones = {bone for i in working for bone in body.chains[i].bones}
     places = [place for place, bone in enumerate(body.bones) if bone in bones]
     rotations = [number for place in places for number in posture.rotations[place]]
     reports = tuple(_report(body, i, task, posture) for i in range(len(body.chains)))
-    grown = {
+    scales = {
         bone: posture.scales[body.bones.index(bone)]
-        for i in solved
+        for i in working
         if body.chains[i].stretches
         for bone in body.chains[i].bones
     }
-    placed = {body.bones[0]: posture.location} if _is_root_free(body, task) else {}
-    return Answer(task, [body.bones[place] for place in places], rotations, reports, grown, placed)
+    locations = {body.bones[0]: posture.location} if _is_root_free(body, task) else {}
+    posed = [body.bones[place] for place in places]
+    return Answer(task, posed, rotations, reports, scales, locations)
 
 
-def _solve(body: BodyPlan, pose: Pose, task: BodyTask) -> BodyPosture:
+def _solve(body: BodyPlan, pose: SolvedPose, task: BodyTask) -> BodyPosture:
     begun = task.begun
     try:
         given, pulls = solver_input(body, pose, task)
@@ -124,10 +125,12 @@ def _solve(body: BodyPlan, pose: Pose, task: BodyTask) -> BodyPosture:
         return pose_body(given, pulls)
     except (ValueError, ArithmeticError):
         own = next(own for own in task.tasks if isinstance(own, Task))
-        raise infinite(body.chains[0], own, pose.in_armature(own.world)) from None
+        raise infinite(body.chains[0], own, body.rig.from_world(own.world)) from None
 
 
-def solver_input(body: BodyPlan, pose: Pose, task: BodyTask) -> tuple[BodyInput, list[Pull | None]]:
+def solver_input(
+    body: BodyPlan, pose: SolvedPose, task: BodyTask
+) -> tuple[BodyInput, list[Pull | None]]:
     """Return a body under its FK pose, and what each chain is to do."""
     is_begun = task.begun is not None and len(task.begun.rotations) > 0
     pulls: list[Pull | None] = []
@@ -148,10 +151,10 @@ def _is_root_free(body: BodyPlan, task: BodyTask) -> bool:
     )
 
 
-def _pull(body: BodyPlan, chain: ChainPlan, pose: Pose, task: Task) -> Pull:
+def _pull(body: BodyPlan, chain: ChainPlan, pose: SolvedPose, task: Task) -> Pull:
     settings = task.settings
     is_free = chain.is_root_free and chain.bones[0] == body.bones[0]
-    undone = pose.in_armature(task.world)
+    undone = chain.rig.from_world(task.world)
     tip = None if task.axes is None else orientation_of(task, task.axes).seen_from(undone[0])
     return Pull(
         seen_from(undone, goal_of(task)),
@@ -167,7 +170,7 @@ def _pull(body: BodyPlan, chain: ChainPlan, pose: Pose, task: Task) -> Pull:
     )
 
 
-def _input_of(body: BodyPlan, pose: Pose, task: BodyTask) -> BodyInput:
+def _input_of(body: BodyPlan, pose: SolvedPose, task: BodyTask) -> BodyInput:
     places = {bone: place for place, bone in enumerate(body.bones)}
     limits: list[Limit | None] = [None] * len(places)
     stiffness = [0.0] * len(places)
@@ -177,7 +180,7 @@ def _input_of(body: BodyPlan, pose: Pose, task: BodyTask) -> BodyInput:
         members.append(Member(bones, tip_of(chain, pose), *bends, chain.has_hand))
         if isinstance(own, Task):
             for place, limit, stiff in zip(
-                bones, *chain.joints.now(own.given.joints), strict=False
+                bones, *chain.joints.now(own.fk_state.joints), strict=False
             ):
                 limits[place], stiffness[place] = limit, stiff
     return BodyInput(
@@ -223,19 +226,19 @@ def _why(body: BodyPlan, i: int, task: BodyTask, outcome: MemberOutcome) -> str:
 
 
 def present_member(
-    snapshot: SceneSnapshot, body: BodyPlan, pose: Pose, item: int
+    solved: SolvedScene, body: BodyPlan, item: int
 ) -> tuple[ChainInput, Posture, Frame]:
-    """Solve one constraint of a body (see `evaluate.present`).
+    """Solve one constraint of a body (see `solving.present`).
 
     Raises:
         ProblemError: If the constraint is off, cannot work, or has no bones of its own.
     """
-    task = read_body(snapshot, body)
+    task = read_body(solved, body)
     place = body.items.index(item)
     own = task.tasks[place]
     if isinstance(own, Report):
         raise ProblemError(own.message or OFF)
-    outcome = _solve(body, pose, task).outcomes[place]
+    outcome = _solve(body, solved.poses[body.rig.uid], task).outcomes[place]
     if outcome is None or outcome.given is None or outcome.posture is None:
         raise ProblemError(
             "All its bones are shared with other constraints: no bone of its own can bend"

@@ -15,10 +15,10 @@ from ..blender.skeleton import Point, Skeleton
 from ..core import ChainInput, Frame, Posture
 from ..core.vectors import Mat3, Quat, Vec
 from .joints import IkSettings, Joints
-from .pose import Pose
 from .properties import FabrikConstraint, Item, settings
 from .results import Answer, Report
 from .settings_now import Settings
+from .solved_pose import SolvedPose
 
 
 class Planned(Protocol):
@@ -36,7 +36,10 @@ class Planned(Protocol):
 
 
 class Snapshot(Protocol):
-    """What can be asked of what is read at one moment (see `read.SceneSnapshot`)."""
+    """What can be asked at one moment of a solve (see `solved_scene.SolvedScene`).
+
+    All stands as it was read, with what was solved by then posed.
+    """
 
     @property
     def time(self) -> float:
@@ -59,7 +62,7 @@ class Snapshot(Protocol):
         ...
 
     @property
-    def poses(self) -> Mapping[int, Pose]:
+    def poses(self) -> Mapping[int, SolvedPose]:
         """What armatures hold, and what was solved of them by now."""
         ...
 
@@ -102,7 +105,7 @@ class Scenery(NamedTuple):
     tolerance: float
 
 
-class Posed(NamedTuple):
+class ChainPose(NamedTuple):
     """How a chain stands, and what its constraint says of it.
 
     Attributes:
@@ -138,7 +141,7 @@ class Motion(NamedTuple):
     needs_target: bool
     resolve: Callable[[ChainPlan, FabrikConstraint], None]
     read: Callable[[Snapshot, ChainPlan], object]
-    pose: Callable[[ChainInput, Scenery, object], Posed]
+    pose: Callable[[ChainInput, Scenery, object], ChainPose]
     places_tip: bool = True
     doing: str = ""
     gaze: Callable[[FabrikConstraint], Vec] | None = None
@@ -198,11 +201,11 @@ class Shot(Protocol):
         ...
 
 
-class Given(NamedTuple):
+class FkState(NamedTuple):
     """All that a chain under its FK pose depends on, to the last bit.
 
     Attributes:
-        channels: What `Pose.bits_of` and, of a layer, `Pose.beneath` tell of its bones.
+        channels: What `SolvedPose.bits_of` and, of a layer, `SolvedPose.beneath` tell of its bones.
         parent: The frame of the root bone's parent, in armature space.
         joints: The settings for Blender's own IK of the bones that keep them.
         bias: Which bones turn more than the others.
@@ -247,9 +250,9 @@ class ChainPlan:
         shot: Its poses over all frames, if it is solved as a shot.
         joints: What its bones allow.
         checked: The settings that were found to be fit for the chain.
-        given: What its FK pose was last.
-        stamp: What ``given`` was taken at.
-        input: The chain under that input, as soon as it was needed.
+        fk_state: What its FK pose was last.
+        stamp: What that was taken at.
+        input: The chain under it, as soon as it was needed.
         last: What was solved in the last update.
         answers: What was solved, by frame.
     """
@@ -282,7 +285,7 @@ class ChainPlan:
     shot: Shot | None = None
     joints: Joints = field(default_factory=Joints)
     checked: Settings | None = None
-    given: Given | None = None
+    fk_state: FkState | None = None
     stamp: object = None
     input: ChainInput | None = None
     last: Answer | None = None

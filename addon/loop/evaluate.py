@@ -13,13 +13,14 @@ from ..blender.animated_values import bring_over
 from ..blender.forgetting import forgets
 from ..blender.skeleton import skeleton_of
 from ..blender.updates import changed_in, tagged_in
-from .ahead import compose_all, take_foreseen
+from .ahead import agrees, compose_all, take_foreseen
 from .changes import take_followed
+from .evaluated import Evaluated
 from .plan import Plan, current, discard, known
-from .pose import Evaluated, Pose
 from .read import SceneSnapshot, SnapshotAhead
-from .solving import held_by, solve_all
-from .write import Kept, take_back, write_pose, write_reports
+from .solved_scene import SolvedScene
+from .solving import held_by, solve_scene
+from .write import Kept, PoseWriter, take_back, write_pose, write_reports
 
 misses = 0
 """How often what was solved ahead was not right, so that Blender had to evaluate once more."""
@@ -68,20 +69,21 @@ def evaluate(update: Update) -> bool:
         # Else chains would be solved from where bones stand that nothing poses any more.
         _evaluate_again(look, set(), held.keys() - freed.keys(), freed.values())
         look = look._replace(new=set(held))
-    redone = _outdated(look, ahead)
-    _read_and_solve(look, redone)
-    again = {uid for uid in redone if not _is_shown(plan.poses[uid], held[uid])}
+    outdated = _outdated(look, ahead)
+    for solved in _read_and_solve(look, outdated):
+        compose_all(solved)
+    again = {uid for uid in outdated if not _is_shown(plan.writers[uid], held[uid])}
     again |= held.keys() & look.changed
     beside = _evaluated_beside(look, again)
     if again or beside:
         _evaluate_again(look, again, beside)
     for uid in held:
-        write_reports(plan.poses[uid])
+        write_reports(plan.writers[uid])
     plan.is_solved = True
     return True
 
 
-def _outdated(look: _Look, ahead: tuple[Plan, SnapshotAhead | None] | None) -> set[int]:
+def _outdated(look: _Look, ahead: tuple[Plan, SolvedScene | None] | None) -> set[int]:
     """Return the armatures that may show what is wrong, with all that is solved with them."""
     plan, update = look.plan, look.update
     right = set[int]()
@@ -105,20 +107,20 @@ def _evaluated_beside(look: _Look, again: Set[int]) -> set[int]:
     return set()
 
 
-def _right(look: _Look, ahead: SnapshotAhead | None) -> set[int]:
+def _right(look: _Look, ahead: SolvedScene | None) -> set[int]:
     """Return the armatures of which the one evaluation was all that is needed."""
     global misses
     right, foreseen = set[int](), set[int]()
     if ahead is not None and not look.has_new_curves:
         foreseen = look.held.keys() & ahead.rigs.keys()
-        if ahead.agrees(look.update.depsgraph):
+        if agrees(ahead, look.update.depsgraph):
             right |= foreseen
         else:
             misses += 1
     if look.update.is_frame_change:  # Nothing that the others depend on has changed then.
         foresight = look.plan.foresight
         right |= look.held.keys() & (foresight.known - foresight.timed) - foreseen
-    return {uid for uid in right if _is_shown(look.plan.poses[uid], look.held[uid])}
+    return {uid for uid in right if _is_shown(look.plan.writers[uid], look.held[uid])}
 
 
 def _unconcerned(look: _Look) -> set[int]:
@@ -135,41 +137,59 @@ def _unconcerned(look: _Look) -> set[int]:
     concerned |= _woken(plan, changed, depsgraph.id_type_updated("SCENE"))
     concerned = concerned.union(*[plan.sources[uid] for uid in plan.sources.keys() & changed])
     others = {uid for uid in look.held if concerned.isdisjoint(plan.groups[uid])}
-    return {uid for uid in others if _is_as_before(plan.poses[uid], look.held[uid])}
+    return {uid for uid in others if _is_as_before(plan, uid, look.held[uid])}
 
 
-def _read_and_solve(look: _Look, redone: set[int]) -> None:
-    """Solve armatures from what was evaluated, and put together what is to be written of them."""
+def _read_and_solve(look: _Look, outdated: set[int]) -> list[SolvedScene]:
+    """Solve armatures from what was evaluated.
+
+    Those of which all is known ahead are read as they are then, so that the last bits are the same
+    whenever they are read; if that is not what was evaluated, they are read as the others are.
+    """
     global misses
     plan, depsgraph, frame = look.plan, look.update.depsgraph, look.update.frame
-    scene = cast(bpy.types.Scene, depsgraph.scene)
-    touched = _touched(look) if redone else set[int]()
-    known = redone & plan.foresight.known
+    found: list[SolvedScene] = []
+    touched = _touched(look) if outdated else set[int]()
+    known = outdated & plan.foresight.known
     if known:
-        ahead = frame if look.is_foreign else None
-        snapshot = SnapshotAhead(plan, scene, known, touched, ahead, depsgraph)
-        solve_all(snapshot, frame)
-        if not snapshot.agrees(depsgraph):
+        solved = solve_scene(_read_ahead(look, known, touched), frame)
+        if agrees(solved, depsgraph):
+            found.append(solved)
+        else:
             misses += 1
             known = set[int]()
-    others = {uid: look.held[uid] for uid in redone - known}
+    others = outdated - known
     if others:
-        touched |= plan.foresight.known
-        has_foreign_animation = look.is_foreign and look.update.is_frame_change
-        solve_all(SceneSnapshot(plan, depsgraph, others, touched, has_foreign_animation), frame)
-    compose_all(plan, redone)
+        found.append(solve_scene(_read(look, others, touched | plan.foresight.known), frame))
+    return found
 
 
-def _is_shown(pose: Pose, evaluated: bpy.types.Object) -> bool:
+def _read_ahead(look: _Look, rigs: set[int], touched: set[int]) -> SnapshotAhead:
+    """Read armatures from the file's own data."""
+    depsgraph = look.update.depsgraph
+    frame = look.update.frame if look.is_foreign else None
+    scene = cast(bpy.types.Scene, depsgraph.scene)
+    return SnapshotAhead(look.plan, scene, rigs, touched, frame, depsgraph)
+
+
+def _read(look: _Look, rigs: set[int], touched: set[int]) -> SceneSnapshot:
+    """Read armatures from what was evaluated."""
+    held = {uid: look.held[uid] for uid in rigs}
+    has_foreign_animation = look.is_foreign and look.update.is_frame_change
+    return SceneSnapshot(look.plan, look.update.depsgraph, held, touched, has_foreign_animation)
+
+
+def _is_shown(writer: PoseWriter, evaluated: bpy.types.Object) -> bool:
     """Return whether an evaluated copy holds what was put together of an armature."""
-    if pose.fk_pose is None:
+    if not writer.poses_any:
         return True
-    return pose.fk_pose.is_shown(Evaluated(evaluated, pose.rows).channels)
+    return writer.is_shown(Evaluated(evaluated, writer.rows).channels)
 
 
-def _is_as_before(pose: Pose, evaluated: bpy.types.Object) -> bool:
+def _is_as_before(plan: Plan, uid: int, evaluated: bpy.types.Object) -> bool:
     """Return the same of one of which nothing but settings that are driven may have changed."""
-    return _is_shown(pose, evaluated) and pose.has_settings_of(Evaluated(evaluated))
+    is_shown = _is_shown(plan.writers[uid], evaluated)
+    return is_shown and plan.readers[uid].has_settings_of(Evaluated(evaluated))
 
 
 TRIES = 2
@@ -197,7 +217,7 @@ def _evaluate_again(
     freed = [armature for armature in freed if _is_there(armature) and not is_edited(armature)]
     for armature in freed:
         armature.update_tag(refresh={"OBJECT"})
-    poses, depsgraph = look.plan.poses, look.update.depsgraph
+    writers, depsgraph = look.plan.writers, look.update.depsgraph
     if depsgraph.mode == "RENDER":
         _write_again(look, again)
         return
@@ -212,7 +232,7 @@ def _evaluate_again(
         rigs = [*(look.plan.rigs[uid] for uid in again | beside), *map(skeleton_of, freed)]
         kept = [Kept(rig) for rig in rigs]
     for uid in beside:
-        write_pose(poses[uid], is_quiet=True)
+        write_pose(writers[uid], is_quiet=True)
     try:
         for _ in range(TRIES):
             _write_again(look, again)
@@ -222,8 +242,8 @@ def _evaluate_again(
             finally:
                 take_back(has_new_bones=may_be_rebuilt)
             # Nothing but animation could have set anything else meanwhile.
-            again = {uid for uid in again if (fk := poses[uid].fk_pose) and fk.animated}
-            again = {uid for uid in again if not _is_shown(poses[uid], look.held[uid])}
+            again = {uid for uid in again if look.plan.foresight.animated[uid]}
+            again = {uid for uid in again if not _is_shown(writers[uid], look.held[uid])}
             if not again:
                 break
     finally:
@@ -240,12 +260,12 @@ def _is_there(armature: bpy.types.Object) -> bool:
 
 def _write_again(look: _Look, again: Iterable[int]) -> None:
     for uid in again:
-        pose = look.plan.poses[uid]
+        writer = look.plan.writers[uid]
         if look.is_foreign:
-            bring_over(look.held[uid], pose.rig.object)
-        write_pose(pose)
+            bring_over(look.held[uid], writer.rig.object)
+        write_pose(writer)
         # The object's own data is not tagged: it would be copied and evaluated once more.
-        pose.rig.object.update_tag(refresh={"OBJECT"})
+        writer.rig.object.update_tag(refresh={"OBJECT"})
 
 
 @contextmanager
@@ -341,8 +361,7 @@ def _touched(look: _Look) -> set[int]:
     if any(changed):
         pairs = zip(updates, changed, strict=True)
         found |= {session_uid(update.id) for update, is_changed in pairs if is_changed}
-    poses = look.plan.poses
-    return found | {uid for uid in look.held if look.is_foreign or poses[uid].is_animated}
+    return found | (look.held.keys() if look.is_foreign else look.held.keys() & look.plan.animated)
 
 
 def _woken(plan: Plan, updated: set[int], is_timed: bool) -> set[int]:

@@ -23,8 +23,7 @@ from ..blender.rotation import LOCATION, QUATERNION, SCALE
 from ..blender.skeleton import Point, Skeleton, skeleton_of
 from .body_plan import BodyPlan, Unit, chains_of
 from .chain_plan import ChainPlan
-from .fk_pose import FkPose
-from .pose import Pose
+from .fk_pose import FkReader
 
 TURNS = {"rotation_euler", "rotation_quaternion", "rotation_axis_angle"}
 
@@ -48,11 +47,11 @@ PARENTS = ("OBJECT", "ARMATURE", "BONE")
 """The ways to hang on a parent of which it is known where the parent carries the child."""
 
 
-class Planned(Protocol):
+class PlanInMaking(Protocol):
     """What is asked of the plan while it is made (see `plan.Plan`)."""
 
     rigs: dict[int, Skeleton]
-    poses: dict[int, Pose]
+    readers: dict[int, FkReader]
     units: list[Unit]
     groups: dict[int, set[int]]
 
@@ -73,6 +72,9 @@ class Foresight:
         turned: Those of them that F-curves turn or size.
         switched: The bones of armatures, by name, with constraints of Blender's that F-curves or
             drivers turn on and off.
+        animated: For each armature the slots (see `KINDS`) that F-curves or drivers set of those
+            that chains pose.
+        moded: The armatures of which they set a rotation mode.
         drivers: For each armature how many drivers it has.
         signatures: All objects that were looked at, with what tells how they are animated.
     """
@@ -85,6 +87,8 @@ class Foresight:
     placed: set[int] = field(default_factory=set)
     turned: set[int] = field(default_factory=set)
     switched: set[tuple[int, str]] = field(default_factory=set)
+    animated: dict[int, set[int]] = field(default_factory=dict)
+    moded: set[int] = field(default_factory=set)
     drivers: dict[int, int] = field(default_factory=dict)
     signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
 
@@ -104,15 +108,16 @@ def driver_count(ob: bpy.types.Object) -> int:
     return len(data.drivers) if data else 0
 
 
-def foresight_of(plan: Planned) -> Foresight:
+def foresight_of(plan: PlanInMaking) -> Foresight:
     """Find out what is known of the armatures of a plan, and what is animated of their poses."""
     foresight = Foresight()
     foresight.drivers = {uid: driver_count(rig.object) for uid, rig in plan.rigs.items()}
-    for pose in plan.poses.values():
-        found = animation.animated(pose.rig.object)
-        foresight.switched |= _switched(pose.rig, found)
-        if pose.fk_pose is not None:
-            _look_at_animation(pose.fk_pose, found)
+    for uid, reader in plan.readers.items():
+        found = animation.animated(reader.rig.object)
+        foresight.switched |= _switched(reader.rig, found)
+        foresight.animated[uid] = _animated(reader, found)
+        if reader.slots and found.has_modes:
+            foresight.moded.add(uid)
     units: dict[int, list[Unit]] = {}
     for unit in plan.units:
         units.setdefault(unit.rig.uid, []).append(unit)
@@ -121,13 +126,14 @@ def foresight_of(plan: Planned) -> Foresight:
         group = plan.groups.get(uid, {uid})
         if uid not in looked:
             looked |= group
-            _look_at_group(foresight, plan, group, [u for one in group for u in units.get(one, ())])
+            own = [unit for one in group for unit in units.get(one, ())]
+            _look_at_group(foresight, group, own)
     return foresight
 
 
-def _look_at_group(foresight: Foresight, plan: Planned, group: set[int], units: list[Unit]) -> None:
+def _look_at_group(foresight: Foresight, group: set[int], units: list[Unit]) -> None:
     """Find out what is known of armatures that are evaluated together."""
-    walk = _Walk(plan)
+    walk = _Walk(foresight)
     is_known = False
     with contained("could not look ahead"):
         is_known = all([walk.knows(unit) for unit in units])
@@ -148,16 +154,14 @@ def _look_at_group(foresight: Foresight, plan: Planned, group: set[int], units: 
         foresight.sources.setdefault(source, set()).update(group)
 
 
-def _look_at_animation(fk_pose: FkPose, found: animation.Channels) -> None:
-    """Find out what F-curves or drivers set of a pose."""
-    rig = fk_pose.rig
-    fk_pose.animated.clear()
-    fk_pose.has_animated_modes = found.has_modes
+def _animated(reader: FkReader, found: animation.Channels) -> set[int]:
+    """Return the slots that F-curves or drivers set of those that chains pose."""
+    rig, slots = reader.rig, set[int]()
     for path in {path for path, _ in found.keyed | found.driven}:
         name, channel = of_bone(path)
         if channel in KIND_OF and name in rig.index:
-            fk_pose.animated.add(fk_pose.first_slot(KIND_OF[channel]) + rig.index[name])
-    fk_pose.animated.intersection_update(fk_pose.posed)
+            slots.add(rig.slot(KIND_OF[channel], rig.index[name]))
+    return slots.intersection(reader.slots)
 
 
 def _switched(rig: Skeleton, found: animation.Channels) -> set[tuple[int, str]]:
@@ -170,8 +174,8 @@ def _switched(rig: Skeleton, found: animation.Channels) -> set[tuple[int, str]]:
 class _Walk:
     """A walk upwards from the chains of armatures that are solved together."""
 
-    def __init__(self, plan: Planned) -> None:
-        self.plan = plan
+    def __init__(self, foresight: Foresight) -> None:
+        self.foresight = foresight
         self.sources: set[str] = set()
         self.objects: list[bpy.types.Object] = []
         self.curves: dict[int, Curves] = {}
@@ -186,10 +190,10 @@ class _Walk:
         return all([self._knows_chain(chain) for chain in chains_of(unit)])
 
     def _knows_chain(self, chain: ChainPlan) -> bool:
-        rig, fk_pose = chain.rig, self.plan.poses[chain.rig.uid].fk_pose
+        rig, foresight = chain.rig, self.foresight
         if not self._object(rig.object) or not self._settings(rig.object):
             return False
-        if fk_pose is not None and (fk_pose.animated or fk_pose.has_animated_modes):
+        if foresight.animated[rig.uid] or rig.uid in foresight.moded:
             return False  # What is written ahead would be overwritten.
         if chain.problem:
             return True  # It is not solved.

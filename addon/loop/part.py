@@ -7,14 +7,16 @@ from typing import cast
 
 import bpy
 
+from ..blender.animation import is_animated
 from ..blender.skeleton import Skeleton, skeleton_of
 from . import dependencies, keeping
 from .chain_plan import ChainPlan
-from .pose import Pose
+from .fk_pose import FkReader
 from .pre_pass import PrePassBone
 from .properties import FabrikSettings, keys_of, settings
 from .registry import LISTS, pre_pass_of
 from .resolving import resolved
+from .write import PoseWriter
 
 
 @dataclass(eq=False, slots=True)
@@ -31,7 +33,9 @@ class Part:
         posed: The bones that they pose.
         moved: The bones that are posed, or hang on a posed bone.
         names: What is posed: names of bones, each with a place in `KINDS`.
-        pose: What it holds, looked at again at each update.
+        is_animated: Whether Blender may change its channels and settings at any frame.
+        reader: What reads it at each update.
+        writer: What writes it.
         blocks: The names of the object and of its data.
         uids: The numbers of both, which are known even when they are gone.
         sources: The objects that its constraints and walks name.
@@ -47,7 +51,9 @@ class Part:
     posed: set[int] = field(init=False)
     moved: set[int] = field(init=False)
     names: set[tuple[str, int]] = field(init=False)
-    pose: Pose = field(init=False)
+    is_animated: bool = field(init=False)
+    reader: FkReader = field(init=False)
+    writer: PoseWriter = field(init=False)
     blocks: tuple[str, str] = field(init=False)
     uids: tuple[int, int] = field(init=False)
     sources: set[int] = field(init=False)
@@ -67,7 +73,9 @@ class Part:
         self.names = {(rig.names[slot % count], slot // count) for slot in self.slots}
         asked = {bone for chain in self.chains for _, bone in chain.joints.asked}
         tips = {chain.tip_bone for chain in self.chains if chain.tip_bone >= 0}
-        self.pose = Pose(rig, self.slots, asked, tips)
+        self.is_animated = is_animated(ob)
+        self.reader = FkReader(rig, self.slots, asked, tips)
+        self.writer = PoseWriter(rig, self.reader.rows, bool(self.slots))
         data = cast(bpy.types.ID, ob.data)
         self.blocks = (ob.name, data.name)
         self.uids = (rig.uid, data.session_uid)

@@ -27,12 +27,13 @@ from ..blender.skeleton import (
 from . import changes, dependencies, keeping
 from .body_plan import Unit, chains_of
 from .chain_plan import ChainPlan
+from .fk_pose import FkReader
 from .foresight import Foresight, driver_count, foresight_of
 from .order import Order
 from .part import Part, has_settings, part_of
-from .pose import Pose
 from .properties import settings
 from .settings_now import form
+from .write import PoseWriter
 
 
 @dataclass(eq=False, slots=True)
@@ -48,7 +49,9 @@ class Plan:
         carried: Objects that hang on a moved bone.
         groups: For each armature all that are evaluated whenever it is.
         keys: For each armature the keys of its constraints, in the list's order.
-        poses: What the armatures hold, looked at again at each update.
+        readers: What reads the armatures at each update.
+        writers: What writes them.
+        animated: Those whose channels and settings Blender may change at any frame.
         timed: The armatures whose solutions depend on the time itself.
         driven: Those of which drivers set anything of ours besides what is read at each frame:
             nobody tells of it.
@@ -73,7 +76,9 @@ class Plan:
     carried: set[int] = field(default_factory=set)
     groups: dict[int, set[int]] = field(default_factory=dict)
     keys: dict[int, list[int]] = field(default_factory=dict)
-    poses: dict[int, Pose] = field(default_factory=dict)
+    readers: dict[int, FkReader] = field(default_factory=dict)
+    writers: dict[int, PoseWriter] = field(default_factory=dict)
+    animated: set[int] = field(default_factory=set)
     timed: set[int] = field(default_factory=set)
     driven: set[int] = field(default_factory=set)
     sources: dict[int, set[int]] = field(default_factory=dict)
@@ -104,7 +109,7 @@ class Plan:
 
     def changes_with_time(self, uid: int) -> bool:
         """Return whether an armature may be posed otherwise at each frame by itself."""
-        return self.poses[uid].is_animated or uid in self.timed
+        return uid in self.animated or uid in self.timed
 
     def look_at_animation(self) -> None:
         """Find out anew what is known ahead of an evaluation, if other channels are animated."""
@@ -307,7 +312,10 @@ def _make() -> Plan:
     plan = Plan(left=[ob for ob in bpy.data.objects if _is_left(ob)])
     parts = _all_parts()
     for uid, part in parts.items():
-        plan.rigs[uid], plan.poses[uid] = part.rig, part.pose
+        plan.rigs[uid] = part.rig
+        plan.readers[uid], plan.writers[uid] = part.reader, part.writer
+        if part.is_animated:
+            plan.animated.add(uid)
         plan.posed[uid], plan.moved[uid], plan.keys[uid] = part.posed, part.moved, part.keys
         for name in part.blocks:
             plan.copied.setdefault(name, []).append(uid)

@@ -32,16 +32,16 @@ class Answer(NamedTuple):
         bones: The bones that were solved.
         rotations: The local rotations of the bones, four numbers a bone.
         reports: How the constraints that were solved did.
-        grown: The local scales that were solved, by bone.
-        placed: The local locations that were solved, by bone.
+        scales: The local scales that were solved, by bone.
+        locations: The local locations that were solved, by bone.
     """
 
     task: object
     bones: Sequence[int]
     rotations: Sequence[float]
     reports: tuple[Report, ...]
-    grown: Mapping[int, Vec]
-    placed: Mapping[int, Vec]
+    scales: Mapping[int, Vec]
+    locations: Mapping[int, Vec]
 
 
 NOTHING: Mapping[int, Vec] = {}

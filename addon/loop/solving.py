@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 import bpy
@@ -10,17 +10,17 @@ import bpy
 from ..blender.access import is_edited, session_uid
 from ..blender.errors import FAULT, ProblemError, listed, say_once
 from ..core import ChainInput, Frame, Posture
+from ..core.vectors import Vec
 from .body import body_answer, present_member, read_body
 from .body_plan import BodyPlan, Unit, chains_of
 from .chain_plan import ChainPlan
 from .plan import Plan, current
-from .pose import Pose
 from .pre_pass import PrePassBone
 from .read import SceneSnapshot
 from .results import NOTHING, OFF, Answer, Report
-from .task import Task, input_of, read, solve
-
-OFF_REPORTS = (Report("DISABLED"),)
+from .solved_pose import SolvedPose
+from .solved_scene import SolvedScene
+from .task import Task, input_of, read_chain, solve_chain
 
 FARTHEST = 1e30
 """The farthest that a bone may leave its place: behind it Blender's single precision overflows."""
@@ -29,85 +29,92 @@ MOST_REMEMBERED = 250_000
 """Bones whose solutions are remembered at most, over all chains and frames: 50 to 80 MB."""
 
 
-def solve_all(snapshot: SceneSnapshot, frame: float | None) -> None:
+def solve_scene(snapshot: SceneSnapshot, frame: float | None) -> SolvedScene:
     """Solve all that poses the armatures of a snapshot, in the order of the plan.
 
+    Each unit is read from the snapshot with all that was solved before it.
+
     Args:
-        snapshot: What was read, and what is solved of it by then.
+        snapshot: What was read. It stays as it is.
         frame: The frame that Blender went to; None if it stayed at one.
     """
+    solved = SolvedScene(snapshot)
     for unit in snapshot.plan.units:
         if unit.rig.uid in snapshot.rigs:
-            _pose(snapshot, unit, frame)
+            _solve_next(solved, unit, frame)
+    return solved
 
 
-def _pose(snapshot: SceneSnapshot, unit: Unit, frame: float | None) -> None:
-    """Read and solve what is solved together, and pose it for those that come after it."""
-    pose = snapshot.poses[unit.rig.uid]
-    answer = None
+def _solve_next(solved: SolvedScene, unit: Unit, frame: float | None) -> None:
+    """Solve a unit, and pose it for those that come after it."""
+    answer = _answer(solved, unit, frame)
+    if not answer.bones:
+        _forget(solved.plan, unit)
+    else:
+        unit.last = answer
+        if frame is not None and solved.plan.changes_with_time(unit.rig.uid):
+            _remember(solved.plan, unit, frame, answer)
+    solved.add(unit, answer)
+
+
+def _answer(solved: SolvedScene, unit: Unit, frame: float | None) -> Answer:
+    """Return the solution of a unit, or why there is none."""
     try:
-        answer = _answer(snapshot, unit, pose, frame)
-        reports = OFF_REPORTS if answer is None else _reports(answer)
+        answer = _solution(solved, unit, frame)
+        if answer is None:
+            return _unposed(unit, Report("DISABLED"))
+        if answer.locations:
+            _refuse_far(answer.locations)
+        return answer
     except ProblemError as problem:
-        answer, reports = None, _invalid(unit, str(problem))
+        return _unposed(unit, Report("INVALID", message=str(problem)))
     except ReferenceError:
         raise
     except Exception:
         say_once(f"could not pose {_named(unit)}")
-        answer, reports = None, _invalid(unit, FAULT)
         if isinstance(unit, PrePassBone):
-            snapshot.failed.update(unit.chains)
-    for i, item in enumerate(unit.items):
-        pose.reports[item] = reports[i]
-    unit.last = answer
-    if answer is None or not answer.bones:
-        _forget(snapshot.plan, unit)
-        return
-    if frame is not None and snapshot.plan.changes_with_time(unit.rig.uid):
-        _remember(snapshot.plan, unit, frame, answer)
-    snapshot.turn(pose, answer)
+            solved.failed = {*solved.failed, *unit.chains}
+        return _unposed(unit, Report("INVALID", message=FAULT))
 
 
-def _answer(snapshot: SceneSnapshot, unit: Unit, pose: Pose, frame: float | None) -> Answer | None:
+def _solution(solved: SolvedScene, unit: Unit, frame: float | None) -> Answer | None:
     """Return the solution of a unit, None if it is off.
 
     Raises:
         ProblemError: If there can be none.
     """
-    if snapshot.failed and not snapshot.failed.isdisjoint((unit.rig.uid, *chains_of(unit))):
+    if solved.failed and any(one in solved.failed for one in (unit.rig.uid, *chains_of(unit))):
         raise ProblemError(FAULT)
+    pose = solved.poses[unit.rig.uid]
     if isinstance(unit, ChainPlan):
-        task = read(snapshot, unit)
+        task = read_chain(solved, unit)
         return task and (_known(unit, task, frame) or _chain_answer(unit, pose, task))
     if isinstance(unit, PrePassBone):
-        carrying = unit.read(snapshot)
+        carrying = unit.read(solved)
         if carrying is None:
             return None
-        return _known(unit, carrying, frame) or unit.answer(snapshot, carrying)
-    body_task = read_body(snapshot, unit)
+        return _known(unit, carrying, frame) or unit.answer(solved, carrying)
+    body_task = read_body(solved, unit)
     return _known(unit, body_task, frame) or body_answer(unit, pose, body_task)
 
 
-def _invalid(unit: Unit, message: str) -> tuple[Report, ...]:
-    return (Report("INVALID", message=message),) * len(unit.items)
+def _unposed(unit: Unit, report: Report) -> Answer:
+    """Return what comes of a unit that poses nothing."""
+    return Answer(None, (), (), (report,) * len(unit.items), NOTHING, NOTHING)
 
 
 def _named(unit: Unit) -> str:
     return listed([chain.name for chain in chains_of(unit)] or [unit.rig.names[unit.bones[0]]])
 
 
-def _reports(answer: Answer) -> tuple[Report, ...]:
-    """Return how the constraints of an answer did.
+def _refuse_far(locations: Mapping[int, Vec]) -> None:
+    """Refuse locations where Blender cannot have a bone.
 
     Raises:
-        ProblemError: If a bone would be where Blender cannot have it.
+        ProblemError: If one is there.
     """
-    for place in answer.placed.values():
-        if max(map(abs, place)) > FARTHEST:
-            raise ProblemError(
-                "A target is too far away (single precision overflows): move it closer"
-            )
-    return answer.reports
+    if any(max(map(abs, place)) > FARTHEST for place in locations.values()):
+        raise ProblemError("A target is too far away (single precision overflows): move it closer")
 
 
 def _known(unit: Unit, task: object, frame: float | None) -> Answer | None:
@@ -119,11 +126,11 @@ def _known(unit: Unit, task: object, frame: float | None) -> Answer | None:
     return answer if answer is not None and answer.task == task else None
 
 
-def _chain_answer(chain: ChainPlan, pose: Pose, task: Task) -> Answer:
-    posture, report, location = solve(chain, pose, task)
-    grown = dict(zip(chain.bones, posture.scales, strict=True)) if posture.scales else NOTHING
-    placed = NOTHING if location is None else {chain.bones[0]: location}
-    return Answer(task, chain.bones, posture.numbers, (report,), grown, placed)
+def _chain_answer(chain: ChainPlan, pose: SolvedPose, task: Task) -> Answer:
+    posture, report, location = solve_chain(chain, pose, task)
+    scales = dict(zip(chain.bones, posture.scales, strict=True)) if posture.scales else NOTHING
+    locations = NOTHING if location is None else {chain.bones[0]: location}
+    return Answer(task, chain.bones, posture.numbers, (report,), scales, locations)
 
 
 def _remember(plan: Plan, unit: Unit, frame: float, answer: Answer) -> None:
@@ -144,7 +151,7 @@ def _forget(plan: Plan, unit: Unit) -> None:
 
 def take_snapshot(
     depsgraph: bpy.types.Depsgraph, armatures: Iterable[bpy.types.Object]
-) -> SceneSnapshot:
+) -> SolvedScene:
     """Return everything as the last update of a depsgraph solved it, and write nothing.
 
     Args:
@@ -154,9 +161,7 @@ def take_snapshot(
     plan = current()
     groups = [plan.groups.get(session_uid(armature), set[int]()) for armature in armatures]
     rigs = held_by(plan, depsgraph, set[int]().union(*groups))
-    snapshot = SceneSnapshot(plan, depsgraph, rigs, rigs)
-    solve_all(snapshot, None)
-    return snapshot
+    return solve_scene(SceneSnapshot(plan, depsgraph, rigs, rigs), None)
 
 
 def present(
@@ -172,19 +177,20 @@ def present(
     """
     plan = current()
     rigs = held_by(plan, depsgraph, plan.groups[session_uid(armature)])
-    snapshot = SceneSnapshot(plan, depsgraph, rigs, rigs)
+    solved = SolvedScene(SceneSnapshot(plan, depsgraph, rigs, rigs))
     for unit in plan.units:
         if unit.rig.object == armature and index in unit.items:
-            pose = snapshot.poses[unit.rig.uid]
             if isinstance(unit, BodyPlan):
-                return present_member(snapshot, unit, pose, index)
+                return present_member(solved, unit, index)
             chain = cast(ChainPlan, unit)  # A pre-pass bone has no constraint of its own.
-            task = read(snapshot, chain)
+            task = read_chain(solved, chain)
             if task is None:
                 raise ProblemError(OFF)
-            return input_of(chain, pose, task), solve(chain, pose, task).posture, task.world
+            pose = solved.poses[chain.rig.uid]
+            given = input_of(chain, pose, task)
+            return given, solve_chain(chain, pose, task).posture, task.world
         if unit.rig.uid in rigs:
-            _pose(snapshot, unit, None)
+            _solve_next(solved, unit, None)
     raise ProblemError(f"“{armature.name}” has no such constraint")
 
 

@@ -18,21 +18,21 @@ from ..core import (
     pose_in_world,
 )
 from ..core.vectors import ORIGIN, Mat3, Vec
-from .chain_plan import Begun, ChainPlan, Given, Posed, Scenery
+from .chain_plan import Begun, ChainPlan, ChainPose, FkState, Scenery
 from .explain import explanation
 from .goals import aim_of
-from .pose import Pose
-from .read import SceneSnapshot
 from .registry import MOTIONS, SOLVER_NAMES
 from .results import Report
 from .settings_now import Settings, form
+from .solved_pose import SolvedPose
+from .solved_scene import SolvedScene
 
 
 class Task(NamedTuple):
     """All that the solution of a chain depends on, to the last bit.
 
     Attributes:
-        given: Its FK pose.
+        fk_state: Its FK pose.
         settings: The constraint's settings.
         world: Where the armature stands in world space.
         target: The target in world space.
@@ -43,7 +43,7 @@ class Task(NamedTuple):
         begun: What it is solved from instead of its FK pose, if it is solved as a shot.
     """
 
-    given: Given
+    fk_state: FkState
     settings: Settings
     world: Frame
     target: Vec
@@ -54,11 +54,11 @@ class Task(NamedTuple):
     begun: Begun | None = None
 
 
-def read(snapshot: SceneSnapshot, chain: ChainPlan, is_member: bool = False) -> Task | None:
+def read_chain(solved: SolvedScene, chain: ChainPlan, is_member: bool = False) -> Task | None:
     """Return what is to be solved for a constraint, None if it is off.
 
     Args:
-        snapshot: What it is read from.
+        solved: What was read, with all that was solved before the chain.
         chain: The constraint.
         is_member: Whether it is solved together with others: then a shot is of them all.
 
@@ -66,8 +66,8 @@ def read(snapshot: SceneSnapshot, chain: ChainPlan, is_member: bool = False) -> 
         ProblemError: If the constraint cannot work.
     """
     rig = chain.rig
-    pose = snapshot.poses[rig.uid]
-    settings = pose.settings[chain.item]
+    pose = solved.poses[rig.uid]
+    settings = pose.fk.settings[chain.item]
     if not settings.enabled or settings.influence == 0.0:
         return None
     if chain.problem:
@@ -75,29 +75,29 @@ def read(snapshot: SceneSnapshot, chain: ChainPlan, is_member: bool = False) -> 
     if settings is not chain.checked:
         _check(chain, settings)
         chain.checked = settings
-    parent = WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent)
-    given = chain.given
+    parent = WHOLE if chain.root_parent < 0 else solved.frame(rig, chain.root_parent)
+    fk_state = chain.fk_state
     bias = settings.chain_bias
     beneath = pose.beneath(chain.bones) if chain.is_layered else None
-    stamp = (pose.stamp, parent, bias, beneath)
-    if given is None or stamp != chain.stamp:
+    stamp = (pose.fk.stamp, parent, bias, beneath)
+    if fk_state is None or stamp != chain.stamp:
         chain.stamp = stamp
-        joints = tuple([pose.joints[bone] for _, bone in chain.joints.asked])
+        joints = tuple([pose.fk.joints[bone] for _, bone in chain.joints.asked])
         channels = (*pose.bits_of(chain.runs, chain.tip_bone), beneath)
-        now = Given(channels, parent, joints, bias)
-        if given is None or now != given:
-            given = chain.given = now
+        now = FkState(channels, parent, joints, bias)
+        if fk_state is None or now != fk_state:
+            fk_state = chain.fk_state = now
             chain.input = None
-    world = snapshot.world(rig.object, rig.uid)
-    pole = None if chain.pole is None else snapshot.point(chain.pole)
-    aim = aim_of(snapshot, chain)
+    world = solved.world(rig.object, rig.uid)
+    pole = None if chain.pole is None else solved.point(chain.pole)
+    aim = aim_of(solved, chain)
     if chain.goal_source is not None:
-        aim = chain.goal_source.goal(snapshot, chain, aim)
-    extra = None if chain.motion is None else chain.motion.read(snapshot, chain)
+        aim = chain.goal_source.goal(solved, chain, aim)
+    extra = None if chain.motion is None else chain.motion.read(solved, chain)
     shot = None if is_member else chain.shot
-    begun = None if shot is None else shot.begun(snapshot.time, len(chain.bones))
+    begun = None if shot is None else shot.begun(solved.time, len(chain.bones))
     note = chain.note or aim.note
-    return Task(given, settings, world, aim.place, pole, aim.axes, note, extra, begun)
+    return Task(fk_state, settings, world, aim.place, pole, aim.axes, note, extra, begun)
 
 
 def _check(chain: ChainPlan, settings: Settings) -> None:
@@ -131,7 +131,7 @@ def _check(chain: ChainPlan, settings: Settings) -> None:
         )
 
 
-def solve(chain: ChainPlan, pose: Pose, task: Task) -> Posed:
+def solve_chain(chain: ChainPlan, pose: SolvedPose, task: Task) -> ChainPose:
     """Return how a chain stands when it is solved.
 
     Args:
@@ -143,7 +143,7 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> Posed:
         ProblemError: If a number that went in is not finite, or too large to reckon with.
     """
     settings = task.settings
-    undone = pose.in_armature(task.world)
+    undone = chain.rig.from_world(task.world)
     try:
         given = input_of(chain, pose, task)
         if chain.motion is not None:
@@ -170,7 +170,7 @@ def solve(chain: ChainPlan, pose: Pose, task: Task) -> Posed:
         message = explanation(posture, chain.stretches, has_iterations(settings))
     # To a micrometre: what is below that differs from frame to frame, and means nothing.
     report = Report(posture.state, round(error, 6), posture.solution.iterations_used, message)
-    return Posed(posture, report)
+    return ChainPose(posture, report)
 
 
 def has_iterations(settings: Settings) -> bool:
@@ -178,7 +178,7 @@ def has_iterations(settings: Settings) -> bool:
     return SOLVER_NAMES[settings.solver] != "TWO_BONE"
 
 
-def noted(posed: Posed, note: str) -> Posed:
+def noted(posed: ChainPose, note: str) -> ChainPose:
     """Return how a chain stands, with what the user should know of it besides."""
     report = posed.report
     return posed._replace(report=report._replace(message=note)) if note else posed
@@ -225,7 +225,7 @@ def orientation_of(task: Task, axes: Mat3) -> Tip:
     return Tip(axes, task.settings.rotation_weight, task.settings.twist_spread)
 
 
-def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
+def input_of(chain: ChainPlan, pose: SolvedPose, task: Task) -> ChainInput:
     """Return a chain under its FK pose.
 
     Args:
@@ -240,12 +240,12 @@ def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
     if chain.input is None:
         bones = [chain.rig.bone(bone) for bone in chain.bones]
         locals_ = [pose.posed_local(bone) for bone in chain.bones]
-        limits, stiffness = chain.joints.now(task.given.joints)
+        limits, stiffness = chain.joints.now(task.fk_state.joints)
         chain.input = ChainInput(
             bones,
             locals_,
             tip_of(chain, pose),
-            task.given.parent,
+            task.fk_state.parent,
             chain.rest_bend,
             limits,
             stiffness,
@@ -262,7 +262,7 @@ def input_of(chain: ChainPlan, pose: Pose, task: Task) -> ChainInput:
     return chain.input
 
 
-def tip_of(chain: ChainPlan, pose: Pose) -> Vec:
+def tip_of(chain: ChainPlan, pose: SolvedPose) -> Vec:
     """Return where the tip is in the space of the chain's last bone."""
     if chain.tip_bone >= 0 and chain.has_hand:
         return ORIGIN

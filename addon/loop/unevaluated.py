@@ -16,7 +16,7 @@ from ..blender.rotation import PatchedChannels, PoseChannels, Rows, channel_of, 
 from ..blender.skeleton import Skeleton, matrix3, matrix_frame
 from ..core import Frame
 from ..core.vectors import ORIGIN, Mat3, Vec, add, mat_product, quat_matrix, scale_columns, times
-from .pose import Evaluated
+from .evaluated import Evaluated
 from .properties import settings
 from .settings_now import form
 

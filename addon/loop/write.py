@@ -7,16 +7,31 @@ channels are the animator's.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain as chained
 from typing import Any, NamedTuple
 
 from ..blender.access import pose_bones, set_of_all
 from ..blender.forgetting import forgets
-from ..blender.rotation import ALL_CHANNELS, floats, runs_of, taken
+from ..blender.rotation import (
+    ALL_CHANNELS,
+    LOCATION,
+    SCALE,
+    PoseChannels,
+    Rows,
+    Run,
+    channel_values,
+    floats,
+    runs_of,
+    taken,
+    transfer,
+)
 from ..blender.skeleton import Skeleton, forget_bones
+from ..core.vectors import Vec
 from .fk_pose import Group
-from .pose import Pose
 from .properties import FabrikConstraint, settings
 from .results import Report
+from .solved_pose import SolvedPose
 
 
 class Column:
@@ -26,17 +41,18 @@ class Column:
     other bones: where it may have, they have to be found anew.
     """
 
-    def __init__(self, pose: Pose, group: Group, bones: list[int]) -> None:
+    def __init__(self, rig: Skeleton, rows: Rows, group: Group, bones: Sequence[int]) -> None:
         """Find the bones.
 
         Args:
-            pose: The armature.
+            rig: The armature.
+            rows: The bones of it that are read and written.
             group: Bones of it, and the channel.
             bones: Those of the bones that count.
         """
-        self.rig, self.channel, self.size, self.bones = pose.rig, group.channel, group.size, bones
+        self.rig, self.channel, self.size, self.bones = rig, group.channel, group.size, bones
         self.runs = group.runs if bones is group.bones else runs_of(bones)
-        self._are_few = pose.rows.are_few
+        self._are_few = rows.are_few
         self._setters = self._found() if self._are_few else []
         self._whole = array("f")
 
@@ -107,55 +123,128 @@ class Overlaid(NamedTuple):
 _overlaid: list[Overlaid] = []
 
 
-def compose(pose: Pose) -> bool:
-    """Put together what is to be written of a solved armature.
+class PoseWriter:
+    """Writes one armature time and again.
 
-    Returns:
-        Whether it is anything else than last time, so that Blender has to be told.
+    Attributes:
+        rig: The armature.
+        rows: The bones whose channels are read and written.
+        poses_any: Whether chains pose any bone of it.
+        groups: What is written, by channel; none if nothing was put together yet.
+        composed: What each of these gets.
+        reports: How the constraints did, as `SolvedPose` has it.
+        shown: What the constraints show of that.
     """
-    fk_pose = pose.fk_pose
-    if fk_pose is None:
-        return False
-    results = pose.results(fk_pose)
-    has_changed = False
-    for group in fk_pose.groups:
-        now = group.of_slots(results)
-        has_changed |= now != group.written
-        group.written = now
-    return has_changed
+
+    def __init__(self, rig: Skeleton, rows: Rows, poses_any: bool) -> None:
+        """Take an armature."""
+        self.rig = rig
+        self.rows = rows
+        self.poses_any = poses_any
+        self.groups: Sequence[Group] = ()
+        self.composed: Sequence[bytes | None] = []
+        self.reports: Mapping[tuple[int, ...], Sequence[Report]] = {}
+        self.shown: Mapping[tuple[int, ...], Sequence[Report]] = {}
+        self._bones: list[Sequence[int]] = []
+        self._runs: list[Run] = []
+
+    def compose(self, pose: SolvedPose) -> bool:
+        """Put together what is to be written of what was solved.
+
+        Returns:
+            Whether it is anything else than last time, so that Blender has to be told.
+        """
+        self.reports = pose.reports or self.reports
+        if pose.fk.groups is not self.groups:
+            self.groups = pose.fk.groups
+            self.composed = [None] * len(self.groups)
+        if not self.groups:
+            return False
+        numbers = self._numbers(pose)
+        before, self.composed = self.composed, [group.of_slots(numbers) for group in self.groups]
+        return self.composed != before
+
+    def _numbers(self, pose: SolvedPose) -> array[float]:
+        """Return what all bones get, four numbers a slot: the FK pose, or what was solved."""
+        fk = pose.fk
+        numbers = fk.inputs[:]
+        for kind, solved in ((LOCATION, pose.locations), (SCALE, pose.scales)):
+            if solved:
+                _put(numbers, [self.rig.slot(kind, bone) for bone in solved], solved.values())
+        if fk.has_only_quaternions:
+            # They are on the side of the FK pose already: a swing is the short way.
+            rotations = [answer.rotations for answer in pose.answers]
+            found = array("f", [*chained.from_iterable(rotations)])
+            for first, last, place in self._runs_of(pose):
+                end = place + last - first
+                numbers[first * 4 : last * 4] = found[place * 4 : end * 4]
+            return numbers
+        for bone, rotation in pose.rotations.items():
+            values = given = fk.numbers(bone)
+            if rotation != fk.rotation(bone):  # The given numbers of an unmoved bone stay.
+                values = channel_values(fk.modes[bone], rotation, given)
+            numbers[bone * 4 : bone * 4 + len(values)] = array("f", values)
+        return numbers
+
+    def _runs_of(self, pose: SolvedPose) -> list[Run]:
+        """Return the bones that were turned as runs of neighbours."""
+        bones = [answer.bones for answer in pose.answers]
+        if bones != self._bones:
+            self._bones, self._runs = bones, runs_of([*chained.from_iterable(bones)])
+        return self._runs
+
+    def is_shown(self, evaluated: PoseChannels) -> bool:
+        """Return whether an evaluated copy holds what was put together last."""
+        composed = [group.of(evaluated) for group in self.groups]
+        return bool(composed) and composed == self.composed
 
 
-def write_ahead(pose: Pose) -> None:
+def _put(numbers: array[float], slots: list[int], solved: Collection[Vec]) -> None:
+    """Put solved locations or scales among the numbers of all slots."""
+    threes = array("f", [*chained.from_iterable(solved)])
+    for run in runs_of(slots):
+        transfer(threes, 3, run[2], numbers, 4, run)
+
+
+def write_ahead(writer: PoseWriter, animated: Collection[int]) -> None:
     """Write over the FK pose of an armature what was put together last, ahead of an evaluation.
 
     Bones that F-curves or drivers set are left to them: whatever stands there might be what these
     have just set, and nothing would tell it from what we have written.
+
+    Args:
+        writer: The armature.
+        animated: The slots that F-curves or drivers set.
     """
-    fk_pose = pose.fk_pose
-    if fk_pose is None or fk_pose.has_animated_modes:
-        return  # Blender converts what stands in the channels as a mode changes.
-    for group in fk_pose.groups:
-        animated = {slot - group.first for slot in fk_pose.animated}
-        bones = [bone for bone in group.bones if bone not in animated] if animated else group.bones
-        _write(pose, group, bones)
+    for group, composed in zip(writer.groups, writer.composed, strict=True):
+        bones = group.bones
+        if animated:
+            bones = [bone for bone in bones if group.first + bone not in animated]
+        _write(writer, group, composed, bones)
 
 
-def write_pose(pose: Pose, is_quiet: bool = False) -> None:
+def write_pose(writer: PoseWriter, is_quiet: bool = False) -> None:
     """Write over the FK pose of an armature what was put together last, if anything was.
 
     Args:
-        pose: The armature.
+        writer: The armature.
         is_quiet: Whether Blender is not to notice.
     """
-    for group in pose.fk_pose.groups if pose.fk_pose else ():
-        _write(pose, group, group.bones, is_quiet)
+    for group, composed in zip(writer.groups, writer.composed, strict=True):
+        _write(writer, group, composed, group.bones, is_quiet)
 
 
-def _write(pose: Pose, group: Group, bones: list[int], is_quiet: bool = False) -> None:
-    if group.written is None or not bones:
+def _write(
+    writer: PoseWriter,
+    group: Group,
+    composed: bytes | None,
+    bones: Sequence[int],
+    is_quiet: bool = False,
+) -> None:
+    if composed is None or not bones:
         return
-    column = Column(pose, group, bones)
-    kept, written, size = column.read(), array("f", group.written), group.size
+    column = Column(writer.rig, writer.rows, group, bones)
+    kept, written, size = column.read(), array("f", composed), group.size
     if len(bones) != len(group.bones):
         places = [group.bones.index(bone) for bone in bones]
         written = array("f", [x for at in places for x in written[at * size : (at + 1) * size]])
@@ -261,21 +350,21 @@ def forget_written() -> None:
     _overlaid.clear()
 
 
-def write_reports(pose: Pose) -> None:
+def write_reports(writer: PoseWriter) -> None:
     """Write what the panel shows of an armature's constraints.
 
     One by one: were they set all at once, Blender would take the armature for changed.
     """
-    reports, shown = pose.reports, pose.shown
+    reports, shown = writer.reports, writer.shown
     if reports == shown:
         return
-    pose.shown = reports[:]
-    items = settings(pose.rig.object).constraints
-    for i, report in enumerate(reports):
-        if not shown:
-            _write_report(items[i], report, _shown_by(items[i]))
-        elif report != shown[i]:
-            _write_report(items[i], report, shown[i])
+    writer.shown = reports
+    items = settings(writer.rig.object).constraints
+    for places, own in reports.items():
+        before = shown.get(places) or [_shown_by(items[i]) for i in places]
+        for i, report, was in zip(places, own, before, strict=True):
+            if report != was:
+                _write_report(items[i], report, was)
 
 
 def _shown_by(item: FabrikConstraint) -> Report:

@@ -25,7 +25,7 @@ from ...editing.choosing import chains_in
 from ...editing.playing import play
 from ...loop.chain_plan import ChainPlan
 from ...loop.goals import aim_of
-from ...loop.read import SceneSnapshot
+from ...loop.solved_scene import SolvedScene
 from ...loop.solving import take_snapshot
 from .passes import Bake, Draft
 
@@ -97,7 +97,7 @@ def target_channels(chain: ChainPlan, distance: float, angle: float) -> list[Cha
 
 
 @contextmanager
-def led(snapshot: SceneSnapshot, chain: ChainPlan) -> Iterator[None]:
+def led(snapshot: SolvedScene, chain: ChainPlan) -> Iterator[None]:
     """Put a chain's target where its goal is, for as long as it takes to look at its channels.
 
     Raises:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-
 import bpy
 
 from ...blender.access import pose_bones
@@ -16,13 +13,12 @@ from ...loop.body import read_body, solver_input
 from ...loop.body_plan import BodyPlan
 from ...loop.chain_plan import ChainPlan
 from ...loop.joints import ik_settings
-from ...loop.pose import Pose
 from ...loop.properties import settings
 from ...loop.property_values import values_of
-from ...loop.read import SceneSnapshot
 from ...loop.registry import MOTIONS
-from ...loop.results import Answer
-from ...loop.task import SOLVER_NAMES, goal_of, input_of, orientation_of, read, stretch_of
+from ...loop.solved_pose import SolvedPose
+from ...loop.solved_scene import SolvedScene
+from ...loop.task import SOLVER_NAMES, goal_of, input_of, orientation_of, read_chain, stretch_of
 from ..simulation import history
 from ..simulation.digest import Source
 from .shot import Kept, is_continuous, packed
@@ -70,7 +66,7 @@ class ShotSimulation:
             return [self._armature]
         return [Point(unit.rig.object, unit.rig, bone) for bone in unit.bones]
 
-    def start(self, snapshot: SceneSnapshot) -> None:
+    def start(self, snapshot: SolvedScene) -> None:
         """Begin, at the first frame.
 
         Raises:
@@ -81,13 +77,12 @@ class ShotSimulation:
             raise ProblemError(NEVER.format(settings(self._armature).constraints[self._index].name))
         self._bones = len(unit.bones)
 
-    def step(self, snapshot: SceneSnapshot) -> None:
+    def step(self, snapshot: SolvedScene) -> None:
         """Gather what is to be solved at a frame; nothing where the constraint cannot work."""
         unit = self._unit(snapshot.plan)
         instant = None
         if unit is not None and len(unit.bones) == self._bones:
-            with _before(snapshot, unit):
-                instant = _instant(snapshot, unit)
+            instant = _instant(_before(snapshot, unit), unit)
         self._instants.append(instant)
 
     def result(self) -> bytes:
@@ -134,33 +129,23 @@ def _filled(poses: list[Kept | None], bones: int) -> list[Kept]:
     return found
 
 
-@contextmanager
-def _before(snapshot: SceneSnapshot, unit: Solved) -> Iterator[None]:
-    """Let an armature be as it is before a unit is solved, and that be wholly on."""
-    pose = snapshot.poses[unit.rig.uid]
-    kept = pose.settings
-    pose.settings = [
+def _before(solved: SolvedScene, unit: Solved) -> SolvedScene:
+    """Return a scene as it is before a unit is solved, which is to be wholly on."""
+    uid = unit.rig.uid
+    fk, now = solved.poses[uid].fk, solved.poses[uid].now
+    settings = [
         one._replace(enabled=True, influence=1.0)
         if i in unit.items and _is_continuous(unit, i)
         else one
-        for i, one in enumerate(kept)
+        for i, one in enumerate(fk.settings)
     ]
-    units = [other for other in snapshot.plan.units if other.rig.uid == unit.rig.uid]
-    answers = [other.last for other in units]
-    place = units.index(unit)
-    pose.start()
-    _turn(snapshot, pose, answers[:place])
-    try:
-        yield
-    finally:
-        pose.settings = kept
-        _turn(snapshot, pose, answers[place:])
-
-
-def _turn(snapshot: SceneSnapshot, pose: Pose, answers: Sequence[Answer | None]) -> None:
-    for answer in answers:
-        if answer is not None and answer.bones:
-            snapshot.turn(pose, answer)
+    pose = SolvedPose(fk._replace(settings=settings), now)
+    for other in solved.plan.units:
+        if other is unit:
+            break
+        if other.rig.uid == uid and other.last is not None:
+            pose.add(other.last)
+    return solved.with_pose(pose)
 
 
 def _is_continuous(unit: Solved, item: int) -> bool:
@@ -168,17 +153,17 @@ def _is_continuous(unit: Solved, item: int) -> bool:
     return any(chain.item == item and chain.shot is not None for chain in chains)
 
 
-def _instant(snapshot: SceneSnapshot, unit: Solved) -> Instant | None:
+def _instant(solved: SolvedScene, unit: Solved) -> Instant | None:
     """Return what is to be solved, None if the constraints cannot work at this frame."""
-    pose = snapshot.poses[unit.rig.uid]
+    pose = solved.poses[unit.rig.uid]
     try:
         if isinstance(unit, BodyPlan):
-            given, pulls = solver_input(unit, pose, read_body(snapshot, unit))
+            given, pulls = solver_input(unit, pose, read_body(solved, unit))
             return BodyInstant(given, pulls) if any(pulls) else None
-        task = read(snapshot, unit)
+        task = read_chain(solved, unit)
         if task is None:
             return None
-        undone = pose.in_armature(task.world)
+        undone = unit.rig.from_world(task.world)
         turn = None if task.axes is None else orientation_of(task, task.axes).seen_from(undone[0])
         return ChainInstant(
             input_of(unit, pose, task),

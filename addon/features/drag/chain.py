@@ -26,8 +26,8 @@ from ...blender.rotation import (
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
 from ...core import WHOLE, ChainInput, Cone, Goal, Limit, Local, inverse, point_in, pose_in_world
 from ...core.vectors import IDENTITY, ORIGIN, Quat, Vec, add, orthonormalize
+from ...loop.evaluated import Evaluated
 from ...loop.joints import ik_settings, joint_problem, joints_of
-from ...loop.pose import Evaluated
 
 SOLVER, SWEEPS, TOLERANCE = "FABRIK", 20, 1e-5
 

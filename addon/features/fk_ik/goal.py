@@ -31,7 +31,7 @@ from ...core.vectors import (
 )
 from ...editing.placing import posed_chain, side_of_bend, sum_of
 from ...loop.chain_plan import ChainPlan
-from ...loop.pose import Evaluated
+from ...loop.evaluated import Evaluated
 from ...loop.properties import settings
 from ...loop.property_values import within_limits
 

@@ -24,7 +24,7 @@ from ...editing.playing import go_to, updated
 from ...loop import plan
 from ...loop.body_plan import Unit
 from ...loop.chain_plan import ChainPlan
-from ...loop.pose import Evaluated
+from ...loop.evaluated import Evaluated
 from .applying import posed_channels
 from .span import Span, refuse_unswitchable
 

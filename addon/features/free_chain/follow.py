@@ -18,7 +18,7 @@ from ...blender.skeleton import Point
 from ...core import WHOLE, ChainInput, Frame, Local, frame_in, inverse, point_in
 from ...core.vectors import ORIGIN, Vec, add, inverse_apply, mat_product, mix, sub
 from ...loop import plan
-from ...loop.chain_plan import ChainPlan, Motion, Posed, Scenery, Snapshot
+from ...loop.chain_plan import ChainPlan, ChainPose, Motion, Scenery, Snapshot
 from ...loop.explain import explanation
 from ...loop.properties import FabrikConstraint, settings
 from ...loop.property_kinds import fixed, stored
@@ -181,7 +181,7 @@ def _way(chain: ChainPlan, found: History, is_on_path: bool) -> Way:
     return way
 
 
-def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> Posed:
+def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> ChainPose:
     way, time, is_held, note = cast(Following, extra)
     head = point_in(way.undone, scenery.target)
     # The head is on the target also between frames, and while that is being dragged.
@@ -200,7 +200,7 @@ def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> Posed:
     posture = laid(moved, led, target, scenery.influence, scenery.tolerance)
     error = dist(point_in(scenery.world, posture.tip), scenery.target)
     message = note or ("" if posture.state == "REACHED" else explanation(posture, False))
-    return Posed(posture, Report(posture.state, round(error, 6), 0, message), location)
+    return ChainPose(posture, Report(posture.state, round(error, 6), 0, message), location)
 
 
 def _rooted(chain: ChainInput, root: Vec) -> Vec:

@@ -288,7 +288,7 @@ class WalkingBody(PrePassBone):
         body = self.stepping.plan.body_frame(task.world, frame)
         try:
             moved = frame_in(leaned(body, task.lean, task.bob), inverse(body))
-            undone, parent = pose.in_armature(task.world), inverse(task.parent)
+            undone, parent = rig.from_world(task.world), inverse(task.parent)
         except ValueError:
             name = rig.names[self.bone]
             raise ProblemError(f"“{name}” is parented to a bone with zero scale") from None

@@ -43,7 +43,7 @@ class HipTask(NamedTuple):
     """All that the place of a hip depends on, to the last bit.
 
     Attributes:
-        channels: What `Pose.bits_of` and, of a layer, `Pose.beneath` tell of it.
+        channels: What `SolvedPose.bits_of` and, of a layer, `SolvedPose.beneath` tell of it.
         parent: The frame of its parent, in armature space.
         world: Where the armature stands in world space.
         shift: By how much it is moved, in world space.
@@ -92,7 +92,7 @@ class Hip(PrePassBone):
         """
         assert isinstance(task, HipTask)
         pose, bone = snapshot.poses[self.rig.uid], self.rig.bone(self.bone)
-        shift = mat_apply(pose.in_armature(task.world)[0], task.shift)
+        shift = mat_apply(self.rig.from_world(task.world)[0], task.shift)
         axes = mat_product(task.parent[0], bone.rest) if bone.local_location else task.parent[0]
         local = pose.posed_local(self.bone)
         location = add(local.location, inverse_apply(axes, shift))

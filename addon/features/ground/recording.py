@@ -15,8 +15,8 @@ from ...loop import plan
 from ...loop.chain_plan import ChainPlan
 from ...loop.goals import aim_of
 from ...loop.properties import settings
-from ...loop.read import SceneSnapshot
 from ...loop.registry import MOTIONS
+from ...loop.solved_scene import SolvedScene
 from ..simulation import history
 from .footing import Footing
 from .hips import Hip, HipTask
@@ -78,7 +78,7 @@ class FootTrack:
             above = Point(self._armature, chain.rig, chain.root_parent)
         return [*points, above, *map(Point, chain.watched)]
 
-    def start(self, snapshot: SceneSnapshot) -> None:
+    def start(self, snapshot: SolvedScene) -> None:
         """Begin, at the first frame."""
         self._start = int(snapshot.time)
         chain = self._chain(snapshot.plan)
@@ -88,7 +88,7 @@ class FootTrack:
             size = sum(length(column) for column in mat_columns(world)) / 3.0
             self._leg = size * sum(chain.rig.bone(bone).length for bone in chain.bones)
 
-    def step(self, snapshot: SceneSnapshot) -> None:
+    def step(self, snapshot: SolvedScene) -> None:
         """Record a frame."""
         chain = self._chain(snapshot.plan)
         if chain is None:
@@ -125,7 +125,7 @@ def _rest(chain: ChainPlan, bone: int) -> object:
     return rest.rest, rest.length
 
 
-def _root(snapshot: SceneSnapshot, chain: ChainPlan) -> Vec:
+def _root(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
     """Return where the animation has the first joint of a leg, in world space."""
     world = snapshot.world(chain.rig.object, chain.rig.uid)
     root = point_in(world, snapshot.frame(chain.rig, chain.bones[0])[1])

@@ -15,7 +15,7 @@ from ...blender.errors import ProblemError
 from ...blender.skeleton import Point
 from ...core import ChainInput, Posture, point_in
 from ...core.vectors import Vec, mat_apply
-from ...loop.chain_plan import ChainPlan, Motion, Posed, Scenery, Snapshot
+from ...loop.chain_plan import ChainPlan, ChainPose, Motion, Scenery, Snapshot
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, fixed
 from ...loop.property_values import now
@@ -205,7 +205,7 @@ def _damped(snapshot: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
     return mean([(place(snapshot.time - ago), weight) for ago, weight in moments(delay)])
 
 
-def pose(given: ChainInput, scenery: Scenery, extra: object) -> Posed:
+def pose(given: ChainInput, scenery: Scenery, extra: object) -> ChainPose:
     """Return how a chain stands that looks at its target."""
     wanted = cast(LookInput, extra)
     target = wanted.target or scenery.target
@@ -220,7 +220,7 @@ def pose(given: ChainInput, scenery: Scenery, extra: object) -> Posed:
     message = wanted.note
     if not message and posture.state != "REACHED":
         message = _explanation(given, look, posture)
-    return Posed(posture, Report(posture.state, round(error, 6), 0, message))
+    return ChainPose(posture, Report(posture.state, round(error, 6), 0, message))
 
 
 def _explanation(given: ChainInput, look: Look, posture: Posture) -> str:

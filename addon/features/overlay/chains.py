@@ -24,9 +24,9 @@ from ...editing.offset import SOLVED
 from ...editing.placing import size_of
 from ...loop.body_plan import Unit, chains_of
 from ...loop.chain_plan import ChainPlan
+from ...loop.evaluated import Evaluated
 from ...loop.joints import ik_settings
 from ...loop.plan import Plan, known
-from ...loop.pose import Evaluated
 from ...loop.properties import FabrikConstraint, settings
 from .shell import Shell
 

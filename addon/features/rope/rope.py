@@ -13,7 +13,7 @@ from ...blender.skeleton import Point, vector
 from ...blender.surface import Surface, surface_of
 from ...core import ChainInput, Frame, Goal, Stretch, point_in, pose_chain
 from ...core.vectors import Vec, add, cross, dot, length, mat_apply, mat_columns, scaled, unit
-from ...loop.chain_plan import ChainPlan, Motion, Posed, Scenery, Snapshot
+from ...loop.chain_plan import ChainPlan, ChainPose, Motion, Scenery, Snapshot
 from ...loop.explain import explanation
 from ...loop.joints import Joints
 from ...loop.properties import FabrikConstraint
@@ -161,7 +161,7 @@ def _plane_of(ob: bpy.types.Object, world: Frame) -> tuple[Vec, Vec]:
     return world[1], normal if dot(normal, z) >= 0.0 else scaled(normal, -1.0)
 
 
-def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> Posed:
+def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> ChainPose:
     hanging = cast(Hanging, extra)
     target = point_in(scenery.to_armature, scenery.target)
     influence, tolerance = scenery.influence, scenery.tolerance
@@ -183,7 +183,7 @@ def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> Posed:
         posture = pose_rope(chain, target, down, rest, influence, tolerance)
     error = dist(point_in(scenery.world, posture.tip), scenery.target)
     message = "" if posture.state == "REACHED" else explanation(posture, stretch is not None)
-    return Posed(
+    return ChainPose(
         posture, Report(posture.state, round(error, 6), posture.solution.iterations_used, message)
     )
 

@@ -21,7 +21,7 @@ from ...blender.errors import ProblemError
 from ...blender.forgetting import forgets
 from ...loop import plan
 from ...loop.properties import settings
-from ...loop.read import SceneSnapshot
+from ...loop.solved_scene import SolvedScene
 from ...motion import codec
 from . import digest
 from .digest import Source
@@ -63,7 +63,7 @@ class Simulated(Protocol):
         """
         ...
 
-    def start(self, snapshot: SceneSnapshot) -> None:
+    def start(self, snapshot: SolvedScene) -> None:
         """Begin, at the first frame; `step` is called for that one as well.
 
         Raises:
@@ -71,7 +71,7 @@ class Simulated(Protocol):
         """
         ...
 
-    def step(self, snapshot: SceneSnapshot) -> None:
+    def step(self, snapshot: SolvedScene) -> None:
         """Go on by one whole frame, which Blender and all constraints have evaluated."""
         ...
 

@@ -476,7 +476,7 @@ def test_turning_it_on_and_off_solves_nothing(shown: Any, rig: Any, monkeypatch:
     update()
     known = plan.known()
     solved: list[Any] = []
-    monkeypatch.setattr(solving, "solve", lambda *given: solved.append(given))
+    monkeypatch.setattr(solving, "solve_chain", lambda *given: solved.append(given))
     for is_on in (False, True):
         rig.fabrik.constraints[0].show_overlay = is_on
         update()

@@ -78,8 +78,8 @@ def is_right(chain: Any, *_: object) -> bool:
 WAYS: dict[str, tuple[object, str, Callable[..., bool]]] = {
     "plan": (resolving, "_resolve_joints", is_right),
     "order": (order.Order, "_needs", lambda _, chain, *more: is_right(chain)),
-    "read": (solving, "read", lambda _, chain: is_right(chain)),
-    "solve": (solving, "solve", is_right),
+    "read": (solving, "read_chain", lambda _, chain: is_right(chain)),
+    "solve": (solving, "solve_chain", is_right),
 }
 """Where a chain can fail."""
 
@@ -127,8 +127,8 @@ def move_all() -> None:
 
 
 ARMATURE_WAYS: dict[str, tuple[object, str]] = {
-    "look": (read.SceneSnapshot, "_look_at"),
-    "look ahead": (read.SnapshotAhead, "_look_at"),
+    "look": (read.SceneSnapshot, "_read"),
+    "look ahead": (read.SnapshotAhead, "_read"),
 }
 
 
@@ -143,7 +143,8 @@ def test_an_armature_that_cannot_be_read_costs_no_other(
         update()
     fk = channels_bits(rigs[0])
     with monkeypatch.context() as patch:
-        fails = failing(getattr(module, name), lambda _, uid, pose: pose.rig.object == rigs[0])
+        original = getattr(module, name)
+        fails = failing(original, lambda _, uid, reader, *__: reader.rig.object == rigs[0])
         patch.setattr(module, name, fails)
         move_all()
         assert states() == {

@@ -489,9 +489,9 @@ def breaks(*_, **__):
 @pytest.mark.parametrize(
     "place",
     (
-        "solving._pose",
-        "solving.solve",
-        "ahead.compose",
+        "solving._answer",
+        "solving.solve_chain",
+        "write.PoseWriter.compose",
         "evaluate.write_pose",
         "evaluate.write_reports",
         "evaluate._is_shown",

@@ -106,7 +106,7 @@ def test_what_is_no_concern_of_a_chain_does_not_have_it_solved(
     update()
     solved: list[set[int]] = []
     monkeypatch.setattr(
-        evaluate, "solve_all", lambda snapshot, _: solved.append(set(snapshot.rigs))
+        evaluate, "solve_scene", lambda snapshot, _: solved.append(set(snapshot.rigs))
     )
     edit(rig)
     update()

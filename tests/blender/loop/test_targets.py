@@ -448,7 +448,7 @@ def calls(monkeypatch):
     from addon.loop import ahead, evaluate, solving
 
     counts = {"solved": 0, "written": 0}
-    solve_task = solving.solve
+    solve_task = solving.solve_chain
 
     def solve(*task):
         counts["solved"] += 1
@@ -462,7 +462,7 @@ def calls(monkeypatch):
 
         return counted
 
-    monkeypatch.setattr(solving, "solve", solve)
+    monkeypatch.setattr(solving, "solve_chain", solve)
     for module, name in ((ahead, "write_ahead"), (evaluate, "write_pose")):
         monkeypatch.setattr(module, name, counting(getattr(module, name)))
     return counts

@@ -1,0 +1,70 @@
+"""An armature as Blender has evaluated it."""
+
+from __future__ import annotations
+
+from array import array
+from functools import cached_property
+from typing import Any, cast
+
+import bpy
+
+from ..blender.access import pose_bones
+from ..blender.rotation import PoseChannels, Rows, floats
+from ..blender.skeleton import matrix_frame
+from ..core import Frame
+from .properties import settings
+from .settings_now import form
+
+
+class Evaluated:
+    """An armature as a depsgraph has evaluated it, read as far as it is asked for."""
+
+    def __init__(self, armature: bpy.types.Object, rows: Rows | None = None) -> None:
+        """Take the evaluated copy.
+
+        Args:
+            armature: The evaluated copy.
+            rows: The bones that are read of it time and again; None for all.
+        """
+        self.object = armature
+        self._rows = rows
+
+    @cached_property
+    def bones(self) -> bpy.types.bpy_prop_collection[Any]:
+        """The evaluated pose bones."""
+        return pose_bones(self.object)
+
+    @cached_property
+    def channels(self) -> PoseChannels:
+        """The evaluated channels."""
+        return PoseChannels(self.bones, self._rows)
+
+    @cached_property
+    def is_at_rest(self) -> bool:
+        """Whether the armature shows its rest pose, whatever the channels are."""
+        return cast(bpy.types.Armature, self.object.data).pose_position == "REST"
+
+    @cached_property
+    def _matrices(self) -> array[float]:
+        return floats(self.bones, "matrix", 16)
+
+    def columns(self) -> list[list[Any]]:
+        """Return the settings of all constraints, one column a setting of `form`."""
+        items = settings(self.object).constraints
+        present = settings(cast(bpy.types.Object, self.object.original)).constraints
+        if len(items) != len(present):
+            items = present  # The evaluated copy was made before one was added or removed.
+        columns: list[list[Any]] = []
+        for name in form().names:
+            column = [0] * len(items)
+            items.foreach_get(name, column)
+            columns.append(column)
+        return columns
+
+    def frame(self, bone: int) -> Frame:
+        """Return where Blender has a bone, in armature space."""
+        rows = self._rows
+        if rows is not None and rows.are_few:
+            return matrix_frame(rows.find(self.bones, bone).matrix)
+        m = self._matrices[bone * 16 : bone * 16 + 16]  # Column by column.
+        return (m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]), (m[12], m[13], m[14])

@@ -1,0 +1,224 @@
+"""Where bones and objects stand while a scene is solved: as it was read, and as solved by now.
+
+What hangs on a chain that is solved in this update still stands in Blender's data where it stood
+before, and ahead of an evaluation all else that was edited or animated does. So it is placed here
+by our own arithmetic from local channels, which also makes it independent of the pose that was
+there before, to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import cast
+
+import bpy
+
+from ..blender.access import rest_bone
+from ..blender.native import TURNED_ONLY, active_constraints, acts_plainly, constraint_point
+from ..blender.rotation import Rows
+from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
+from ..core import WHOLE, Frame, bone_frame, frame_in, inverse, point_in
+from ..core.vectors import (
+    ORIGIN,
+    Mat3,
+    Vec,
+    dot,
+    length,
+    mat_columns,
+    mat_determinant,
+    mat_from_columns,
+    mat_product,
+    scale_columns,
+    unit,
+)
+from .body_plan import Unit
+from .chain_plan import ChainPlan
+from .fk_pose import FkPose
+from .plan import Plan
+from .properties import FabrikConstraint
+from .read import SceneSnapshot
+from .results import Answer
+from .solved_pose import SolvedPose
+
+
+class SolvedScene:
+    """A snapshot, with what was solved of it by now: what chains are read from.
+
+    It belongs to the one function that solves a snapshot (`solving.solve_scene`). To all others it
+    is there to be asked, and is all that comes of solving.
+
+    Attributes:
+        snapshot: What was read.
+        plan: What hangs on what.
+        rigs: The armatures that are solved now, as evaluated.
+        time: The frame of the scene.
+        poses: The armatures, as they are posed by now.
+        worlds: How objects stand in world space, as far as was asked since something was solved.
+        failed: Armatures and chains that cannot be solved for no reason known.
+    """
+
+    def __init__(self, snapshot: SceneSnapshot) -> None:
+        """Let all armatures have their FK pose."""
+        self.snapshot = snapshot
+        self.plan: Plan = snapshot.plan
+        self.rigs: Mapping[int, bpy.types.Object] = snapshot.rigs
+        self.time = snapshot.time
+        self.poses = {
+            uid: SolvedPose(fk, snapshot.evaluated[uid]) for uid, fk in snapshot.poses.items()
+        }
+        self.worlds: dict[int, Frame] = {}
+        self._frames: dict[int, dict[int, Frame]] = {}
+        self.failed: Collection[object] = snapshot.failed
+
+    @property
+    def depsgraph(self) -> bpy.types.Depsgraph:
+        """Where all is read from."""
+        return self.snapshot.depsgraph
+
+    def add(self, unit: Unit, answer: Answer) -> None:
+        """Set what was solved; what hangs on it is placed anew."""
+        pose = self.poses[unit.rig.uid]
+        pose.reports[unit.items] = answer.reports
+        if answer.bones:
+            pose.add(answer)
+            if self._frames:
+                self._frames.pop(unit.rig.uid, None)
+            for uid in self.plan.carried:
+                self.worlds.pop(uid, None)
+
+    def with_pose(self, pose: SolvedPose) -> SolvedScene:
+        """Return the same scene with another pose of an armature."""
+        other = SolvedScene(self.snapshot)
+        other.poses = {**self.poses, pose.fk.rig.uid: pose}
+        other.failed = self.failed
+        return other
+
+    def item(self, chain: ChainPlan) -> FabrikConstraint:
+        """Return a constraint as evaluated."""
+        return self.snapshot.item(chain)
+
+    def point(self, point: Point) -> Vec:
+        """Return where a target or pole stands, in world space."""
+        if point.skeleton is None:
+            place = self.snapshot.location(point.object, point.uid)
+            return self.world(point.object, point.uid)[1] if place is None else place
+        world = self.world(point.object, point.uid)
+        return point_in(world, self.frame(point.skeleton, point.bone)[1])
+
+    def place(self, point: Point) -> Frame:
+        """Return where a target stands and how it is turned and scaled, in world space."""
+        world = self.world(point.object, point.uid)
+        if point.skeleton is None:
+            return world
+        return frame_in(world, self.frame(point.skeleton, point.bone))
+
+    def frame(self, rig: Skeleton, bone: int) -> Frame:
+        """Return where a bone stands, in armature space."""
+        pose = self.poses.get(rig.uid)
+        if pose is None:
+            rows = Rows(rig.names, ())
+            now = self.snapshot.unsolved(rig, rows)
+            pose = self.poses[rig.uid] = SolvedPose(FkPose(rig, rows), now)
+        now = pose.now
+        if now.is_at_rest:  # What chains do is not shown at rest.
+            return now.frame(bone)
+        moved, frames = self.snapshot.moved(rig), self._frames.setdefault(rig.uid, {})
+        # Not by recursion: a chain may have more bones than Python allows calls.
+        path: list[int] = []
+        while bone in moved and bone not in frames:
+            path.append(bone)
+            bone = rig.parents[bone]
+        frame = WHOLE
+        if bone >= 0:
+            frame = frames[bone] if bone in frames else now.frame(bone)
+        for bone in reversed(path):
+            frame = frames[bone] = self._moved_frame(pose, bone, frame)
+        return frame
+
+    def _moved_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame:
+        rig, rows = pose.fk.rig, pose.fk.rows
+        is_posed = rig.uid in self.rigs and bone in self.plan.posed[rig.uid]
+        local = pose.posed_local(bone) if is_posed else pose.local(bone)
+        axes, head = bone_frame(rig.bone(bone), local, parent)
+        for con in () if is_posed else active_constraints(rows.find(pose.now.bones, bone)):
+            if con.type in TURNED_ONLY:
+                turned = self._copied_rotation(rig, axes, con)
+                axes = pose.now.frame(bone)[0] if turned is None else turned
+        return axes, head
+
+    def _copied_rotation(self, rig: Skeleton, axes: Mat3, con: bpy.types.Constraint) -> Mat3 | None:
+        """Return a bone's axes under Copy Rotation: turned as the source, their sizes kept.
+
+        None if only Blender knows.
+        """
+        source = constraint_point(con)
+        if source is None or not acts_plainly(con, on_bone=True):
+            return None
+        world = self.world(rig.object, rig.uid)[0]
+        in_world = mat_product(world, axes)
+        turn = _rotation(self.place(source)[0])
+        if turn is None or mat_determinant(in_world) == 0.0:
+            return None
+        x, y, z = (length(column) for column in mat_columns(in_world))
+        sign = -1.0 if mat_determinant(in_world) < 0.0 else 1.0
+        return mat_product(
+            inverse((world, ORIGIN))[0], scale_columns(turn, (x * sign, y * sign, z * sign))
+        )
+
+    def world(self, ob: bpy.types.Object, uid: int) -> Frame:
+        """Return where an object, whose number is ``uid``, stands in world space."""
+        if uid not in self.worlds:
+            world = self.snapshot.world(ob, uid)
+            self.worlds[uid] = self._carried_world(ob, uid) if world is None else world
+        return self.worlds[uid]
+
+    def _carried_world(self, ob: bpy.types.Object, uid: int) -> Frame:
+        """Place an object that hangs on a solved bone, as Blender will in its second pass."""
+        copy = self.snapshot.copy(ob)
+        world = self.snapshot.basis(ob, uid)
+        if ob.parent is not None:
+            link = frame_in(self._parent_world(ob), matrix_frame(copy.matrix_parent_inverse))
+            world = frame_in(link, world)
+        for con in active_constraints(copy):
+            source = constraint_point(con)
+            if source is None:
+                continue
+            frame = self.place(source)
+            if con.type == "CHILD_OF":
+                world = frame_in(frame, frame_in(matrix_frame(con.inverse_matrix), world))
+            elif con.type == "COPY_TRANSFORMS":
+                world = frame
+            elif con.type == "COPY_LOCATION":
+                world = (world[0], frame[1])
+            else:
+                return matrix_frame(copy.matrix_world)
+        return world
+
+    def _parent_world(self, ob: bpy.types.Object) -> Frame:
+        parent = cast(bpy.types.Object, ob.parent)
+        world = self.world(parent, parent.session_uid)
+        if ob.parent_type != "BONE" or parent.type != "ARMATURE":
+            return world
+        rig = skeleton_of(parent)
+        bone = rig.index.get(ob.parent_bone)
+        if bone is None:
+            return world
+        axes, head = self.frame(rig, bone)
+        rest = rest_bone(parent, ob.parent_bone)
+        if rest.use_relative_parent:
+            # They hang on the armature's origin, as the bone has moved it out of the rest pose.
+            moved = frame_in((axes, head), inverse(matrix_frame(rest.matrix_local)))
+            return frame_in(world, moved)
+        # Children of a bone hang on its tail.
+        tail = point_in((axes, head), (0.0, rig.bone(bone).length, 0.0))
+        return frame_in(world, (axes, tail))
+
+
+def _rotation(axes: Mat3) -> Mat3 | None:
+    """Return the axes without their sizes, None if they are sheared, mirrored or have none."""
+    x, y, z = (unit(column) for column in mat_columns(axes))
+    if x is None or y is None or z is None or mat_determinant(axes) <= 0.0:
+        return None
+    if max(abs(dot(x, y)), abs(dot(y, z)), abs(dot(z, x))) > 1e-5:
+        return None
+    return mat_from_columns(x, y, z)
