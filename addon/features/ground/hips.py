@@ -8,8 +8,9 @@ from math import ceil, floor, isfinite
 from typing import NamedTuple
 
 from ...blender.errors import ProblemError
+from ...blender.relations import above, node_at
 from ...blender.rotation import LOCATION
-from ...blender.skeleton import Point, Skeleton, skeleton_of
+from ...blender.skeleton import Point, Skeleton
 from ...core import WHOLE, Frame, point_in
 from ...core.vectors import (
     Mat3,
@@ -185,24 +186,12 @@ def _hip_bone(rig: Skeleton, chain: ChainPlan, given: FabrikGround) -> int:
         )
     refuse_connected(rig, bone, "choose another hip")
     target = chain.target
-    if target is not None and _hangs_on(target, rig, bone):
+    if target is not None and (rig.object, bone) in above([node_at(target)]):
         raise ProblemError(
             f"The target depends on the hip “{name}”, which is moved for it (dependency cycle): "
             "parent the target to something else, or choose another hip"
         )
     return bone
-
-
-def _hangs_on(point: Point, rig: Skeleton, hip: int) -> bool:
-    ob, bone = point.object, point.bone
-    while ob is not None:
-        if ob == rig.object and bone >= 0:
-            return hip in rig.chain_up(bone)
-        bone = -1
-        if ob.parent_type == "BONE" and ob.parent is not None and ob.parent.pose:
-            bone = skeleton_of(ob.parent).index.get(ob.parent_bone, -1)
-        ob = ob.parent
-    return False
 
 
 def _footing(chain: ChainPlan) -> Footing:

@@ -1,0 +1,111 @@
+"""What hangs on what in Blender, walked upwards from objects and bones.
+
+This is the only walk of its kind. It knows Blender's own relations; whoever walks says which of
+them count, and makes what it needs of what is met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator
+from typing import Any, cast
+
+import bpy
+
+from .curves import of_bone
+from .skeleton import Point, skeleton_of
+
+Node = tuple[bpy.types.Object, int]
+"""An object with -1, or with a number from 0 on a bone of it."""
+
+
+def node_of(ob: bpy.types.Object, bone: str) -> Node:
+    """Return a bone of an object by its name, the object itself if it has no such bone."""
+    if not bone or ob.type != "ARMATURE" or ob.pose is None:
+        return ob, -1
+    return ob, skeleton_of(ob).index.get(bone, -1)
+
+
+def node_at(point: Point) -> Node:
+    """Return what a point is on."""
+    return point.object, point.bone
+
+
+def parent_of(ob: bpy.types.Object) -> Node | None:
+    """Return the object or the bone that an object is parented to, None if it has no parent."""
+    if ob.parent is None:
+        return None
+    return node_of(ob.parent, ob.parent_bone if ob.parent_type == "BONE" else "")
+
+
+def parents(node: Node) -> Iterator[Node]:
+    """Yield the parent of an object; of a bone the armature object, and then the parent bone."""
+    ob, bone = node
+    if bone < 0:
+        parent = parent_of(ob)
+        if parent is not None:
+            yield parent
+        return
+    yield ob, -1
+    above = skeleton_of(ob).parents[bone]
+    if above >= 0:
+        yield ob, above
+
+
+def deformers(ob: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return the armatures that deform an object."""
+    found = [getattr(mod, "object", None) for mod in ob.modifiers if mod.type == "ARMATURE"]
+    return [armature for armature in found if armature is not None]
+
+
+def read_by(driver: Any) -> Iterator[Node]:
+    """Yield the objects and bones that the variables of a driver read."""
+    for target in (target for variable in driver.variables for target in variable.targets):
+        if isinstance(target.id, bpy.types.Object):
+            yield node_of(target.id, target.bone_target or of_bone(target.data_path)[0])
+
+
+def above(
+    starts: Iterable[Node],
+    relations: Callable[[Node], Iterable[Node]] = parents,
+    known: Container[Node] = (),
+) -> Iterator[Node]:
+    """Yield the starts and all that they hang on, once each, and after what it hangs on itself.
+
+    What leads back to itself is met once: on the way to it, it comes after what hangs on it.
+
+    Args:
+        starts: Where the walk begins.
+        relations: Asked once of each node that is met, before any of what it gives is met.
+        known: What is passed over, and what it hangs on with it.
+    """
+    met: set[Node] = set()
+    path: list[Node] = []
+    # Not by recursion: a chain may have more bones than Python allows calls.
+    open_: list[Iterator[Node]] = [iter(starts)]
+    while open_:
+        node = next(open_[-1], None)
+        if node is None:
+            open_.pop()
+            if path:
+                yield path.pop()
+        elif node not in met and node not in known:
+            met.add(node)
+            path.append(node)
+            open_.append(iter(relations(node)))
+
+
+def moves_with(ob: bpy.types.Object, carriers: Container[int]) -> bool:
+    """Return whether an object, or its copy, is or hangs on one of some, or is deformed by one.
+
+    Args:
+        ob: The object.
+        carriers: The numbers of the others (`session_uid`).
+    """
+
+    def relations(node: Node) -> Iterator[Node]:
+        yield from parents(node)
+        if node[1] < 0:
+            yield from ((armature, -1) for armature in deformers(node[0]))
+
+    start = cast(bpy.types.Object, ob.original), -1
+    return any(found.session_uid in carriers for found, _ in above([start], relations))
