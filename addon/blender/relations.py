@@ -7,7 +7,7 @@ them count, and makes what it needs of what is met.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import bpy
 
@@ -16,6 +16,10 @@ from .skeleton import Point, skeleton_of
 
 Node = tuple[bpy.types.Object, int]
 """An object with -1, or with a number from 0 on a bone of it."""
+
+
+Met = TypeVar("Met", bound=tuple[bpy.types.Object, object])
+"""A node, or another kind of part of an object."""
 
 
 def node_of(ob: bpy.types.Object, bone: str) -> Node:
@@ -65,10 +69,10 @@ def read_by(driver: Any) -> Iterator[Node]:
 
 
 def above(
-    starts: Iterable[Node],
-    relations: Callable[[Node], Iterable[Node]] = parents,
-    known: Container[Node] = (),
-) -> Iterator[Node]:
+    starts: Iterable[Met],
+    relations: Callable[[Met], Iterable[Met]],
+    known: Container[Met] = (),
+) -> Iterator[Met]:
     """Yield the starts and all that they hang on, once each, and after what it hangs on itself.
 
     What leads back to itself is met once: on the way to it, it comes after what hangs on it.
@@ -78,10 +82,10 @@ def above(
         relations: Asked once of each node that is met, before any of what it gives is met.
         known: What is passed over, and what it hangs on with it.
     """
-    met: set[Node] = set()
-    path: list[Node] = []
+    met: set[Met] = set()
+    path: list[Met] = []
     # Not by recursion: a chain may have more bones than Python allows calls.
-    open_: list[Iterator[Node]] = [iter(starts)]
+    open_: list[Iterator[Met]] = [iter(starts)]
     while open_:
         node = next(open_[-1], None)
         if node is None:
