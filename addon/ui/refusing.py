@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 
 from ..blender.errors import ProblemError
-from ..blender.refusals import linked_problem, tweak_problem
+from ..blender.refusals import linked_problem, rest_problem, tweak_problem
 from ..editing import constraints as editing
 
 if TYPE_CHECKING:
@@ -111,11 +111,4 @@ def tweak_refusal(context: bpy.types.Context) -> str:
 
 def rest_refusal(context: bpy.types.Context) -> str:
     """Ask that the armature show its pose."""
-    armature = active_armature(context)
-    data = cast(bpy.types.Armature, armature.data)
-    if armature.mode == "EDIT" or data.pose_position == "REST":
-        return (
-            f"“{armature.name}” is in rest position: leave Edit Mode, or switch the armature to "
-            "Pose Position"
-        )
-    return ""
+    return rest_problem(active_armature(context))

@@ -11,12 +11,10 @@ from ...blender.errors import ProblemError
 from ...blender.relations import above, node_at, parents
 from ...blender.rotation import LOCATION
 from ...blender.skeleton import Point, Skeleton
-from ...core import WHOLE, Frame, point_in
+from ...core import WHOLE, Frame, moved_location, point_in
 from ...core.vectors import (
     Mat3,
     Vec,
-    add,
-    inverse_apply,
     length,
     mat_apply,
     mat_columns,
@@ -94,9 +92,8 @@ class Hip(PrePassBone):
         assert isinstance(task, HipTask)
         pose, bone = snapshot.poses[self.rig.uid], self.rig.bone(self.bone)
         shift = mat_apply(pose.in_armature(task.world)[0], task.shift)
-        axes = mat_product(task.parent[0], bone.rest) if bone.local_location else task.parent[0]
         local = pose.posed_local(self.bone)
-        location = add(local.location, inverse_apply(axes, shift))
+        location = moved_location(bone, local.location, task.parent[0], shift)
         return Answer(task, self.bones, local.rotation, (), NOTHING, {self.bone: location})
 
     def _foreseen(

@@ -14,6 +14,7 @@ import bpy
 
 from ...blender.access import session_uid
 from ...blender.errors import say_once
+from ...blender.refusals import rest_problem
 from ...ui.layout import Layout, draw_sentence
 from ...ui.refusing import Refusing, Working, active_armature, armature_refusal
 from ...ui.registering import registering
@@ -143,11 +144,11 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
 
 def due(layer: bpy.types.ViewLayer | None) -> list[bpy.types.Object]:
     """Return the armatures of a view layer that are to be simulated by themselves."""
-    from .simulate import is_at_rest, stale
+    from .simulate import stale
 
     found = stale(layer) if layer else []
     # The first time is the user's, who may as well have cleared it or undone it.
-    begun = [ob for ob in found if history.shown_range(ob) is not None and not is_at_rest(ob)]
+    begun = [ob for ob in found if history.shown_range(ob) is not None and not rest_problem(ob)]
     automatic = [ob for ob in begun if simulation_of(ob).use_auto]
     return [ob for ob in automatic if _tried.get(session_uid(ob)) != history.keys_now(ob)]
 
