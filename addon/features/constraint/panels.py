@@ -74,6 +74,6 @@ def _draw_presets(layout: Layout) -> None:
     presets.draw_panel_header(layout)
 
 
-CLASSES = (FABRIK_UL_constraints, FABRIK_PT_constraints, FABRIK_PT_sidebar)
-
-register, unregister = bpy.utils.register_classes_factory(CLASSES)
+register, unregister = bpy.utils.register_classes_factory(
+    (FABRIK_UL_constraints, FABRIK_PT_constraints, FABRIK_PT_sidebar)
+)

@@ -46,6 +46,10 @@ KEYS = (
 """What the status bar says; digits need no telling to who knows Blender's own transform."""
 
 
+def _mode_refusal(context: bpy.types.Context) -> str:
+    return "" if context.mode == "POSE" else "Enter Pose Mode to drag bones"
+
+
 class FABRIK_OT_drag(Refusing, bpy.types.Operator):
     """Drag a bone, with the mouse or by numbers."""
 
@@ -56,6 +60,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         "constraint pulls the bones above it, up to the selected one, and changes their FK pose"
     )
     bl_options = {"REGISTER", "UNDO", "BLOCKING", "GRAB_CURSOR"}
+    asks = (armature_refusal, _mode_refusal)
 
     if TYPE_CHECKING:
         bone: str
@@ -85,14 +90,6 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             description="Drag the bone under the mouse",
             options={"HIDDEN", "SKIP_SAVE"},
         )
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for Pose Mode."""
-        reason = armature_refusal(context)
-        if not reason and context.mode != "POSE":
-            return "Enter Pose Mode to drag bones"
-        return reason
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Drag by numbers, or report why not and change nothing."""

@@ -36,20 +36,28 @@ QUIET = 0.5
 """Seconds without any edit after which is simulated by itself."""
 
 
+def _nothing_refusal(context: bpy.types.Context) -> str:
+    armature = active_armature(context)
+    if history.owners(armature):
+        return ""
+    return (*history.refused(armature), "Nothing in this armature needs a simulation")[0]
+
+
+def _due_refusal(context: bpy.types.Context) -> str:
+    return "" if due(context.view_layer) else "Nothing is outdated"
+
+
+def _lack_refusal(context: bpy.types.Context) -> str:
+    is_there = history.shown_range(active_armature(context)) is not None
+    return "" if is_there else "This armature has no simulation"
+
+
 class _Simulating(Starting, Refusing):
     """What plays the frames of some armatures."""
 
+    asks = (armature_refusal, _nothing_refusal)
     stopped = "Simulation cancelled: nothing was changed"
     gone = "Simulation cancelled: its data was removed meanwhile. Simulate again"
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for something to simulate."""
-        reason = armature_refusal(context)
-        if not reason and not history.owners(active_armature(context)):
-            refused = history.refused(active_armature(context))
-            return (*refused, "Nothing in this armature needs a simulation")[0]
-        return reason
 
     def armatures(self, context: bpy.types.Context) -> list[bpy.types.Object]:
         """Return what is simulated."""
@@ -94,7 +102,6 @@ class FABRIK_OT_simulate(_Simulating, bpy.types.Operator):
         "Play the frames and store what depends on more than one of them, so that any frame can "
         "be jumped to. Press Escape to cancel without changes"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
 
 class FABRIK_OT_simulate_again(_Simulating, bpy.types.Operator):
@@ -104,12 +111,8 @@ class FABRIK_OT_simulate_again(_Simulating, bpy.types.Operator):
     bl_label = "Simulate Again"
     bl_description = "Simulate all outdated armatures that have Automatic enabled"
     bl_options = {"INTERNAL"}
+    asks = (_due_refusal,)
     blame = "WARNING"
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for something outdated."""
-        return "" if due(context.view_layer) else "Nothing is outdated"
 
     def armatures(self, context: bpy.types.Context) -> list[bpy.types.Object]:
         """Return what is simulated."""
@@ -122,15 +125,7 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
     bl_idname = "fabrik.simulation_clear"
     bl_label = "Clear Simulation"
     bl_description = "Remove the simulation of this armature"
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for something that was simulated."""
-        reason = armature_refusal(context)
-        if not reason and history.shown_range(active_armature(context)) is None:
-            return "This armature has no simulation"
-        return reason
+    asks = (armature_refusal, _lack_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
         """Forget it."""
