@@ -18,9 +18,8 @@ from ..core import (
     pose_in_world,
 )
 from ..core.vectors import ORIGIN, Mat3, Vec
-from .chain_plan import Begun, ChainPlan, Given, Posed, Scenery
+from .chain_plan import Begun, ChainPlan, Given, Posed, Scenery, aim_of
 from .explain import explanation
-from .goals import aim_of
 from .pose import Pose
 from .read import SceneSnapshot
 from .registry import MOTIONS, SOLVER_NAMES

@@ -12,8 +12,7 @@ from bpy.props import EnumProperty, FloatProperty, IntProperty
 from ...blender.errors import ProblemError, listed
 from ...loop.properties import settings
 from ...ui.choosing import ACTIVE, SELECTED, of_selected_bones, shown_range
-from ...ui.layout import Layout
-from ...ui.panels import OfArmature
+from ...ui.layout import Layout, OfArmature
 from ...ui.refusing import Refusing
 from ...ui.registering import registering
 from ...ui.stepping import ProgressOperator

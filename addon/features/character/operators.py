@@ -8,8 +8,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty
 
 from ...blender.errors import ProblemError
-from ...ui.layout import Layout, draw_sentence
-from ...ui.panels import OfArmature
+from ...ui.layout import Layout, OfArmature, draw_sentence
 from ...ui.refusing import Working, active_armature, armature_refusal, rest_refusal, tweak_refusal
 from ...ui.registering import registering
 from ...ui.wording import length_text

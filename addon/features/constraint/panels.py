@@ -7,8 +7,7 @@ from typing import Any
 import bpy
 
 from ...loop.properties import FabrikConstraint, scene_settings
-from ...ui.layout import Layout
-from ...ui.panels import OfArmature
+from ...ui.layout import Layout, OfArmature
 from .draw import STATE_ICONS, draw_armature
 
 

@@ -12,8 +12,7 @@ import bpy
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
-from ...blender.limbs import next_joint
-from ...blender.named_chain import named_chain
+from ...blender.limbs import named_chain, next_joint
 from ...blender.native import active_constraints
 from ...blender.refusals import joints_problem
 from ...blender.skeleton import skeleton_of

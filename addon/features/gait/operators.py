@@ -11,8 +11,7 @@ from bpy.props import FloatProperty
 from ...blender.errors import ProblemError
 from ...loop.properties import settings
 from ...ui.adding import MOTION_OPERATORS
-from ...ui.layout import Layout, draw_sentence
-from ...ui.panels import OfArmature
+from ...ui.layout import Layout, OfArmature, draw_sentence
 from ...ui.presets import Adding, Applying, PresetPanel
 from ...ui.refusing import (
     Refusing,

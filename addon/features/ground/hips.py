@@ -23,11 +23,10 @@ from ...core.vectors import (
     scaled,
     sub,
 )
-from ...loop.chain_plan import ChainPlan, Snapshot, refuse_connected
-from ...loop.goals import aim_of
-from ...loop.named_bone import bone_index
+from ...loop.chain_plan import ChainPlan, Snapshot, aim_of, refuse_connected
 from ...loop.pre_pass import PrePassBone
 from ...loop.properties import settings
+from ...loop.resolving import bone_index
 from ...loop.results import NOTHING, Answer
 from ...motion.ground import Leg, foreseen_drop, hip_drop, hip_rise
 from .footing import Footing
