@@ -26,8 +26,8 @@ from ..core.vectors import (
 from . import animation
 from .access import pose_bones
 from .errors import ProblemError
-from .native import active_constraints
 from .precision import rounding_of
+from .relations import active_constraints
 from .rotation import LOCATION, channel_of, channel_values, mode_of, quaternion
 from .skeleton import Point, Skeleton, matrix3, matrix_frame, vector
 

@@ -13,8 +13,17 @@ from ..blender import dependency_driver
 from ..blender.access import pose_bones
 from ..blender.curves import of_bone
 from ..blender.errors import FAULT, listed, say_once
-from ..blender.native import active_constraints, acts_plainly, constraint_point
-from ..blender.relations import Node, above, deformers, node_at, parents, read_by
+from ..blender.relations import (
+    Node,
+    above,
+    active_constraints,
+    acts_plainly,
+    constraint_point,
+    deformers,
+    node_at,
+    parents,
+    read_by,
+)
 from ..blender.skeleton import skeleton_of
 from .body_plan import BodyPlan, Unit, chains_of
 from .chain_plan import ChainPlan

@@ -17,7 +17,7 @@ import bpy
 from ..blender.access import pose_bones, rest_bone
 from ..blender.curves import Played
 from ..blender.errors import say_once
-from ..blender.native import TURNED_ONLY, active_constraints, acts_plainly, constraint_point
+from ..blender.relations import TURNED_ONLY, active_constraints, acts_plainly, constraint_point
 from ..blender.rotation import PoseChannels
 from ..blender.skeleton import Point, Skeleton, matrix3, matrix_frame, skeleton_of
 from ..core import WHOLE, Frame, bone_frame, frame_in, inverse, point_in

@@ -10,7 +10,7 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.errors import FAULT, ProblemError, say_once
 from ..blender.limbs import next_joint, rest_bend
-from ..blender.native import active_constraints
+from ..blender.relations import active_constraints
 from ..blender.rotation import KINDS, channel_of, runs_of
 from ..blender.skeleton import Point, Skeleton, skeleton_of
 from ..core import Frame

@@ -8,6 +8,7 @@ import bpy
 from bpy.props import BoolProperty, FloatVectorProperty, StringProperty
 
 from ...blender.errors import ProblemError
+from ...blender.skeleton import vector
 from ...core.vectors import ORIGIN, Vec, length
 from ...ui.layout import Layout
 from ...ui.refusing import Refusing, armature_refusal, end_running
@@ -99,7 +100,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         held = None
         try:
             held = drag.begin(*found, PoseSelection(context).selected_bones(found[0]))
-            held.move_by(_vec(self.value))
+            held.move_by(vector(self.value))
         except ProblemError as problem:
             if held is not None:
                 held.cancel()
@@ -124,7 +125,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
 
     def _confirm(self, context: bpy.types.Context, held: drag.Drag) -> set[OperatorReturnItems]:
         """Keep what was dragged, and report it."""
-        way = length_text(context.scene, length(_vec(self.value)))
+        way = length_text(context.scene, length(vector(self.value)))
         done = f"Dragged “{held.name}” by {way}"
         try:
             note = held.confirm()
@@ -222,10 +223,6 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             self._give_up(context)
         except ReferenceError:
             return
-
-
-def _vec(values: Any) -> Vec:
-    return (values[0], values[1], values[2])
 
 
 def _draw_keys(header: Any, _context: bpy.types.Context) -> None:

@@ -10,8 +10,8 @@ from ...blender import animation
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key
 from ...blender.moving import location_axes_world, owner_of, place_of
-from ...blender.native import active_constraints
 from ...blender.refusals import linked_problem
+from ...blender.relations import active_constraints
 from ...blender.skeleton import Point, vector
 from ...core import Frame, inverse, point_in
 from ...core.vectors import IDENTITY, ORIGIN, Vec, add, length, mat_apply, orthonormalize, sub

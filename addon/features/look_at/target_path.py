@@ -14,8 +14,7 @@ import bpy
 
 from ...blender.access import pose_bones, rest_bone
 from ...blender.animation import channel_curves, driven, has_nla
-from ...blender.native import active_constraints
-from ...blender.relations import parent_of
+from ...blender.relations import active_constraints, parent_of
 from ...blender.rotation import channel_of, mode_of, quaternion
 from ...blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of, vector
 from ...core import WHOLE, Frame, Local, bone_frame, frame_in, inverse, point_in

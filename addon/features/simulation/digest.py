@@ -15,8 +15,7 @@ import bpy
 
 from ...blender import animation, data_blocks, dependency_driver
 from ...blender.access import pose_bones
-from ...blender.native import active_constraints
-from ...blender.relations import above
+from ...blender.relations import above, active_constraints
 from ...blender.rotation import LOCATION, SCALE, channel_of, mode_of
 from ...blender.skeleton import Point
 from ...loop import plan
