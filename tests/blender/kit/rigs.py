@@ -107,6 +107,17 @@ def add_constraint(
     return item
 
 
+def as_strip(ob: bpy.types.Object, name: str = "Strip", start: int = 1) -> Any:
+    """Put the action of an object into a strip of the NLA, in a track of its own."""
+    data: Any = ob.animation_data
+    action, slot = data.action, getattr(data, "action_slot", None)
+    data.action = None
+    strip = data.nla_tracks.new().strips.new(name, start, action)
+    if slot is not None:
+        strip.action_slot = slot
+    return strip
+
+
 def update() -> None:
     """Have Blender evaluate what changed."""
     bpy.context.view_layer.update()
