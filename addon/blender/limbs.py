@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import cos, dist, radians
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from mathutils import Vector
 
@@ -111,3 +111,26 @@ def rest_bend(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> Vec | None:
         return None
     root_axes = bones[0].matrix_local.to_3x3()
     return vector(root_axes.transposed() @ Vector(bend))
+
+
+class NamedChain(NamedTuple):
+    """A chain of bones by their names.
+
+    Attributes:
+        bones: Root first.
+        tip: The bone whose head is the tip; empty if the last bone's tail is.
+    """
+
+    bones: list[str]
+    tip: str
+
+
+def named_chain(holder: Any, bone: Any) -> NamedChain:
+    """Return the chain of a constraint, Blender's or ours, with a tip bone; cut at its root."""
+    tip = "" if holder.use_tail else bone.name
+    last = bone if holder.use_tail else bone.parent
+    names: list[str] = []
+    while last is not None and (holder.chain_count == 0 or len(names) < holder.chain_count):
+        names.insert(0, last.name)
+        last = last.parent
+    return NamedChain(names, tip)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import bpy
 
-from ..core import Bone, Frame, facing, inherited_axes, inverse
+from ..core import Bone, Frame, facing, frame_in, inherited_axes, inverse, location_axes
 from ..core.vectors import (
     IDENTITY,
     ORIGIN,
@@ -26,8 +26,8 @@ from ..core.vectors import (
 from . import animation
 from .access import pose_bones
 from .errors import ProblemError
-from .native import active_constraints
 from .precision import rounding_of
+from .relations import active_constraints
 from .rotation import LOCATION, channel_of, channel_values, mode_of, quaternion
 from .skeleton import Point, Skeleton, matrix3, matrix_frame, vector
 
@@ -84,10 +84,10 @@ def refuse_unmovable(point: Point, turns: bool) -> None:
 def place_of(depsgraph: bpy.types.Depsgraph, point: Point) -> Frame:
     """Return the frame of a target in world space."""
     evaluated = point.object.evaluated_get(depsgraph)
-    matrix = evaluated.matrix_world
-    if point.skeleton is not None:
-        matrix = matrix @ pose_bones(evaluated)[point.skeleton.names[point.bone]].matrix
-    return matrix_frame(matrix)
+    world = matrix_frame(evaluated.matrix_world)
+    if point.skeleton is None:
+        return world
+    return frame_in(world, matrix_frame(pose_bones(evaluated)[point.bone].matrix))
 
 
 def move_to(depsgraph: bpy.types.Depsgraph, point: Point, place: Vec, axes: Mat3 | None) -> None:
@@ -108,7 +108,7 @@ def move_to(depsgraph: bpy.types.Depsgraph, point: Point, place: Vec, axes: Mat3
     """
     owner = owner_of(point)
     try:
-        to_channel = inverse((location_axes(depsgraph, point), ORIGIN))[0]
+        to_channel = inverse((location_axes_world(depsgraph, point), ORIGIN))[0]
         shift = mat_apply(to_channel, sub(place, place_of(depsgraph, point)[1]))
         turn = None if axes is None else _turn(*_rotation_axes(depsgraph, point), axes)
     except ValueError:
@@ -125,7 +125,7 @@ def move_to(depsgraph: bpy.types.Depsgraph, point: Point, place: Vec, axes: Mat3
         _set(owner, name, channel_values(mode, turn, list(getattr(owner, name))), near.turn)
 
 
-def location_axes(depsgraph: bpy.types.Depsgraph, point: Point) -> Mat3:
+def location_axes_world(depsgraph: bpy.types.Depsgraph, point: Point) -> Mat3:
     """Return the axes of a target's location channel in world space.
 
     Raises:
@@ -137,7 +137,7 @@ def location_axes(depsgraph: bpy.types.Depsgraph, point: Point) -> Mat3:
         # Whatever the parent type, its transform comes before the object's own.
         return mat_product(world, _undone(matrix3(evaluated.matrix_basis)))
     bone, parent = _bone_and_parent(evaluated, point)
-    return mat_product(world, mat_product(parent, bone.rest) if bone.local_location else parent)
+    return mat_product(world, location_axes(bone, parent))
 
 
 def _rotation_axes(depsgraph: bpy.types.Depsgraph, point: Point) -> tuple[Mat3, Vec]:

@@ -15,6 +15,7 @@ from mathutils import Vector
 from ..core.vectors import Vec
 from .access import session_uid
 from .errors import ProblemError
+from .relations import moves_with
 from .skeleton import vector
 
 Source = Literal["OBJECT", "COLLECTION", "SCENE"]
@@ -124,7 +125,7 @@ class SceneGround(Ground):
     def _is_own(self, ob: bpy.types.Object) -> bool:
         uid = session_uid(ob)
         if uid not in self._known:
-            self._known[uid] = uid in self._own or any(map(self._is_own, _carriers(ob)))
+            self._known[uid] = moves_with(ob, self._own)
         return self._known[uid]
 
 
@@ -157,7 +158,7 @@ def ground_of(
         raise ProblemError("There is no ground: choose an object as ground, or use Scene")
     if ob.type != "MESH":
         raise ProblemError(f"“{ob.name}” is not a mesh: choose a mesh object as ground")
-    if moves_with(ob, own):
+    if moves_with(ob, {own.session_uid}):
         raise ProblemError(
             f"“{ob.name}” moves with the armature and cannot be its ground: choose another object"
         )
@@ -210,17 +211,6 @@ def recalled(
         return bpy.data.objects.get(name)
 
     return [found(place, name) for place, name in enumerate(names)]
-
-
-def moves_with(ob: bpy.types.Object, armature: bpy.types.Object) -> bool:
-    """Return whether an object is parented to an armature, directly or not, or deformed by it."""
-    return ob == armature or any(moves_with(carrier, armature) for carrier in _carriers(ob))
-
-
-def _carriers(ob: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return the parent of an object, and the armatures that deform it."""
-    rigs = [getattr(mod, "object", None) for mod in ob.modifiers if mod.type == "ARMATURE"]
-    return [carrier for carrier in (ob.parent, *rigs) if carrier is not None]
 
 
 def _cast(

@@ -27,6 +27,17 @@ def joints_problem(ob: bpy.types.Object) -> str:
     )
 
 
+def rest_problem(armature: bpy.types.Object) -> str:
+    """Return why an armature does not show its pose, empty if it does."""
+    data = cast(bpy.types.Armature, armature.data)
+    if armature.mode != "EDIT" and data.pose_position != "REST":
+        return ""
+    return (
+        f"“{armature.name}” is in rest position: leave Edit Mode, or switch the armature to Pose "
+        "Position"
+    )
+
+
 def tweak_problem(ob: bpy.types.Object) -> str:
     """Return why the NLA prevents changing an object's animation, empty if it does not."""
     data = ob.animation_data

@@ -5,7 +5,16 @@ without Blender.
 """
 
 from .body import BodyInput, BodyPosture, Member, MemberOutcome, Pull, pose_body
-from .bones import Bone, Local, bone_frame, facing, head_in_parent, inherited_axes
+from .bones import (
+    Bone,
+    Local,
+    bone_frame,
+    facing,
+    head_in_parent,
+    inherited_axes,
+    location_axes,
+    moved_location,
+)
 from .chain import Chain, Goal, Solution, State
 from .continuous import solve_shot
 from .frames import WHOLE, Frame, frame_in, inverse, point_in
@@ -51,6 +60,8 @@ __all__ = [
     "head_in_parent",
     "inherited_axes",
     "inverse",
+    "location_axes",
+    "moved_location",
     "point_in",
     "pose_body",
     "pose_chain",

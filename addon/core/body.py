@@ -11,7 +11,7 @@ from math import inf, sqrt
 from typing import final
 
 from .bend import straight_bend
-from .bones import Bone, Local, head_in_parent, inherited_axes, turned_axes
+from .bones import Bone, Local, head_in_parent, inherited_axes, moved_location, turned_axes
 from .chain import Goal, State, in_space
 from .frames import Frame, point_in
 from .landing import EXACT
@@ -28,11 +28,8 @@ from .vectors import (
     QUAT_IDENTITY,
     Quat,
     Vec,
-    add,
-    inverse_apply,
     length,
     mat_apply,
-    mat_product,
     mix,
     quat_compatible,
     scaled,
@@ -666,10 +663,7 @@ def _moved(body: BodyInput, root: Vec) -> Vec:
     """Return the location channel of the first bone that puts its head on the root."""
     bone, local = body.bones[0], body.locals[0]
     shift = sub(root, point_in(body.frame, head_in_parent(bone, local)))
-    if shift == ORIGIN:
-        return local.location
-    axes = mat_product(body.frame[0], bone.rest) if bone.local_location else body.frame[0]
-    return add(local.location, inverse_apply(axes, shift))
+    return moved_location(bone, local.location, body.frame[0], shift)
 
 
 def _shared_outcome(

@@ -16,6 +16,7 @@ from .vectors import (
     add,
     cross,
     dot,
+    inverse_apply,
     inverse_direction,
     length,
     mat_apply,
@@ -106,6 +107,25 @@ def head_in_parent(bone: Bone, local: Local) -> Vec:
     if bone.local_location:
         return add(bone.head, mat_apply(bone.rest, local.location))
     return add(bone.head, local.location)
+
+
+def location_axes(bone: Bone, parent: Mat3) -> Mat3:
+    """Return the axes of a bone's location channel, given those of its posed parent."""
+    return mat_product(parent, bone.rest) if bone.local_location else parent
+
+
+def moved_location(bone: Bone, location: Vec, parent: Mat3, shift: Vec) -> Vec:
+    """Return the location channel of a bone after its head has moved.
+
+    Args:
+        bone: The bone.
+        location: The channel before.
+        parent: The axes of the posed parent, in any space; if they are flat the channel stays.
+        shift: By how much the head has moved in that space.
+    """
+    if shift == ORIGIN:
+        return location
+    return add(location, inverse_apply(location_axes(bone, parent), shift))
 
 
 def turned_axes(inherited: Mat3, rotation: Quat, scale: Vec, post_scale: Vec) -> Mat3:

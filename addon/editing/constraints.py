@@ -9,10 +9,12 @@ from typing import Any
 import bpy
 
 from ..blender import animation
+from ..blender.access import session_uid
 from ..blender.errors import ProblemError
 from ..blender.limbs import MOST, limb_length
 from ..blender.skeleton import skeleton_of
 from ..loop import dependencies, plan
+from ..loop.chain_plan import ChainPlan
 from ..loop.properties import FabrikConstraint, free_name, settings
 from ..loop.registry import MOTIONS
 from ..loop.solving import present
@@ -216,3 +218,24 @@ def _reindex_curves(curves: Any, places: Mapping[int, int | None], collection: s
             curves.remove(curve)
         else:
             curve.data_path = f"fabrik.{collection}[{place}]{found[3]}"
+
+
+def chains_in(armature: bpy.types.Object) -> list[ChainPlan]:
+    """Return the constraints of an armature, resolved."""
+    uid = session_uid(armature)
+    return [chain for chain in plan.current().chains if chain.rig.uid == uid]
+
+
+def is_on(chain: ChainPlan) -> bool:
+    """Return whether a constraint has an effect at the current frame."""
+    item = settings(chain.rig.object).constraints[chain.item]
+    return item.enabled and item.influence > 0.0
+
+
+def that_pose(armature: bpy.types.Object, bones: Collection[str]) -> list[int]:
+    """Return the indices of the constraints that pose any of the bones, or end at one."""
+    return sorted(
+        chain.item
+        for chain in chains_in(armature)
+        if any(chain.rig.names[i] in bones for i in (*chain.bones, chain.tip_bone) if i >= 0)
+    )

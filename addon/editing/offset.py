@@ -9,7 +9,8 @@ import bpy
 from ..blender.access import pose_bones, session_uid
 from ..blender.errors import ProblemError
 from ..blender.limbs import next_joint
-from ..blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
+from ..blender.moving import place_of
+from ..blender.skeleton import Point, matrix3, matrix_frame, skeleton_of, vector
 from ..core import Frame, frame_in, inverse, point_in
 from ..core.vectors import (
     ORIGIN,
@@ -120,16 +121,14 @@ def _target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Fra
     """
     if item.target is None:
         raise ProblemError("There is no target: choose an object or a bone")
-    target = item.target.evaluated_get(depsgraph)
-    world = matrix_frame(target.matrix_world)
-    if not item.subtarget or target.type != "ARMATURE":
-        return world
-    bone = pose_bones(target).get(item.subtarget)
-    if bone is None:
+    if not item.subtarget or item.target.type != "ARMATURE":
+        return place_of(depsgraph, Point(item.target))
+    rig = skeleton_of(item.target)
+    if item.subtarget not in rig.index:
         raise ProblemError(
-            f"There is no bone “{item.subtarget}” in “{target.name}”: choose another bone"
+            f"There is no bone “{item.subtarget}” in “{item.target.name}”: choose another bone"
         )
-    return frame_in(world, (matrix3(bone.matrix), vector(bone.head)))
+    return place_of(depsgraph, Point(item.target, rig, rig.index[item.subtarget]))
 
 
 def _turn(target: Mat3, hand: Mat3) -> Quat:

@@ -19,8 +19,9 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import Curves, of_bone
 from ..blender.errors import contained
+from ..blender.relations import Node, above, node_at, parents
 from ..blender.rotation import LOCATION, QUATERNION, SCALE
-from ..blender.skeleton import Point, Skeleton, skeleton_of
+from ..blender.skeleton import Skeleton, skeleton_of
 from .body_plan import BodyPlan, Unit, chains_of
 from .chain_plan import ChainPlan
 from .fk_pose import FkReader
@@ -136,7 +137,7 @@ def _look_at_group(foresight: Foresight, group: set[int], units: list[Unit]) -> 
     walk = _Walk(foresight)
     is_known = False
     with contained("could not look ahead"):
-        is_known = all([walk.knows(unit) for unit in units])
+        is_known = walk.knows(units)
     foresight.signatures += [(ob, animation.signature(ob)) for ob in walk.objects]
     if not is_known:
         return
@@ -180,48 +181,54 @@ class _Walk:
         self.objects: list[bpy.types.Object] = []
         self.curves: dict[int, Curves] = {}
         self._objects: dict[int, bool] = {}
-        self._bones: dict[tuple[int, int], bool] = {}
         self._reached: dict[int, set[str]] = {}
 
-    def knows(self, unit: Unit) -> bool:
-        """Return whether all that a unit is solved from is known."""
-        if not isinstance(unit, ChainPlan | BodyPlan):
-            return False
-        return all([self._knows_chain(chain) for chain in chains_of(unit)])
+    def knows(self, units: Iterable[Unit]) -> bool:
+        """Return whether all that some units are solved from is known."""
+        found: list[bool] = []
+        starts: list[Node] = []
+        for unit in units:
+            found.append(isinstance(unit, ChainPlan | BodyPlan))
+            for chain in chains_of(unit):
+                found.append(self._knows_chain(chain))
+                starts += _starts(chain) if found[-1] else ()
+
+        def relations(node: Node) -> Iterable[Node]:
+            found.append(self._knows(node))
+            return parents(node) if found[-1] else ()
+
+        for _ in above(starts, relations):
+            pass
+        return all(found)
 
     def _knows_chain(self, chain: ChainPlan) -> bool:
         rig, foresight = chain.rig, self.foresight
-        if not self._object(rig.object) or not self._settings(rig.object):
+        if not self._knows_object(rig.object) or not self._settings(rig.object):
             return False
         if foresight.animated[rig.uid] or rig.uid in foresight.moded:
             return False  # What is written ahead would be overwritten.
-        if chain.problem:
-            return True  # It is not solved.
-        if chain.motion is not None or chain.goal_source is not None or chain.watched:
-            return False
-        bones = [*chain.bones, *([chain.tip_bone] if chain.tip_bone >= 0 else [])]
-        if not all([self._bone(rig.object, bone) for bone in bones]):
-            return False
-        return all([self._point(point) for point in chain.needs()])
+        is_plain = chain.motion is None and chain.goal_source is None and not chain.watched
+        return bool(chain.problem) or is_plain
 
     def _settings(self, ob: bpy.types.Object) -> bool:
         data = ob.animation_data
         drivers = data.drivers if data else ()
         return not any(curve.data_path.startswith("fabrik.") for curve in drivers)
 
-    def _point(self, point: Point) -> bool:
-        if not self._object(point.object):
+    def _knows(self, node: Node) -> bool:
+        """Return whether all is known of what an object or bone does itself."""
+        ob, bone = node
+        if not self._knows_object(ob):
             return False
-        return point.skeleton is None or self._bone(point.object, point.bone)
-
-    def _object(self, ob: bpy.types.Object) -> bool:
-        uid = ob.session_uid
-        if uid not in self._objects:
-            self._objects[uid] = True  # What leads back to itself adds nothing.
-            self._objects[uid] = self._knows_object(ob)
-        return self._objects[uid]
+        return bone < 0 or self._knows_bone(ob, skeleton_of(ob).names[bone])
 
     def _knows_object(self, ob: bpy.types.Object) -> bool:
+        uid = ob.session_uid
+        if uid not in self._objects:
+            self._objects[uid] = self._look_at(ob)
+        return self._objects[uid]
+
+    def _look_at(self, ob: bpy.types.Object) -> bool:
         self.sources.add(ob.name)
         self.objects.append(ob)
         if isinstance(ob.data, bpy.types.ID):
@@ -230,16 +237,7 @@ class _Walk:
             return False
         if ob.soft_body is not None or not self._animation(ob):
             return False
-        if ob.parent is None:
-            return True
-        if ob.parent_type not in PARENTS or ob.parent.type == "CURVE":
-            return False
-        if not self._object(ob.parent):
-            return False
-        if ob.parent_type != "BONE" or ob.parent.type != "ARMATURE" or ob.parent.pose is None:
-            return True
-        index = skeleton_of(ob.parent).index.get(ob.parent_bone)
-        return index is None or self._bone(ob.parent, index)
+        return ob.parent is None or (ob.parent_type in PARENTS and ob.parent.type != "CURVE")
 
     def _animation(self, ob: bpy.types.Object) -> bool:
         """Return whether the animation of an object is of a kind that is known."""
@@ -254,17 +252,6 @@ class _Walk:
         if curves.places:
             self.curves[ob.session_uid] = curves
         return all(path in OBJECT_CHANNELS for path in curves.places if _places(path))
-
-    def _bone(self, ob: bpy.types.Object, bone: int) -> bool:
-        rig = skeleton_of(ob)
-        path: list[int] = []
-        while bone >= 0 and (rig.uid, bone) not in self._bones:
-            path.append(bone)
-            bone = rig.parents[bone]
-        verdict = bone < 0 or self._bones[rig.uid, bone]
-        for i in reversed(path):
-            verdict = self._bones[rig.uid, i] = verdict and self._knows_bone(ob, rig.names[i])
-        return verdict
 
     def _knows_bone(self, ob: bpy.types.Object, name: str) -> bool:
         constraints = pose_bones(ob)[name].constraints
@@ -289,6 +276,14 @@ class _Walk:
         keyed = [of_bone(path) for path in (curves.places if curves else ())]
         other = [(name, rest) for name, rest in keyed if rest not in BONE_CHANNELS]
         return {name for name, _ in (*driven, *other)} & set(bones)
+
+
+def _starts(chain: ChainPlan) -> list[Node]:
+    """Return what a chain is solved from: none if it is not."""
+    if chain.problem:
+        return [(chain.rig.object, -1)]
+    bones = (*chain.bones, chain.tip_bone)
+    return [*((chain.rig.object, bone) for bone in bones), *map(node_at, chain.needs())]
 
 
 HIDES = re.compile(r"\.hide(_\w+)?$")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from typing import Any
@@ -13,14 +13,21 @@ from ..blender import dependency_driver
 from ..blender.access import pose_bones
 from ..blender.curves import of_bone
 from ..blender.errors import FAULT, listed, say_once
-from ..blender.native import active_constraints, acts_plainly, constraint_point
+from ..blender.relations import (
+    Node,
+    above,
+    active_constraints,
+    acts_plainly,
+    constraint_point,
+    deformers,
+    node_at,
+    parents,
+    read_by,
+)
 from ..blender.skeleton import skeleton_of
 from .body_plan import BodyPlan, Unit, chains_of
 from .chain_plan import ChainPlan
 from .pre_pass import PrePassBone
-
-Node = tuple[bpy.types.Object, int]
-"""An object, or with a number from 0 on a bone of it."""
 
 Member = ChainPlan | PrePassBone
 """What waits for others by itself."""
@@ -57,7 +64,7 @@ class Order:
         self.looked: set[tuple[int, int]] = set()
         self.visited: set[bpy.types.Object] = set()
         self._drivers: dict[int, dict[str, list[Any]]] = {}
-        self._read: dict[tuple[int, int], list[Node]] = {}
+        self._read: dict[Node, list[Node]] = {}
         while True:
             try:
                 self._walk()
@@ -72,7 +79,8 @@ class Order:
             RefusedError: If a chain waits for itself, or fails.
         """
         self.carried: set[int] = set()
-        self._reading: dict[tuple[int, int], bool] = {}
+        self._native: dict[Node, list[tuple[Any, Node | None]]] = {}
+        self._reading: dict[Node, bool] = {}
         """Whether what drivers read moves with a solved chain: nothing waits for it."""
         chains = [chain for chain in self.chains if not chain.problem]
         self.units: list[Unit] = [*self.pre_pass, *self._together(chains)]
@@ -230,92 +238,80 @@ class Order:
 
     def _needs(self, chain: Member, unit: Unit) -> set[Unit]:
         """Return the units that must be solved before a chain of one."""
-        starts = [(chain.rig.object, -1)]
-        if unit.root_parent >= 0:
-            starts.append((chain.rig.object, unit.root_parent))
         # What is put on top of a layer may carry it as well, and is not there yet.
-        carrying = self._posing(starts, chain)
+        carrying = self._posing([(chain.rig.object, unit.root_parent)], chain)
         carrying = {other for other in carrying if unit not in self.beneath[other]}
-        points = chain.needs()
-        aims = [(point.object, bone) for point in points for bone in (-1, point.bone)]
-        return carrying | self._posing(aims, chain)
+        return carrying | self._posing(map(node_at, chain.needs()), chain)
 
-    def _posing(self, starts: Sequence[Node], chain: Member) -> set[Unit]:
+    def _posing(self, starts: Iterable[Node], chain: Member) -> set[Unit]:
         """Return the units with which the starts move."""
-        needs: set[Unit] = set()
-        seen: dict[tuple[int, int], bool] = {}
-        for start in starts:
-            self._visit(start, seen, needs, chain)
-        return needs
+        moving: dict[Node, bool] = {}
+        self._walk_up(starts, moving, chain)
+        units = [self.posing.get((ob.session_uid, bone), ()) for ob, bone in moving]
+        return {unit for found in units for unit in found}
 
-    def _visit(
-        self,
-        node: Node,
-        seen: dict[tuple[int, int], bool],
-        needs: set[Unit],
-        chain: Member,
-    ) -> bool:
-        """Return whether a node moves with a solved chain; collect these chains on the way."""
-        ob, bone = node
-        key = (ob.session_uid, bone)
-        if key in seen:
-            return seen[key]
-        if bone >= 0:  # From the top down: a chain may have more bones than Python allows calls.
-            for above in skeleton_of(ob).chain_up(bone)[:-1]:
-                if (ob.session_uid, above) not in seen:
-                    self._visit((ob, above), seen, needs, chain)
-            skeleton_of(ob).rely_on(bone)
-        self.visited.add(ob)
-        seen[key] = False  # What leads back to itself adds nothing.
-        posing = self.posing.get(key) if bone >= 0 else None
-        if posing is not None:
-            needs.update(posing)
-        moves = posing is not None or bone in self.posed.get(ob.session_uid, ())
-        for parent in _parents(ob, bone):
-            moves |= self._visit(parent, seen, needs, chain)
-        if posing is None:
-            moves = self._visit_constraints(node, moves, seen, needs, chain)
-        self._note_unseen(node, chain)
-        if moves and bone < 0:
-            self.carried.add(ob.session_uid)
-        seen[key] = moves
-        return moves
+    def _walk_up(self, starts: Iterable[Node], moving: dict[Node, bool], chain: Member) -> None:
+        """Find out which of all that the starts hang on moves with a solved chain.
 
-    def _visit_constraints(
-        self,
-        node: Node,
-        moves: bool,
-        seen: dict[tuple[int, int], bool],
-        needs: set[Unit],
-        chain: Member,
-    ) -> bool:
-        """Return whether a node moves, given whether its parents do, or its constraints' sources.
+        Args:
+            starts: What the chain is given.
+            moving: Gets what is found; what it has is known.
+            chain: Gets a note on what we cannot place ahead of Blender.
+        """
 
-        What we cannot place ahead of Blender is said in the chain's note.
+        def relations(node: Node) -> Iterator[Node]:
+            ob, bone = node
+            moving[node] = bone in self.posed.get(ob.session_uid, ()) or self._is_posed(node)
+            self.visited.add(ob)
+            if bone >= 0:
+                skeleton_of(ob).rely_on(bone)
+            yield from parents(node)
+            for _, source in self._constraints(node):
+                if source is not None:
+                    yield source
+
+        for node in above(starts, relations, moving):
+            moving[node] |= any([moving[parent] for parent in parents(node)])
+            moving[node] |= self._follows(node, moving, chain)
+            self._note_unseen(node, chain)
+            if moving[node] and node[1] < 0:
+                self.carried.add(node[0].session_uid)
+
+    def _is_posed(self, node: Node) -> bool:
+        return (node[0].session_uid, node[1]) in self.posing
+
+    def _constraints(self, node: Node) -> list[tuple[Any, Node | None]]:
+        """Return Blender's constraints of what is not solved, and what each of them looks at."""
+        if self._is_posed(node):
+            return []
+        if node not in self._native:
+            points = [(con, constraint_point(con)) for con in active_constraints(_owner(node))]
+            self._native[node] = [(con, point and node_at(point)) for con, point in points]
+        return self._native[node]
+
+    def _follows(self, node: Node, moving: dict[Node, bool], chain: Member) -> bool:
+        """Return whether a node moves by its constraints' sources.
+
+        What we cannot place ahead of Blender is said in the chain's note. What a bone does in world
+        space changes its pose when its armature is carried along.
         """
         ob, bone = node
-        owner = _owner(node)
-        follows = False
+        if self._is_posed(node):
+            return False
         self.looked.add((ob.session_uid, bone))
-        # What a bone does in world space changes its pose when its armature is carried along.
-        constraints = active_constraints(owner)
-        carried = bool(constraints) and bone >= 0 and self._visit((ob, -1), seen, needs, chain)
         is_placed = bone < 0 or bone in self.moved.get(ob.session_uid, ())
-        for con in constraints:
-            point = constraint_point(con)
-            sources = [] if point is None else [(point.object, -1), (point.object, point.bone)]
-            source_moves = False
-            for source in sources:
-                source_moves |= self._visit(source, seen, needs, chain)
+        follows = False
+        for con, source in self._constraints(node):
+            source_moves = source is not None and moving[source]
             follows |= source_moves
             is_foreseen = is_placed and acts_plainly(con, bone >= 0)
-            if (moves or source_moves or carried) and not is_foreseen:
+            if (moving[node] or source_moves) and not is_foreseen:
                 chain.is_late = True
                 chain.note = (
-                    f"“{owner.name}” follows a solved chain through its constraint “{con.name}” "
-                    "one update late: use a parent or a plain Child Of instead"
+                    f"“{_owner(node).name}” follows a solved chain through its constraint "
+                    f"“{con.name}” one update late: use a parent or a plain Child Of instead"
                 )
-        return moves or follows
+        return follows
 
     def _note_unseen(self, node: Node, chain: Member) -> None:
         """Say what moves a node with a solved chain without our seeing how: drivers and meshes."""
@@ -327,9 +323,8 @@ class Order:
                 "late: use a parent or a plain Child Of instead"
             )
         if bone < 0 and ob.parent and ob.parent_type in ("VERTEX", "VERTEX_3"):
-            for mod in ob.parent.modifiers:
-                rig = getattr(mod, "object", None)
-                if mod.type == "ARMATURE" and rig and self.posed.get(rig.session_uid):
+            for rig in deformers(ob.parent):
+                if self.posed.get(rig.session_uid):
                     chain.is_late = True
                     chain.note = (
                         f"“{ob.name}” is parented to vertices that a solved chain deforms, and "
@@ -339,21 +334,21 @@ class Order:
     def _driving(self, node: Node) -> list[Node]:
         """Return what the drivers of a node read."""
         ob, bone = node
-        uid = ob.session_uid
-        if (uid, bone) not in self._read:
-            if uid not in self._drivers:
-                self._drivers[uid] = _drivers_by_bone(ob)
+        if node not in self._read:
+            if ob.session_uid not in self._drivers:
+                self._drivers[ob.session_uid] = _drivers_by_bone(ob)
             name = skeleton_of(ob).names[bone] if bone >= 0 else ""
-            drivers = self._drivers[uid].get(name, ())
-            self._read[uid, bone] = [read for driver in drivers for read in _read_by(driver)]
-        return self._read[uid, bone]
+            drivers = self._drivers[ob.session_uid].get(name, ())
+            self._read[node] = [read for driver in drivers for read in read_by(driver)]
+        return self._read[node]
 
     def _is_moved(self, node: Node, chain: Member) -> bool:
         """Return whether what a driver of a chain reads moves with any solved chain."""
         ob, bone = node
         if bone >= 0:
             return bone in self.moved.get(ob.session_uid, ())
-        return self._visit(node, self._reading, set(), chain)
+        self._walk_up([node], self._reading, chain)
+        return self._reading[node]
 
 
 def _members(unit: Unit) -> Sequence[Member]:
@@ -375,33 +370,3 @@ def _drivers_by_bone(ob: bpy.types.Object) -> dict[str, list[Any]]:
         if name or not (path == dependency_driver.PATH or path.startswith("pose.bones")):
             found.setdefault(name, []).append(curve.driver)
     return found
-
-
-def _read_by(driver: Any) -> Iterator[Node]:
-    for variable in driver.variables:
-        for target in variable.targets:
-            ob = target.id
-            if isinstance(ob, bpy.types.Object):
-                name = target.bone_target or of_bone(target.data_path)[0]
-                yield ob, _bone_index(ob, name)
-
-
-def _bone_index(ob: bpy.types.Object, name: str) -> int:
-    if not name or ob.type != "ARMATURE" or ob.pose is None:
-        return -1
-    return skeleton_of(ob).index.get(name, -1)
-
-
-def _parents(ob: bpy.types.Object, bone: int) -> Iterator[Node]:
-    if bone >= 0:
-        skeleton = skeleton_of(ob)
-        if skeleton.parents[bone] >= 0:
-            yield ob, skeleton.parents[bone]
-        return
-    if ob.parent is None:
-        return
-    yield ob.parent, -1
-    if ob.parent_type == "BONE" and ob.parent.type == "ARMATURE" and ob.parent.pose:
-        skeleton = skeleton_of(ob.parent)
-        if ob.parent_bone in skeleton.index:
-            yield ob.parent, skeleton.index[ob.parent_bone]

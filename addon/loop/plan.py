@@ -16,7 +16,7 @@ import bpy
 from ..blender import dependency_driver
 from ..blender.access import pose_bones
 from ..blender.forgetting import forgets
-from ..blender.native import active_constraints
+from ..blender.relations import active_constraints
 from ..blender.skeleton import (
     Skeleton,
     by_blocks,

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from math import isfinite
 
+import bpy
+
 from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.errors import FAULT, ProblemError, say_once
 from ..blender.limbs import next_joint, rest_bend
-from ..blender.native import active_constraints
+from ..blender.relations import active_constraints
 from ..blender.rotation import KINDS, channel_of, runs_of
 from ..blender.skeleton import Point, Skeleton, skeleton_of
 from ..core import Frame
 from ..core.vectors import quat_matrix, quat_unit
+from . import keeping
 from .chain_plan import ChainPlan
 from .joints import joint_problem, joints_of
-from .named_bone import bone_index
 from .properties import FabrikConstraint, settings
 from .registry import MOTIONS, resolve_reach
 
@@ -150,3 +152,30 @@ def _point(item: FabrikConstraint, pointer: str, bone_name: str) -> Point | None
         raise ProblemError(f"“{ob.name}” has no pose: select it and enter Pose Mode once")
     skeleton = skeleton_of(ob)
     return Point(ob, skeleton, bone_index(skeleton, item, bone_name))
+
+
+def bone_index(rig: Skeleton, owner: bpy.types.PropertyGroup, field_name: str) -> int:
+    """Return the bone that a field of some settings names, following it if it was renamed.
+
+    Each bone that is named so remembers that name, so the one that remembers a name which no bone
+    has any more is the bone that had it.
+
+    Raises:
+        ProblemError: If there is none.
+    """
+    name = getattr(owner, field_name)
+    bones = pose_bones(rig.object)
+    if name not in rig.index:
+        heirs = [bone.name for bone in bones if bone.fabrik_name == name]
+        if heirs:
+            rig.renamed[name] = heirs[0]
+        elif name not in rig.renamed:
+            rig.miss(name)
+            raise ProblemError(
+                f"There is no bone “{name}” in “{rig.object.name}”: choose another bone"
+            )
+        name = rig.renamed[name]
+        keeping.note(owner, field_name, name)
+    keeping.note(bones[name], "fabrik_name", name)
+    rig.rely_on(rig.index[name])
+    return rig.index[name]

@@ -14,7 +14,7 @@ from typing import cast
 import bpy
 
 from ..blender.access import rest_bone
-from ..blender.native import TURNED_ONLY, active_constraints, acts_plainly, constraint_point
+from ..blender.relations import TURNED_ONLY, active_constraints, acts_plainly, constraint_point
 from ..blender.rotation import Rows
 from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
 from ..core import WHOLE, Frame, bone_frame, frame_in, inverse, point_in

@@ -18,9 +18,8 @@ from ..core import (
     pose_in_world,
 )
 from ..core.vectors import ORIGIN, Mat3, Vec
-from .chain_plan import Begun, ChainPlan, ChainPose, FkState, Scenery
+from .chain_plan import Begun, ChainPlan, ChainPose, FkState, Scenery, aim_of
 from .explain import explanation
-from .goals import aim_of
 from .registry import MOTIONS, SOLVER_NAMES
 from .results import Report
 from .settings_now import Settings, form

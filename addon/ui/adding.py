@@ -69,12 +69,7 @@ def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
 class AddingMotion(Working):
     """An operator that lets the whole chain of the active bone move in some way."""
 
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for Pose Mode and an active bone."""
-        return tip_refusal(context)
+    asks = (tip_refusal,)
 
 
 def add_led(context: bpy.types.Context, solver: str) -> tuple[FabrikConstraint, str]:

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from ..blender.errors import ProblemError
-from ..editing.choosing import that_pose
+from ..editing.constraints import that_pose
 from ..loop.properties import settings
 
 ACTIVE = ("Active", "Only the active constraint")

@@ -51,3 +51,12 @@ def draw_bone_of(
     """Draw a property that names a bone of an armature."""
     if source is not None and source.type == "ARMATURE":
         layout.prop_search(item, name, source.data, "bones", text="Bone")
+
+
+class OfArmature:
+    """A panel for an active armature."""
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """Show the panel for armatures."""
+        return context.object is not None and context.object.type == "ARMATURE"

@@ -29,6 +29,8 @@ HOME = Path(__file__).resolve().parents[1]
 class Applying(Working):
     """An operator that runs a preset's file, and can be undone as Blender's own cannot."""
 
+    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
+
     if TYPE_CHECKING:
         filepath: str
     else:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 
 from ..blender.errors import ProblemError
-from ..blender.refusals import linked_problem, tweak_problem
+from ..blender.refusals import linked_problem, rest_problem, tweak_problem
 from ..editing import constraints as editing
 
 if TYPE_CHECKING:
@@ -16,12 +16,19 @@ if TYPE_CHECKING:
 
 
 class Refusing:
-    """An operator whose button is grey, with the reason in its tooltip, while it cannot work."""
+    """An operator whose button is grey, with the reason in its tooltip, while it cannot work.
+
+    Attributes:
+        asks: What it asks for, one after the other: each returns why the operator cannot work now,
+            an empty text if it can.
+    """
+
+    asks: tuple[Callable[[bpy.types.Context], str], ...] = ()
 
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
         """Return why the operator cannot work now, an empty text if it can."""
-        raise NotImplementedError
+        return next(filter(None, (ask(context) for ask in cls.asks)), "")
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -39,6 +46,7 @@ class Working(Refusing):
         severity: Of the report of what it did: WARNING where the user should look at it.
     """
 
+    bl_options = {"REGISTER", "UNDO"}
     severity = "INFO"
     report: Any
 
@@ -111,11 +119,4 @@ def tweak_refusal(context: bpy.types.Context) -> str:
 
 def rest_refusal(context: bpy.types.Context) -> str:
     """Ask that the armature show its pose."""
-    armature = active_armature(context)
-    data = cast(bpy.types.Armature, armature.data)
-    if armature.mode == "EDIT" or data.pose_position == "REST":
-        return (
-            f"“{armature.name}” is in rest position: leave Edit Mode, or switch the armature to "
-            "Pose Position"
-        )
-    return ""
+    return rest_problem(active_armature(context))

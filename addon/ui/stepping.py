@@ -27,6 +27,7 @@ class ProgressOperator:
         blame: The report type of a problem: ERROR opens a popup.
     """
 
+    bl_options = {"REGISTER", "UNDO"}
     stopped = "Cancelled: nothing was changed"
     gone = "Cancelled: the data was removed while it was used"
     blame = "ERROR"

@@ -23,6 +23,7 @@ from rendering import rendered
 from rigs import (
     activate,
     add_constraint,
+    as_strip,
     evaluated,
     go,
     link,
@@ -537,12 +538,7 @@ def test_a_script_has_to_tag_an_object_that_it_keys_first_over_strips_of_the_nla
     rig = make_chain(1)
     bone = rig.pose.bones["B0"]
     rig.keyframe_insert("location", frame=1)
-    data = rig.animation_data
-    action, slot = data.action, getattr(data, "action_slot", None)
-    data.action = None
-    strip = data.nla_tracks.new().strips.new("Strip", 1, action)
-    if slot is not None:
-        strip.action_slot = slot
+    as_strip(rig)
     go(1)
     bone.keyframe_insert("rotation_quaternion", frame=1)
     for curve in animation.all_active_curves(rig)[:2]:

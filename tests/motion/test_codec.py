@@ -9,6 +9,7 @@ from math import inf, nan
 from struct import Struct
 
 import pytest
+from damage import damages
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,25 +24,6 @@ FORM = Form(b"TEST", 7)
 FALL = Footfall(1.0, 3.0, (1.0, 2.0, 3.0), (0.0, 0.0, 1.0), (0.0, 1.0, 0.0), 1, 0.2, True, 0.1, 0.1)
 SWAY = Swaying(Lean(0.1, 0.2, 0.3), Lean(0.0, 0.0, 0.0))
 WALK = RecordedWalk(1, ((FALL, FALL), (FALL._replace(ground=STILL),)), (SWAY, SWAY, SWAY))
-
-
-@st.composite
-def damages(draw: st.DrawFn) -> Callable[[bytes], bytes]:
-    """A way to damage bytes: flip a bit, cut, lengthen, or overwrite the header."""
-    kind = draw(st.sampled_from(["flip", "cut", "lengthen", "forge"]))
-    place = draw(st.one_of(st.integers(0, 40), st.integers(0, 1 << 20)))
-    bit = 1 << draw(st.integers(0, 7))
-    more = draw(st.binary(min_size=1, max_size=24))
-
-    def damage(whole: bytes) -> bytes:
-        at = place % len(whole)
-        if kind == "flip":
-            return whole[:at] + bytes([whole[at] ^ bit]) + whole[at + 1 :]
-        if kind == "cut":
-            return whole[:at]
-        return whole + more if kind == "lengthen" else more + whole[len(more) :]
-
-    return damage
 
 
 def checked(whole: bytes) -> bytes:

@@ -21,10 +21,9 @@ from ...blender.simplifying import simplified, slopes
 from ...blender.skeleton import Point, vector
 from ...blender.turns import Numbers
 from ...core.vectors import add, sub
-from ...editing.choosing import chains_in
+from ...editing.constraints import chains_in
 from ...editing.playing import play
-from ...loop.chain_plan import ChainPlan
-from ...loop.goals import aim_of
+from ...loop.chain_plan import ChainPlan, aim_of
 from ...loop.solved_scene import SolvedScene
 from ...loop.solving import take_snapshot
 from .passes import Bake, Draft

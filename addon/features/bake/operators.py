@@ -12,8 +12,7 @@ from bpy.props import EnumProperty, FloatProperty, IntProperty
 from ...blender.errors import ProblemError, listed
 from ...loop.properties import settings
 from ...ui.choosing import ACTIVE, SELECTED, of_selected_bones, shown_range
-from ...ui.layout import Layout
-from ...ui.panels import OfArmature
+from ...ui.layout import Layout, OfArmature
 from ...ui.refusing import Refusing
 from ...ui.registering import registering
 from ...ui.stepping import ProgressOperator
@@ -126,6 +125,14 @@ class Baking(ProgressOperator):
         return f"{doing}: {100.0 * done:.0f} %      Esc: Cancel"
 
 
+def _constraint_refusal(context: bpy.types.Context) -> str:
+    """Ask for a constraint somewhere."""
+    layer = context.view_layer
+    if layer is None or not armatures_of(layer):
+        return "There is no constraint: add one to the tip bone of a chain"
+    return ""
+
+
 class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
     """Bake constraints to keys; from the interface in small pieces, so that it can be stopped."""
 
@@ -135,7 +142,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
         "Bake the pose of the constraints to keys, and verify the result by playing the range "
         "back. Press Escape to cancel without changes"
     )
-    bl_options = {"REGISTER", "UNDO"}
+    asks = (_constraint_refusal,)
 
     if TYPE_CHECKING:
         which: str
@@ -203,14 +210,6 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
         )
 
     _is_interactive = False
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a constraint somewhere."""
-        layer = context.view_layer
-        if layer is None or not armatures_of(layer):
-            return "There is no constraint: add one to the tip bone of a chain"
-        return ""
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the dialog."""
@@ -293,6 +292,4 @@ class FABRIK_PT_bake(OfArmature, bpy.types.Panel):
         layout.operator("fabrik.bake", text="Bake…", icon="REC")
 
 
-CLASSES = (FABRIK_OT_bake, FABRIK_PT_bake)
-
-register, unregister = registering(CLASSES, running=(FABRIK_OT_bake,))
+register, unregister = registering((FABRIK_OT_bake, FABRIK_PT_bake), running=(FABRIK_OT_bake,))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import pi
-from typing import Any, cast
+from typing import Any
 
 import bpy
 
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
-from ...blender.refusals import linked_problem, tweak_problem
+from ...blender.refusals import linked_problem, rest_problem, tweak_problem
 from ...blender.rotation import channel_of
 from .picking import Picked
 
@@ -85,10 +85,8 @@ def _check_armature(ob: bpy.types.Object, options: BakeOptions) -> None:
             f"The constraints of {name} come from the linked file and cannot be removed: "
             "disable them instead"
         )
-    if ob.mode == "EDIT" or cast(bpy.types.Armature, ob.data).pose_position == "REST":
-        raise ProblemError(
-            f"{name} is in rest position: leave Edit Mode, or switch the armature to Pose Position"
-        )
+    if problem := rest_problem(ob):
+        raise ProblemError(problem)
     data = ob.animation_data
     if data is None or not data.use_nla or not data.nla_tracks:
         return

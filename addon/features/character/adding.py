@@ -11,7 +11,7 @@ import bpy
 from ...blender.access import pose_bones
 from ...blender.character import character_of
 from ...blender.errors import ProblemError
-from ...blender.native import active_constraints
+from ...blender.relations import active_constraints
 from ...blender.skeleton import skeleton_of, vector
 from ...editing import constraints as editing
 from ...editing.placing import new_empty

@@ -8,8 +8,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty
 
 from ...blender.errors import ProblemError
-from ...ui.layout import Layout, draw_sentence
-from ...ui.panels import OfArmature
+from ...ui.layout import Layout, OfArmature, draw_sentence
 from ...ui.refusing import Working, active_armature, armature_refusal, rest_refusal, tweak_refusal
 from ...ui.registering import registering
 from ...ui.wording import length_text
@@ -31,10 +30,7 @@ CONTROL_ITEMS = (
 class OfCharacter(Working):
     """An operator for a character."""
 
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for an armature that shows its pose."""
-        return armature_refusal(context) or rest_refusal(context) or tweak_refusal(context)
+    asks = (armature_refusal, rest_refusal, tweak_refusal)
 
 
 class FABRIK_OT_character_recognize(OfCharacter, bpy.types.Operator):
@@ -46,7 +42,6 @@ class FABRIK_OT_character_recognize(OfCharacter, bpy.types.Operator):
         "Find the arms, legs, spine and head of the armature by its names and its shape, and "
         "list them to be corrected"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context) -> str:
         """Fill the list."""
@@ -73,7 +68,6 @@ class FABRIK_OT_character_set_up(OfCharacter, bpy.types.Operator):
         "Add IK with targets and poles to the listed parts, and put the animation onto them so "
         "that it stays as it is. Recognizes the parts if none are listed"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     if TYPE_CHECKING:
         controls: str
@@ -133,7 +127,6 @@ class FABRIK_OT_character_remove(OfCharacter, bpy.types.Operator):
         "Remove the constraints, targets, poles and limits that Set Up Character added. The "
         "animation of the bones stays as it is"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
@@ -156,7 +149,6 @@ class FABRIK_OT_character_part_add(OfCharacter, bpy.types.Operator):
     bl_idname = "fabrik.character_part_add"
     bl_label = "Add Part"
     bl_description = "Add the active bone to the list as the end of a part"
-    bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context) -> str:
         """Add it."""
@@ -174,7 +166,6 @@ class FABRIK_OT_character_part_remove(OfCharacter, bpy.types.Operator):
     bl_idname = "fabrik.character_part_remove"
     bl_label = "Remove Part"
     bl_description = "Remove the selected part from the list"
-    bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:

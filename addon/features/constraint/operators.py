@@ -8,15 +8,46 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ...editing import constraints as editing
-from ...loop.properties import SOLVER_ITEMS, settings
+from ...loop.properties import SOLVER_ITEMS, FabrikConstraint, settings
 from ...loop.registry import MOTIONS
 from ...ui.adding import chosen_target, tip_refusal
 from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
 from ...ui.sections import has_tip
 
 
-def _list_refusal(context: bpy.types.Context) -> str:
-    return active_refusal(context) or tweak_refusal(context)
+def _order_refusal(context: bpy.types.Context) -> str:
+    """Ask for a second constraint to change places with."""
+    armature = active_armature(context)
+    if len(settings(armature).constraints) < 2:
+        return "There is only one constraint"
+    if armature.override_library is not None:
+        return "The constraints of a library override keep the order of the linked file"
+    return ""
+
+
+def _pole_refusal(context: bpy.types.Context) -> str:
+    """Ask for a constraint that has no pole, and could have one."""
+    item = cast(FabrikConstraint, editing.active_constraint(active_armature(context)))
+    if item.solver in MOTIONS:
+        return f"“{item.name}” does not use a pole: choose a constraint that reaches a target"
+    if item.pole_target is not None:
+        return (
+            f"The chain already has the pole target “{item.pole_target.name}”: clear Pole Target "
+            "first"
+        )
+    return ""
+
+
+def _offset_refusal(context: bpy.types.Context) -> str:
+    """Ask for a constraint with a tip bone and a target."""
+    item = cast(FabrikConstraint, editing.active_constraint(active_armature(context)))
+    if not item.bone:
+        return "There is no tip bone: choose the last bone of the chain"
+    if item.target is None:
+        return "There is no target to keep an offset from: choose one"
+    if not has_tip(item.solver):
+        return f"“{item.name}” does not use an offset: choose a constraint that reaches a target"
+    return ""
 
 
 class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
@@ -28,7 +59,7 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
         "Let the chain that ends at the active bone reach the other selected bone or object. "
         "Without one, add an Empty at the tip as its target, so that the pose does not change"
     )
-    bl_options = {"REGISTER", "UNDO"}
+    asks = (tip_refusal,)
 
     if TYPE_CHECKING:
         chain_count: int
@@ -69,11 +100,6 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
             default=False,
         )
 
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for Pose Mode and an active bone, as Blender's own operator."""
-        return tip_refusal(context)
-
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraint."""
         target, subtarget = chosen_target(context)
@@ -102,12 +128,7 @@ class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):
     bl_description = (
         "Remove the active constraint with its keys and drivers. The bones return to their FK pose"
     )
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a constraint."""
-        return _list_refusal(context)
+    asks = (active_refusal, tweak_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
         """Remove the active constraint."""
@@ -126,7 +147,7 @@ class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
         "Move the active constraint in the list. Of two constraints that pose the same bone, "
         "the lower one is solved last"
     )
-    bl_options = {"REGISTER", "UNDO"}
+    asks = (active_refusal, tweak_refusal, _order_refusal)
 
     if TYPE_CHECKING:
         direction: str
@@ -139,16 +160,6 @@ class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
                 ("DOWN", "Down", "Solve the constraint later"),
             ),
         )
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a second constraint to change places with."""
-        reason = _list_refusal(context)
-        if not reason and len(settings(active_armature(context)).constraints) < 2:
-            return "There is only one constraint"
-        if not reason and active_armature(context).override_library is not None:
-            return "The constraints of a library override keep the order of the linked file"
-        return reason
 
     def work(self, context: bpy.types.Context) -> str:
         """Let the active constraint change places with its neighbour, if there is one."""
@@ -172,23 +183,7 @@ class FABRIK_OT_pole_add(Working, bpy.types.Operator):
         "Add an Empty as pole target where the chain bends to now, so that the pose does not "
         "change. Move it to rotate the elbow or knee"
     )
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a constraint that works and has no pole."""
-        reason = active_refusal(context) or rest_refusal(context)
-        if reason:
-            return reason
-        item = editing.active_constraint(active_armature(context))
-        if item is not None and item.solver in MOTIONS:
-            return f"“{item.name}” does not use a pole: choose a constraint that reaches a target"
-        if item is not None and item.pole_target is not None:
-            return (
-                f"The chain already has the pole target “{item.pole_target.name}”: clear Pole "
-                "Target first"
-            )
-        return ""
+    asks = (active_refusal, rest_refusal, _pole_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the pole."""
@@ -208,24 +203,7 @@ class FABRIK_OT_offset_set(Working, bpy.types.Operator):
         "Keep the tip and its bone at their current offset from the target, so that the pose "
         "does not change"
     )
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a constraint with a tip bone and a target."""
-        reason = active_refusal(context) or rest_refusal(context)
-        if reason:
-            return reason
-        item = editing.active_constraint(active_armature(context))
-        if item is not None and not item.bone:
-            return "There is no tip bone: choose the last bone of the chain"
-        if item is not None and item.target is None:
-            return "There is no target to keep an offset from: choose one"
-        if item is not None and not has_tip(item.solver):
-            return (
-                f"“{item.name}” does not use an offset: choose a constraint that reaches a target"
-            )
-        return ""
+    asks = (active_refusal, rest_refusal, _offset_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
         """Take the offset."""
@@ -235,12 +213,12 @@ class FABRIK_OT_offset_set(Working, bpy.types.Operator):
         return f"“{name}” keeps its tip at the current offset"
 
 
-CLASSES = (
-    FABRIK_OT_constraint_add,
-    FABRIK_OT_constraint_remove,
-    FABRIK_OT_constraint_move,
-    FABRIK_OT_offset_set,
-    FABRIK_OT_pole_add,
+register, unregister = bpy.utils.register_classes_factory(
+    (
+        FABRIK_OT_constraint_add,
+        FABRIK_OT_constraint_remove,
+        FABRIK_OT_constraint_move,
+        FABRIK_OT_offset_set,
+        FABRIK_OT_pole_add,
+    )
 )
-
-register, unregister = bpy.utils.register_classes_factory(CLASSES)

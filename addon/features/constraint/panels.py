@@ -7,8 +7,7 @@ from typing import Any
 import bpy
 
 from ...loop.properties import FabrikConstraint, scene_settings
-from ...ui.layout import Layout
-from ...ui.panels import OfArmature
+from ...ui.layout import Layout, OfArmature
 from .draw import STATE_ICONS, draw_armature
 
 
@@ -74,6 +73,6 @@ def _draw_presets(layout: Layout) -> None:
     presets.draw_panel_header(layout)
 
 
-CLASSES = (FABRIK_UL_constraints, FABRIK_PT_constraints, FABRIK_PT_sidebar)
-
-register, unregister = bpy.utils.register_classes_factory(CLASSES)
+register, unregister = bpy.utils.register_classes_factory(
+    (FABRIK_UL_constraints, FABRIK_PT_constraints, FABRIK_PT_sidebar)
+)

@@ -17,10 +17,7 @@ FOLDER = "fabrik_ik/constraint"
 class _OfActive:
     """What both operators for presets of constraints need."""
 
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a constraint."""
-        return active_refusal(context)
+    asks = (active_refusal,)
 
     @classmethod
     def group(cls, context: bpy.types.Context) -> FabrikConstraint:
@@ -37,7 +34,6 @@ class FABRIK_OT_constraint_preset_apply(_OfActive, Applying, bpy.types.Operator)
         "Apply a preset to the active constraint. Its name, bones, target, pole target and "
         "joints are kept"
     )
-    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
     def work(self, context: bpy.types.Context) -> str:
         """Apply it."""
@@ -69,10 +65,10 @@ class FABRIK_PT_constraint_presets(PresetPanel, bpy.types.Panel):
     preset_add_operator = "fabrik.constraint_preset_add"
 
 
-CLASSES = (
-    FABRIK_OT_constraint_preset_apply,
-    FABRIK_OT_constraint_preset_add,
-    FABRIK_PT_constraint_presets,
+register, unregister = bpy.utils.register_classes_factory(
+    (
+        FABRIK_OT_constraint_preset_apply,
+        FABRIK_OT_constraint_preset_add,
+        FABRIK_PT_constraint_presets,
+    )
 )
-
-register, unregister = bpy.utils.register_classes_factory(CLASSES)

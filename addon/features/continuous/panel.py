@@ -16,6 +16,6 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
     layout.prop(item, "use_continuous")
 
 
-SECTION = Section(81, "Solver", _draw, reaches)
-
-register, unregister = registering((), (SECTIONS, SECTION), (history.PROVIDERS, shots))
+register, unregister = registering(
+    (), (SECTIONS, Section(81, "Solver", _draw, reaches)), (history.PROVIDERS, shots)
+)

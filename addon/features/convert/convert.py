@@ -17,7 +17,7 @@ from mathutils import Quaternion, Vector
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
-from ...blender.named_chain import named_chain
+from ...blender.limbs import named_chain
 from ...core import Chain
 from ...core.bend import bend_direction
 from ...editing import constraints as editing

@@ -12,10 +12,9 @@ import bpy
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
-from ...blender.limbs import next_joint
-from ...blender.named_chain import named_chain
-from ...blender.native import active_constraints
+from ...blender.limbs import named_chain, next_joint
 from ...blender.refusals import joints_problem
+from ...blender.relations import active_constraints
 from ...blender.skeleton import skeleton_of
 from ...loop.joint_properties import FabrikJoint
 from ...loop.joints import AXES, FREE, ik_settings, joint_problem

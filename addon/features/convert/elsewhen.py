@@ -10,6 +10,7 @@ import bpy
 
 from ...blender import animation
 from ...blender.errors import listed
+from ...blender.relations import above, parents
 from ...editing.playing import go_to, returning
 from .poses import Change, Shown, change, shown_pose, size_world
 from .settling import NEAR, Link
@@ -29,8 +30,8 @@ def other_frames(armature: bpy.types.Object, holders: Iterable[Any]) -> list[int
         holders: Its constraints, Blender's or ours.
     """
     found: set[int] = set()
-    targets = [target for one in holders for target in (one.target, one.pole_target) if target]
-    for ob in dict.fromkeys([armature, *(above for one in targets for above in _upwards(one))]):
+    ends = [(end, -1) for one in holders for end in (one.target, one.pole_target) if end]
+    for ob in {armature, *(ob for ob, _ in above(ends, parents))}:
         for curve in animation.all_active_curves(ob):
             found.update(round(key.co[0]) for key in curve.keyframe_points)
     if len(found) < 2:
@@ -96,10 +97,3 @@ def notes_on(
 
 def _is_off(found: Change, size: float) -> bool:
     return found.moved > NEAR * size or found.turned > 10.0 * NEAR
-
-
-def _upwards(ob: bpy.types.Object) -> list[bpy.types.Object]:
-    found = [ob]
-    while found[-1].parent is not None:
-        found.append(found[-1].parent)
-    return found

@@ -36,6 +36,13 @@ class Converting(Working):
         return f"{what}; the pose changed by {moved} at most{more}"
 
 
+def _native_refusal(context: bpy.types.Context) -> str:
+    pose: Any = active_armature(context).pose
+    if pose and not any(con.type == "IK" for bone in pose.bones for con in bone.constraints):
+        return "The armature has no Inverse Kinematics constraint"
+    return ""
+
+
 class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
     """Make Blender's IK constraints ours."""
 
@@ -45,7 +52,7 @@ class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
         "Convert Blender's Inverse Kinematics constraints to FABRIK IK, with their keys and "
         "drivers, and keep the pose. Settings without an equivalent are reported"
     )
-    bl_options = {"REGISTER", "UNDO"}
+    asks = (armature_refusal, rest_refusal, tweak_refusal, _native_refusal)
 
     if TYPE_CHECKING:
         which: str
@@ -59,15 +66,6 @@ class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
             ),
             default="ALL",
         )
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for an armature with an IK constraint of Blender's."""
-        reason = armature_refusal(context) or rest_refusal(context) or tweak_refusal(context)
-        pose: Any = active_armature(context).pose if not reason else None
-        if pose and not any(con.type == "IK" for bone in pose.bones for con in bone.constraints):
-            return "The armature has no Inverse Kinematics constraint"
-        return reason
 
     def work(self, context: bpy.types.Context) -> str:
         """Convert them."""
@@ -85,7 +83,7 @@ class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
         "Convert FABRIK IK constraints to Blender's Inverse Kinematics, with their keys and "
         "drivers, and keep the pose. Settings without an equivalent are reported"
     )
-    bl_options = {"REGISTER", "UNDO"}
+    asks = (active_refusal, rest_refusal, tweak_refusal)
 
     if TYPE_CHECKING:
         which: str
@@ -97,11 +95,6 @@ class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
             default="ALL",
         )
 
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a constraint."""
-        return active_refusal(context) or rest_refusal(context) or tweak_refusal(context)
-
     def work(self, context: bpy.types.Context) -> str:
         """Convert them."""
         armature = active_armature(context)
@@ -109,6 +102,6 @@ class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
         return self.said(context, convert_to_blender(armature, indices))
 
 
-CLASSES = (FABRIK_OT_convert_from_blender, FABRIK_OT_convert_to_blender)
-
-register, unregister = bpy.utils.register_classes_factory(CLASSES)
+register, unregister = bpy.utils.register_classes_factory(
+    (FABRIK_OT_convert_from_blender, FABRIK_OT_convert_to_blender)
+)

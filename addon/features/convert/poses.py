@@ -12,7 +12,7 @@ from mathutils import Matrix, Quaternion, Vector
 
 from ...blender import animation
 from ...blender.access import pose_bones
-from ...blender.named_chain import NamedChain
+from ...blender.limbs import NamedChain
 from ...blender.rotation import channel_of, channel_values, mode_of
 
 BENT = 1e-5

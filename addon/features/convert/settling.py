@@ -14,7 +14,7 @@ from typing import Any
 
 import bpy
 
-from ...blender.named_chain import NamedChain
+from ...blender.limbs import NamedChain
 from ...blender.skeleton import matrix3, skeleton_of, vector
 from ...core import Chain
 from ...editing.placing import posed_chain

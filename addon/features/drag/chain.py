@@ -14,6 +14,7 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key
 from ...blender.limbs import rest_bend
+from ...blender.refusals import rest_problem
 from ...blender.rotation import (
     AXIS_ANGLE,
     EULER_ORDERS,
@@ -59,11 +60,8 @@ class ChainDrag:
         self.object, self.bones = armature, bones
         self.name = rig.names[bones[-1]]
         now = Evaluated(armature.evaluated_get(depsgraph))
-        if now.is_at_rest:
-            raise ProblemError(
-                f"“{armature.name}” is in rest position: switch it to Pose Position in the Data "
-                "tab of the Properties editor"
-            )
+        if problem := rest_problem(armature):
+            raise ProblemError(problem)
         channels = PoseChannels(pose_bones(armature))
         self._modes = {bone: channels.modes[bone] for bone in bones}
         self._start = {bone: channels.values(bone) for bone in bones}

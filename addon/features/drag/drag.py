@@ -13,7 +13,7 @@ import bpy
 from ...blender.errors import ProblemError
 from ...blender.refusals import linked_problem
 from ...blender.skeleton import Skeleton, skeleton_of
-from ...editing.choosing import chains_in, is_on
+from ...editing.constraints import chains_in, is_on
 from ...loop import plan
 from ...loop.chain_plan import ChainPlan
 from ...loop.properties import settings

@@ -8,6 +8,7 @@ import bpy
 from bpy.props import BoolProperty, FloatVectorProperty, StringProperty
 
 from ...blender.errors import ProblemError
+from ...blender.skeleton import vector
 from ...core.vectors import ORIGIN, Vec, length
 from ...ui.layout import Layout
 from ...ui.refusing import Refusing, armature_refusal, end_running
@@ -46,6 +47,10 @@ KEYS = (
 """What the status bar says; digits need no telling to who knows Blender's own transform."""
 
 
+def _mode_refusal(context: bpy.types.Context) -> str:
+    return "" if context.mode == "POSE" else "Enter Pose Mode to drag bones"
+
+
 class FABRIK_OT_drag(Refusing, bpy.types.Operator):
     """Drag a bone, with the mouse or by numbers."""
 
@@ -56,6 +61,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         "constraint pulls the bones above it, up to the selected one, and changes their FK pose"
     )
     bl_options = {"REGISTER", "UNDO", "BLOCKING", "GRAB_CURSOR"}
+    asks = (armature_refusal, _mode_refusal)
 
     if TYPE_CHECKING:
         bone: str
@@ -86,14 +92,6 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             options={"HIDDEN", "SKIP_SAVE"},
         )
 
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for Pose Mode."""
-        reason = armature_refusal(context)
-        if not reason and context.mode != "POSE":
-            return "Enter Pose Mode to drag bones"
-        return reason
-
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Drag by numbers, or report why not and change nothing."""
         found = self._named(context)
@@ -102,7 +100,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         held = None
         try:
             held = drag.begin(*found, PoseSelection(context).selected_bones(found[0]))
-            held.move_by(_vec(self.value))
+            held.move_by(vector(self.value))
         except ProblemError as problem:
             if held is not None:
                 held.cancel()
@@ -127,7 +125,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
 
     def _confirm(self, context: bpy.types.Context, held: drag.Drag) -> set[OperatorReturnItems]:
         """Keep what was dragged, and report it."""
-        way = length_text(context.scene, length(_vec(self.value)))
+        way = length_text(context.scene, length(vector(self.value)))
         done = f"Dragged “{held.name}” by {way}"
         try:
             note = held.confirm()
@@ -225,10 +223,6 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             self._give_up(context)
         except ReferenceError:
             return
-
-
-def _vec(values: Any) -> Vec:
-    return (values[0], values[1], values[2])
 
 
 def _draw_keys(header: Any, _context: bpy.types.Context) -> None:

@@ -12,14 +12,11 @@ from bpy_extras.view3d_utils import (
 )
 from mathutils import Vector
 
+from ...blender.skeleton import vector
 from ...core.vectors import ORIGIN, Vec, add
 
 PRECISE = 0.1
 """What of the mouse's way counts while Shift is held, as in Blender's own transform."""
-
-
-def _vec(values: Any) -> Vec:
-    return (values[0], values[1], values[2])
 
 
 class Pointer:
@@ -87,24 +84,24 @@ class Pointer:
         depth = add(self._place, self._base)
         there = region_2d_to_location_3d(region, view, self._at, depth)
         here = region_2d_to_location_3d(region, view, self._grip, depth)
-        return add(self._base, _vec(there - here))
+        return add(self._base, vector(there - here))
 
     def line(self, context: bpy.types.Context) -> tuple[Vec, Vec]:
         """Return the line of sight through the mouse: where it begins, and its direction."""
         region, view = context.region, context.region_data
         origin = region_2d_to_origin_3d(region, view, self._at)
-        return _vec(origin), _vec(region_2d_to_vector_3d(region, view, self._at).normalized())
+        return vector(origin), vector(region_2d_to_vector_3d(region, view, self._at).normalized())
 
     def sight(self, context: bpy.types.Context, motion: Vec) -> Vec:
         """Return in which direction the moved place is seen."""
         view: Any = context.region_data
         back = view.view_matrix.inverted()
         if view.is_perspective:
-            return _vec((Vector(add(self._place, motion)) - back.translation).normalized())
-        return _vec(-back.col[2].to_3d().normalized())
+            return vector((Vector(add(self._place, motion)) - back.translation).normalized())
+        return vector(-back.col[2].to_3d().normalized())
 
     @staticmethod
     def up(context: bpy.types.Context) -> Vec:
         """Return which direction is up on the screen."""
         view: Any = context.region_data
-        return _vec(view.view_matrix.inverted().col[1].to_3d().normalized())
+        return vector(view.view_matrix.inverted().col[1].to_3d().normalized())

@@ -7,6 +7,7 @@ from typing import Any, cast
 import bpy
 from mathutils import Vector
 
+from ...blender.relations import moves_with
 from ...blender.skeleton import vector
 from ...core.vectors import Vec
 
@@ -41,21 +42,11 @@ def seen_point(
         is_hit, place, _, face, ob, matrix = scene.ray_cast(depsgraph, start, direction)
         if not is_hit:
             return None
-        if not _follows(ob, armature):
+        if not moves_with(cast(bpy.types.Object, ob), {armature.session_uid}):
             corners = _corners(depsgraph, ob, face, matrix) if is_corner else []
             return vector(min(corners, key=lambda c: (c - place).length, default=place))
         start = place + direction * STEP
     return None
-
-
-def _follows(ob: Any, armature: bpy.types.Object) -> bool:
-    """Return whether an object is deformed by an armature, or hangs on it."""
-    while ob is not None:
-        deformers = [modifier for modifier in ob.modifiers if modifier.type == "ARMATURE"]
-        if ob == armature or any(modifier.object == armature for modifier in deformers):
-            return True
-        ob = ob.parent
-    return False
 
 
 def _corners(depsgraph: bpy.types.Depsgraph, ob: Any, face: int, matrix: Any) -> list[Any]:

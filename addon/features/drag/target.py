@@ -9,9 +9,9 @@ import bpy
 from ...blender import animation
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key
-from ...blender.moving import location_axes, owner_of, place_of
-from ...blender.native import active_constraints
+from ...blender.moving import location_axes_world, owner_of, place_of
 from ...blender.refusals import linked_problem
+from ...blender.relations import active_constraints
 from ...blender.skeleton import Point, vector
 from ...core import Frame, inverse, point_in
 from ...core.vectors import IDENTITY, ORIGIN, Vec, add, length, mat_apply, orthonormalize, sub
@@ -48,7 +48,7 @@ class TargetDrag:
         self.axes = orthonormalize(frame[0]) or IDENTITY
         self._held = self._held_numbers()
         try:
-            self._undone = inverse((location_axes(depsgraph, target), ORIGIN))[0]
+            self._undone = inverse((location_axes_world(depsgraph, target), ORIGIN))[0]
         except ValueError:
             raise ProblemError(
                 f"The target “{self.name}” or one of its parents has zero scale: change its scale"

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 class Snapping(Working, bpy.types.Operator):
     """What both directions ask for and report."""
 
+    asks = (active_refusal, rest_refusal, tweak_refusal)
+
     # Only the step is remembered from one time to the next.
     if TYPE_CHECKING:
         which: str
@@ -69,11 +71,6 @@ class Snapping(Working, bpy.types.Operator):
             description="Only snap frames at which the source pose has keys",
             options={"SKIP_SAVE"},
         )
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a constraint."""
-        return active_refusal(context) or rest_refusal(context) or tweak_refusal(context)
 
     def invoke(
         self, context: bpy.types.Context, event: bpy.types.Event
@@ -180,7 +177,6 @@ class FABRIK_OT_snap_to_fk(Snapping):
         "Move the target and pole target so that the solved pose matches the FK pose. They are "
         "keyed if auto-keying, Switch or Range is enabled"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     def snapped(self, armature: bpy.types.Object, indices: Sequence[int], span: Span) -> Snapped:
         """Move targets and poles."""
@@ -204,7 +200,6 @@ class FABRIK_OT_snap_to_ik(Snapping):
         "Apply the solved pose to the bones of the chain as their FK pose. They are keyed if "
         "auto-keying, Switch or Range is enabled"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     def snapped(self, armature: bpy.types.Object, indices: Sequence[int], span: Span) -> Snapped:
         """Set the bones."""
@@ -219,9 +214,6 @@ class FABRIK_OT_snap_to_ik(Snapping):
         return f"Snapped {names} to the solved pose"
 
 
-CLASSES = (FABRIK_OT_snap_to_fk, FABRIK_OT_snap_to_ik)
-
-
 def _draw(layout: Layout, _armature: bpy.types.Object, _item: FabrikConstraint) -> None:
     snap = layout.column(align=True)
     snap.operator("fabrik.snap_to_fk")
@@ -231,6 +223,7 @@ def _draw(layout: Layout, _armature: bpy.types.Object, _item: FabrikConstraint) 
     switch.operator("fabrik.snap_to_ik", text="Switch to FK").switches = True
 
 
-SECTION = Section(90, "FK and IK", _draw, reaches, is_closed=True)
-
-register, unregister = registering(CLASSES, (SECTIONS, SECTION))
+register, unregister = registering(
+    (FABRIK_OT_snap_to_fk, FABRIK_OT_snap_to_ik),
+    (SECTIONS, Section(90, "FK and IK", _draw, reaches, is_closed=True)),
+)

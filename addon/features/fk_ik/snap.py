@@ -19,7 +19,7 @@ from ...blender.refusals import refuse_unkeyable
 from ...blender.skeleton import Point, Skeleton, matrix_frame
 from ...core import frame_in, point_in
 from ...core.vectors import ORIGIN, Vec
-from ...editing.choosing import chains_in, is_on
+from ...editing.constraints import chains_in, is_on
 from ...editing.playing import go_to, updated
 from ...loop import plan
 from ...loop.body_plan import Unit

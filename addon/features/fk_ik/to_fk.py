@@ -17,7 +17,7 @@ from ...blender.refusals import refuse_unkeyable
 from ...blender.rotation import CHANNELS, LOCATION, continuous, mode_of
 from ...blender.skeleton import Point
 from ...core.vectors import length, mat_apply, mat_columns, orthonormalize
-from ...editing.choosing import is_on
+from ...editing.constraints import is_on
 from ...editing.playing import updated
 from ...loop import plan
 from ...loop.body_plan import BodyPlan

@@ -11,7 +11,7 @@ from ...blender.errors import listed
 from ...blender.keying import set_span
 from ...blender.refusals import refuse_unkeyable
 from ...blender.rotation import KINDS, channel_of, continuous, mode_of
-from ...editing.choosing import is_on
+from ...editing.constraints import is_on
 from ...editing.playing import updated
 from ...loop.chain_plan import ChainPlan
 from ...loop.muting import insisting, muting

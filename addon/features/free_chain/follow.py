@@ -15,8 +15,8 @@ from bpy.props import BoolProperty
 from ...blender.access import session_uid
 from ...blender.errors import ProblemError
 from ...blender.skeleton import Point
-from ...core import WHOLE, ChainInput, Frame, Local, frame_in, inverse, point_in
-from ...core.vectors import ORIGIN, Vec, add, inverse_apply, mat_product, mix, sub
+from ...core import WHOLE, ChainInput, Frame, Local, frame_in, inverse, moved_location, point_in
+from ...core.vectors import Vec, mix, sub
 from ...loop import plan
 from ...loop.chain_plan import ChainPlan, ChainPose, Motion, Scenery, Snapshot
 from ...loop.explain import explanation
@@ -205,13 +205,8 @@ def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> ChainPose:
 
 def _rooted(chain: ChainInput, root: Vec) -> Vec:
     """Return the location channel of the first bone that puts its head on a place."""
-    shift = sub(root, chain.root)
-    local = chain.channels[0].location
-    if shift == ORIGIN:
-        return local
-    bone = chain.links[0].bone
-    axes = mat_product(chain.parent[0], bone.rest) if bone.local_location else chain.parent[0]
-    return add(local, inverse_apply(axes, shift))
+    bone, location = chain.links[0].bone, chain.channels[0].location
+    return moved_location(bone, location, chain.parent[0], sub(root, chain.root))
 
 
 class Head:

@@ -30,18 +30,13 @@ class FABRIK_OT_follow_add(AddingMotion, bpy.types.Operator):
         return f"“{item.bone}” follows “{target}”: press Simulate"
 
 
-CLASSES = (FABRIK_OT_follow_add,)
-
-
 def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(follow_of(item), "use_path")
 
 
-SECTION = Section(31, "Free Chain", _draw, "FOLLOW".__eq__)
-
-
-ENTRY = ("fabrik.follow_add", "Free Chain")
-
 register, unregister = registering(
-    CLASSES, (SECTIONS, SECTION), (history.PROVIDERS, heads), (MOTION_OPERATORS, ENTRY)
+    (FABRIK_OT_follow_add,),
+    (SECTIONS, Section(31, "Free Chain", _draw, "FOLLOW".__eq__)),
+    (history.PROVIDERS, heads),
+    (MOTION_OPERATORS, ("fabrik.follow_add", "Free Chain")),
 )

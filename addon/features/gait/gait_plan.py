@@ -30,8 +30,8 @@ from ...core.vectors import (
 )
 from ...loop import keeping
 from ...loop.chain_plan import ChainPlan
-from ...loop.named_bone import bone_index
 from ...loop.properties import ends_of, settings
+from ...loop.resolving import bone_index
 from ...motion.gait import WalkingLeg
 from ...motion.pattern import groups_of
 from .settings import gait_settings

@@ -11,8 +11,7 @@ from bpy.props import FloatProperty
 from ...blender.errors import ProblemError
 from ...loop.properties import settings
 from ...ui.adding import MOTION_OPERATORS
-from ...ui.layout import Layout, draw_sentence
-from ...ui.panels import OfArmature
+from ...ui.layout import Layout, OfArmature, draw_sentence
 from ...ui.presets import Adding, Applying, PresetPanel
 from ...ui.refusing import (
     Refusing,
@@ -56,6 +55,19 @@ def gait_refusal(context: bpy.types.Context) -> str:
     return reason
 
 
+def _constraint_refusal(context: bpy.types.Context) -> str:
+    if settings(active_armature(context)).constraints:
+        return ""
+    return "There is no constraint to use as a leg: add one to the last bone of a leg"
+
+
+def _leg_refusal(context: bpy.types.Context) -> str:
+    gait = cast(FabrikGait, active_gait(active_armature(context)))
+    if 0 <= gait.active_leg < len(gait.legs):
+        return ""
+    return "There is no leg: press + to add the active constraint"
+
+
 class FABRIK_OT_gait_add(Working, bpy.types.Operator):
     """Let legs walk: those that end at the selected bones, or all that are found."""
 
@@ -66,12 +78,7 @@ class FABRIK_OT_gait_add(Working, bpy.types.Operator):
         "if fewer than two are selected, all legs of the skeleton. Legs without a constraint get "
         "one, with a target at the foot"
     )
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for an armature that shows its pose."""
-        return armature_refusal(context) or rest_refusal(context)
+    asks = (armature_refusal, rest_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the walk."""
@@ -99,12 +106,7 @@ class FABRIK_OT_gait_remove(Working, bpy.types.Operator):
     bl_idname = "fabrik.gait_remove"
     bl_label = "Remove Walk"
     bl_description = "Remove the active walk. Its legs reach for their targets again"
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a walk."""
-        return gait_refusal(context) or tweak_refusal(context)
+    asks = (gait_refusal, tweak_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
         """Remove it."""
@@ -120,15 +122,7 @@ class FABRIK_OT_gait_leg_add(Working, bpy.types.Operator):
     bl_idname = "fabrik.gait_leg_add"
     bl_label = "Add Leg"
     bl_description = "Add the active constraint of the armature to the walk as a leg"
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a walk and a constraint."""
-        reason = gait_refusal(context)
-        if not reason and not len(settings(active_armature(context)).constraints):
-            return "There is no constraint to use as a leg: add one to the last bone of a leg"
-        return reason
+    asks = (gait_refusal, _constraint_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
         """Add it."""
@@ -148,16 +142,7 @@ class FABRIK_OT_gait_leg_remove(Working, bpy.types.Operator):
     bl_idname = "fabrik.gait_leg_remove"
     bl_label = "Remove Leg"
     bl_description = "Remove the active leg from the walk. Its constraint is kept"
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a leg."""
-        reason = gait_refusal(context)
-        gait = None if reason else active_gait(active_armature(context))
-        if gait is not None and not 0 <= gait.active_leg < len(gait.legs):
-            return "There is no leg: press + to add the active constraint"
-        return reason
+    asks = (gait_refusal, _leg_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
         """Remove it."""
@@ -177,7 +162,7 @@ class FABRIK_OT_gait_bake(Baking, Starting, Refusing, bpy.types.Operator):
         "the body. The keys are written to copies of the actions, and the walk is disabled. "
         "Press Escape to cancel without changes"
     )
-    bl_options = {"REGISTER", "UNDO"}
+    asks = (gait_refusal, rest_refusal, tweak_refusal)
 
     if TYPE_CHECKING:
         tolerance: float
@@ -193,11 +178,6 @@ class FABRIK_OT_gait_bake(Baking, Starting, Refusing, bpy.types.Operator):
             soft_max=0.1,
             precision=4,
         )
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a walk and a pose."""
-        return gait_refusal(context) or rest_refusal(context) or tweak_refusal(context)
 
     def start(self, context: bpy.types.Context) -> Generator[float, None, tuple[Outcome, float]]:
         """Bake."""
@@ -224,10 +204,7 @@ class FABRIK_OT_gait_bake(Baking, Starting, Refusing, bpy.types.Operator):
 class _OfActive:
     """What both operators for presets of walks need."""
 
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a walk."""
-        return gait_refusal(context)
+    asks = (gait_refusal,)
 
     @classmethod
     def group(cls, context: bpy.types.Context) -> FabrikGait:
@@ -241,7 +218,6 @@ class FABRIK_OT_gait_preset_apply(_OfActive, Applying, bpy.types.Operator):
     bl_idname = "fabrik.gait_preset_apply"
     bl_label = "Apply Walk Preset"
     bl_description = "Apply a preset to the active walk. Its legs and ground are kept"
-    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
     def work(self, context: bpy.types.Context) -> str:
         """Apply it."""
@@ -403,28 +379,23 @@ GROUPS = (
     ("Ground", _draw_ground),
 )
 
-CLASSES = (
-    FABRIK_OT_gait_add,
-    FABRIK_OT_gait_remove,
-    FABRIK_OT_gait_leg_add,
-    FABRIK_OT_gait_leg_remove,
-    FABRIK_OT_gait_bake,
-    FABRIK_OT_gait_preset_apply,
-    FABRIK_OT_gait_preset_add,
-    FABRIK_PT_gait_presets,
-    FABRIK_UL_gaits,
-    FABRIK_UL_gait_legs,
-    FABRIK_PT_gait,
-)
-
-
-ENTRY = ("fabrik.gait_add", "Walk")
-
 register, unregister = registering(
-    CLASSES,
+    (
+        FABRIK_OT_gait_add,
+        FABRIK_OT_gait_remove,
+        FABRIK_OT_gait_leg_add,
+        FABRIK_OT_gait_leg_remove,
+        FABRIK_OT_gait_bake,
+        FABRIK_OT_gait_preset_apply,
+        FABRIK_OT_gait_preset_add,
+        FABRIK_PT_gait_presets,
+        FABRIK_UL_gaits,
+        FABRIK_UL_gait_legs,
+        FABRIK_PT_gait,
+    ),
     (history.PROVIDERS, walks),
     (history.REFUSALS, walk_refusals),
     (history.NOTES, walk_notes),
-    (MOTION_OPERATORS, ENTRY),
+    (MOTION_OPERATORS, ("fabrik.gait_add", "Walk")),
     running=(FABRIK_OT_gait_bake,),
 )

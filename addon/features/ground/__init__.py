@@ -3,8 +3,8 @@
 from ...loop.property_kinds import group
 from ...loop.registry import Feature
 from . import operators
+from .footing import resolve_ground
 from .hips import hips_of
-from .resolving import resolve_ground
 from .settings import FabrikGround
 
 FEATURE = Feature(

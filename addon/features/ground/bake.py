@@ -15,7 +15,7 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
 from ...blender.refusals import refuse_unkeyable
 from ...blender.rotation import LOCATION
-from ...editing.choosing import chains_in
+from ...editing.constraints import chains_in
 from ...loop.chain_plan import ChainPlan
 from ...loop.plan import current
 from ...loop.properties import settings

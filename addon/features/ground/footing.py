@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
+from typing import cast
 
-from ...blender.rays import Ground
+from ...blender.rays import Ground, Source, ground_of
 from ...loop.chain_plan import Aim, ChainPlan, Snapshot
+from ...loop.properties import FabrikConstraint, ends_of
 from ...motion.contacts import Thresholds
 from ..simulation import history
 from .probe import Probe, probe_of
@@ -122,3 +124,28 @@ class Footing:
         if not walk.has_ground:
             return walk, history.note(kept, time) or NOTHING_BELOW
         return walk, history.note(kept, time) or ("" if walk.contacts else NONE_FOUND)
+
+
+def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
+    """Let a chain stand on the ground, if it is to.
+
+    Raises:
+        ProblemError: If there is no ground.
+    """
+    given = ground_settings(item)
+    if not given.use:
+        return
+    source = cast(Source, given.source)
+    ground = ground_of(
+        source, given.object, given.collection, chain.rig.object, ends_of(chain.rig.object)
+    )
+    chain.goal_source = Footing(ground)
+    chain.is_timed = True
+    chain.watched += ground.objects
+    differing = [ob.name for ob in ground.objects if ob.hide_viewport and not ob.hide_render]
+    if differing:
+        chain.note = (
+            f"“{differing[0]}” is disabled in viewports but not in renders, so that the foot "
+            "would only stand on it in renders: enable it, and hide it with its eye icon in the "
+            "Outliner"
+        )

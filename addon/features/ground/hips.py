@@ -8,14 +8,13 @@ from math import ceil, floor, isfinite
 from typing import NamedTuple
 
 from ...blender.errors import ProblemError
+from ...blender.relations import above, node_at, parents
 from ...blender.rotation import LOCATION
-from ...blender.skeleton import Point, Skeleton, skeleton_of
-from ...core import WHOLE, Frame, point_in
+from ...blender.skeleton import Point, Skeleton
+from ...core import WHOLE, Frame, moved_location, point_in
 from ...core.vectors import (
     Mat3,
     Vec,
-    add,
-    inverse_apply,
     length,
     mat_apply,
     mat_columns,
@@ -24,11 +23,10 @@ from ...core.vectors import (
     scaled,
     sub,
 )
-from ...loop.chain_plan import ChainPlan, Snapshot, refuse_connected
-from ...loop.goals import aim_of
-from ...loop.named_bone import bone_index
+from ...loop.chain_plan import ChainPlan, Snapshot, aim_of, refuse_connected
 from ...loop.pre_pass import PrePassBone
 from ...loop.properties import settings
+from ...loop.resolving import bone_index
 from ...loop.results import NOTHING, Answer
 from ...motion.ground import Leg, foreseen_drop, hip_drop, hip_rise
 from .footing import Footing
@@ -93,9 +91,8 @@ class Hip(PrePassBone):
         assert isinstance(task, HipTask)
         pose, bone = snapshot.poses[self.rig.uid], self.rig.bone(self.bone)
         shift = mat_apply(self.rig.from_world(task.world)[0], task.shift)
-        axes = mat_product(task.parent[0], bone.rest) if bone.local_location else task.parent[0]
         local = pose.posed_local(self.bone)
-        location = add(local.location, inverse_apply(axes, shift))
+        location = moved_location(bone, local.location, task.parent[0], shift)
         return Answer(task, self.bones, local.rotation, (), NOTHING, {self.bone: location})
 
     def _foreseen(
@@ -185,24 +182,12 @@ def _hip_bone(rig: Skeleton, chain: ChainPlan, given: FabrikGround) -> int:
         )
     refuse_connected(rig, bone, "choose another hip")
     target = chain.target
-    if target is not None and _hangs_on(target, rig, bone):
+    if target is not None and (rig.object, bone) in above([node_at(target)], parents):
         raise ProblemError(
             f"The target depends on the hip “{name}”, which is moved for it (dependency cycle): "
             "parent the target to something else, or choose another hip"
         )
     return bone
-
-
-def _hangs_on(point: Point, rig: Skeleton, hip: int) -> bool:
-    ob, bone = point.object, point.bone
-    while ob is not None:
-        if ob == rig.object and bone >= 0:
-            return hip in rig.chain_up(bone)
-        bone = -1
-        if ob.parent_type == "BONE" and ob.parent is not None and ob.parent.pose:
-            bone = skeleton_of(ob.parent).index.get(ob.parent_bone, -1)
-        ob = ob.parent
-    return False
 
 
 def _footing(chain: ChainPlan) -> Footing:

@@ -61,6 +61,14 @@ def _draw_all(layout: Layout, given: bpy.types.PropertyGroup, *names: str) -> No
         layout.prop(given, name)
 
 
+def _feet_refusal(context: bpy.types.Context) -> str:
+    """Ask for feet on the ground of an armature that may be changed."""
+    armature = active_armature(context)
+    if any(ground_settings(item).use for item in settings(armature).constraints):
+        return linked_problem(armature)
+    return "No foot of the armature is on the ground"
+
+
 class FABRIK_OT_ground_bake(Baking, Starting, Refusing, bpy.types.Operator):
     """Bake feet on the ground to keys of their targets."""
 
@@ -71,7 +79,7 @@ class FABRIK_OT_ground_bake(Baking, Starting, Refusing, bpy.types.Operator):
         "contacts and as often between as Error requires. The keys are written to copies of the "
         "actions, and the ground is disabled. Press Escape to cancel without changes"
     )
-    bl_options = {"REGISTER", "UNDO"}
+    asks = (armature_refusal, _feet_refusal, rest_refusal)
 
     if TYPE_CHECKING:
         frame_start: int
@@ -93,17 +101,6 @@ class FABRIK_OT_ground_bake(Baking, Starting, Refusing, bpy.types.Operator):
             subtype="DISTANCE",
             precision=4,
         )
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for feet on the ground."""
-        reason = armature_refusal(context)
-        if reason:
-            return reason
-        armature = active_armature(context)
-        if not any(ground_settings(item).use for item in settings(armature).constraints):
-            return "No foot of the armature is on the ground"
-        return linked_problem(armature) or rest_refusal(context)
 
     def start(self, context: bpy.types.Context) -> Generator[float, None, Outcome]:
         """Bake."""
@@ -129,10 +126,9 @@ class FABRIK_OT_ground_bake(Baking, Starting, Refusing, bpy.types.Operator):
         return {"FINISHED"}
 
 
-CLASSES = (FABRIK_OT_ground_bake,)
-
-SECTION = Section(70, "Ground", _draw, reaches, is_closed=True)
-
 register, unregister = registering(
-    CLASSES, (SECTIONS, SECTION), (history.PROVIDERS, tracks_of), running=(FABRIK_OT_ground_bake,)
+    (FABRIK_OT_ground_bake,),
+    (SECTIONS, Section(70, "Ground", _draw, reaches, is_closed=True)),
+    (history.PROVIDERS, tracks_of),
+    running=(FABRIK_OT_ground_bake,),
 )

@@ -12,8 +12,7 @@ from ...blender.skeleton import Point
 from ...core import point_in
 from ...core.vectors import Vec, dot, length, mat_columns, sub
 from ...loop import plan
-from ...loop.chain_plan import ChainPlan
-from ...loop.goals import aim_of
+from ...loop.chain_plan import ChainPlan, aim_of
 from ...loop.properties import settings
 from ...loop.registry import MOTIONS
 from ...loop.solved_scene import SolvedScene

@@ -124,6 +124,6 @@ class FABRIK_PT_joint_sidebar(OfBone, bpy.types.Panel):
         layout.label(text=shown_bone(context).name, icon="BONE_DATA")
 
 
-CLASSES = (FABRIK_PT_joint, FABRIK_PT_joint_sidebar)
-
-register, unregister = bpy.utils.register_classes_factory(CLASSES)
+register, unregister = bpy.utils.register_classes_factory(
+    (FABRIK_PT_joint, FABRIK_PT_joint_sidebar)
+)

@@ -15,13 +15,17 @@ from .panel import shown_bone
 FOLDER = "fabrik_ik/joint"
 
 
+def _joint_refusal(context: bpy.types.Context) -> str:
+    bone = shown_bone(context)
+    if bone is None:
+        return "Enter Pose Mode and click a bone"
+    return joints_problem(bone.id_data)
+
+
 class _OfJoint:
     """What both operators for presets of joints need."""
 
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a bone."""
-        return _joint_refusal(context)
+    asks = (_joint_refusal,)
 
     @classmethod
     def group(cls, context: bpy.types.Context) -> FabrikJoint:
@@ -35,7 +39,6 @@ class FABRIK_OT_joint_preset_apply(_OfJoint, Applying, bpy.types.Operator):
     bl_idname = "fabrik.joint_preset_apply"
     bl_label = "Apply Joint Preset"
     bl_description = "Apply a preset to the joints of the active bone and the other selected bones"
-    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
     def work(self, context: bpy.types.Context) -> str:
         """Apply it."""
@@ -45,13 +48,6 @@ class FABRIK_OT_joint_preset_apply(_OfJoint, Applying, bpy.types.Operator):
         others = copy_joint(bone, [one for one in bones if not joints_problem(one.id_data)])
         more = f" and {len(others)} more" if others else ""
         return f"Applied “{self.title}” to “{bone.name}”{more}"
-
-
-def _joint_refusal(context: bpy.types.Context) -> str:
-    bone = shown_bone(context)
-    if bone is None:
-        return "Enter Pose Mode and click a bone"
-    return joints_problem(bone.id_data)
 
 
 class FABRIK_OT_joint_preset_add(_OfJoint, Adding, bpy.types.Operator):
@@ -78,10 +74,10 @@ class FABRIK_PT_joint_presets(PresetPanel, bpy.types.Panel):
     preset_add_operator = "fabrik.joint_preset_add"
 
 
-CLASSES = (
-    FABRIK_OT_joint_preset_apply,
-    FABRIK_OT_joint_preset_add,
-    FABRIK_PT_joint_presets,
+register, unregister = bpy.utils.register_classes_factory(
+    (
+        FABRIK_OT_joint_preset_apply,
+        FABRIK_OT_joint_preset_add,
+        FABRIK_PT_joint_presets,
+    )
 )
-
-register, unregister = bpy.utils.register_classes_factory(CLASSES)

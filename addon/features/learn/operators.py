@@ -15,6 +15,14 @@ from ...ui.wording import counted, named
 from .learning import learn
 
 
+def _bones_refusal(context: bpy.types.Context) -> str:
+    """Ask for bones that can be changed."""
+    bones = _bones(context)
+    if not bones:
+        return "Enter Pose Mode and select the bones to limit"
+    return next(filter(None, (joints_problem(bone.id_data) for bone in bones)), "")
+
+
 class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
     """Set the limits of joints to what the armature's actions use."""
 
@@ -24,7 +32,7 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
         "Set the limits of the selected bones to the rotations in the armature's actions, plus "
         "a margin"
     )
-    bl_options = {"REGISTER", "UNDO"}
+    asks = (_bones_refusal,)
 
     if TYPE_CHECKING:
         kind: str
@@ -58,14 +66,6 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
             default=False,
         )
 
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for bones that can be changed."""
-        bones = _bones(context)
-        if not bones:
-            return "Enter Pose Mode and select the bones to limit"
-        return next(filter(None, (joints_problem(bone.id_data) for bone in bones)), "")
-
     def work(self, context: bpy.types.Context) -> str:
         """Set the limits, and return which bones got which."""
         bones = _bones(context)
@@ -93,6 +93,4 @@ def _bones(context: bpy.types.Context) -> list[Any]:
     return bones or ([active] if active is not None else [])
 
 
-CLASSES = (FABRIK_OT_joint_learn,)
-
-register, unregister = bpy.utils.register_classes_factory(CLASSES)
+register, unregister = bpy.utils.register_classes_factory((FABRIK_OT_joint_learn,))

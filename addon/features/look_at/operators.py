@@ -20,6 +20,10 @@ from .look import look_of
 LOOKING = "the bone that looks"
 
 
+def _bone_refusal(context: bpy.types.Context) -> str:
+    return tip_refusal(context, LOOKING)
+
+
 class FABRIK_OT_look_add(Working, bpy.types.Operator):
     """Let the active bone look at something."""
 
@@ -29,7 +33,7 @@ class FABRIK_OT_look_add(Working, bpy.types.Operator):
         "Let the active bone look at the other selected bone or object. Without one, add an "
         "Empty in front of it as its target, so that the pose does not change"
     )
-    bl_options = {"REGISTER", "UNDO"}
+    asks = (_bone_refusal,)
 
     if TYPE_CHECKING:
         chain_count: int
@@ -63,11 +67,6 @@ class FABRIK_OT_look_add(Working, bpy.types.Operator):
             default="AUTO",
         )
 
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for Pose Mode and an active bone."""
-        return tip_refusal(context, LOOKING)
-
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraint."""
         target, subtarget = chosen_target(context, LOOKING)
@@ -75,9 +74,6 @@ class FABRIK_OT_look_add(Working, bpy.types.Operator):
         armature = looking.id_data
         item = add_look(armature, looking.name, target, subtarget, self.chain_count, self.axis)
         return f"“{item.bone}” looks at “{item.subtarget or cast(Any, item.target).name}”"
-
-
-CLASSES = (FABRIK_OT_look_add,)
 
 
 def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -95,9 +91,8 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
     layout.prop(look, "damping")
 
 
-SECTION = Section(29, "Look-at", _draw, "LOOK_AT".__eq__)
-
-
-ENTRY = ("fabrik.look_add", "Look-at")
-
-register, unregister = registering(CLASSES, (SECTIONS, SECTION), (MOTION_OPERATORS, ENTRY))
+register, unregister = registering(
+    (FABRIK_OT_look_add,),
+    (SECTIONS, Section(29, "Look-at", _draw, "LOOK_AT".__eq__)),
+    (MOTION_OPERATORS, ("fabrik.look_add", "Look-at")),
+)

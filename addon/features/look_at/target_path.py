@@ -14,7 +14,7 @@ import bpy
 
 from ...blender.access import pose_bones, rest_bone
 from ...blender.animation import channel_curves, driven, has_nla
-from ...blender.native import active_constraints
+from ...blender.relations import active_constraints, parent_of
 from ...blender.rotation import channel_of, mode_of, quaternion
 from ...blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of, vector
 from ...core import WHOLE, Frame, Local, bone_frame, frame_in, inverse, point_in
@@ -83,22 +83,17 @@ class _Tracer:
             return _still(self.snapshot.world(ob, self.rig.uid))
         self._refuse(ob, ob, "")
         own = self._basis(ob, ob, "")
-        if ob.parent is None:
-            return own
-        return _inside(self._parent(ob), own)
+        parent = parent_of(ob)
+        return own if parent is None else _inside(self._parent(ob, *parent), own)
 
-    def _parent(self, ob: bpy.types.Object) -> Track:
+    def _parent(self, ob: bpy.types.Object, parent: bpy.types.Object, bone: int) -> Track:
         """Return the track of what an object's own transform is added to."""
-        parent: Any = ob.parent
         evaluated = ob.evaluated_get(self.snapshot.depsgraph)
         link = _still(matrix_frame(evaluated.matrix_parent_inverse))
         world = self.object(parent)
-        if ob.parent_type == "BONE" and parent.type == "ARMATURE":
-            skeleton = skeleton_of(parent)
-            bone = skeleton.index.get(ob.parent_bone)
-            if bone is not None:
-                return _inside(_inside(world, self._carrier(skeleton, bone)), link)
-        elif ob.parent_type not in ("OBJECT", "ARMATURE"):
+        if bone >= 0:
+            world = _inside(world, self._carrier(skeleton_of(parent), bone))
+        elif ob.parent_type not in ("OBJECT", "ARMATURE", "BONE"):
             raise UntraceableError(f"“{ob.name}” is parented to vertices")
         return _inside(world, link)
 

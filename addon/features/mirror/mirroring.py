@@ -16,7 +16,7 @@ from mathutils import Euler, Matrix, Quaternion, Vector
 
 from ...blender.access import pose_bones, rest_bone
 from ...blender.errors import ProblemError, listed
-from ...blender.named_chain import named_chain
+from ...blender.limbs import named_chain
 from ...blender.refusals import joints_problem
 from ...blender.skeleton import vector
 from ...core.vectors import ORIGIN

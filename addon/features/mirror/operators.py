@@ -15,6 +15,12 @@ from ...ui.wording import named
 from . import mirroring
 
 
+def _bones_refusal(context: bpy.types.Context) -> str:
+    if context.selected_pose_bones:
+        return ""
+    return "Enter Pose Mode and select the bones to copy the constraint to"
+
+
 class FABRIK_OT_constraint_copy(Working, bpy.types.Operator):
     """Copy the active constraint to the selected bones."""
 
@@ -23,15 +29,7 @@ class FABRIK_OT_constraint_copy(Working, bpy.types.Operator):
     bl_description = (
         "Copy the active constraint to each selected bone, with its settings and target"
     )
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a constraint, and for bones to copy it to."""
-        reason = active_refusal(context)
-        if not reason and not context.selected_pose_bones:
-            return "Enter Pose Mode and select the bones to copy the constraint to"
-        return reason
+    asks = (active_refusal, _bones_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
         """Copy it."""
@@ -52,12 +50,7 @@ class FABRIK_OT_constraint_mirror(Working, bpy.types.Operator):
         "Mirror the active constraint to the bone on the other side (.L and .R), with its "
         "target, pole target and joints. Missing Empties are added"
     )
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for a constraint."""
-        return active_refusal(context)
+    asks = (active_refusal,)
 
     def work(self, context: bpy.types.Context) -> str:
         """Mirror it."""
@@ -73,21 +66,23 @@ def _joints_refusal(context: bpy.types.Context) -> str:
     return ""
 
 
+def _others_refusal(context: bpy.types.Context) -> str:
+    if set(context.selected_pose_bones or ()) <= {context.active_pose_bone}:
+        return "Select the bones to copy the joint to"
+    return ""
+
+
+def _linked_refusal(context: bpy.types.Context) -> str:
+    return joints_problem(cast(Any, context.active_pose_bone).id_data)
+
+
 class FABRIK_OT_joint_copy(Working, bpy.types.Operator):
     """Copy the active bone's joint to the selected bones."""
 
     bl_idname = "fabrik.joint_copy"
     bl_label = "Copy to Selected"
     bl_description = "Copy the joint of the active bone to the other selected bones"
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for an active bone, and for others."""
-        reason = _joints_refusal(context)
-        if not reason and set(context.selected_pose_bones or ()) <= {context.active_pose_bone}:
-            return "Select the bones to copy the joint to"
-        return reason
+    asks = (_joints_refusal, _others_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
         """Copy it."""
@@ -107,13 +102,7 @@ class FABRIK_OT_joint_mirror(Working, bpy.types.Operator):
     bl_idname = "fabrik.joint_mirror"
     bl_label = "Mirror"
     bl_description = "Mirror the joints of the selected bones to the other side (.L and .R)"
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for an active bone of an armature that may be changed."""
-        bone = context.active_pose_bone
-        return _joints_refusal(context) or joints_problem(cast(Any, bone).id_data)
+    asks = (_joints_refusal, _linked_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
         """Mirror them."""
@@ -143,12 +132,12 @@ class FABRIK_MT_specials(bpy.types.Menu):
         layout.operator_menu_enum("fabrik.convert_to_blender", "which", icon="EXPORT")
 
 
-CLASSES = (
-    FABRIK_OT_constraint_copy,
-    FABRIK_OT_constraint_mirror,
-    FABRIK_OT_joint_copy,
-    FABRIK_OT_joint_mirror,
-    FABRIK_MT_specials,
+register, unregister = bpy.utils.register_classes_factory(
+    (
+        FABRIK_OT_constraint_copy,
+        FABRIK_OT_constraint_mirror,
+        FABRIK_OT_joint_copy,
+        FABRIK_OT_joint_mirror,
+        FABRIK_MT_specials,
+    )
 )
-
-register, unregister = bpy.utils.register_classes_factory(CLASSES)

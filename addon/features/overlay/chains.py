@@ -15,9 +15,10 @@ from typing import Any, cast
 import bpy
 
 from ...blender.access import pose_bones
+from ...blender.moving import place_of
 from ...blender.rotation import quaternion
-from ...blender.skeleton import Point, Skeleton, matrix_frame, vector
-from ...core import WHOLE, Frame, Local, bone_frame, frame_in, point_in
+from ...blender.skeleton import Skeleton, matrix_frame, vector
+from ...core import WHOLE, Frame, Local, bone_frame, point_in
 from ...core.bend import STRAIGHT
 from ...core.vectors import ORIGIN, Quat, Vec, across, add, length, scaled, sub, unit
 from ...editing.offset import SOLVED
@@ -185,7 +186,7 @@ def _shown(
     tip = joints[-1]
     aim = tip
     if chain.target is not None:
-        target = _place(chain.target, depsgraph)
+        target = place_of(depsgraph, chain.target)
         aim = target[1] if chain.offset is None else point_in(target, chain.offset[1])
     if chain.motion is not None and chain.motion.gaze is not None:
         along = point_in(rig.now.frame(chain.bones[-1]), chain.motion.gaze(rig.item(chain)))
@@ -203,7 +204,7 @@ def _shown(
         _at_end(chain, rig),
         tip,
         None if chain.motion is not None and not chain.motion.needs_target else aim,
-        None if chain.pole is None else _place(chain.pole, depsgraph)[1],
+        None if chain.pole is None else place_of(depsgraph, chain.pole)[1],
         _elbow(joints[:-1] if _has_hand_beyond(chain) else joints),
         _shell(plan, together, chain, rig, local) if has_shell else None,
         missed if item.state != "REACHED" and missed > tolerance else 0.0,
@@ -301,12 +302,3 @@ def _ungrown(plan: Plan, chain: ChainPlan, rig: ShownRig) -> list[Frame]:
         local = rig.local(bone, rig.rotation(bone), own[bone].scale)
         frames.append(bone_frame(chain.rig.bone(bone), local, frames[-1] if frames else parent))
     return frames
-
-
-def _place(point: Point, depsgraph: bpy.types.Depsgraph) -> Frame:
-    """Return where a target or pole stands in world space."""
-    evaluated = point.object.evaluated_get(depsgraph)
-    if point.skeleton is None:
-        return matrix_frame(evaluated.matrix_world)
-    matrix = pose_bones(evaluated)[point.bone].matrix
-    return frame_in(matrix_frame(evaluated.matrix_world), matrix_frame(matrix))

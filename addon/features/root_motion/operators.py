@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
-from ...ui.layout import Layout
-from ...ui.panels import OfArmature
+from ...ui.layout import Layout, OfArmature
 from ...ui.refusing import Working, active_armature, armature_refusal
 from ...ui.wording import length_text
 

@@ -12,7 +12,7 @@ from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import NEAR, ActiveCurves, pin, put_keys
-from ...blender.native import active_constraints
+from ...blender.relations import active_constraints
 from ...blender.rotation import LOCATION, channel_of, continuous, mode_of
 from ...core.vectors import ORIGIN
 from .body import Body, Take

@@ -28,9 +28,6 @@ class FABRIK_OT_rope_add(AddingMotion, bpy.types.Operator):
         return f"“{item.bone}” hangs from “{target}”"
 
 
-CLASSES = (FABRIK_OT_rope_add,)
-
-
 def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(rope_of(item), "use_scene_gravity")
     layout.prop(rope_of(item), "collision")
@@ -42,9 +39,8 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
     draw_if(layout, item, "use_stretch", "stretch_max", "use_volume")
 
 
-SECTION = Section(30, "Rope", _draw, "ROPE".__eq__)
-
-
-ENTRY = ("fabrik.rope_add", "Rope")
-
-register, unregister = registering(CLASSES, (SECTIONS, SECTION), (MOTION_OPERATORS, ENTRY))
+register, unregister = registering(
+    (FABRIK_OT_rope_add,),
+    (SECTIONS, Section(30, "Rope", _draw, "ROPE".__eq__)),
+    (MOTION_OPERATORS, ("fabrik.rope_add", "Rope")),
+)

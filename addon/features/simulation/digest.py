@@ -15,7 +15,7 @@ import bpy
 
 from ...blender import animation, data_blocks, dependency_driver
 from ...blender.access import pose_bones
-from ...blender.native import active_constraints
+from ...blender.relations import above, active_constraints
 from ...blender.rotation import LOCATION, SCALE, channel_of, mode_of
 from ...blender.skeleton import Point
 from ...loop import plan
@@ -24,6 +24,9 @@ from ...loop.property_values import values_of
 
 Source = bpy.types.Object | Point
 """An object; of an armature all bones count. As a point, only its own bone, and those above it."""
+
+_Part = tuple[bpy.types.Object, frozenset[str]]
+"""An object, and those of its bones that count besides it."""
 
 OWN = "fabrik.constraints["
 
@@ -57,15 +60,13 @@ class Digest:
         self._hash = blake2b(repr(inputs).encode(), digest_size=data_blocks.SIZE)
         self._ranks: dict[bpy.types.Object, dict[str, int]] = {}
         places: list[tuple[bpy.types.Object, str]] = []
+        starts: list[_Part] = []
         for source in sources:
-            if not isinstance(source, Point):
-                self._add(source, _all_bones(source))
-            elif source.skeleton is None:
-                self._add(source.object)
-            else:
-                name = source.skeleton.names[source.bone]
-                self._add(source.object, {name})
-                places.append((source.object, name))
+            starts.append(_part_at(source) if isinstance(source, Point) else _whole(source))
+            if isinstance(source, Point) and source.skeleton is not None:
+                places.append((source.object, source.skeleton.names[source.bone]))
+        for _ in above(starts, self._relations):
+            pass
         for ob, bones in self._bones.items():
             order = [name for name in _all_bones(ob) if name in bones]
             self._ranks[ob] = {name: rank for rank, name in enumerate(order)}
@@ -78,51 +79,28 @@ class Digest:
         """Return the key."""
         return self._hash.digest()
 
-    def _add(self, ob: bpy.types.Object | None, bones: Iterable[str] = ()) -> None:
-        """Let an object count, some of its bones, and all that they hang on."""
-        if ob is None:
-            return
+    def _relations(self, part: _Part) -> Iterator[_Part]:
+        """Let some bones of an object count, and the object; yield what they hang on."""
+        ob, bones = part
         is_new = ob not in self._bones
         known = self._bones.setdefault(ob, set())
         fresh = _upward(ob, bones) - known
         known |= fresh
         if is_new:
-            self._add_ties(ob)
-        if fresh:
-            self._add_bone_ties(ob, fresh)
+            yield from _object_relations(ob)
+        yield from self._bone_relations(ob, fresh)
 
     def _rank(self, ob: bpy.types.Object | None, name: str) -> int:
         """Return which of the bones that count one is, -1 if none."""
         return self._ranks.get(ob, {}).get(name, -1) if ob is not None else -1
 
-    def _add_ties(self, ob: bpy.types.Object) -> None:
-        parent = ob.parent
-        if parent is not None and ob.parent_type == "BONE":
-            self._add(parent, {ob.parent_bone})
-        elif parent is not None:
-            self._add(parent, _all_bones(parent) if ob.parent_type == "ARMATURE" else ())
-        for con in active_constraints(ob):
-            self._add_targets(con)
-        for modifier in ob.modifiers:
-            for other in _objects_in(modifier):
-                self._add(other, _all_bones(other))
-        drivers: Any = ob.animation_data.drivers if ob.animation_data else ()
-        own = [curve.driver for curve in drivers if curve.data_path != dependency_driver.PATH]
-        for target in (t for driver in own for v in driver.variables for t in v.targets):
-            if isinstance(target.id, bpy.types.Object):
-                self._add(target.id, {target.bone_target} if target.bone_target else ())
-
-    def _add_targets(self, con: Any) -> None:
-        for ob, bone in _targets(con):
-            self._add(ob, {bone} if bone else ())
-
-    def _add_bone_ties(self, ob: bpy.types.Object, bones: set[str]) -> None:
+    def _bone_relations(self, ob: bpy.types.Object, bones: set[str]) -> Iterator[_Part]:
         for name in sorted(bones):
             for con in active_constraints(pose_bones(ob)[name]):
-                self._add_targets(con)
-        known = plan.known()
+                yield from _looked_at(con)
+        known = plan.known() if bones else None
         for chain in known.chains if known else ():
-            names = {chain.rig.names[bone] for bone in chain.bones}
+            names = frozenset(chain.rig.names[bone] for bone in chain.bones)
             path = f"{OWN}{chain.item}]"
             if chain.rig.object != ob or names.isdisjoint(bones):
                 continue
@@ -130,12 +108,9 @@ class Digest:
                 continue
             if chain.item not in self.items.setdefault(ob, set()):
                 self.items[ob].add(chain.item)
-                self._add(ob, names)
-                for point in filter(None, (chain.target, chain.pole)):
-                    of_bone = {point.skeleton.names[point.bone]} if point.skeleton else ()
-                    self._add(point.object, of_bone)
-                for other in chain.watched:
-                    self._add(other, _all_bones(other))
+                yield ob, names
+                yield from map(_part_at, filter(None, (chain.target, chain.pole)))
+                yield from map(_whole, chain.watched)
 
     def _of_object(self, ob: bpy.types.Object) -> Iterator[object]:
         self.seen.add(ob.session_uid)
@@ -245,6 +220,38 @@ class Digest:
             return kind, name
         counting = sorted(self.items.get(ob, ()))
         return counting.index(int(name)) if int(name) in counting else NOWHERE
+
+
+def _part_at(point: Point) -> _Part:
+    names = () if point.skeleton is None else (point.skeleton.names[point.bone],)
+    return point.object, frozenset(names)
+
+
+def _whole(ob: bpy.types.Object) -> _Part:
+    return ob, frozenset(_all_bones(ob))
+
+
+def _object_relations(ob: bpy.types.Object) -> Iterator[_Part]:
+    """Yield what an object hangs on, its bones aside."""
+    parent = ob.parent
+    if parent is not None and ob.parent_type == "ARMATURE":
+        yield _whole(parent)
+    elif parent is not None:
+        yield parent, frozenset((ob.parent_bone,) if ob.parent_type == "BONE" else ())
+    for con in active_constraints(ob):
+        yield from _looked_at(con)
+    for modifier in ob.modifiers:
+        yield from map(_whole, _objects_in(modifier))
+    drivers: Any = ob.animation_data.drivers if ob.animation_data else ()
+    own = [curve.driver for curve in drivers if curve.data_path != dependency_driver.PATH]
+    for target in (t for driver in own for v in driver.variables for t in v.targets):
+        if isinstance(target.id, bpy.types.Object):
+            yield target.id, frozenset(filter(None, (target.bone_target,)))
+
+
+def _looked_at(con: Any) -> Iterator[_Part]:
+    found = [(ob, bone) for ob, bone in _targets(con) if ob is not None]
+    yield from ((ob, frozenset(filter(None, (bone,)))) for ob, bone in found)
 
 
 def _targets(con: Any) -> list[tuple[bpy.types.Object | None, str]]:

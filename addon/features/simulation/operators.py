@@ -14,6 +14,7 @@ import bpy
 
 from ...blender.access import session_uid
 from ...blender.errors import say_once
+from ...blender.refusals import rest_problem
 from ...ui.layout import Layout, draw_sentence
 from ...ui.refusing import Refusing, Working, active_armature, armature_refusal
 from ...ui.registering import registering
@@ -35,20 +36,28 @@ QUIET = 0.5
 """Seconds without any edit after which is simulated by itself."""
 
 
+def _nothing_refusal(context: bpy.types.Context) -> str:
+    armature = active_armature(context)
+    if history.owners(armature):
+        return ""
+    return (*history.refused(armature), "Nothing in this armature needs a simulation")[0]
+
+
+def _due_refusal(context: bpy.types.Context) -> str:
+    return "" if due(context.view_layer) else "Nothing is outdated"
+
+
+def _lack_refusal(context: bpy.types.Context) -> str:
+    is_there = history.shown_range(active_armature(context)) is not None
+    return "" if is_there else "This armature has no simulation"
+
+
 class _Simulating(Starting, Refusing):
     """What plays the frames of some armatures."""
 
+    asks = (armature_refusal, _nothing_refusal)
     stopped = "Simulation cancelled: nothing was changed"
     gone = "Simulation cancelled: its data was removed meanwhile. Simulate again"
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for something to simulate."""
-        reason = armature_refusal(context)
-        if not reason and not history.owners(active_armature(context)):
-            refused = history.refused(active_armature(context))
-            return (*refused, "Nothing in this armature needs a simulation")[0]
-        return reason
 
     def armatures(self, context: bpy.types.Context) -> list[bpy.types.Object]:
         """Return what is simulated."""
@@ -93,7 +102,6 @@ class FABRIK_OT_simulate(_Simulating, bpy.types.Operator):
         "Play the frames and store what depends on more than one of them, so that any frame can "
         "be jumped to. Press Escape to cancel without changes"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
 
 class FABRIK_OT_simulate_again(_Simulating, bpy.types.Operator):
@@ -103,12 +111,8 @@ class FABRIK_OT_simulate_again(_Simulating, bpy.types.Operator):
     bl_label = "Simulate Again"
     bl_description = "Simulate all outdated armatures that have Automatic enabled"
     bl_options = {"INTERNAL"}
+    asks = (_due_refusal,)
     blame = "WARNING"
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for something outdated."""
-        return "" if due(context.view_layer) else "Nothing is outdated"
 
     def armatures(self, context: bpy.types.Context) -> list[bpy.types.Object]:
         """Return what is simulated."""
@@ -121,15 +125,7 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
     bl_idname = "fabrik.simulation_clear"
     bl_label = "Clear Simulation"
     bl_description = "Remove the simulation of this armature"
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for something that was simulated."""
-        reason = armature_refusal(context)
-        if not reason and history.shown_range(active_armature(context)) is None:
-            return "This armature has no simulation"
-        return reason
+    asks = (armature_refusal, _lack_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
         """Forget it."""
@@ -143,11 +139,11 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
 
 def due(layer: bpy.types.ViewLayer | None) -> list[bpy.types.Object]:
     """Return the armatures of a view layer that are to be simulated by themselves."""
-    from .simulate import is_at_rest, stale
+    from .simulate import stale
 
     found = stale(layer) if layer else []
     # The first time is the user's, who may as well have cleared it or undone it.
-    begun = [ob for ob in found if history.shown_range(ob) is not None and not is_at_rest(ob)]
+    begun = [ob for ob in found if history.shown_range(ob) is not None and not rest_problem(ob)]
     automatic = [ob for ob in begun if simulation_of(ob).use_auto]
     return [ob for ob in automatic if _tried.get(session_uid(ob)) != history.keys_now(ob)]
 

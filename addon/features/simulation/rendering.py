@@ -12,6 +12,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ...blender.errors import ProblemError, say_once
+from ...blender.refusals import rest_problem
 from ...editing.playing import finish
 from ...loop import plan
 from ...ui.paint import MARGIN, Colour, palette, pixel, start_texts, write
@@ -37,7 +38,7 @@ def before_render(scene: bpy.types.Scene, _unused: object = None) -> None:
 
 def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
     """Simulate everything of a scene that is outdated, in one go; return what went wrong."""
-    from .simulate import is_at_rest, simulate, stale
+    from .simulate import simulate, stale
 
     def go(armatures: list[bpy.types.Object]) -> list[str]:
         try:
@@ -50,7 +51,7 @@ def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
 
     problems: list[str] = []
     for layer in scene.view_layers:
-        found = [ob for ob in stale(layer) if not is_at_rest(ob)]
+        found = [ob for ob in stale(layer) if not rest_problem(ob)]
         problems += go(found) if found else []
     return problems
 

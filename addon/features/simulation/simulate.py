@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import bpy
 
 from ...blender.errors import ProblemError
+from ...blender.refusals import rest_problem
 from ...editing.playing import play, returning, staged
 from ...loop import plan
 from ...loop.muting import muting
@@ -176,12 +177,6 @@ def _counts(run: _Run, items: dict[bpy.types.Object, set[int]]) -> bool:
     return any(run.one.owner.startswith(path) for path in paths)
 
 
-def is_at_rest(armature: bpy.types.Object) -> bool:
-    """Return whether an armature does not show its pose, so that there is nothing to simulate."""
-    data: Any = armature.data
-    return armature.mode == "EDIT" or data.pose_position == "REST"
-
-
 def _is_outdated(armature: bpy.types.Object) -> bool:
     return bool(history.owners(armature)) and history.state(armature) != history.FRESH
 
@@ -197,11 +192,8 @@ def _runs(scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]) -> list
     plan.current()
     while waiting:
         ob = waiting.pop(0)
-        if is_at_rest(ob):
-            raise ProblemError(
-                f"“{ob.name}” is in rest position: leave Edit Mode, or switch the armature "
-                "to Pose Position"
-            )
+        if problem := rest_problem(ob):
+            raise ProblemError(problem)
         own = [_Run(ob, one, _frames(ob, scene), []) for one in history.owners(ob)]
         runs += own
         known = {run.armature for run in runs} | set(waiting)

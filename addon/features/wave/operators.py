@@ -32,9 +32,6 @@ class FABRIK_OT_wave_add(AddingMotion, bpy.types.Operator):
         return f"“{item.bone}” waves"
 
 
-CLASSES = (FABRIK_OT_wave_add,)
-
-
 def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     for name in ("amplitude", "wavelength", "speed", "phase", "falloff", "direction"):
         layout.prop(wave_of(item), name)
@@ -42,9 +39,8 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
     layout.prop(wave_of(item), "seed")
 
 
-SECTION = Section(32, "Wave", _draw, "WAVE".__eq__)
-
-
-ENTRY = ("fabrik.wave_add", "Wave")
-
-register, unregister = registering(CLASSES, (SECTIONS, SECTION), (MOTION_OPERATORS, ENTRY))
+register, unregister = registering(
+    (FABRIK_OT_wave_add,),
+    (SECTIONS, Section(32, "Wave", _draw, "WAVE".__eq__)),
+    (MOTION_OPERATORS, ("fabrik.wave_add", "Wave")),
+)

@@ -10,6 +10,7 @@ import pytest
 from rigs import (
     activate,
     add_constraint,
+    as_strip,
     channels_bits,
     curves,
     everything_bits,
@@ -287,12 +288,7 @@ def test_disabled_holds_though_the_switch_is_driven(rig):
 def test_disabled_holds_though_a_strip_of_the_nla_keys_the_switch(rig):
     item = rig.fabrik.constraints[0]
     item.keyframe_insert("enabled", frame=1)
-    data = rig.animation_data
-    action, slot = data.action, getattr(data, "action_slot", None)
-    data.action = None
-    strip = data.nla_tracks.new().strips.new("On", 1, action)
-    if slot is not None:
-        strip.action_slot = slot
+    as_strip(rig, "On")
     live = played(rig)
     assert bake(rig).proof.holds
     item.target.animation_data_clear()
@@ -578,12 +574,7 @@ def test_keys_act_above_strips_of_the_nla(rig):
     bone = rig.pose.bones["B1"]
     bone.rotation_quaternion = (0.8, 0.0, 0.6, 0.0)
     bone.keyframe_insert("rotation_quaternion", frame=1)
-    data = rig.animation_data
-    action, slot = data.action, getattr(data, "action_slot", None)
-    data.action = None
-    strip = data.nla_tracks.new().strips.new("Turned", 1, action)
-    if slot is not None:
-        strip.action_slot = slot
+    as_strip(rig, "Turned")
     live = played(rig)
     assert bake(rig).proof.holds
     assert difference(played(rig), live) < 1e-5

@@ -10,7 +10,7 @@ import bpy
 import pytest
 from hinges import KEPT, PLACES, assert_in_hinge, hinge_angle, swing_and_twist
 from mathutils import Euler, Quaternion, Vector
-from rigs import activate, add_constraint, go, make_chain, make_empty, update
+from rigs import activate, add_constraint, as_strip, go, make_chain, make_empty, update
 
 MARGIN = radians(5)
 
@@ -164,15 +164,6 @@ def test_turns_beyond_half_a_turn_stay_within_one(rig: bpy.types.Object) -> None
     assert (joint.hinge_min, joint.hinge_max) == pytest.approx((-pi, pi), abs=1e-5)
 
 
-def push_down(rig: bpy.types.Object) -> None:
-    """Put the action into the NLA."""
-    data: Any = rig.animation_data
-    strip = data.nla_tracks.new().strips.new("Strip", 1, data.action)
-    if hasattr(strip, "action_slot"):
-        strip.action_slot = data.action_slot
-    data.action = None
-
-
 def test_a_hinge_may_turn_through_half_a_turn(rig: bpy.types.Object) -> None:
     rig.pose.bones["B1"].rotation_mode = "XYZ"
     for frame, angle in ((1, radians(150)), (21, radians(220))):
@@ -187,7 +178,7 @@ def test_a_hinge_may_turn_through_half_a_turn(rig: bpy.types.Object) -> None:
 
 def test_actions_of_the_nla_count_as_well(rig: bpy.types.Object) -> None:
     key(rig, "B1", [(0, 0, 0), (0.8, 0, 0)])
-    push_down(rig)
+    as_strip(rig)
     key(rig, "B1", [(0, 0, 0), (-0.4, 0, 0)])
     bpy.ops.fabrik.joint_learn(margin=0)
     joint = rig.pose.bones["B1"].fabrik_joint

@@ -303,7 +303,7 @@ def test_taking_it_out_again_gives_the_cycle_back(onto: str, place: Place) -> No
     assert slide(rig) > 0.1
 
 
-def travelling() -> bpy.types.Object:
+def make_travelling() -> bpy.types.Object:
     """A walk whose hips travel, as that of a capture."""
     rig = make_cycle()
     frames = range(FIRST, LAST + 1)
@@ -320,7 +320,7 @@ def travelling() -> bpy.types.Object:
 
 @pytest.mark.parametrize("onto", ["ROOT", "OBJECT"])
 def test_travel_moves_from_the_hips_and_nothing_else_does(onto: str) -> None:
-    rig = travelling()
+    rig = make_travelling()
     assert slide(rig) < 0.001
     frames = range(FIRST, LAST + 1)
     before = {bone: played(rig, frames, bone) for bone in ("hips", "toe.L", "head")}
@@ -334,7 +334,7 @@ def test_travel_moves_from_the_hips_and_nothing_else_does(onto: str) -> None:
 
 
 def test_on_the_spot_a_walk_stays_a_loop_and_its_feet_bring_the_travel_back() -> None:
-    rig = travelling()
+    rig = make_travelling()
     before = played(rig, range(FIRST, LAST + 1), "hips")
     extract(rig, onto="NONE")
     still = played(rig, range(FIRST, LAST + 1), "hips")

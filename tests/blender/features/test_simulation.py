@@ -10,11 +10,13 @@ from types import SimpleNamespace
 
 import bpy
 import pytest
+from damage import damages
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rigs import (
     activate,
     add_constraint,
+    as_strip,
     channels_bits,
     curves,
     everything_bits,
@@ -413,25 +415,6 @@ def test_history_of_version_01_was_not_simulated(rig):
     assert state(rig) == "FRESH"
 
 
-@st.composite
-def damages(draw):
-    """A way to damage bytes: flip a bit, cut, lengthen, or overwrite the header."""
-    place = draw(st.one_of(st.integers(0, 40), st.integers(0, 1 << 20)))
-    kind = draw(st.sampled_from(["flip", "cut", "lengthen", "forge"]))
-    more = draw(st.binary(min_size=1, max_size=24))
-    bit = 1 << draw(st.integers(0, 7))
-
-    def damage(whole):
-        at = place % len(whole)
-        if kind == "flip":
-            return whole[:at] + bytes([whole[at] ^ bit]) + whole[at + 1 :]
-        if kind == "cut":
-            return whole[:at]
-        return whole + more if kind == "lengthen" else more + whole[len(more) :]
-
-    return damage
-
-
 # The rig is as it was after each: only what is stored is put in anew.
 @settings(SAME_EVERY_TIME, max_examples=60)
 @given(damage=damages(), is_text=st.booleans())
@@ -732,12 +715,7 @@ def test_timeline_shows_what_is_simulated(rig):
 
 def test_nla_strip_counts(rig):
     target = bpy.data.objects["Target"]
-    data = target.animation_data
-    action, slot = data.action, getattr(data, "action_slot", None)
-    data.action = None
-    strip = data.nla_tracks.new().strips.new("Walk", 1, action)
-    if slot is not None:
-        strip.action_slot = slot
+    strip = as_strip(target, "Walk")
     update()
     simulate()
     go(22)

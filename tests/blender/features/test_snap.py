@@ -12,6 +12,7 @@ from mathutils import Matrix, Quaternion
 from rigs import (
     activate,
     add_constraint,
+    as_strip,
     channels_bits,
     curves,
     evaluated,
@@ -797,9 +798,7 @@ def test_strips_of_the_nla_are_not_covered_by_keys(arm, operator) -> None:
     item = arm.fabrik.constraints[0]
     for ob in (arm, item.target):
         ob.keyframe_insert("location", frame=1)
-        data = ob.animation_data
-        action, data.action = data.action, None
-        data.nla_tracks.new().strips.new("Strip", 1, action)
+        as_strip(ob)
     objects = arm, item.target, item.pole_target
     call = getattr(bpy.ops.fabrik, operator)
     assert_refuses(call, "has NLA strips", *objects, switches=True)

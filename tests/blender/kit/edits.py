@@ -11,6 +11,7 @@ from rendering import witnessed
 from rigs import (
     activate,
     add_constraint,
+    as_strip,
     channels_bits,
     curves,
     evaluated,
@@ -547,12 +548,7 @@ def push_down(step):
     start = step.random.randint(1, 10)
     blend = step.random.choice(("REPLACE", "REPLACE", "COMBINE", "ADD"))
     for ob in pair():
-        data = ob.animation_data
-        action, slot = data.action, getattr(data, "action_slot", None)
-        data.action = None
-        strip = data.nla_tracks.new().strips.new("Strip", start, action)
-        if slot is not None:
-            strip.action_slot = slot
+        strip = as_strip(ob, start=start)
         strip.blend_type = blend
     return step.maybe_update()
 

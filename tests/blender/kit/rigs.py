@@ -18,6 +18,27 @@ BENT = ((0, 0, 0), (0, 0.2, 1), (0, 0, 2), (0, 0.1, 3), (0, 0, 4), (0, 0.1, 5), 
 """Joints of the default chain: up along Z, a little bent along Y."""
 
 
+KEYABLE = (
+    "enabled",
+    "influence",
+    "solver",
+    "pole_angle",
+    "pole_weight",
+    "softness",
+    "swing",
+    "rotation_weight",
+    "twist_spread",
+    "stretch_max",
+    "use_volume",
+    "chain_bias",
+    "weight",
+    "root_weight",
+    "iterations",
+    "tolerance",
+)
+"""The settings of a constraint that can be keyed."""
+
+
 def link(ob: bpy.types.Object) -> bpy.types.Object:
     """Put an object into the scene."""
     bpy.context.scene.collection.objects.link(ob)
@@ -84,6 +105,17 @@ def add_constraint(
     for name, value in settings.items():
         setattr(item, name, value)
     return item
+
+
+def as_strip(ob: bpy.types.Object, name: str = "Strip", start: int = 1) -> Any:
+    """Put the action of an object into a strip of the NLA, in a track of its own."""
+    data: Any = ob.animation_data
+    action, slot = data.action, getattr(data, "action_slot", None)
+    data.action = None
+    strip = data.nla_tracks.new().strips.new(name, start, action)
+    if slot is not None:
+        strip.action_slot = slot
+    return strip
 
 
 def update() -> None:

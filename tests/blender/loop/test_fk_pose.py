@@ -8,6 +8,7 @@ from mathutils import Euler, Quaternion
 from rigs import (
     activate,
     add_constraint,
+    as_strip,
     channels_bits,
     curves,
     elsewhere,
@@ -579,9 +580,7 @@ def test_strip_of_the_nla_is_the_input(empty_file):
     for numbers, frame in (((0.8, 0.6, 0, 0), 1), ((0.6, 0.8, 0, 0), 10)):
         turn(rig, "B1", numbers)
         rig.keyframe_insert('pose.bones["B1"].rotation_quaternion', frame=frame)
-    action = rig.animation_data.action
-    rig.animation_data.action = None
-    rig.animation_data.nla_tracks.new().strips.new("Strip", 1, action)
+    as_strip(rig)
     influence_0(rig)
     expected = {}
     for frame in (1, 4, 10):
@@ -800,12 +799,6 @@ def keyed_rig():
     return rig
 
 
-def as_a_strip(rig):
-    action = rig.animation_data.action
-    rig.animation_data.action = None
-    return rig.animation_data.nla_tracks.new().strips.new("Strip", 1, action)
-
-
 def mute_curves(rig):
     for curve in curves(rig):
         curve.mute = True
@@ -823,17 +816,17 @@ def empty_curves(rig):
 
 
 def mute_track(rig):
-    as_a_strip(rig)
+    as_strip(rig)
     rig.animation_data.nla_tracks[0].mute = True
 
 
 def solo_another_track(rig):
-    as_a_strip(rig)
+    as_strip(rig)
     rig.animation_data.nla_tracks.new().is_solo = True
 
 
 def switch_the_nla_off(rig):
-    as_a_strip(rig)
+    as_strip(rig)
     rig.animation_data.use_nla = False
 
 
@@ -874,11 +867,11 @@ def test_keys_that_do_not_act_are_no_input(empty_file, silence):
 
 
 def mute_strip(rig):
-    as_a_strip(rig).mute = True
+    as_strip(rig).mute = True
 
 
 def end_strip(rig):
-    strip = as_a_strip(rig)
+    strip = as_strip(rig)
     strip.frame_end, strip.extrapolation = 10, "NOTHING"
 
 

@@ -4,6 +4,7 @@ import bpy
 import pytest
 from mathutils import Vector
 from rigs import (
+    KEYABLE,
     activate,
     add_constraint,
     channels_bits,
@@ -72,6 +73,15 @@ def fk_of(rig):
     rig.fabrik.constraints[0].enabled = True
     update()
     return fk
+
+
+def duplicate_bones(rig: bpy.types.Object) -> None:
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.armature.select_all(action="SELECT")
+    bpy.ops.armature.duplicate()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    update()
 
 
 def test_armatures_that_are_not_shown_keep_their_bones_through_undo(empty_file):
@@ -536,12 +546,7 @@ class TestBones:
     def test_duplicated_bones_are_bones_of_their_own(self):
         fk = make()
         rig, _ = rig_and_target()
-        activate(rig)
-        bpy.ops.object.mode_set(mode="EDIT")
-        bpy.ops.armature.select_all(action="SELECT")
-        bpy.ops.armature.duplicate()
-        bpy.ops.object.mode_set(mode="OBJECT")
-        update()
+        duplicate_bones(rig)
         assert solved()
         twin = next(b for b in rig.pose.bones if b.name.startswith("B2."))
 
@@ -561,12 +566,7 @@ class TestBones:
     def test_copy_of_a_deleted_bone_is_not_taken_for_it(self):
         make()
         rig, _ = rig_and_target()
-        activate(rig)
-        bpy.ops.object.mode_set(mode="EDIT")
-        bpy.ops.armature.select_all(action="SELECT")
-        bpy.ops.armature.duplicate()
-        bpy.ops.object.mode_set(mode="OBJECT")
-        update()
+        duplicate_bones(rig)
         rig = self.edit(lambda bones: bones.remove(bones["B2"]))
 
         assert rig.fabrik.constraints[0].bone == "B2"
@@ -575,12 +575,7 @@ class TestBones:
     def test_renamed_bone_is_followed_beside_its_copy(self):
         make()
         rig, _ = rig_and_target()
-        activate(rig)
-        bpy.ops.object.mode_set(mode="EDIT")
-        bpy.ops.armature.select_all(action="SELECT")
-        bpy.ops.armature.duplicate()
-        bpy.ops.object.mode_set(mode="OBJECT")
-        update()
+        duplicate_bones(rig)
         rig.data.bones["B2"].name = "Z"
         update()
 
@@ -1006,24 +1001,7 @@ def test_public_names_and_defaults(empty_file):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "enabled",
-        "influence",
-        "solver",
-        "pole_angle",
-        "pole_weight",
-        "softness",
-        "swing",
-        "rotation_weight",
-        "twist_spread",
-        "stretch_max",
-        "use_volume",
-        "chain_bias",
-        "weight",
-        "root_weight",
-        "iterations",
-        "tolerance",
-    ],
+    KEYABLE,
 )
 def test_settings_can_be_keyed(empty_file, name):
     make()

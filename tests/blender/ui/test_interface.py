@@ -9,28 +9,10 @@ from typing import Any
 import bpy
 import pytest
 from layouts import Layout, classes
-from rigs import add_constraint, go, make_chain, make_empty, update
+from rigs import KEYABLE, add_constraint, go, make_chain, make_empty, update
 from user import SOLVERS
 
 STATES = ("REACHED", "OUT_OF_REACH", "LIMITED", "INVALID", "DISABLED")
-KEYABLE = (
-    "enabled",
-    "influence",
-    "solver",
-    "pole_angle",
-    "pole_weight",
-    "softness",
-    "swing",
-    "rotation_weight",
-    "twist_spread",
-    "stretch_max",
-    "use_volume",
-    "chain_bias",
-    "weight",
-    "root_weight",
-    "iterations",
-    "tolerance",
-)
 
 
 def test_every_class_has_blenders_name(addon: ModuleType) -> None:
