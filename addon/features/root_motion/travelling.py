@@ -18,7 +18,7 @@ from ...blender.refusals import refuse_unkeyable
 from ...editing.playing import returning, staged
 from ...motion.planar import STILL, Planar
 from ...motion.travel import STRAIGHT, Steps, is_loop, slides_of, stances_of, travel_of
-from ..bake.bake import drafted
+from ..bake.passes import drafted
 from .body import Body, Take, body_of, in_world, play, steps_of, way_of
 from .writing import Lane, Places, lanes_of, repeat, write
 
