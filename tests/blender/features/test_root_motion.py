@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from math import degrees, dist, pi, radians, sin
+from pathlib import Path
 
 import bpy
 import pytest
@@ -12,9 +13,10 @@ from mathutils import Matrix, Quaternion, Vector
 from operating import enter_pose_mode, refuses
 from rigs import activate, add_constraint, curves, evaluated, go, make_armature, make_empty
 
-from addon.features.root_motion import travelling
+from addon.blender.animation import use_action
+from addon.features.root_motion import travelling as module
 from addon.motion.planar import Planar
-from addon.motion.travel import Steps, stances_of, travel_of
+from addon.motion.travel import Steps, travel_of
 
 FIRST, LAST = 1, 25
 CYCLE = LAST - FIRST
@@ -440,12 +442,7 @@ class TestRefusing:
         def wrong(steps: Steps, is_loop: bool, may_turn: bool) -> list[Planar]:
             return [move.inverse() for move in travel_of(steps, is_loop, may_turn)]
 
-        monkeypatch.setattr(travelling, "travel_of", wrong)
-        monkeypatch.setattr(
-            travelling,
-            "stances_of",
-            lambda steps, path: stances_of(steps, [m.inverse() for m in path]),
-        )
+        monkeypatch.setattr(module, "travel_of", wrong)
         refuses(bpy.ops.fabrik.root_motion_add, "No travel makes")
         assert everything(rig) == before
 
@@ -518,3 +515,28 @@ def test_keys_outside_a_custom_range_stay() -> None:
     add(rig, use_range=True, frame_start=FIRST, frame_end=LAST)
     keys = [key for (path, _), found in everything(rig).items() if "root" in path for key in found]
     assert (60.0, 0.0) in keys
+
+
+CHARACTER = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "kaykit_knight.glb"
+"""A character with cycles in place, if there is any."""
+
+
+@pytest.mark.skipif(not CHARACTER.exists(), reason=f"{CHARACTER.name} is not beside the checkout")
+def test_cycles_of_a_downloaded_character() -> None:
+    """Within 5 mm for legs of 0.85 m; its keys are between whole frames, and its runs fly."""
+    bpy.ops.import_scene.gltf(filepath=str(CHARACTER))
+    rig = next(ob for ob in bpy.data.objects if ob.type == "ARMATURE")
+    activate(rig)
+    options = module.Options("ROOT", True, True, None)
+    done = {}
+    for action in bpy.data.actions:
+        if action.name.startswith(("Walking", "Running")):
+            slot = next((slot.handle for slot in getattr(action, "slots", ())), 0)
+            use_action(rig, action, slot)
+            rig.pose.bones["root"].location = (0, 0, 0)
+            done[action.name] = module.add(bpy.context.scene, rig, options)
+    assert len(done) == 8
+    for name, outcome in done.items():
+        assert outcome.after * 0.85 / outcome.size < 0.005, name
+        assert outcome.before * 0.85 / outcome.size > 0.2, name
+        assert outcome.loops, name
