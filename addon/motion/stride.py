@@ -68,7 +68,7 @@ def stride_of(
 def _room(leg: WalkingLeg, settings: WalkSettings, out: Vec, way: Vec) -> tuple[float, float]:
     """Return how far behind and ahead of its rest position a foot can be within reach."""
     along, square = dot(out, way), dot(out, out)
-    reach, landing = losing_reach(leg, settings), LAND * leg.reach
+    reach, landing = losing_reach(leg, settings), landing_reach(leg, settings)
     back = along * along + reach * reach - square
     front = along * along + landing * landing - square
     return (
@@ -86,7 +86,7 @@ def root_height(leg: WalkingLeg, settings: WalkSettings, speed: float, others: i
         speed: How fast its foot is left behind, in a frame.
         others: How many other groups have to step in turn.
     """
-    reach = 0.5 * (LAND * leg.reach + losing_reach(leg, settings))
+    reach = 0.5 * (landing_reach(leg, settings) + losing_reach(leg, settings))
     far = settings.threshold * leg.reach
     aside = hypot(leg.rest[0] - leg.root[0], leg.rest[1] - leg.root[1])
     tall = sqrt(max(reach * reach - aside * aside, 0.0))
@@ -98,6 +98,11 @@ def root_height(leg: WalkingLeg, settings: WalkSettings, speed: float, others: i
 def least_height(leg: WalkingLeg) -> float:
     """Return how high the root of a leg stays above its foot, whatever its reach asks for."""
     return min(LOWEST * leg.reach, max(leg.root[2] - leg.rest[2], 0.0))
+
+
+def landing_reach(leg: WalkingLeg, settings: WalkSettings) -> float:
+    """Return the distance from the leg's root within which a foot lands."""
+    return (LAND - settings.bob) * leg.reach
 
 
 def losing_reach(leg: WalkingLeg, settings: WalkSettings) -> float:

@@ -32,7 +32,7 @@ from .foothold import Cast, Search, hold_at
 from .gait import RecordedWalk, WalkingLeg, WalkSettings
 from .passing import body_between, carried, grounds_between
 from .stance import UPRIGHT, Lean, Swaying, eased_to, plane_through
-from .stride import LAND, least_height, losing_reach, root_height
+from .stride import landing_reach, least_height, losing_reach, root_height
 from .swing import Arc, arc_over
 from .turns import next_to_step, of_group, step_duration, stepping_along
 from .walking_foot import Now, WalkingFoot, brought
@@ -303,7 +303,9 @@ class StepPlanner:
         carry = carried(last.ground, now.grounds, now.whole)
         above = self.settings.ray_height * leg.reach
         root = point_in(carry, add(foot.root, coming))
-        search = Search(now.cast, now.up, root, LAND * leg.reach, above, self.settings.climbs)
+        search = Search(
+            now.cast, now.up, root, landing_reach(leg, self.settings), above, self.settings.climbs
+        )
         hit, is_held = hold_at(search, point_in(carry, aim))
         arc = Arc(share * self.settings.step_height * leg.reach, 0.0, 0.0)
         if land > lift:
