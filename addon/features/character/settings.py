@@ -15,7 +15,7 @@ from bpy.props import (
 )
 
 from ...loop.properties import settings
-from ...loop.property_kinds import Definition, ItemList, defined
+from ...loop.property_kinds import ItemList, defined
 
 KIND_ITEMS = (
     ("ARM", "Arm", "Reach for a target with the hand, which takes its orientation", 0),
@@ -64,16 +64,26 @@ class FabrikPart(bpy.types.PropertyGroup):
         ),
     ]
     # What was made of it, so that it can be removed.
-    key: Annotated[int, Definition(IntProperty, HIDDEN)]
+    key: Annotated[int, defined(IntProperty, "Identifier", "Constraint that was added", **HIDDEN)]
     target: Annotated[
-        bpy.types.Object | None, Definition(PointerProperty, {**HIDDEN, "type": bpy.types.Object})
+        bpy.types.Object | None,
+        defined(
+            PointerProperty, "Target", "Target that was added", type=bpy.types.Object, **HIDDEN
+        ),
     ]
-    subtarget: Annotated[str, Definition(StringProperty, HIDDEN)]
+    subtarget: Annotated[
+        str, defined(StringProperty, "Bone", "Control bone that was added", **HIDDEN)
+    ]
     pole: Annotated[
-        bpy.types.Object | None, Definition(PointerProperty, {**HIDDEN, "type": bpy.types.Object})
+        bpy.types.Object | None,
+        defined(PointerProperty, "Pole", "Pole that was added", type=bpy.types.Object, **HIDDEN),
     ]
-    pole_bone: Annotated[str, Definition(StringProperty, HIDDEN)]
-    hinges: Annotated[str, Definition(StringProperty, HIDDEN)]
+    pole_bone: Annotated[
+        str, defined(StringProperty, "Pole Bone", "Control bone of the pole", **HIDDEN)
+    ]
+    hinges: Annotated[
+        str, defined(StringProperty, "Hinges", "Bones that were limited, one a line", **HIDDEN)
+    ]
 
 
 class FabrikCharacter(bpy.types.PropertyGroup):
@@ -90,9 +100,19 @@ class FabrikCharacter(bpy.types.PropertyGroup):
         ),
     ]
     active_part: Annotated[int, defined(IntProperty, "Active Part", "Selected part", **OPTIONS)]
-    switches: Annotated[str, Definition(StringProperty, HIDDEN)]
+    switches: Annotated[
+        str,
+        defined(StringProperty, "Switches", "FK switches as they were, one a line", **HIDDEN),
+    ]
     controls: Annotated[
-        bpy.types.Object | None, Definition(PointerProperty, {**HIDDEN, "type": bpy.types.Object})
+        bpy.types.Object | None,
+        defined(
+            PointerProperty,
+            "Controls",
+            "Armature that was added for control bones",
+            type=bpy.types.Object,
+            **HIDDEN,
+        ),
     ]
 
 

@@ -386,6 +386,7 @@ NUMBERS = {
     "FabrikGround.source": ("OBJECT COLLECTION SCENE", range(3)),
     "FabrikJoint.hinge_axis": ("X Z FREE", range(3)),
     "FabrikJoint.limit_type": ("NONE BLENDER HINGE CONE", range(4)),
+    "FabrikPart.kind": ("ARM LEG SPINE HEAD", range(4)),
     "FabrikLook.axis": ("X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(6)),
     "FabrikLook.up": ("POSE WORLD ARMATURE", range(3)),
     "FabrikLook.up_axis": ("NONE X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(7)),
