@@ -204,14 +204,15 @@ def _land(
     The number of iterations before landing is fixed: the pose would jump where it changed.
     """
     bones = len(joints) - 1
-    used = min(SHORT_SHAPING if bones < SHORT else SHAPING, iterations)
+    is_short = bones < SHORT
+    used = min(SHORT_SHAPING if is_short else SHAPING, iterations)
     if used <= 0 or length(sub(joints[-1].at(), target)) <= near_enough:
         return 0
-    # An iteration that takes the tip past other joints would fold the chain another way. The tip
-    # of a chain that has swung has only to come nearer: it does so in even steps.
-    start = mix(target, joints[-1].at(), swing)
+    # An iteration that takes the tip past other joints would fold a limb another way. The tip of
+    # one that has swung has only to come nearer: it does so in even steps.
+    start = mix(target, joints[-1].at(), swing if is_short else 0.0)
     for i in range(1, used):
-        fabrik(joints, mix(start, target, i / used) if swing > 0.0 else target)
+        fabrik(joints, mix(start, target, i / used))
     if inner > 0.0 or bones == 2:
         # Landing only halves the gap of a chain that has to fold to its shortest.
         fabrik(joints, target)
