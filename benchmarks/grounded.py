@@ -113,7 +113,6 @@ def _skating(rig: Any, scene: bpy.types.Scene, frames: list[int]) -> list[list[s
             if curve.data_path == "location" and curve.array_index < 2:
                 noise: Any = curve.modifiers.new("NOISE")
                 noise.strength, noise.scale, noise.phase = DRIFT, 9.0, 3.0 + curve.array_index
-    scene.frame_start, scene.frame_end = frames[0], frames[-1]
     bpy.ops.fabrik.simulate()  # type: ignore[attr-defined]
     spans = _spans(rig, frames[0])
     rows: list[list[str]] = []
@@ -125,6 +124,7 @@ def _skating(rig: Any, scene: bpy.types.Scene, frames: list[int]) -> list[list[s
             max((way[i][0] - way[first][0]).xy.length for i in range(first, last + 1))
             for side, way in places.items()
             for first, last in spans[side]
+            if last < len(way)
         ]
         share = 100.0 * skating / sum(map(len, places.values()))
         noticed = sum(slide > NOTICED for slide in slides)
