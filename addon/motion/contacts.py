@@ -1,67 +1,111 @@
-"""When a foot is on the ground: found from how fast and how high the animation keeps it.
+"""When a foot is on the ground, and which part of it: found from how fast and how high it is.
 
-A foot stands while it is slow and low. Both are asked for twice, as a switch with hysteresis does:
-a contact has to have a frame at which the foot is clearly at rest, and from there it goes on, both
-ways in time, as long as the foot is not clearly on its way. So a foot that trembles about one
-threshold does not stutter, and the answer is the same played backwards.
+A point of the foot stands while it is slow and low. The notions are those by which captures are
+labelled and skating is measured, given there in metres for a person; here they are shares of the
+leg, and times are in seconds, so that the size of a character, its units and the frame rate make no
+difference. A contact goes through the parts that gait analysis tells apart: from heel strike on the
+heel stands, then the foot is flat, and from heel off until toe off the ball and the toes stand.
 """
 
-import itertools
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
-from ..core.vectors import Vec, length, scaled, sub
+from ..core.vectors import Quat, Vec, length, quat_angle, quat_compatible, quat_unit, scaled, sub
 
-AT_REST = 0.2
-"""Share of the foot's own greatest speed and height, up to which it is at rest."""
+PERSON: Final = 0.85
+"""Length of the leg, in metres, for which the published notions are meant."""
 
-ON_ITS_WAY = 1.75
-"""How many times the threshold the foot has to be fast, or high, to be on its way."""
+HEEL_SPEED, HEEL_HEIGHT = 0.35 / PERSON, 0.05 / PERSON
+"""Up to what speed, in legs a second, and height above its lowest, in legs, a heel stands."""
 
-LEAST_SPEED = 0.1
-"""Speed below which a foot is at rest in any case, in lengths of the leg a second."""
+BALL_SPEED, BALL_HEIGHT = 0.3 / PERSON, 0.04 / PERSON
+"""The same of the ball of the foot."""
 
-LEAST_HEIGHT = 0.02
-"""Height above the lowest place below which a foot is low in any case, in lengths of the leg."""
+WINDOW: Final = 1.0 / 30.0
+"""How many seconds before and after a frame its speed is taken over: captures jitter."""
 
-MOST_DRIFT = 0.25
-"""How far a foot may creep in one contact, in lengths of the leg."""
+OUTLIERS: Final = 0.05
+"""The share of the lowest frames that do not say how low a point comes."""
 
-OUTLIERS = 0.05
-"""The share of the fastest and highest frames that do not say how a foot goes."""
+GAP: Final = 0.05
+"""For how many seconds a point that stands may seem to be on its way."""
+
+SHORTEST: Final = 0.03
+"""For how many seconds a part of a foot stands at least."""
+
+MOST_DRIFT: Final = 0.06
+"""How far from its place a foot may creep while it stands, in lengths of the leg."""
+
+MOST_TURN: Final = 0.35
+"""How far it may turn about its place while it is flat, in radians."""
+
+HEEL, FLAT, BALL = "HEEL", "FLAT", "BALL"
 
 
 class Thresholds(NamedTuple):
     """When a foot counts as slow, as low, and as standing.
 
     Attributes:
-        speed: In metres a second; 0 to take it from the track.
-        height: Above the lowest place of the track, in metres; 0 to take it from the track.
+        speed: In metres a second; 0 for the published ones.
+        height: Above the lowest place of the track, in metres; 0 for the published ones.
         shortest: Frames from the first to the last of a contact, at least.
     """
 
     speed: float = 0.0
     height: float = 0.0
-    shortest: int = 2
+    shortest: int = 0
+
+
+class Way(NamedTuple):
+    """The way of a point of a foot.
+
+    Attributes:
+        path: Where it is at each frame, seen from the ground below it, in metres.
+        heights: How high it is at each frame, in metres from anywhere.
+    """
+
+    path: Sequence[Vec]
+    heights: Sequence[float]
+
+
+class Part(NamedTuple):
+    """A while in which the same part of a foot stands.
+
+    Attributes:
+        kind: `HEEL`, `FLAT` or `BALL`.
+        first: The frame at which it begins, counted from the first of the track.
+        last: The frame at which it ends.
+    """
+
+    kind: str
+    first: int
+    last: int
 
 
 class Contact(NamedTuple):
     """A while in which a foot stands.
 
     Attributes:
-        first: The frame at which it begins, counted from that of the track's first place.
-        last: The frame at which it ends.
-        place: Where the foot stands in the mean.
+        parts: What of it stands, one part right after the other.
     """
 
-    first: int
-    last: int
-    place: Vec
+    parts: tuple[Part, ...]
+
+    @property
+    def first(self) -> int:
+        """The frame at which it begins, counted from the first of the track."""
+        return self.parts[0].first
+
+    @property
+    def last(self) -> int:
+        """The frame at which it ends."""
+        return self.parts[-1].last
 
 
 def contacts_of(
-    path: Sequence[Vec],
-    heights: Sequence[float],
+    heel: Way,
+    ball: Way,
+    turns: Sequence[Quat],
     rate: float,
     leg: float,
     thresholds: Thresholds,
@@ -69,96 +113,151 @@ def contacts_of(
     """Return the contacts of a foot with the ground, in order.
 
     Args:
-        path: Where the foot is at each frame, seen from the ground below it, in metres.
-        heights: How high it is above the floor of the animation at each frame, in metres.
+        heel: The way of its heel, or of the joint above it.
+        ball: That of its ball; of a foot of which but one point is known, the same.
+        turns: How it is turned at each frame.
         rate: Frames a second.
         leg: Length of the leg in metres.
         thresholds: When it counts as standing.
     """
-    if len(path) < 2 or not rate > 0.0:
+    if len(heel.path) < 2 or not rate > 0.0 or not leg > 0.0:
         return []
-    speeds = _speeds(path, rate)
-    low = min(heights)
-    slow_at, low_at = limits_of(speeds, heights, leg, thresholds)
-    rest = [v <= slow_at and h - low <= low_at for v, h in zip(speeds, heights, strict=True)]
-    near = [
-        v <= slow_at * ON_ITS_WAY and h - low <= low_at * ON_ITS_WAY
-        for v, h in zip(speeds, heights, strict=True)
+    least = max(1, round(SHORTEST * rate))
+    heel_stands = _standing(heel, rate, leg, _limits(HEEL_SPEED, HEEL_HEIGHT, leg, thresholds))
+    ball_stands = _standing(ball, rate, leg, _limits(BALL_SPEED, BALL_HEIGHT, leg, thresholds))
+    kinds = [
+        (FLAT if on_heel else BALL) if on_ball else (HEEL if on_heel else "")
+        for on_heel, on_ball in zip(heel_stands, ball_stands, strict=True)
     ]
-    found: list[Contact] = []
-    for first, last in _runs(near):
-        found += _standing(path, speeds, rest, (first, last), MOST_DRIFT * leg)
-    shortest = max(1, thresholds.shortest)
+    for first, last in runs(kinds, FLAT):
+        begin, end = _steady(first, last, lambda a, b: quat_angle(turns[a], turns[b]) <= MOST_TURN)
+        if end - begin < least:
+            begin = last + 1
+        for i in (*range(first, min(begin, last + 1)), *range(end + 1, last + 1)):
+            kinds[i] = BALL
+    _drop_lone_heels(kinds)
+    shortest = max(least, thresholds.shortest)
+    found = [_contact(kinds, first, last) for first, last in _spans(kinds)]
     return [contact for contact in found if contact.last - contact.first >= shortest]
 
 
-def limits_of(
-    speeds: Sequence[float], heights: Sequence[float], leg: float, thresholds: Thresholds
-) -> tuple[float, float]:
-    """Return up to which speed and which height above the lowest place a foot is at rest.
-
-    Where a threshold is 0 it is a share of what the track itself reaches, so that a stroll and a
-    sprint both work; and never so little that a foot which only trembles would not stand.
-    """
-    slow, low = thresholds.speed, thresholds.height
-    if not slow > 0.0:
-        slow = max(AT_REST * _greatest(speeds), LEAST_SPEED * leg)
-    if not low > 0.0:
-        low = max(AT_REST * (_greatest(heights) - min(heights)), LEAST_HEIGHT * leg)
-    return slow, low
+def _limits(speed: float, height: float, leg: float, thresholds: Thresholds) -> tuple[float, float]:
+    """Return up to which speed and which height above the lowest place a point stands."""
+    return (
+        thresholds.speed if thresholds.speed > 0.0 else speed * leg,
+        thresholds.height if thresholds.height > 0.0 else height * leg,
+    )
 
 
-def _greatest(values: Sequence[float]) -> float:
+def _standing(way: Way, rate: float, leg: float, limits: tuple[float, float]) -> list[bool]:
+    """Return at which frames a point stands."""
+    slow, low = limits
+    lowest = quantile(way.heights, OUTLIERS)
+    stands = [
+        speed < slow and height - lowest < low
+        for speed, height in zip(speeds(way.path, rate), way.heights, strict=True)
+    ]
+    gap, least = round(GAP * rate), max(1, round(SHORTEST * rate))
+    for first, last in runs(stands, False):
+        if first > 0 and last < len(stands) - 1 and last - first < gap:
+            stands[first : last + 1] = [True] * (last - first + 1)
+    for first, last in runs(stands, True):
+        stands[first : last + 1] = [False] * (last - first + 1)
+        for a, b in _pieces(way.path, (first, last), MOST_DRIFT * leg, max(1, round(0.1 * rate))):
+            if b - a >= least:
+                stands[a : b + 1] = [True] * (b - a + 1)
+    return stands
+
+
+def speeds(path: Sequence[Vec], rate: float) -> list[float]:
+    """Return how fast a point is at each frame, over a short while around it."""
+    window, last = max(1, round(WINDOW * rate)), len(path) - 1
+    found: list[float] = []
+    for i in range(len(path)):
+        a, b = max(0, i - window), min(last, i + window)
+        found.append(length(sub(path[b], path[a])) * rate / (b - a))
+    return found
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Return the value below which a share of all is."""
     ordered = sorted(values)
-    return ordered[int((len(ordered) - 1) * (1.0 - OUTLIERS))]
+    place = (len(ordered) - 1) * share
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
-def _speeds(path: Sequence[Vec], rate: float) -> list[float]:
-    """Return how fast the foot is at each frame: the slower of the ways to it and from it.
-
-    So the first and the last frame on which it stands count as standing.
-    """
-    ways = [length(sub(b, a)) * rate for a, b in itertools.pairwise(path)]
-    return [min(a, b) for a, b in zip((ways[0], *ways), (*ways, ways[-1]), strict=True)]
-
-
-def _runs(flags: Sequence[bool]) -> list[tuple[int, int]]:
-    """Return the first and last frames of each run of frames that are flagged."""
-    runs: list[tuple[int, int]] = []
-    start = -1
-    for i, flag in enumerate((*flags, False)):
-        if flag and start < 0:
-            start = i
-        elif not flag and start >= 0:
-            runs.append((start, i - 1))
-            start = -1
-    return runs
-
-
-def _standing(
-    path: Sequence[Vec],
-    speeds: Sequence[float],
-    rest: Sequence[bool],
-    run: tuple[int, int],
-    drift: float,
-) -> list[Contact]:
-    """Return the contacts within a run: one, or more if the foot creeps on and on."""
-    first, last = run
-    core = [i for i in range(first, last + 1) if rest[i]]
-    if not core:
-        return []
-    middle = min(core, key=lambda i: (speeds[i], abs(2 * i - first - last)))
-    begin = end = middle
-    while begin > first and length(sub(path[begin - 1], path[middle])) <= drift:
-        begin -= 1
-    while end < last and length(sub(path[end + 1], path[middle])) <= drift:
-        end += 1
-    # A foot that goes on needs a frame to do so.
-    before = _standing(path, speeds, rest, (first, begin - 2), drift)
-    after = _standing(path, speeds, rest, (end + 2, last), drift)
-    return [*before, Contact(begin, end, _mean(path[begin : end + 1])), *after]
-
-
-def _mean(places: Sequence[Vec]) -> Vec:
+def mean(places: Sequence[Vec]) -> Vec:
+    """Return the mean of places."""
     xs, ys, zs = zip(*places, strict=True)
     return scaled((sum(xs), sum(ys), sum(zs)), 1.0 / len(places))
+
+
+def mean_turn(turns: Sequence[Quat]) -> Quat:
+    """Return the mean of rotations that are near one another."""
+    w = x = y = z = 0.0
+    for turn in turns:
+        a, b, c, d = quat_compatible(turn, turns[0])
+        w, x, y, z = w + a, x + b, y + c, z + d
+    return quat_unit((w, x, y, z))
+
+
+def runs(flags: Sequence[object], wanted: object) -> list[tuple[int, int]]:
+    """Return the first and last frames of each run of frames that are flagged as wanted."""
+    found: list[tuple[int, int]] = []
+    start = -1
+    for i, flag in enumerate(flags):
+        if flag == wanted and start < 0:
+            start = i
+        elif flag != wanted and start >= 0:
+            found.append((start, i - 1))
+            start = -1
+    return [*found, (start, len(flags) - 1)] if start >= 0 else found
+
+
+def _pieces(
+    path: Sequence[Vec], run: tuple[int, int], drift: float, gap: int
+) -> list[tuple[int, int]]:
+    """Return the whiles within a run in which a point stays near a place, a gap apart."""
+    first, last = run
+    if last <= first:
+        return [run] if last == first else []
+    begin, end = _steady(first, last, lambda a, b: length(sub(path[a], path[b])) <= drift)
+    return [
+        *(_pieces(path, (first, begin - gap), drift, gap) if begin > first else []),
+        (begin, end),
+        *(_pieces(path, (end + gap, last), drift, gap) if end < last else []),
+    ]
+
+
+def _steady(first: int, last: int, is_near: Callable[[int, int], bool]) -> tuple[int, int]:
+    """Return the frames around the middle of a run that are near to it."""
+    middle = begin = end = (first + last) // 2
+    while begin > first and is_near(begin - 1, middle):
+        begin -= 1
+    while end < last and is_near(end + 1, middle):
+        end += 1
+    return begin, end
+
+
+def _drop_lone_heels(kinds: list[str]) -> None:
+    """Take no account of heels that stand, but right before or after the foot is flat."""
+    for first, last in runs(kinds, HEEL):
+        beside = {kinds[i] for i in (first - 1, last + 1) if 0 <= i < len(kinds)}
+        if FLAT not in beside or BALL in beside:
+            kinds[first : last + 1] = [""] * (last - first + 1)
+
+
+def _spans(kinds: Sequence[str]) -> list[tuple[int, int]]:
+    return runs([bool(kind) for kind in kinds], True)
+
+
+def _contact(kinds: Sequence[str], first: int, last: int) -> Contact:
+    parts: list[Part] = []
+    for i in range(first, last + 1):
+        if parts and parts[-1].kind == kinds[i]:
+            parts[-1] = parts[-1]._replace(last=i)
+        else:
+            parts.append(Part(kinds[i], i, i))
+    return Contact(tuple(parts))

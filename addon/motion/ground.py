@@ -20,72 +20,27 @@ from ..core.vectors import (
     cross,
     dot,
     length,
-    mix,
     quat_exp,
     scaled,
     sub,
     unit,
 )
-from .easing import smooth
+from .easing import smooth, smoother
 
 STEEPEST = 0.5
 """Cosine of the slope from which on a face is a wall and no ground: 60°."""
 
-EASE = 4.0
-"""For how many frames a foot is slowed down before a contact, and after one."""
-
 STEPS = 8
 """Which power mean stands for the highest of what is in a foot's way: the larger, the nearer."""
 
-SLACK = 0.06
-"""Over which share of the leg the hip begins to go down, and one leg takes over from another."""
-
-MOVED = 0.05
-"""By which share of the leg its foot is moved where all of the slack is there."""
+ROOM = 0.5
+"""The share of what the animation leaves of a leg's length by which it may be stretched more."""
 
 FLAT = 0.2
 """How much of a leg is left upright, as a share, where the hip begins to give up reaching."""
 
 DEEPEST = 0.5
 """How far a hip goes down at most, in lengths of the leg."""
-
-
-class Stance(NamedTuple):
-    """A while in which a foot stands, as the ground is now.
-
-    Attributes:
-        first: The frame at which it begins.
-        last: The frame at which it ends.
-        entry: What takes the animated foot to its place at the first frame.
-        exit: The same at the last.
-        entry_rate: How far the animation moves the foot in a frame, at the first.
-        exit_rate: The same at the last.
-        tilt: The turn of the foot with the ground: its axis, as long as its angle.
-        rise: How much higher the ground is than the floor of the animation.
-    """
-
-    first: float
-    last: float
-    entry: Vec
-    exit: Vec
-    entry_rate: Vec
-    exit_rate: Vec
-    tilt: Vec
-    rise: float
-
-
-class Swing(NamedTuple):
-    """A moment between two contacts.
-
-    Attributes:
-        shift: The correction of the foot.
-        tilt: Its turn with the ground.
-        rise: How much higher the ground counts than the floor of the animation.
-    """
-
-    shift: Vec
-    tilt: Vec
-    rise: float
 
 
 def is_ground(normal: Vec, up: Vec) -> bool:
@@ -109,16 +64,6 @@ def turn_of(tilt: Vec) -> Quat:
     return QUAT_IDENTITY if tilt == ORIGIN else quat_exp(tilt)
 
 
-def raised(height: float, tilt: Vec) -> float:
-    """Return how high a foot is above a slope that it stands on with its whole sole.
-
-    Args:
-        height: How high it is above flat ground.
-        tilt: How it is turned with the slope.
-    """
-    return height / cos(length(tilt)) if height > 0.0 else height
-
-
 def influence(height: float, blend: float) -> float:
     """Return how much of the ground counts: all up to the blend height, none from twice it on.
 
@@ -127,30 +72,6 @@ def influence(height: float, blend: float) -> float:
         blend: The blend height; 0 if the ground always counts.
     """
     return 1.0 if blend <= 0.0 else 1.0 - smooth(height / blend - 1.0)
-
-
-def swing(before: Stance, after: Stance, frame: float) -> Swing:
-    """Return a moment between two contacts.
-
-    The correction goes smoothly from that of one to that of the other. For a few frames at both
-    ends it also stops the animated foot: what speed the animation has left when a contact begins
-    is no slide, and what it has when one ends does not come at once.
-    """
-    gone, left = frame - before.last, after.first - frame
-    span = gone + left
-    share = smooth(gone / span)
-    shift = mix(before.exit, after.entry, share)
-    ease = min(span, EASE)
-    leave = scaled(before.exit_rate, -_started(gone, ease))
-    arrive = scaled(after.entry_rate, _started(left, ease))
-    rise = before.rise + (after.rise - before.rise) * share
-    return Swing(add(shift, add(leave, arrive)), mix(before.tilt, after.tilt, share), rise)
-
-
-def _started(x: float, most: float) -> float:
-    """Return what begins as x does at 0, and has gone back to 0 at a most."""
-    rest = max(0.0, 1.0 - x / most)
-    return x * rest * rest
 
 
 def lift(u: float, needs: Sequence[tuple[float, float]]) -> float:
@@ -169,7 +90,7 @@ def lift(u: float, needs: Sequence[tuple[float, float]]) -> float:
     total = 0.0
     for at, need in needs:
         if need > 0.0:
-            arc = smooth(u / at) if u < at else smooth((1.0 - u) / (1.0 - at))
+            arc = smoother(u / at) if u < at else smoother((1.0 - u) / (1.0 - at))
             total += float((need / high * arc) ** STEPS)
     return high * float(total ** (1.0 / STEPS))
 
@@ -207,8 +128,8 @@ def hip_drop(legs: Sequence[Leg], up: Vec, share: float, rise: float) -> float:
     """Return how far a hip goes down from there until all feet reach.
 
     No leg that the animation bends is stretched to more than a share of its length, so that no knee
-    snaps; one that the animation stretches farther may stay so, and one that does not reach in the
-    animation does not reach here.
+    snaps. One that the animation stretches farther may stay so, and go half of the way to its
+    length; and one that does not reach in the animation does not reach here.
 
     Args:
         legs: All that it carries, at least one.
@@ -216,36 +137,41 @@ def hip_drop(legs: Sequence[Leg], up: Vec, share: float, rise: float) -> float:
         share: To which share of its length a leg is stretched at most.
         rise: How far it has gone along with the ground.
     """
-    size = min(leg.length for leg in legs)
-    if size <= 0.0:
-        return 0.0
-    # None for feet that are not moved, or all by the same: their legs are as in the animation.
-    moved = sqrt(
-        fsum([length(sub(sub(leg.goal, leg.target), scaled(up, rise))) ** 2 for leg in legs])
-    )
-    slack = SLACK * size * smooth(moved / (MOVED * size))
-    drop = 0.0
-    for lack in sorted([_lack(leg, up, share, rise) for leg in legs]):  # Whatever their order is.
-        drop = _smooth_max(drop, lack, slack)
-    return drop
+    return max([0.0, *[_lack(leg, up, share, rise) for leg in legs if leg.length > 0.0]])
 
 
-def foreseen_drop(drops: Mapping[int, float], time: float, ease: int) -> float:
-    """Return how far a hip goes down at a time, so that it does so calmly.
-
-    It is as deep for a while before and after as it has to be, and that is smoothed over the same
-    while: never less than what is asked for at the time itself.
+def peaks(drops: Mapping[int, float], known: dict[int, float], frames: range, ease: int) -> None:
+    """Find how deep a hip has to be at frames for what it has to for a while before and after each.
 
     Args:
-        drops: How far it has to at each frame, at least for twice the while to both sides.
-        time: The frame, or a time between two.
+        drops: How far it has to go down at frames.
+        known: What was found of that already; the rest is added.
+        frames: The frames, a stride apart from one another as those of the drops.
         ease: The while, in frames.
     """
+    beside = (ease // frames.step + 1) * frames.step
+    for frame in frames:
+        if frame not in known:
+            around = range(frame - beside, frame + beside + 1, frames.step)
+            known[frame] = max([drops.get(other, 0.0) for other in around])
+
+
+def foreseen_drop(peaks: Mapping[int, float], time: float, ease: int, stride: int) -> float:
+    """Return how far a hip goes down at a time, so that it does so calmly.
+
+    That is how deep it has to be for a while before and after, smoothed over the same while: never
+    less than what is asked for at the time itself.
+
+    Args:
+        peaks: What `peaks` has found for all multiples of the stride in that while.
+        time: The frame, or a time between two.
+        ease: The while, in frames, a multiple of the stride.
+        stride: How many frames there are from one to the next at which it was looked.
+    """
     total, weights = 0.0, 0.0
-    for frame in range(ceil(time - ease), floor(time + ease) + 1):
-        weight = cos(0.5 * pi * (frame - time) / ease) ** 2
-        around = range(frame - ease - 1, frame + ease + 2)
-        total += weight * max([drops.get(other, 0.0) for other in around])
+    for number in range(ceil((time - ease) / stride), floor((time + ease) / stride) + 1):
+        weight = cos(0.5 * pi * (number * stride - time) / ease) ** 2
+        total += weight * peaks[number * stride]
         weights += weight
     return total / weights
 
@@ -253,12 +179,7 @@ def foreseen_drop(drops: Mapping[int, float], time: float, ease: int) -> float:
 def _lack(leg: Leg, up: Vec, share: float, rise: float) -> float:
     """Return how far the hip has to go down for one leg, less than 0 if it could go up."""
     given = length(sub(leg.root, leg.target))
-    stretched = given / leg.length
-    # As far as the animation stretches it, and smoothly so.
-    allowed = share + (1.0 - share) * smooth(
-        0.5 * (stretched - share) / max(1.0 - share, 1e-6) + 0.5
-    )
-    reach = max(leg.length * allowed, given)
+    reach = max(share * leg.length, given + ROOM * max(0.0, leg.length - given))
     apart = add(sub(leg.root, leg.goal), scaled(up, rise))
     aside = length(across(apart, up))
     lack = dot(apart, up) - _upright(reach * reach - aside * aside, FLAT * leg.length)
@@ -270,11 +191,3 @@ def _upright(square: float, least: float) -> float:
     if square >= least * least:
         return sqrt(square)
     return 0.5 * (least + square / least)
-
-
-def _smooth_max(a: float, b: float, width: float) -> float:
-    """Return the larger of two numbers, or a little more where they differ by less than a width."""
-    apart = abs(a - b)
-    if apart >= width:
-        return max(a, b)
-    return max(a, b) + 0.25 * (width - apart) * (width - apart) / width

@@ -91,16 +91,17 @@ for i in range(4):
 MOTIONS = """
 from math import pi, sin
 from addon.core.vectors import dot, quat_about, quat_matrix, scaled, sub, unit
-from addon.motion.contacts import Thresholds, contacts_of
+from addon.motion.contacts import Contact, Part, Thresholds, Way, contacts_of
 from addon.motion.damping import mean, moments
 from addon.motion.follow import Trail
 from addon.motion.foothold import GroundHit
 from addon.motion.footfall import STILL, foot_at
 from addon.motion.gait import WalkingLeg, WalkSettings, bob_at, lean_at
-from addon.motion.ground import Leg as Carried, Stance, foreseen_drop, hip_drop, hip_rise, swing
+from addon.motion.ground import Leg as Carried, foreseen_drop, hip_drop, hip_rise, peaks
 from addon.motion.look import Look, pose_look
 from addon.motion.packing import packed, unpacked
 from addon.motion.pattern import groups_of
+from addon.motion.planted import Leg as Carrier, Planted, Pose, Sole
 from addon.motion.rope import hang, pose_rope
 from addon.motion.rope_collision import on_plane, on_surface
 from addon.motion.solid import Solid
@@ -134,13 +135,23 @@ for i in range(60):
     print(on_surface(joints, lengths, end, solid, DOWN, (0.0, 1.0, 0.0), 0.01))
     path = [place() for _ in range(20)]
     print(Trail(path[:6], path, i % 2 > 0).joints(rng.uniform(0.0, 25.0)))
-    print(contacts_of(path, [p[2] for p in path], 24.0, 1.0, Thresholds(20.0 * rng.random())))
+    turns = [quat_about(UP, 0.1 * rng.random()) for _ in path]
+    way = Way(path, [p[2] for p in path])
+    limits = Thresholds(50.0 * rng.random(), 2.0)
+    print(contacts_of(way, way, turns, 24.0, 1.0, limits))
+    poses = [Pose(*pair) for pair in zip(path, turns)]
+    kinds = (Part("HEEL", 3, 4), Part("FLAT", 5, 8), Part("BALL", 9, 11))
+    carrier = Carrier(lambda frame: (0.1, 0.0, 0.9), (0.0, 0.0, 0.0), 1.0)
+    sole = Sole((0.0, 0.0, -0.1), (0.2, 0.0, -0.1))
+    planted = Planted([Contact(kinds), Contact((Part("FLAT", 15, 17),))], lambda frame: frame != 6,
+        lambda frame: poses[frame], 20, carrier, UP, sole, 24.0, 0.1)
+    print([planted.at(time / 3.0, poses[time // 3]) for time in range(57)])
     print(mean([(place(), weight) for _, weight in moments(rng.random())]))
-    print(swing(*[Stance(t, t + 5.0, *[place() for _ in range(5)], 0.1) for t in (0.0, 9.0)],
-        rng.uniform(5.0, 9.0)))
     legs = [Carried(UP, place(), place(), rng.uniform(1.0, 2.0), rng.random()) for _ in range(4)]
     print(hip_rise(legs, 1.0), hip_drop(legs, UP, 0.95, 0.1))
-    print(foreseen_drop({frame: rng.random() for frame in range(40)}, 20.3, 5))
+    found = {}
+    peaks({frame: rng.random() for frame in range(40)}, found, range(10, 30, 1), 5)
+    print(foreseen_drop(found, 20.3, 5, 1))
 def cast(origin, direction, distance):
     hit = hills(origin, direction, distance)
     return hit and GroundHit(*hit, i % 2 or STILL)

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from math import cos, isclose, pi, radians, sin
+from math import cos, floor, isclose, pi, radians, sin
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from addon.core.vectors import Vec, add, dot, length, rotate, sub
-from addon.motion.easing import smooth
+from addon.motion.easing import smoother
 from addon.motion.ground import (
     Leg,
-    Stance,
     foreseen_drop,
     hip_drop,
     hip_rise,
     influence,
     is_ground,
     lift,
-    raised,
-    swing,
+    peaks,
     tilt_of,
     turn_of,
 )
@@ -31,37 +29,6 @@ UP = (0.0, 0.0, 1.0)
 
 shares = st.floats(0.01, 0.99)
 vectors = st.tuples(*[st.floats(-1.0, 1.0)] * 3)
-
-
-def stance(
-    first: float,
-    last: float,
-    shift: Vec = (0.0, 0.0, 0.0),
-    rate: Vec = (0.0, 0.0, 0.0),
-    tilt: Vec = (0.0, 0.0, 0.0),
-) -> Stance:
-    return Stance(first, last, shift, shift, rate, rate, tilt, shift[2])
-
-
-@given(vectors, vectors, vectors, vectors)
-def test_swing_joins_the_contacts_without_speed_at_either_end(
-    before: Vec, after: Vec, leaving: Vec, arriving: Vec
-) -> None:
-    """The animated foot goes on with the rates; with the correction it stands still."""
-    a, b = stance(0, 10, before, leaving), stance(22, 30, after, arriving)
-    for at, wanted, rate in ((10.0, before, leaving), (22.0, after, arriving)):
-        assert length(sub(swing(a, b, at).shift, wanted)) < 1e-12
-        step = 1e-4 if at == 10.0 else -1e-4
-        moved = sub(swing(a, b, at + step).shift, wanted)
-        slip = add(moved, tuple(step * x for x in rate))
-        assert length(slip) / abs(step) < 2e-3
-
-
-def test_swing_turns_from_one_slope_to_the_next() -> None:
-    a, b = stance(0, 10, tilt=(0.2, 0.0, 0.0)), stance(20, 30, tilt=(0.0, -0.4, 0.0))
-    assert swing(a, b, 10.0).tilt == (0.2, 0.0, 0.0)
-    assert length(sub(swing(a, b, 15.0).tilt, (0.1, -0.2, 0.0))) < 1e-12
-    assert swing(a, b, 20.0).tilt == (0.0, -0.4, 0.0)
 
 
 @given(st.lists(st.tuples(shares, st.floats(-0.5, 2.0)), max_size=16), shares)
@@ -78,8 +45,8 @@ def test_lift_is_smooth_over_the_whole_swing() -> None:
     needs = [(k / 12, 0.18 if 4 <= k <= 7 else 0.02) for k in range(1, 12)]
     heights = [lift(i / 240, needs) for i in range(241)]
     bends = [abs(a - 2 * b + c) for a, b, c in zip(heights, heights[1:], heights[2:], strict=False)]
-    # That of the arc to the first obstacle alone, twice over.
-    assert max(bends) < 2 * 6 * 0.18 / (240 / 3) ** 2
+    # That of the arc to the first obstacle alone, and of what comes right after the foot is lifted.
+    assert max(bends) < 5.8 * 0.18 / (240 / 3) ** 2 + 2 * 5.8 * 0.02 / (240 / 12) ** 2
     assert heights[1] < 1e-3 and heights[-2] < 1e-3
 
 
@@ -99,13 +66,6 @@ def test_tilt_goes_to_the_normal_no_farther_than_allowed_and_keeps_the_heading(
     assert length(tilt) <= most + 1e-12
     if length(tilt) < most - 1e-9:
         assert length(sub(rotate(turn_of(tilt), UP), normal)) < 1e-6
-
-
-def test_sole_stays_on_the_slope() -> None:
-    """An ankle 10 cm above the sole, on a slope of 30°: its distance to the slope is 10 cm."""
-    tilt = tilt_of((0.0, -0.5, cos(radians(30))), UP, 1.0)
-    assert isclose(raised(0.1, tilt) * cos(radians(30)), 0.1)
-    assert raised(-0.1, tilt) == -0.1
 
 
 def test_ground_fades_above_the_blend_height() -> None:
@@ -201,8 +161,8 @@ Terrain = Callable[[float], float]
 
 def walk(
     terrain: Terrain, follow: float, rate: int = 24, stride: float = 0.6
-) -> list[tuple[float, list[Vec]]]:
-    """The hip's shift and the feet of a biped on a terrain, at each of some hundred moments."""
+) -> list[tuple[float, list[Vec], float]]:
+    """The hip's rise, the feet, and how far it has to go down, of a biped on a terrain."""
     stand, flight = 14 * rate // 24, 10 * rate // 24
     cycle = stand + flight
     moments = []
@@ -214,22 +174,21 @@ def walk(
             start = stride * (step - side / 2)
             low, high = terrain(start), terrain(start + stride)
             u = max(0.0, (phase - stand) / flight)
-            share = smooth(u)
+            share = smoother(u)
             target = (start + stride * share, 0.0, 0.08 + 0.1 * sin(pi * u) ** 2)
-            a = stance(0, stand, (0, 0, low))
-            b = stance(cycle, cycle + stand, (0, 0, high))
-            shift, _, rise = swing(a, b, max(phase, stand))
+            shift = low + (high - low) * share
             base = []
             for k in range(1, 10):  # The frames of the swing at 24 a second.
                 v = k / 10
-                height = 0.1 * sin(pi * v) ** 2 + low + (high - low) * smooth(v)
-                base.append((v, terrain(start + stride * smooth(v)) - height))
+                height = 0.1 * sin(pi * v) ** 2 + low + (high - low) * smoother(v)
+                base.append((v, terrain(start + stride * smoother(v)) - height))
             up = lift(u, base)
-            feet.append((target[0], 0.0, target[2] + shift[2] + up))
-            goal = (target[0], 0.0, target[2] + shift[2])
+            feet.append((target[0], 0.0, target[2] + shift + up))
+            goal = (target[0], 0.0, target[2] + shift)
             hip = (stride * (frame - 0.5 * stand) / cycle, 0.0, 0.93)
-            legs.append(Leg(hip, target, goal, 0.9, rise))
-        moments.append((hip_shift(legs, UP, 0.98, follow), feet))
+            legs.append(Leg(hip, target, goal, 0.9, shift))
+        rise = hip_rise(legs, follow)
+        moments.append((rise, feet, hip_drop(legs, UP, 0.98, rise)))
     return moments
 
 
@@ -241,7 +200,14 @@ def test_hip_is_smooth_in_time_on_hills_and_stairs(terrain: Terrain, follow: flo
     """
     sizes = []
     for rate in (24, 240):
-        shifts = [shift for shift, _ in walk(terrain, follow, rate)]
+        moments = walk(terrain, follow, rate)
+        ease, known = round(0.2 * rate), {}
+        drops = {i: drop for i, (_, _, drop) in enumerate(moments)}
+        middle = range(2 * ease, len(moments) - 2 * ease)
+        peaks(drops, known, range(ease, len(moments) - ease), ease)
+        shifts = [moments[i][0] - foreseen_drop(known, i, ease, 1) for i in middle]
+        found = zip(middle, shifts, strict=True)
+        assert all(-shift >= drops[i] - moments[i][0] - 1e-9 for i, shift in found)
         sizes.append(
             max(abs(a - 2 * b + c) for a, b, c in zip(shifts, shifts[1:], shifts[2:], strict=False))
         )
@@ -251,16 +217,22 @@ def test_hip_is_smooth_in_time_on_hills_and_stairs(terrain: Terrain, follow: flo
 
 @pytest.mark.parametrize("terrain", [hills, stairs])
 def test_no_foot_goes_through_the_ground(terrain: Terrain) -> None:
-    for _, feet in walk(terrain, 1.0):
+    for _, feet, _ in walk(terrain, 1.0):
         for foot in feet:
             assert foot[2] >= terrain(foot[0]) + 0.08 - 1e-6
 
 
 def test_walk_has_different_shifts() -> None:
     """Or the tests of smoothness could not fail."""
-    shifts = [shift for shift, _ in walk(hills, 0.0)]
+    shifts = [rise - drop for rise, _, drop in walk(hills, 0.0)]
     assert max(shifts) - min(shifts) > 0.05
     assert any(abs(dot((0, 0, b - a), UP)) > 1e-3 for a, b in pairwise(shifts))
+
+
+def drop_at(drops: dict[int, float], time: float) -> float:
+    known: dict[int, float] = {}
+    peaks(drops, known, range(floor(time) - 6, floor(time) + 7), 5)
+    return foreseen_drop(known, time, 5, 1)
 
 
 @given(
@@ -270,7 +242,7 @@ def test_walk_has_different_shifts() -> None:
 def test_foreseen_drop_is_never_less_than_what_is_needed(
     drops: dict[int, float], time: float
 ) -> None:
-    found = foreseen_drop(drops, time, 5)
+    found = drop_at(drops, time)
     assert found >= max(drops.get(0, 0.0), drops.get(1, 0.0) if time else 0.0) - 1e-12
     assert found <= max(drops.values(), default=0.0) + 1e-12
 
@@ -290,7 +262,7 @@ def test_a_foot_that_goes_aside_does_not_make_the_hip_fall() -> None:
 
 def test_foreseen_drop_is_calm() -> None:
     """10 cm that are needed at one frame alone, seen at a hundredth of a frame."""
-    found = [foreseen_drop({0: 0.1}, i / 100, 5) for i in range(-1500, 1501)]
+    found = [drop_at({0: 0.1}, i / 100) for i in range(-1500, 1501)]
     assert max(found) == pytest.approx(0.1) and found[0] == found[-1] == 0.0
     assert max(abs(b - a) for a, b in pairwise(found)) < 1e-3
     steps = found[::100]

@@ -104,11 +104,11 @@ def _channels(chain: ChainPlan, frames: range, error: float) -> list[Channel]:
 
 
 def _still(chain: ChainPlan, frames: range) -> list[tuple[int, int]]:
-    """Return the spans of a range in which a foot stands, counted from its first frame."""
+    """Return the spans of a range in which a foot is flat, counted from its first frame."""
     given = ground_settings(settings(chain.rig.object).constraints[chain.item])
     walk, _ = cast(Footing, chain.goal_source).walk(chain, given, frames[0])
     if walk is None or not given.use_lock:
         return []
     last = len(frames) - 1
-    spans = [(max(0, a - frames[0]), min(last, b - frames[0])) for a, b in walk.spans]
+    spans = [(max(0, a - frames[0]), min(last, b - frames[0])) for a, b in walk.flats]
     return [(a, b) for a, b in spans if a <= b]

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from typing import cast
 
 from ...blender.rays import Ground, Source, ground_of
+from ...core import Frame
+from ...loop import plan
 from ...loop.chain_plan import Aim, ChainPlan, Snapshot
-from ...loop.properties import FabrikConstraint, ends_of
-from ...motion.contacts import Thresholds
+from ...loop.properties import FabrikConstraint, ends_of, settings
+from ...motion.contacts import Thresholds, quantile
 from ..simulation import history
+from .leg import foot_of, joints_of, leg_length
 from .probe import Probe, probe_of
 from .settings import FabrikGround, ground_settings
-from .sole import end_of
-from .stances import Foreseen, Stances
+from .stances import Clip, MadeOf, Stances, frame_of
 from .step import Foothold, Step
-from .track import unpacked
+from .track import IN_WORLD, unpacked
 from .walk import Walk
 
 UNKNOWN = "Contacts are not locked because they are not simulated: press Simulate"
@@ -31,6 +33,9 @@ NOTHING_BELOW = (
     "There is no ground below the foot at any frame: increase Search Above and Search Below, or "
     "choose another ground"
 )
+
+ON_FLOOR = 0.1
+"""The share of the frames in which feet stand that are not above the floor of the animation."""
 
 LEFT_OUT = (
     "The ground is disabled or excluded from the view layer: enable it, or choose another ground"
@@ -49,6 +54,7 @@ class Footing:
     _known: tuple[bytes, Walk | None] = (b"", None)
     _last: tuple[weakref.ref[Snapshot], Aim, Foothold] | None = None
     _found: tuple[weakref.ref[Snapshot], Stances] | None = None
+    _clip: Clip | None = None
 
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         """Return the goal on the ground."""
@@ -68,40 +74,63 @@ class Footing:
 
     def _foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
         given = ground_settings(snapshot.item(chain))
-        probe = probe_of(snapshot, chain, given, self.ground)
-        step = Step(snapshot.time, probe, aim, end_of(snapshot, chain, aim), given.blend)
-        left_out = LEFT_OUT if self.ground.is_left_out(snapshot.depsgraph) else ""
-        if not given.use_lock:
-            return step.unlocked(left_out)
-        walk, note = self.walk(chain, given, snapshot.time)
-        note = left_out or note
-        if walk is None or not walk.covers(snapshot.time):
-            return step.unlocked(note)
-        found = step.locked(self._stances(snapshot, probe, walk, given.blend))
-        return found._replace(aim=found.aim._replace(note=note))
+        stances = self.stances(snapshot, chain)
+        probe = self.probe(snapshot, chain, given) if stances is None else stances.probe
+        step = Step(snapshot.time, probe, aim, given.blend)
+        note = LEFT_OUT if self.ground.is_left_out(snapshot.depsgraph) else ""
+        if given.use_lock:
+            note = note or self.walk(chain, given, snapshot.time)[1]
+        if stances is not None:
+            return step.locked(stances, note)
+        world = snapshot.world(chain.rig.object, chain.rig.uid)
+        foot = foot_of(chain, world[0], probe.leg, probe.up)
+        return step.unlocked((foot.heel, foot.ball), note)
 
-    def foreseen(self, snapshot: Snapshot, chain: ChainPlan, frames: range) -> dict[int, Foreseen]:
-        """Return where a leg is at other frames, as far as its track tells, on ground as it is.
+    def probe(
+        self, snapshot: Snapshot, chain: ChainPlan, given: FabrikGround, leg: float = 0.0
+    ) -> Probe:
+        """Return what looks for the ground under a foot.
 
         Args:
-            snapshot: The ground.
+            snapshot: The moment.
             chain: The constraint.
-            frames: The frames.
+            given: Its settings.
+            leg: How long the leg is, in metres; 0 to measure it.
+
+        Raises:
+            ProblemError: As `probe_of`.
         """
+        found = 0.0 if given.use_floor else found_floor(chain, snapshot.time)
+        leg = leg or leg_length(joints_of(snapshot, chain), chain)
+        return probe_of(snapshot, chain, given, self.ground, found, leg)
+
+    def stances(self, snapshot: Snapshot, chain: ChainPlan) -> Stances | None:
+        """Return the contacts at a moment, None if they are not known or do not count."""
         given = ground_settings(snapshot.item(chain))
         walk, _ = self.walk(chain, given, snapshot.time)
         if not given.use_lock or walk is None or not walk.covers(snapshot.time):
-            return {}
-        probe = probe_of(snapshot, chain, given, self.ground)
-        stances = self._stances(snapshot, probe, walk, given.blend)
-        return {f: stances.foreseen(f) for f in frames if walk.covers(f)}
-
-    def _stances(self, snapshot: Snapshot, probe: Probe, walk: Walk, blend: float) -> Stances:
-        """Return the contacts at a moment, which are looked for once."""
+            return None
         last = self._found
         if last is None or last[0]() is not snapshot:
-            last = self._found = (weakref.ref(snapshot), Stances(snapshot, probe, walk, blend))
+            probe = self.probe(snapshot, chain, given)
+            last = self._found = (
+                weakref.ref(snapshot),
+                self._stances(snapshot, probe, walk, given),
+            )
         return last[1]
+
+    def _stances(
+        self, snapshot: Snapshot, probe: Probe, walk: Walk, given: FabrikGround
+    ) -> Stances:
+        frames: dict[int, Frame] = {}
+        for under in walk.used:
+            ob = None if under == IN_WORLD else walk.grounds[under]
+            frames[under] = frame_of(snapshot, ob)
+        made_of = MadeOf(probe.up, probe.floor, probe.rest, given.lock_time, frames)
+        clip = self._clip
+        if clip is None or clip.walk is not walk or clip.made_of != made_of:
+            clip = self._clip = Clip(walk, made_of)
+        return Stances(clip, probe, given.blend)
 
     def walk(self, chain: ChainPlan, given: FabrikGround, time: float) -> tuple[Walk | None, str]:
         """Return the track of a foot with its contacts, if there is one, and what is to be said.
@@ -149,3 +178,17 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
             "would only stand on it in renders: enable it, and hide it with its eye icon in the "
             "Outliner"
         )
+
+
+def found_floor(chain: ChainPlan, time: float) -> float:
+    """Return how high the floor is on which the feet of an armature stand in its animation.
+
+    It is one for all of them, above the armature's origin; that itself if they never stand.
+    """
+    standing: list[float] = []
+    items = settings(chain.rig.object).constraints
+    for other in plan.current().chains:
+        if other.rig.object == chain.rig.object and isinstance(other.goal_source, Footing):
+            walk, _ = other.goal_source.walk(other, ground_settings(items[other.item]), time)
+            standing += [] if walk is None else walk.standing
+    return quantile(standing, ON_FLOOR) if standing else 0.0

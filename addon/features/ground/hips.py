@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from math import ceil, floor, isfinite
 from typing import NamedTuple
 
@@ -11,14 +11,13 @@ from ...blender.errors import ProblemError
 from ...blender.relations import above, node_at, parents
 from ...blender.rotation import LOCATION
 from ...blender.skeleton import Point, Skeleton
-from ...core import WHOLE, Frame, moved_location, point_in
+from ...core import WHOLE, Frame, moved_location
 from ...core.vectors import (
     Mat3,
     Vec,
     length,
     mat_apply,
     mat_columns,
-    mat_product,
     mix,
     scaled,
     sub,
@@ -28,13 +27,17 @@ from ...loop.pre_pass import PrePassBone
 from ...loop.properties import settings
 from ...loop.resolving import bone_index
 from ...loop.results import NOTHING, Answer
-from ...motion.ground import Leg, foreseen_drop, hip_drop, hip_rise
+from ...motion.ground import Leg, foreseen_drop, hip_drop, hip_rise, peaks
 from .footing import Footing
-from .probe import probe_of
+from .leg import joints_of, leg_length
 from .settings import FabrikGround, ground_settings
+from .stances import Stances
 
 EASE = 0.2
 """For how many seconds the hip goes down before it has to, and comes up after."""
+
+LOOKED = 1.0 / 60.0
+"""How many seconds lie between the frames that it looks at."""
 
 
 class HipTask(NamedTuple):
@@ -53,8 +56,16 @@ class HipTask(NamedTuple):
     shift: Vec
 
 
+@dataclass(eq=False)
 class Hip(PrePassBone):
-    """A bone that goes down so that all feet reach."""
+    """A bone that goes down so that all feet reach.
+
+    What it has to do at other frames is kept as long as the feet are there where they were.
+    """
+
+    _key: object = None
+    _drops: dict[int, float] = field(default_factory=dict)
+    _peaks: dict[int, float] = field(default_factory=dict)
 
     def needs(self) -> list[Point]:
         """Return the targets of its legs."""
@@ -67,11 +78,16 @@ class Hip(PrePassBone):
         if not working:
             return None
         first = ground_settings(snapshot.item(working[0]))
-        up = probe_of(snapshot, working[0], first, _footing(working[0]).ground).up
+        stances = _footing(working[0]).stances(snapshot, working[0])
+        probe = (
+            stances.probe if stances else _footing(working[0]).probe(snapshot, working[0], first)
+        )
+        up = probe.up
         legs = [self._leg(snapshot, chain) for chain in working]
         rise = hip_rise(legs, first.hip_follow)
         drop = hip_drop(legs, up, first.hip_reach, rise)
-        shift = rise - max(drop, self._foreseen(snapshot, working, legs, up))
+        foreseen = self._foreseen(snapshot, working, up)
+        shift = rise - (drop if foreseen is None else foreseen)
         if shift == 0.0:
             return None
         beneath = pose.beneath(self.bones) if self.is_layered else None
@@ -95,29 +111,34 @@ class Hip(PrePassBone):
         location = moved_location(bone, local.location, task.parent[0], shift)
         return Answer(task, self.bones, local.rotation, (), NOTHING, {self.bone: location})
 
-    def _foreseen(
-        self, snapshot: Snapshot, chains: Sequence[ChainPlan], legs: Sequence[Leg], up: Vec
-    ) -> float:
-        """Return how far it goes down for what its feet do before and after, 0 if nobody knows."""
+    def _foreseen(self, snapshot: Snapshot, chains: Sequence[ChainPlan], up: Vec) -> float | None:
+        """Return how far it goes down for what its feet do before and after, None if unknown."""
         first = ground_settings(snapshot.item(chains[0]))
-        time = snapshot.time
-        walk, _ = _footing(chains[0]).walk(chains[0], first, time)
-        if walk is None:
-            return 0.0
-        ease = max(2, round(EASE * walk.track.rate))
-        first_frame = ceil(time) - 2 * ease - 1
-        # Every other frame will do, the same ones whatever the time is.
-        frames = range(first_frame + first_frame % 2, floor(time) + 2 * ease + 2, 2)
-        tracks = [_footing(chain).foreseen(snapshot, chain, frames) for chain in chains]
-        drops: dict[int, float] = {}
-        for frame in set(frames).intersection(*tracks):
-            others = [
-                Leg(seen.root, seen.target, seen.goal, leg.length, seen.rise)
-                for seen, leg in zip([track[frame] for track in tracks], legs, strict=True)
-            ]
-            rise = hip_rise(others, first.hip_follow)
-            drops[frame] = hip_drop(others, up, first.hip_reach, rise)
-        return foreseen_drop(drops, time, ease)
+        found = [_footing(chain).stances(snapshot, chain) for chain in chains]
+        stances = [one for one in found if one is not None]
+        if len(stances) < len(chains):
+            return None
+        time, track = snapshot.time, stances[0].clip.walk.track
+        stride = max(1, round(track.rate * LOOKED))
+        ease = stride * max(2, round(EASE / LOOKED))
+        # The same frames whatever the time is.
+        first_frame = stride * ceil((time - ease) / stride)
+        middle = range(first_frame, floor(time + ease) + 1, stride)
+        low, high = first_frame - ease - stride, middle[-1] + ease + stride
+        key = (
+            (up, first.hip_follow, first.hip_reach, first.blend),
+            [one.clip for one in stances],
+            [one.between(low, high) for one in stances],
+        )
+        if key != self._key:
+            self._key, self._drops, self._peaks = key, {}, {}
+        for frame in range(low, high + 1, stride):
+            if frame not in self._drops and all([one.clip.walk.covers(frame) for one in stances]):
+                legs = [_leg_at(one, frame) for one in stances]
+                rise = hip_rise(legs, first.hip_follow)
+                self._drops[frame] = hip_drop(legs, up, first.hip_reach, rise)
+        peaks(self._drops, self._peaks, middle, ease)
+        return foreseen_drop(self._peaks, time, ease, stride)
 
     def _counts(self, snapshot: Snapshot, leg: ChainPlan) -> bool:
         """Return whether a leg is on, and its target anywhere; else it says what is wrong."""
@@ -126,27 +147,18 @@ class Hip(PrePassBone):
         return is_on and isfinite(sum(aim_of(snapshot, leg).place))
 
     def _leg(self, snapshot: Snapshot, chain: ChainPlan) -> Leg:
-        world = snapshot.world(self.rig.object, self.rig.uid)
-        heads = [
-            point_in(world, snapshot.frame(self.rig, bone)[1])
-            for bone in (*chain.bones, *([chain.tip_bone] if chain.tip_bone >= 0 else ()))
-        ]
+        joints = joints_of(snapshot, chain)
         given = aim_of(snapshot, chain)
         found = _footing(chain).foothold(snapshot, chain, given)
         target, goal = given.place, found.base
-        last = self.rig.bone(chain.bones[-1])
-        axes = mat_product(world[0], snapshot.frame(self.rig, chain.bones[-1])[0])
-        tail = point_in((axes, heads[-1]), (0.0, last.length, 0.0))
-        if chain.tip_bone < 0 and not chain.has_hand:
-            heads.append(tail)
-        elif chain.tip_bone < 0:
+        size = leg_length(joints, chain)
+        if chain.tip_bone < 0 and chain.has_hand:
             # The foot lies as its target does, so it is its head that has to come within reach.
-            size = length(sub(tail, heads[-1]))
-            target = _heel(target, given.axes, size)
-            goal = _heel(goal, found.aim.axes, size)
-        size = sum(length(sub(b, a)) for a, b in itertools.pairwise(heads))
+            foot = length(sub(joints[-1], joints[-2]))
+            target = _heel(target, given.axes, foot)
+            goal = _heel(goal, found.aim.axes, foot)
         share = snapshot.poses[self.rig.uid].settings[chain.item].influence
-        return Leg(heads[0], target, mix(target, goal, share), size, share * found.rise)
+        return Leg(joints[0], target, mix(target, goal, share), size, share * found.rise)
 
 
 def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
@@ -188,6 +200,12 @@ def _hip_bone(rig: Skeleton, chain: ChainPlan, given: FabrikGround) -> int:
             "parent the target to something else, or choose another hip"
         )
     return bone
+
+
+def _leg_at(stances: Stances, frame: int) -> Leg:
+    """Return a leg at another frame."""
+    seen = stances.foreseen(frame)
+    return Leg(seen.root, seen.target, seen.goal, stances.clip.walk.track.leg, seen.rise)
 
 
 def _footing(chain: ChainPlan) -> Footing:

@@ -9,6 +9,7 @@ import bpy
 from bpy.props import FloatProperty, IntProperty
 
 from ...blender.refusals import linked_problem
+from ...loop import plan
 from ...loop.properties import FabrikConstraint, settings
 from ...ui.layout import Layout
 from ...ui.refusing import Refusing, active_armature, armature_refusal, rest_refusal
@@ -18,8 +19,9 @@ from ...ui.stepping import Starting
 from ...ui.wording import counted
 from ..bake.operators import Baking
 from ..simulation import history
+from .footing import found_floor
 from .recording import tracks_of
-from .settings import ground_settings
+from .settings import FabrikGround, ground_settings
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -39,6 +41,7 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
     rest.prop(given, "axis", text="Down")
     rest.prop(given, "use_local_axis", text="Local")
     _draw_all(rest.column(align=True), given, "ray_above", "ray_below")
+    _draw_floor(rest.column(align=True), armature, given, item)
     _draw_all(rest.column(), given, "offset", "blend", "lift_only")
     turn = rest.column()
     turn.active = item.use_rotation
@@ -46,7 +49,7 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
     rest.prop(given, "use_lock")
     lock = rest.column(align=True)
     lock.active = given.use_lock
-    _draw_all(lock, given, "speed", "height", "shortest")
+    _draw_all(lock, given, "lock_time", "speed", "height", "shortest")
     rest.prop_search(given, "hip", armature.pose, "bones")
     hip = rest.column(align=True)
     hip.active = bool(given.hip)
@@ -54,6 +57,23 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
     buttons = rest.row(align=True)
     buttons.operator("fabrik.simulate")
     buttons.operator("fabrik.ground_bake")
+
+
+def _draw_floor(
+    layout: Layout, armature: bpy.types.Object, given: FabrikGround, item: FabrikConstraint
+) -> None:
+    """Draw the floor of the animation: as it was found, or as it is set."""
+    layout.prop(given, "use_floor")
+    row = layout.row()
+    if given.use_floor:
+        row.prop(given, "floor")
+        return
+    known = plan.known()
+    for chain in known.chains if known else ():
+        if chain.rig.object == armature and chain.name == item.name:
+            floor = found_floor(chain, 0.0)
+            text = bpy.utils.units.to_string("METRIC", "LENGTH", floor, precision=4)
+            row.label(text=f"Floor: {text}")
 
 
 def _draw_all(layout: Layout, given: bpy.types.PropertyGroup, *names: str) -> None:

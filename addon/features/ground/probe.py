@@ -15,6 +15,9 @@ from ...loop.property_values import check_animated
 from ...motion.ground import is_ground
 from .settings import FabrikGround
 
+FARTHEST = 12.0
+"""How far above and below the floor of the animation is looked if it is not set, in legs."""
+
 
 class Under(NamedTuple):
     """What is below a place.
@@ -37,10 +40,13 @@ class Probe(NamedTuple):
         ground: What counts.
         depsgraph: What it is read from.
         up: The direction of length 1 against which is looked, in world space.
-        floor: The height of the animation's own floor, that of the armature's origin.
-        above: How far above the floor is looked, in metres.
-        below: How far below.
+        floor: The height of the animation's own floor.
+        rest: How high that is above the armature's origin.
+        leg: How long the leg is, in metres.
+        above: How far above the floor is looked, in metres; 0 to find ground by itself.
+        below: How far below, in the same way.
         most: By how much a foot turns at most, in radians.
+        turns: Whether it turns at all.
         offset: How much higher than the ground the floor of the animation is put.
         lift_only: Whether that is never put lower than it is.
     """
@@ -49,9 +55,12 @@ class Probe(NamedTuple):
     depsgraph: bpy.types.Depsgraph
     up: Vec
     floor: float
+    rest: float
+    leg: float
     above: float
     below: float
     most: float
+    turns: bool
     offset: float
     lift_only: bool
 
@@ -61,18 +70,47 @@ class Probe(NamedTuple):
         return max(level, self.floor) if self.lift_only else level
 
     def under(self, place: Vec) -> Under | None:
-        """Return the ground below or above a place, None if there is none to stand on."""
+        """Return the ground below or above a place, None if there is none to stand on.
+
+        If it is not set how far, what is near the floor of the animation comes first, so that a
+        figure in a house does not climb its roof; and one that walks uphill still finds the hill.
+        """
         rise = self.floor - dot(place, self.up)
-        origin = add(place, scaled(self.up, rise + self.above))
+        near, reach = self.above or self.leg, (self.below or self.leg)
+        found = self._cast(add(place, scaled(self.up, rise + near)), near + reach)
+        if found is None and self.above == 0.0:
+            far = FARTHEST * self.leg
+            found = self._cast(add(place, scaled(self.up, rise + far)), far - near)
+        if found is None and self.below == 0.0:
+            far = FARTHEST * self.leg
+            found = self._cast(add(place, scaled(self.up, rise - reach)), far - reach)
+        return found
+
+    def _cast(self, origin: Vec, distance: float) -> Under | None:
         down = scaled(self.up, -1.0)
-        hit = self.ground.cast(self.depsgraph, origin, down, self.above + self.below)
+        hit = self.ground.cast(self.depsgraph, origin, down, distance)
         if hit is None or not is_ground(hit.normal, self.up):
             return None
         return Under(dot(hit.place, self.up), hit.normal, hit.ob)
 
 
-def probe_of(snapshot: Snapshot, chain: ChainPlan, given: FabrikGround, ground: Ground) -> Probe:
+def probe_of(
+    snapshot: Snapshot,
+    chain: ChainPlan,
+    given: FabrikGround,
+    ground: Ground,
+    found: float,
+    leg: float,
+) -> Probe:
     """Return what looks for the ground under a foot at a moment.
+
+    Args:
+        snapshot: The moment.
+        chain: The constraint.
+        given: Its settings.
+        ground: What counts as ground.
+        found: How high the floor of the animation was found to be above the armature's origin.
+        leg: How long the leg is, in metres.
 
     Raises:
         ProblemError: If a setting is not a number, or the armature is scaled to nothing along its
@@ -87,14 +125,18 @@ def probe_of(snapshot: Snapshot, chain: ChainPlan, given: FabrikGround, ground: 
             f"“{chain.rig.object.name}” has zero scale, so that Down has no direction: change "
             "its scale, or disable Local"
         )
+    rest = given.floor if given.use_floor else found
     return Probe(
         ground,
         snapshot.depsgraph,
         up,
-        dot(origin, up),
+        dot(origin, up) + rest,
+        rest,
+        leg,
         given.ray_above,
         given.ray_below,
         given.max_angle,
+        chain.has_hand,
         given.offset,
         given.lift_only,
     )

@@ -10,7 +10,7 @@ from ...blender import animation
 from ...blender.access import frame_rate
 from ...blender.skeleton import Point
 from ...core import point_in
-from ...core.vectors import Vec, dot, length, mat_columns, sub
+from ...core.vectors import ORIGIN, Vec, add, dot, rotate, sub
 from ...loop import plan
 from ...loop.chain_plan import ChainPlan, aim_of
 from ...loop.properties import settings
@@ -19,11 +19,11 @@ from ...loop.solved_scene import SolvedScene
 from ..simulation import history
 from .footing import Footing
 from .hips import Hip, HipTask
-from .probe import probe_of
+from .leg import Foot, foot_of
 from .settings import ground_settings
-from .sole import end_of
 from .stances import frame_of
-from .track import Track, TrackMaker, packed
+from .step import pose_of
+from .track import FORM, Seen, Track, TrackMaker, packed
 
 SETTINGS = ("source", "axis", "use_local_axis", "ray_above", "ray_below")
 """Settings of the ground on which a track depends: when the foot stands is found from it later."""
@@ -48,6 +48,7 @@ class FootTrack:
         self._maker = TrackMaker()
         self._start = 0
         self._leg = 0.0
+        self._foot = Foot(ORIGIN, ORIGIN, 0.0, 0.0)
 
     def inputs(self) -> object:
         """Return the settings that count."""
@@ -64,6 +65,7 @@ class FootTrack:
             rest,
             offset,
             frame_rate(bpy.context.scene),
+            FORM.version,
         )
 
     def sources(self) -> list[Point]:
@@ -83,9 +85,12 @@ class FootTrack:
         chain = self._chain(snapshot.plan)
         if chain is not None:
             self._maker.start(chain.watched)
+            probe = cast(Footing, chain.goal_source).probe(
+                snapshot, chain, ground_settings(snapshot.item(chain))
+            )
+            self._leg = probe.leg
             world = snapshot.world(chain.rig.object, chain.rig.uid)[0]
-            size = sum(length(column) for column in mat_columns(world)) / 3.0
-            self._leg = size * sum(chain.rig.bone(bone).length for bone in chain.bones)
+            self._foot = foot_of(chain, world, probe.leg, probe.up)
 
     def step(self, snapshot: SolvedScene) -> None:
         """Record a frame."""
@@ -93,21 +98,22 @@ class FootTrack:
         if chain is None:
             return  # What is wrong with it is said by the constraint.
         footing = cast(Footing, chain.goal_source)
-        aim = aim_of(snapshot, chain)
-        place, end = aim.place, end_of(snapshot, chain, aim)
-        probe = probe_of(snapshot, chain, ground_settings(snapshot.item(chain)), footing.ground)
-        under = probe.under(place)
+        probe = footing.probe(snapshot, chain, ground_settings(snapshot.item(chain)))
+        pose = pose_of(aim_of(snapshot, chain))
+        under = probe.under(pose.place)
         ob = under.ob if under else None
-        now, before = frame_of(snapshot, ob), frame_of(snapshot, self._maker.last_under)
-        height = dot(place, probe.up) - probe.floor
-        other = end, height + dot(end, probe.up)
-        self._maker.add(ob, (now, before), place, height, _root(snapshot, chain), other)
+        frames = frame_of(snapshot, ob), frame_of(snapshot, self._maker.last_under)
+        other = self._foot.ball if self._foot.heel == ORIGIN else self._foot.heel
+        end = add(pose.place, rotate(pose.turn, other))
+        height = dot(pose.place, probe.up) - probe.floor + probe.rest
+        root = _root(snapshot, chain)
+        self._maker.add(ob, frames, Seen(pose.place, pose.turn, end, root, probe.up, height))
 
     def result(self) -> bytes:
         """Return the track."""
         maker = self._maker
         rate = frame_rate(bpy.context.scene)
-        return packed(Track(self._start, rate, self._leg, maker.grounds, maker.samples))
+        return packed(Track(self._start, rate, self._leg, self._foot, maker.grounds, maker.samples))
 
     def _chain(self, now: plan.Plan) -> ChainPlan | None:
         """Return the constraint as it is resolved, None if it does not work."""

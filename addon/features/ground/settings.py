@@ -86,8 +86,11 @@ class FabrikGround(bpy.types.PropertyGroup):
         animated(
             FloatProperty,
             "Search Above",
-            "How far to search for ground above the floor of the animation",
-            default=1.0,
+            (
+                "How far to search for ground above the floor of the animation. 0 finds the "
+                "nearest ground automatically"
+            ),
+            default=0.0,
             min=0.0,
             soft_max=10.0,
             subtype="DISTANCE",
@@ -98,8 +101,11 @@ class FabrikGround(bpy.types.PropertyGroup):
         animated(
             FloatProperty,
             "Search Below",
-            "How far to search for ground below the floor of the animation",
-            default=1.0,
+            (
+                "How far to search for ground below the floor of the animation. 0 finds the "
+                "nearest ground automatically"
+            ),
+            default=0.0,
             min=0.0,
             soft_max=10.0,
             subtype="DISTANCE",
@@ -156,6 +162,30 @@ class FabrikGround(bpy.types.PropertyGroup):
             subtype="ANGLE",
         ),
     ]
+    use_floor: Annotated[
+        bool,
+        animated(
+            BoolProperty,
+            "Set Floor",
+            (
+                "Set the height of the animation's floor. If disabled, it is detected from the "
+                "contacts of all feet"
+            ),
+            default=False,
+        ),
+    ]
+    floor: Annotated[
+        float,
+        animated(
+            FloatProperty,
+            "Floor",
+            "Height of the animation's floor above the armature's origin",
+            default=0.0,
+            soft_min=-1.0,
+            soft_max=1.0,
+            subtype="DISTANCE",
+        ),
+    ]
     use_lock: Annotated[
         bool,
         animated(
@@ -165,14 +195,26 @@ class FabrikGround(bpy.types.PropertyGroup):
             default=True,
         ),
     ]
+    lock_time: Annotated[
+        float,
+        animated(
+            FloatProperty,
+            "Lock Time",
+            "Time in which the foot is locked before a contact, and released after it",
+            default=0.1,
+            min=0.0,
+            soft_max=0.5,
+            subtype="TIME_ABSOLUTE",
+        ),
+    ]
     speed: Annotated[
         float,
         fixed(
             FloatProperty,
             "Max Speed",
             (
-                "Maximum speed of a foot that stands, in meters per second. 0 detects it "
-                "automatically"
+                "Maximum speed of a foot that stands, in meters per second. 0 takes it from the "
+                "length of the leg"
             ),
             default=0.0,
             min=0.0,
@@ -186,8 +228,8 @@ class FabrikGround(bpy.types.PropertyGroup):
             FloatProperty,
             "Max Height",
             (
-                "Maximum height of a foot that stands above its lowest point. 0 detects it "
-                "automatically"
+                "Maximum height of a foot that stands above its lowest point. 0 takes it from the "
+                "length of the leg"
             ),
             default=0.0,
             min=0.0,
@@ -200,9 +242,9 @@ class FabrikGround(bpy.types.PropertyGroup):
         fixed(
             IntProperty,
             "Min Contact",
-            "Minimum duration of a contact in frames",
-            default=2,
-            min=1,
+            "Minimum duration of a contact in frames. 0 is 0.03 seconds",
+            default=0,
+            min=0,
             soft_max=20,
         ),
     ]

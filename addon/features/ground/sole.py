@@ -1,26 +1,23 @@
-"""A foot as rays see it: its goal, and its other end."""
+"""A foot as rays see it: where its sole is, and what is below that."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...core.vectors import (
-    ORIGIN,
-    Vec,
-    across,
-    add,
-    dot,
-    length,
-    mat_apply,
-    mat_columns,
-    rotate,
-    scaled,
-    sub,
-)
-from ...loop.chain_plan import Aim, ChainPlan, Snapshot
-from ...motion.ground import raised, tilt_of, turn_of
+from ...core.vectors import ORIGIN, Vec, across, add, dot, length, rotate, sub
+from ...motion.ground import tilt_of, turn_of
+from ...motion.planted import Pose, Sole
 from ...motion.sole import counted, is_beside, resting_normal
 from .probe import Probe, Under
+
+CLIMB = 0.35
+"""How high a foot is lifted for what is below but one end of it, in legs; what is higher is a
+wall."""
+
+
+NOWHERE = -1e30
+"""By how much a foot is too low where there is no ground."""
 
 
 class Lying(NamedTuple):
@@ -37,54 +34,91 @@ class Lying(NamedTuple):
     rise: float
 
 
-def end_of(snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Vec:
-    """Return where the other end of a foot is, seen from its goal in world space.
-
-    A foot that lies as its target does ends where its bone does, or a bone that is connected to
-    it, as the toes. Of one that hangs on its leg as it likes nobody knows: it has no other end.
-    """
-    if aim.axes is None:
-        return ORIGIN
-    rig = chain.rig
-    sizes = map(length, mat_columns(snapshot.world(rig.object, rig.uid)[0]))
-    end = (0.0, -rig.bone(chain.bones[-1]).length, 0.0)
-    if chain.tip_bone >= 0:
-        end = (0.0, rig.bone(chain.tip_bone).length, 0.0)
-        for toes in [b for b in rig.connected if rig.parents[b] == chain.tip_bone]:
-            bone = rig.bone(toes)
-            tail = add(bone.head, mat_apply(bone.rest, (0.0, bone.length, 0.0)))
-            end = max(end, tail, key=length)
-    return mat_apply(aim.axes, scaled(end, sum(sizes) / 3.0))
-
-
-def laid(probe: Probe, under: Under, place: Vec, end: Vec, low: float, end_low: float) -> Lying:
-    """Return how a foot lies on the ground so that neither end is in it.
+def laid(probe: Probe, place: Vec, points: Sequence[Vec]) -> Lying | None:
+    """Return how a foot lies on the ground so that no end of it is in there, None if there is none.
 
     Args:
         probe: What looks for ground.
-        under: What is below the foot's goal.
-        place: Where that is, whatever its height.
-        end: Its other end seen from there, above flat ground.
-        low: How high the goal is above flat ground.
-        end_low: How high the other end is.
+        place: Where the goal is, as the animation has it.
+        points: What touches the floor of the animation, seen from there: the point that counts, and
+            another one if there is.
     """
-    rise = probe.level(under) - probe.floor
-    if end == ORIGIN:
-        return Lying(ORIGIN, probe.level(under) + low, rise)
-    reach = length(across(end, probe.up))
-    far = probe.under(add(place, end))
-    normal = under.normal
-    if far is not None and not is_beside(far.height - under.height, reach):
-        apart = far.height - under.height
-        normal = resting_normal(normal, far.normal, end, apart, probe.up)
-    tilt = tilt_of(normal, probe.up, probe.most)
-    height = probe.level(under) + raised(low, tilt)
+    up = probe.up
+    near = probe.under(add(place, points[0]))
+    if near is None:
+        return None
+    if len(points) == 1:
+        tilt = tilt_of(near.normal, up, probe.most) if probe.turns else ORIGIN
+        turned = rotate(turn_of(tilt), points[0])
+        height = _level(probe, near, sub(turned, points[0])) - dot(turned, up)
+        return Lying(tilt, height, probe.level(near) - probe.floor)
+    far = probe.under(add(place, points[1]))
+    end = sub(points[1], points[0])
+    reach = length(across(end, up))
+    normal = near.normal
+    apart = 0.0 if far is None else far.height - near.height
+    if far is not None and not is_beside(apart, reach):
+        normal = resting_normal(normal, far.normal, end, apart, up)
+    tilt = tilt_of(normal, up, probe.most)
+    turn = turn_of(tilt)
+    first, second = rotate(turn, points[0]), rotate(turn, points[1])
+    height = _level(probe, near, sub(first, points[0])) - dot(first, up)
     lift = 0.0
     if far is not None:
-        turned = rotate(turn_of(tilt), end)
-        # It comes down a little nearer, on the same face.
-        beside = across(sub(turned, end), probe.up)
-        level = probe.level(far) - dot(beside, far.normal) / dot(far.normal, probe.up)
-        wanted = level + raised(end_low, tilt) - dot(turned, probe.up)
-        lift = counted(wanted - height, far.height - under.height, reach)
-    return Lying(tilt, height + lift, rise + lift)
+        wanted = _level(probe, far, sub(second, points[1])) - dot(second, up)
+        lift = counted(wanted - height, apart, CLIMB * probe.leg)
+    return Lying(tilt, height + lift, probe.level(near) - probe.floor + lift)
+
+
+def _level(probe: Probe, under: Under, beside: Vec) -> float:
+    """Return how high a face is meant to be a little beside the place where it was hit."""
+    aside = across(beside, probe.up)
+    return probe.level(under) - dot(aside, under.normal) / dot(under.normal, probe.up)
+
+
+class Need(NamedTuple):
+    """What is below a foot on its way.
+
+    Attributes:
+        lack: By how much it is too low, less than 0 if it is not.
+        heights: How high the ground is below its heel and its ball, None where there is none.
+    """
+
+    lack: float
+    heights: tuple[float | None, ...]
+
+
+def need(probe: Probe, sole: Sole, given: Pose, foot: Pose) -> Need:
+    """Return by how much a foot is too low.
+
+    It need not be as high above what is below it as above the floor, but not in there: no more than
+    the animation has it in its floor.
+
+    Args:
+        probe: What looks for ground.
+        sole: Where the foot touches it.
+        given: Where the animation has it.
+        foot: Where it is.
+    """
+    most, first = NOWHERE, None
+    heights: list[float | None] = []
+    for point in dict.fromkeys((sole.heel, sole.ball)):
+        place = add(foot.place, rotate(foot.turn, point))
+        under = probe.under(place)
+        heights.append(None if under is None else under.height)
+        if under is None:
+            continue
+        if first is None:
+            first = under.height
+        sunk = dot(add(given.place, rotate(given.turn, point)), probe.up) - probe.floor
+        lack = probe.level(under) + min(0.0, sunk) - dot(place, probe.up)
+        if lack > 0.0:
+            lack = counted(lack, under.height - first, CLIMB * probe.leg)
+        most = max(most, lack)
+    return Need(most, tuple(heights))
+
+
+def has_edge(a: Need, b: Need, least: float) -> bool:
+    """Return whether a foot comes over an edge of the ground between two places."""
+    pairs = zip(a.heights, b.heights, strict=True)
+    return any((x is None) != (y is None) or abs((x or 0.0) - (y or 0.0)) > least for x, y in pairs)

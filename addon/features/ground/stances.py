@@ -1,7 +1,8 @@
-"""The contacts of a foot on the ground as it is now, and its correction between them."""
+"""The contacts of a foot on the ground as it is now, and its way from one to the next."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import bpy
@@ -13,23 +14,30 @@ from ...core.vectors import (
     across,
     add,
     dot,
-    length,
     mat_apply,
     mat_determinant,
+    mix,
+    quat_product,
     rotate,
     scaled,
+    slerp,
     sub,
 )
 from ...loop.chain_plan import Snapshot
 from ...motion import ground as shape
-from ...motion.sole import counted
-from .probe import Probe, Under
-from .sole import laid
-from .track import IN_WORLD
+from ...motion.contacts import BALL
+from ...motion.easing import smoother
+from ...motion.planted import Leg, Planted, Pose
+from .probe import Probe
+from .sole import Lying, Need, has_edge, laid, need
+from .track import turn_of_frame
 from .walk import Walk
 
-MOST_LOOKED = 16
+LOOKED = 8
 """At how many places of a swing is looked for what is in its way."""
+
+EDGE = 0.03
+"""How much higher the ground is at one of them than at the next if an edge is between, in legs."""
 
 
 class Foreseen(NamedTuple):
@@ -37,8 +45,8 @@ class Foreseen(NamedTuple):
 
     Attributes:
         root: Its first joint, as the animation has it, in world space.
-        target: Where the animation has the foot.
-        goal: Where the foot goes.
+        target: Where the animation has the ankle.
+        goal: Where that goes.
         rise: As in `Foothold`.
     """
 
@@ -48,162 +56,275 @@ class Foreseen(NamedTuple):
     rise: float
 
 
-class Stand(NamedTuple):
-    """A contact, as the ground is now.
+class Moved(NamedTuple):
+    """What the ground makes of a foot that is locked on the floor of its animation.
 
     Attributes:
-        stance: What takes the animated foot to its place.
-        place: Where it stands in world space, None if nothing is below it.
-        under: What is below it.
+        shift: How it is moved.
+        tilt: The turn of the foot with the ground: its axis, as long as its angle.
+        rise: How much higher the ground is than the floor of the animation.
+        share: How far it counts: not at all in a contact below which there is none.
     """
 
-    stance: shape.Stance
-    place: Vec | None = None
-    under: Under | None = None
+    shift: Vec = ORIGIN
+    tilt: Vec = ORIGIN
+    rise: float = 0.0
+    share: float = 1.0
+
+
+class MadeOf(NamedTuple):
+    """What a clip is made of besides the track.
+
+    Attributes:
+        up: The direction of length 1 against which the foot stands, in world space.
+        floor: How high the floor of the animation is along it, from the origin of the world.
+        rest: How high that is above the armature's origin.
+        lock_time: For how many seconds a foot is locked before a contact, and released after it.
+        frames: Where the grounds of the track stand, by their numbers.
+    """
+
+    up: Vec
+    floor: float
+    rest: float
+    lock_time: float
+    frames: dict[int, Frame]
+
+
+class Clip:
+    """A foot over all frames, on the floor of its animation and with the ground where it is now.
+
+    It is the same as long as what it is made of is, so it may be kept from frame to frame.
+
+    Attributes:
+        walk: The track.
+        sole: Where the foot touches the floor.
+        ankle: The joint in which the leg ends, seen from the goal in the axes of the foot.
+        planted: The foot, locked where it stands.
+        made_of: What else it is made of.
+    """
+
+    def __init__(self, walk: Walk, made_of: MadeOf) -> None:
+        """Take what was simulated, and where the ground is."""
+        self.walk = walk
+        self.made_of = made_of
+        self.sole = walk.sole(made_of.rest)
+        self._turns = {under: turn_of_frame(frame) for under, frame in made_of.frames.items()}
+        self._poses: dict[int, Pose] = {}
+        self._flats: dict[int, Pose] = {}
+        self._standing: dict[int, tuple[list[Vec], float]] = {}
+        samples = walk.track.samples
+        unders = {
+            frame: under
+            for contact, under in zip(walk.contacts, walk.unders, strict=True)
+            for frame in range(contact.first, contact.last + 1)
+        }
+        foot = walk.track.foot
+        self.ankle = foot.heel if foot.ball == ORIGIN else ORIGIN
+        self.planted = Planted(
+            walk.contacts,
+            lambda frame: samples[frame].under == unders[frame],
+            self.pose,
+            len(samples),
+            Leg(self.root, self.ankle, walk.track.leg),
+            made_of.up,
+            self.sole,
+            walk.track.rate,
+            made_of.lock_time,
+        )
+
+    def pose(self, frame: int) -> Pose:
+        """Return where the animation has the foot, seen from the ground as it is now."""
+        pose = self._poses.get(frame)
+        if pose is None:
+            made_of, sample = self.made_of, self.walk.track.samples[frame]
+            aside = across(point_in(made_of.frames[sample.under], sample.place), made_of.up)
+            height = scaled(made_of.up, made_of.floor - made_of.rest + sample.height)
+            turn = quat_product(self._turns[sample.under], sample.turn)
+            pose = self._poses[frame] = Pose(add(aside, height), turn)
+        return pose
+
+    def root(self, frame: int) -> Vec:
+        """Return where the animation has the first joint of the leg, seen from the foot."""
+        sample = self.walk.track.samples[frame]
+        return mat_apply(self.made_of.frames[sample.under][0], sample.root)
+
+    def flat(self, frame: int) -> Pose:
+        """Return where the foot is locked."""
+        flat = self._flats.get(frame)
+        if flat is None:
+            flat = self._flats[frame] = self.planted.at(frame, self.pose(frame))
+        return flat
+
+    def ends(self, number: int) -> list[Vec]:
+        """Return the points of the sole that stand in a contact, seen from the goal."""
+        return self._stands(number)[0]
+
+    def hover(self, number: int) -> float:
+        """Return how high above its floor the animation has the foot in a contact."""
+        return self._stands(number)[1]
+
+    def _stands(self, number: int) -> tuple[list[Vec], float]:
+        if number not in self._standing:
+            place = self.planted.places[number]
+            points = dict.fromkeys((self.sole.heel, self.sole.ball))
+            if all(anchor.part.kind == BALL for anchor in place.anchors):
+                points = [self.sole.ball]
+            ends = [rotate(place.turn, point) for point in points]
+            heights = [dot(add(place.base, end), self.made_of.up) for end in ends]
+            self._standing[number] = ends, max(0.0, min(heights) - self.made_of.floor)
+        return self._standing[number]
 
 
 class Stances:
-    """The contacts of a foot at one moment."""
+    """The contacts of a foot on the ground at one moment.
 
-    def __init__(self, snapshot: Snapshot, probe: Probe, walk: Walk, blend: float) -> None:
-        """Take what was simulated, and the ground now."""
-        self.walk = walk
-        self._snapshot = snapshot
-        self._probe = probe
+    Attributes:
+        clip: The foot on the floor of its animation.
+        probe: What looks for ground.
+    """
+
+    def __init__(self, clip: Clip, probe: Probe, blend: float) -> None:
+        """Take the foot on the floor of its animation, and the ground now."""
+        self.clip = clip
+        self._start = clip.walk.track.start
+        self.probe = probe
         self._up = probe.up
         self._blend = blend
-        self._frames: dict[int, Frame] = {}
-        self._stands: dict[int, Stand] = {}
+        self._lyings: dict[int, Lying | None] = {}
+        self._edges: dict[int, Moved] = {}
 
-    def around(self, time: float) -> tuple[Stand | None, Stand | None]:
-        """Return the last contact that has begun by a time, and the next; None if there is none."""
-        number = self.walk.before(time)
-        before = self._stand(number) if number >= 0 else None
-        has_next = number + 1 < len(self.walk.contacts)
-        if before is not None and time <= before.stance.last:
-            return before, None  # Nobody asks for the next one yet.
-        return before, self._stand(number + 1) if has_next else None
+    def locked(self, time: float, pose: Pose) -> tuple[Pose, Moved]:
+        """Return a foot on the ground without what it is lifted over, and what that makes of it.
 
-    def needs(self, before: shape.Stance, after: shape.Stance) -> list[tuple[float, float]]:
-        """Return by how much the foot would be too low at places of a swing (see `lift`)."""
-        first, last = int(before.last), int(after.first)
-        stride = max(1, -(-(last - first) // MOST_LOOKED))
-        needs: list[tuple[float, float]] = []
-        for frame in range(first + 1, last, stride):
-            need = self._need(frame, shape.swing(before, after, frame))
-            needs.append(((frame - first) / (last - first), need))
-        return needs
+        Args:
+            time: The frame.
+            pose: Where the animation has the foot.
+        """
+        return self._on_ground(time - self._start, pose, self._flat(time - self._start, pose))
 
-    def _need(self, frame: int, swing: shape.Swing) -> float:
-        sample = self.walk.sample(frame)
-        place = add(self._place(frame), swing.shift)
-        under = self._probe.under(place)
-        if under is None:
+    def _flat(self, time: float, pose: Pose) -> Pose:
+        """Return a foot on the floor of its animation."""
+        return self.clip.planted.at(time, pose)
+
+    def _on_ground(self, time: float, given: Pose, flat: Pose) -> tuple[Pose, Moved]:
+        moved = self._moved(time, flat)
+        foot = Pose(add(flat.place, moved.shift), flat.turn)
+        if moved.tilt != ORIGIN:
+            turn = quat_product(shape.turn_of(moved.tilt), flat.turn)
+            foot = foot._replace(turn=turn)
+        return blended(given, foot, moved.share), moved
+
+    def lift(self, time: float) -> float:
+        """Return how much higher the foot swings for what is in its way."""
+        local, contacts = time - self._start, self.clip.walk.contacts
+        number, stands = self.clip.planted.around(local)
+        if stands or number < 0 or number + 1 >= len(contacts):
             return 0.0
-        have = self._probe.floor + dot(swing.shift, self._up)
-        need = self._probe.level(under) - have
-        if sample.end != ORIGIN:
-            # It need not be as high above what is in the way as above the floor, but not in it.
-            end = rotate(shape.turn_of(swing.tilt), self._end(frame))
-            far = self._probe.under(add(place, end))
-            if far is not None:
-                have += sample.height + dot(end, self._up)
-                low = min(self.walk.end_lowest, sample.end_height)
-                rise = far.height - under.height
-                reach = length(across(end, self._up))
-                need = max(need, counted(self._probe.level(far) + low - have, rise, reach))
-        return shape.influence(sample.height, self._blend) * need
+        first, last = contacts[number].last, contacts[number + 1].first
+        stride = max(1, -(-(last - first) // LOOKED))
+        needs = {frame: self._need(frame) for frame in range(first + 1, last, stride)}
+        for a, b in pairwise(sorted(needs)):
+            self._look_between(needs, a, b)
+        span = last - first
+        lacks = [((f - first) / span, self._share(f) * needs[f].lack) for f in sorted(needs)]
+        return shape.lift((local - first) / span, lacks)
+
+    def _look_between(self, needs: dict[int, Need], a: int, b: int) -> None:
+        """Find at which frame a foot comes over an edge between two."""
+        if b - a > 1 and has_edge(needs[a], needs[b], EDGE * self.probe.leg):
+            middle = (a + b) // 2
+            needs[middle] = self._need(middle)
+            self._look_between(needs, a, middle)
+            self._look_between(needs, middle, b)
+
+    def _need(self, frame: int) -> Need:
+        flat = self.clip.flat(frame)
+        foot, _ = self._on_ground(frame, self.clip.pose(frame), flat)
+        return need(self.probe, self.clip.sole, flat, foot)
+
+    def _share(self, frame: int) -> float:
+        """Return how much of the ground counts for the height at which the animation has a foot."""
+        height = dot(self.clip.pose(frame).place, self._up) - self.probe.floor
+        return shape.influence(height, self._blend)
+
+    def need(self, time: float, pose: Pose, foot: Pose) -> float:
+        """Return by how much a foot is too low, given where the animation has it, and where it is.
+
+        It need not be higher above what is below it than it is above the floor of its animation.
+        """
+        flat = self._flat(time - self._start, pose)
+        return need(self.probe, self.clip.sole, flat, foot).lack
 
     def foreseen(self, frame: int) -> Foreseen:
         """Return where the leg is at another frame."""
-        sample = self.walk.sample(frame)
-        height = scaled(self._up, self._probe.floor + sample.height)
-        target = add(across(self._place(frame), self._up), height)
-        leg = mat_apply(self._frame(sample.under)[0], sample.root)
-        swing = self._swing(frame)
-        share = shape.influence(sample.height, self._blend)
-        goal = add(target, scaled(swing.shift, share))
-        return Foreseen(add(target, leg), target, goal, share * swing.rise)
+        local = frame - self._start
+        pose, ankle = self.clip.pose(local), self.clip.ankle
+        foot, moved = self._on_ground(local, pose, self.clip.flat(local))
+        share = self._share(local)
+        target = add(pose.place, rotate(pose.turn, ankle))
+        goal = mix(target, add(foot.place, rotate(foot.turn, ankle)), share)
+        root = add(pose.place, self.clip.root(local))
+        return Foreseen(root, target, goal, share * moved.rise)
 
-    def _swing(self, frame: int) -> shape.Swing:
-        """Return the correction of a frame, be it in a contact or not."""
-        before, after = self.around(frame)
-        if before is not None and frame <= before.stance.last:
-            stance = before.stance
-            shift = ORIGIN if before.place is None else self._shift(frame, before.place)
-            return shape.Swing(shift, stance.tilt, stance.rise)
-        if before is not None and after is not None:
-            return shape.swing(before.stance, after.stance, frame)
-        return alone(before, after)
+    def between(self, first: int, last: int) -> tuple[Lying | None, ...]:
+        """Return how the foot lies in all contacts on which its way between two frames depends."""
+        around, contacts = self.clip.planted.around, self.clip.walk.contacts
+        low, high = around(first - self._start)[0], around(last - self._start)[0] + 1
+        return tuple([self._lying(i) for i in range(max(0, low), min(high + 1, len(contacts)))])
 
-    def _stand(self, number: int) -> Stand:
-        """Return a contact as the ground is now."""
-        if number not in self._stands:
-            self._stands[number] = self._found_stand(number)
-        return self._stands[number]
-
-    def _found_stand(self, number: int) -> Stand:
-        begin, end = self.walk.spans[number]
-        still = shape.Stance(begin, end, ORIGIN, ORIGIN, ORIGIN, ORIGIN, ORIGIN, 0.0)
-        footprint = self.walk.prints[number]
-        if footprint.ob is None:
-            return Stand(still)
-        frame = frame_of(self._snapshot, footprint.ob)
-        anchor = point_in(frame, footprint.place)
-        under = self._probe.under(anchor)
-        if under is None:
-            return Stand(still)
-        other = mat_apply(frame[0], footprint.end)
-        lying = laid(self._probe, under, anchor, other, footprint.low, footprint.end_low)
-        place = add(across(anchor, self._up), scaled(self._up, lying.height))
-        stance = still._replace(
-            entry=self._shift(begin, place),
-            exit=self._shift(end, place),
-            entry_rate=self._rate(begin),
-            exit_rate=self._rate(end),
-            tilt=lying.tilt,
-            rise=lying.rise,
+    def _moved(self, time: float, flat: Pose) -> Moved:
+        """Return what the ground makes of a foot that is locked on a flat floor."""
+        number, stands = self.clip.planted.around(time)
+        if stands:
+            return self._in_contact(number, flat)
+        contacts = self.clip.walk.contacts
+        before = self._edge(number, contacts[number].last) if number >= 0 else None
+        after = None
+        if number + 1 < len(contacts):
+            after = self._edge(number + 1, contacts[number + 1].first)
+        if before is None or after is None or before == after:
+            return before or after or Moved()
+        first, last = contacts[number].last, contacts[number + 1].first
+        share = smoother((time - first) / (last - first))
+        return Moved(
+            mix(before.shift, after.shift, share),
+            mix(before.tilt, after.tilt, share),
+            before.rise + (after.rise - before.rise) * share,
+            before.share + (after.share - before.share) * share,
         )
-        return Stand(stance, place, under)
 
-    def _shift(self, frame: int, place: Vec) -> Vec:
-        """Return what takes the animated foot of a frame to a place."""
-        aside = across(sub(place, self._place(frame)), self._up)
-        rise = dot(place, self._up) - self._probe.floor - self.walk.sample(frame).height
-        return add(aside, scaled(self._up, rise))
+    def _edge(self, number: int, frame: int) -> Moved:
+        """Return what the ground makes of the foot at an end of a contact."""
+        moved = self._edges.get(frame)
+        if moved is None:
+            moved = self._edges[frame] = self._in_contact(number, self.clip.flat(frame))
+        return moved
 
-    def _rate(self, frame: int) -> Vec:
-        """Return how far the animation moves the foot in a frame."""
-        start, count = self.walk.track.start, len(self.walk.track.samples)
-        a, b = max(frame - 1, start), min(frame + 1, start + count - 1)
-        aside = across(sub(self._place(b), self._place(a)), self._up)
-        rise = self.walk.sample(b).height - self.walk.sample(a).height
-        return scaled(add(aside, scaled(self._up, rise)), 1.0 / max(1, b - a))
+    def _in_contact(self, number: int, flat: Pose) -> Moved:
+        lying = self._lying(number)
+        if lying is None:
+            return Moved(share=0.0)
+        base = self.clip.planted.places[number].base
+        height = lying.height + self.clip.hover(number) - dot(base, self._up)
+        shift = scaled(self._up, height)
+        if lying.tilt != ORIGIN:
+            apart = sub(flat.place, base)
+            shift = add(shift, sub(rotate(shape.turn_of(lying.tilt), apart), apart))
+        return Moved(shift, lying.tilt, lying.rise)
 
-    def _place(self, frame: int) -> Vec:
-        """Return where the animation has the foot at a frame, seen from the ground as it is now."""
-        sample = self.walk.sample(frame)
-        return point_in(self._frame(sample.under), sample.place)
-
-    def _end(self, frame: int) -> Vec:
-        """Return where it has the other end of the foot, seen from there."""
-        sample = self.walk.sample(frame)
-        return mat_apply(self._frame(sample.under)[0], sample.end)
-
-    def _frame(self, under: int) -> Frame:
-        if under not in self._frames:
-            ob = None if under == IN_WORLD else self.walk.grounds[under]
-            self._frames[under] = frame_of(self._snapshot, ob)
-        return self._frames[under]
+    def _lying(self, number: int) -> Lying | None:
+        """Return how the foot lies in a contact, None if there is no ground."""
+        if number not in self._lyings:
+            base = self.clip.planted.places[number].base
+            self._lyings[number] = laid(self.probe, base, self.clip.ends(number))
+        return self._lyings[number]
 
 
-def alone(before: Stand | None, after: Stand | None) -> shape.Swing:
-    """Return the correction before the first contact, or after the last."""
-    if before is not None:
-        return shape.Swing(before.stance.exit, before.stance.tilt, before.stance.rise)
-    if after is not None:
-        return shape.Swing(after.stance.entry, after.stance.tilt, after.stance.rise)
-    return shape.Swing(ORIGIN, ORIGIN, 0.0)
+def blended(given: Pose, foot: Pose, share: float) -> Pose:
+    """Return a foot on the ground as far as the ground counts."""
+    if share >= 1.0 or share <= 0.0:
+        return foot if share >= 1.0 else given
+    return Pose(mix(given.place, foot.place, share), slerp(given.turn, foot.turn, share))
 
 
 def frame_of(snapshot: Snapshot, ob: bpy.types.Object | None) -> Frame:

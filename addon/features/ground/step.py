@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import NamedTuple
 
 from ...core.vectors import (
-    ORIGIN,
     Vec,
-    across,
     add,
     dot,
-    length,
-    mat_product,
-    mix,
     quat_matrix,
+    quat_of,
+    quat_product,
     rotate,
     scaled,
+    sub,
 )
 from ...loop.chain_plan import Aim
 from ...motion import ground as shape
-from ...motion.sole import counted, turn_out
-from .probe import Probe, Under
+from ...motion.planted import Pose
+from .probe import Probe
 from .sole import laid
-from .stances import Stances, Stand, alone
+from .stances import Stances, blended
 
 
 class Foothold(NamedTuple):
@@ -43,139 +40,64 @@ class Foothold(NamedTuple):
 class Step:
     """A foot at one moment."""
 
-    def __init__(self, time: float, probe: Probe, aim: Aim, end: Vec, blend: float) -> None:
-        """Take where the animation has a foot, and its other end (see `end_of`)."""
+    def __init__(self, time: float, probe: Probe, aim: Aim, blend: float) -> None:
+        """Take where the animation has a foot."""
         self._time = time
         self._probe = probe
         self._aim = aim
-        self._end = end
         self._up = probe.up
+        self._given = pose_of(aim)
         self._height = dot(aim.place, probe.up) - probe.floor
-        self._end_height = self._height + dot(end, probe.up)
         self._share = shape.influence(self._height, blend)
 
-    @cached_property
-    def _below(self) -> Under | None:
-        """What is below the animated foot."""
-        return self._probe.under(self._aim.place)
-
-    def unlocked(self, note: str) -> Foothold:
-        """Return the foot on the ground that is below it."""
-        place = self._aim.place
-        if self._below is None:
-            return Foothold(self._aim._replace(note=note), place)
-        ends = (self._height, self._end_height)
-        lying = laid(self._probe, self._below, place, self._end, *ends)
-        more = self._share * (lying.height - self._probe.floor - self._height)
-        base = add(place, scaled(self._up, more))
-        swing = self._counting(shape.Swing(ORIGIN, lying.tilt, lying.rise))
-        return self._foothold(base, 0.0, swing, (0.0, 0.0), note)
-
-    def locked(self, stances: Stances) -> Foothold:
-        """Return the foot at its place while it stands, and on its way from one to the next."""
-        before, after = stances.around(self._time)
-        lowest = (stances.walk.lowest, stances.walk.end_lowest)
-        if before is not None and self._time <= before.stance.last:
-            return self._standing(before, lowest[1])
-        if before is None or after is None:
-            swing = alone(before, after)
-            base = self._shifted(swing)
-            lift = 0.0
-            if self._below is not None:
-                wanted = self._probe.level(self._below) + self._height
-                lift = max(0.0, self._share * (wanted - dot(base, self._up)))
-            return self._foothold(base, lift, self._counting(swing), lowest)
-        last, first = before.stance.last, after.stance.first
-        swing = shape.swing(before.stance, after.stance, self._time)
-        needs = stances.needs(before.stance, after.stance)
-        lift = self._share * shape.lift((self._time - last) / (first - last), needs)
-        return self._foothold(self._shifted(swing), lift, self._counting(swing), lowest)
-
-    def _standing(self, stand: Stand, end_lowest: float) -> Foothold:
-        if stand.place is None:
-            return Foothold(self._aim, self._aim.place)
-        place = stand.place
-        if self._probe.lift_only:
-            place = self._at_least(place, self._probe.floor + self._height)
-        if self._share < 1.0:
-            place = mix(self._aim.place, place, self._share)
-        tilt = scaled(stand.stance.tilt, self._share)
-        aim = self._lying(place, tilt, stand.under, end_lowest)
-        return Foothold(aim, place, self._share * stand.stance.rise)
-
-    def _shifted(self, swing: shape.Swing) -> Vec:
-        """Return the animated foot with its correction; to the last bit itself if there is none."""
-        if swing.shift == ORIGIN:
-            return self._aim.place
-        return add(self._aim.place, scaled(swing.shift, self._share))
-
-    def _counting(self, swing: shape.Swing) -> shape.Swing:
-        """Return a moment of a swing as far as the ground counts."""
-        return shape.Swing(swing.shift, scaled(swing.tilt, self._share), self._share * swing.rise)
-
-    def _foothold(
-        self,
-        base: Vec,
-        lift: float,
-        swing: shape.Swing,
-        lowest: tuple[float, float],
-        note: str = "",
-    ) -> Foothold:
-        """Return a foot that is not below the ground, nor below the animation if it must not."""
-        place = add(base, scaled(self._up, lift)) if lift > 0.0 else base
-        under = self._probe.under(place)
-        if under is not None:
-            low = min(lowest[0], self._height)
-            place = self._at_least(place, self._probe.level(under) + low)
-        if self._probe.lift_only:
-            place = self._at_least(place, self._probe.floor + self._height)
-        aim = self._lying(place, swing.tilt, under, lowest[1], lifts=True)
-        return Foothold(aim._replace(note=note), base, swing.rise)
-
-    def _lying(
-        self, place: Vec, tilt: Vec, under: Under | None, lowest: float, lifts: bool = False
-    ) -> Aim:
-        """Return a foot that is turned with the ground, and whose other end is not in it.
-
-        Where that end would be, the foot is turned out of the ground, so that it rolls off its
-        toes; and where that is not enough, it may be lifted.
+    def unlocked(self, points: tuple[Vec, Vec], note: str) -> Foothold:
+        """Return the foot on the ground that is below it.
 
         Args:
-            place: Where its goal is.
-            tilt: How it is turned with the ground.
-            under: What is below it.
-            lowest: How high its other end is above the floor of the animation as it stands.
-            lifts: Whether it may leave its place.
+            points: The joints above its heel and its ball, seen from its goal, in its own axes.
+            note: What is to be said.
         """
+        ends = [rotate(self._given.turn, point) for point in dict.fromkeys(points)]
+        under = [sub(end, scaled(self._up, self._height + dot(end, self._up))) for end in ends]
+        lying = laid(self._probe, self._aim.place, under)
+        if lying is None:
+            return Foothold(self._aim._replace(note=note), self._aim.place)
+        more = self._share * (lying.height - self._probe.floor - self._height)
+        base = add(self._aim.place, scaled(self._up, more))
+        turn = shape.turn_of(scaled(lying.tilt, self._share))
+        foot = Pose(base, quat_product(turn, self._given.turn))
+        aim = self._aim_of(self._at_least(foot.place, self._probe.floor + self._height), foot)
+        return Foothold(aim._replace(note=note), base, self._share * lying.rise)
+
+    def locked(self, stances: Stances, note: str) -> Foothold:
+        """Return the foot at its place while it stands, and on its way from one to the next."""
+        foot, moved = stances.locked(self._time, self._given)
+        base = blended(self._given, foot, self._share)
+        lift = self._share * stances.lift(self._time)
+        place = add(base.place, scaled(self._up, lift)) if lift > 0.0 else base.place
+        lack = stances.need(self._time, self._given, Pose(place, base.turn))
+        if self._share * lack > 0.0:
+            place = add(place, scaled(self._up, self._share * lack))
+        place = self._at_least(place, self._probe.floor + self._height)
+        return Foothold(
+            self._aim_of(place, base)._replace(note=note), base.place, self._share * moved.rise
+        )
+
+    def _aim_of(self, place: Vec, foot: Pose) -> Aim:
+        """Return a foot as a goal; to the last bit as it was if nothing has changed it."""
         axes = self._aim.axes
-        if axes is None:
-            return Aim(place, None)
-        end, turns = self._end, [tilt]
-        if tilt != ORIGIN:
-            end = rotate(shape.turn_of(tilt), end)
-        need = 0.0 if under is None else self._need(place, end, under, lowest)
-        if under is not None and need > 0.0:
-            turns.append(turn_out(end, need, self._up, self._probe.most))
-            end = rotate(shape.turn_of(turns[1]), end)
-            if lifts:
-                need = self._need(place, end, under, lowest)
-                place = add(place, scaled(self._up, need))
-        for turn in turns:
-            if turn != ORIGIN:
-                axes = mat_product(quat_matrix(shape.turn_of(turn)), axes)
+        if axes is not None and foot.turn != self._given.turn:
+            axes = quat_matrix(foot.turn)
         return Aim(place, axes)
 
-    def _need(self, place: Vec, end: Vec, under: Under, lowest: float) -> float:
-        """Return by how much the other end of the foot is too low."""
-        other = add(place, end)
-        far = self._probe.under(other)
-        if far is None:
-            return 0.0
-        wanted = self._probe.level(far) + min(lowest, self._end_height)
-        reach = length(across(end, self._up))
-        rise = far.height - under.height
-        return counted(wanted - dot(other, self._up), rise, reach)
-
     def _at_least(self, place: Vec, height: float) -> Vec:
+        """Return a place that is not lower than a height, if the foot may only be lifted."""
         rise = height - dot(place, self._up)
-        return add(place, scaled(self._up, rise)) if rise > 0.0 else place
+        if not self._probe.lift_only or rise <= 0.0:
+            return place
+        return add(place, scaled(self._up, rise))
+
+
+def pose_of(aim: Aim) -> Pose:
+    """Return a goal as the pose of a foot, which has no turn if the goal takes none."""
+    return Pose(aim.place) if aim.axes is None else Pose(aim.place, quat_of(aim.axes))

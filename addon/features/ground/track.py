@@ -7,21 +7,39 @@ with ground that moves. When the foot stands is worked out from it afterwards.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import bpy
 
 from ...core import Frame, inverse, point_in
-from ...core.vectors import Vec, add, mat_apply, sub
+from ...core.vectors import (
+    ORIGIN,
+    QUAT_IDENTITY,
+    Quat,
+    Vec,
+    add,
+    dot,
+    orthonormalize,
+    quat_of,
+    quat_product,
+    rotate,
+    sub,
+)
 from ...motion import codec
+from ...motion.contacts import Way
+from .leg import Foot
 
-FORM = codec.Form(b"FABT", 1)
+FORM = codec.Form(b"FABT", 2)
 
 IN_WORLD = -1
 """Stands for the world where there was no ground below the foot."""
 
-NUMBERS = 14
+NUMBERS = 20
 """How many numbers are kept of a frame, besides what was below the foot."""
+
+HEAD = 10
+"""How many numbers are kept of the track as a whole."""
 
 
 class Sample(NamedTuple):
@@ -31,10 +49,11 @@ class Sample(NamedTuple):
         under: Number of the object that was below it, or `IN_WORLD`.
         place: Where it was, in the space of that object.
         step: How far it went since the frame before, seen from the ground, in metres.
-        height: How high it was above the floor of the animation, in metres.
+        height: How high it was above the origin of the armature, in metres.
         root: Where the first joint of its leg was, seen from the foot, in the same space.
-        end: Where its other end was, in the same way; at the foot itself if it has none.
-        end_height: How high that was above the floor of the animation, in metres.
+        turn: How it was turned, in the axes of that space; not at all if it takes no turn.
+        end_step: How far its other end went, as ``step``.
+        up: The direction in which heights are meant, in its own axes.
     """
 
     under: int
@@ -42,8 +61,9 @@ class Sample(NamedTuple):
     step: Vec
     height: float
     root: Vec
-    end: Vec
-    end_height: float
+    turn: Quat
+    end_step: Vec
+    up: Vec
 
 
 class Track(NamedTuple):
@@ -53,6 +73,7 @@ class Track(NamedTuple):
         start: The first frame.
         rate: Frames a second.
         leg: The leg's length in metres.
+        foot: What of it touches the floor.
         grounds: The names of the objects that counted as ground, and of others below it.
         samples: One a frame.
     """
@@ -60,28 +81,30 @@ class Track(NamedTuple):
     start: int
     rate: float
     leg: float
+    foot: Foot
     grounds: tuple[str, ...]
     samples: list[Sample]
 
-    @property
-    def path(self) -> list[Vec]:
-        """Where the foot was at each frame, seen from the ground."""
-        places: list[Vec] = []
-        for sample in self.samples:
-            places.append(add(places[-1], sample.step) if places else sample.step)
-        return places
+    def heel(self) -> Way:
+        """Return the way of the joint above the heel."""
+        return self._way(self.foot.heel)
 
-    @property
-    def heights(self) -> list[float]:
-        """How high it was at each frame."""
-        return [sample.height for sample in self.samples]
+    def ball(self) -> Way:
+        """Return the way of the joint above the ball of the foot."""
+        return self._way(self.foot.ball)
+
+    def _way(self, point: Vec) -> Way:
+        steps = [s.step if point == ORIGIN else s.end_step for s in self.samples]
+        heights = [s.height + dot(point, s.up) for s in self.samples]
+        return Way(list(accumulate(steps, add)), heights)
 
 
 def packed(track: Track) -> bytes:
     """Return a track as bytes."""
-    numbers = [track.rate, track.leg]
+    foot = track.foot
+    numbers = [track.rate, track.leg, *foot.heel, *foot.ball, foot.heel_rest, foot.ball_rest]
     for s in track.samples:
-        numbers += (*s.place, *s.step, s.height, *s.root, *s.end, s.end_height)
+        numbers += (*s.place, *s.step, s.height, *s.root, *s.turn, *s.end_step, *s.up)
     integers = [track.start, *[sample.under for sample in track.samples]]
     return FORM.packed(integers, track.grounds, numbers)
 
@@ -89,7 +112,8 @@ def packed(track: Track) -> bytes:
 def unpacked(blob: bytes) -> Track | None:
     """Return a track from bytes, None if they are none."""
     try:
-        (start, *unders), grounds, (rate, leg, *numbers) = FORM.unpacked(blob)
+        (start, *unders), grounds, numbers = FORM.unpacked(blob)
+        (rate, leg, *foot), numbers = numbers[:HEAD], numbers[HEAD:]
     except ValueError:
         return None
     is_sound = rate > 0.0 <= leg and all(IN_WORLD <= under < len(grounds) for under in unders)
@@ -97,14 +121,44 @@ def unpacked(blob: bytes) -> Track | None:
         return None
     rows = [numbers[i : i + NUMBERS] for i in range(0, len(numbers), NUMBERS)]
     samples = [
-        Sample(under, _vec(r, 0), _vec(r, 3), r[6], _vec(r, 7), _vec(r, 10), r[13])
+        Sample(
+            under,
+            _vec(r, 0),
+            _vec(r, 3),
+            r[6],
+            _vec(r, 7),
+            (r[10], r[11], r[12], r[13]),
+            _vec(r, 14),
+            _vec(r, 17),
+        )
         for under, r in zip(unders, rows, strict=True)
     ]
-    return Track(start, rate, leg, tuple(grounds), samples)
+    touching = Foot(_vec(foot, 0), _vec(foot, 3), foot[6], foot[7])
+    return Track(start, rate, leg, touching, tuple(grounds), samples)
 
 
 def _vec(row: Sequence[float], first: int) -> Vec:
     return row[first], row[first + 1], row[first + 2]
+
+
+class Seen(NamedTuple):
+    """Where the animation has a foot, in world space.
+
+    Attributes:
+        place: Where its goal is.
+        turn: How it is turned.
+        end: Where its other end is.
+        root: Where the first joint of its leg is.
+        up: The direction of length 1 in which heights are meant.
+        height: How high the goal is above the origin of the armature.
+    """
+
+    place: Vec
+    turn: Quat
+    end: Vec
+    root: Vec
+    up: Vec
+    height: float
 
 
 class TrackMaker:
@@ -114,7 +168,7 @@ class TrackMaker:
         """Begin without samples."""
         self.samples: list[Sample] = []
         self._grounds: list[bpy.types.Object] = []
-        self._last: tuple[bpy.types.Object | None, Vec] | None = None
+        self._last: tuple[bpy.types.Object | None, Vec, Vec] | None = None
 
     @property
     def grounds(self) -> tuple[str, ...]:
@@ -125,42 +179,44 @@ class TrackMaker:
         """Begin with what counts as ground."""
         self._grounds = list(grounds)
 
-    def add(
-        self,
-        under: bpy.types.Object | None,
-        frames: Sequence[Frame],
-        place: Vec,
-        height: float,
-        root: Vec,
-        end: tuple[Vec, float],
-    ) -> None:
+    def add(self, under: bpy.types.Object | None, frames: Sequence[Frame], seen: Seen) -> None:
         """Add a frame.
 
         Args:
             under: The object below the foot.
             frames: Where that stands in world space now, and where the one of the last sample does.
-            place: Where the foot is in world space.
-            height: How high it is above the floor of the animation.
-            root: Where the first joint of its leg is in world space.
-            end: Where the other end of the foot is, seen from it, and how high.
+            seen: The foot.
         """
         now, before = frames
         undone = inverse(now)
-        local = point_in(undone, place)
-        step = (0.0, 0.0, 0.0)
+        local, end = point_in(undone, seen.place), point_in(undone, seen.end)
+        step = end_step = ORIGIN
         if self._last is not None:
-            step = sub(place, point_in(before, self._last[1]))
+            step = sub(seen.place, point_in(before, self._last[1]))
+            end_step = sub(seen.end, point_in(before, self._last[2]))
         number = IN_WORLD
         if under is not None:
             if under not in self._grounds:
                 self._grounds.append(under)
             number = self._grounds.index(under)
-        leg = sub(point_in(undone, root), local)
-        other = mat_apply(undone[0], end[0])
-        self.samples.append(Sample(number, local, step, height, leg, other, end[1]))
-        self._last = (under, local)
+        leg = sub(point_in(undone, seen.root), local)
+        turn = quat_product(inverse_turn(turn_of_frame(now)), seen.turn)
+        up = rotate(inverse_turn(seen.turn), seen.up)
+        self.samples.append(Sample(number, local, step, seen.height, leg, turn, end_step, up))
+        self._last = (under, local, end)
 
     @property
     def last_under(self) -> bpy.types.Object | None:
         """The object that was below the foot at the last frame."""
         return self._last[0] if self._last else None
+
+
+def turn_of_frame(frame: Frame) -> Quat:
+    """Return how a space is turned, not at all if it has no axes."""
+    axes = orthonormalize(frame[0])
+    return QUAT_IDENTITY if axes is None else quat_of(axes)
+
+
+def inverse_turn(turn: Quat) -> Quat:
+    """Return the turn that undoes another one."""
+    return (turn[0], -turn[1], -turn[2], -turn[3])

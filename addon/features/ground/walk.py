@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import bpy
 
 from ...blender.rays import recalled
-from ...core.vectors import Vec, scaled
-from ...motion.contacts import Contact, Thresholds, contacts_of
+from ...motion.contacts import BALL, FLAT, HEEL, Contact, Thresholds, contacts_of
+from ...motion.planted import Sole, sole_of
 from .track import IN_WORLD, Sample, Track
-
-
-class Footprint(NamedTuple):
-    """Where a foot stands in a contact.
-
-    Attributes:
-        ob: The object that is below it, None if nothing is.
-        place: Where it stands in the mean, in the space of that.
-        end: Where its other end is, seen from there (see `Sample`).
-        low: How high it is above the floor of the animation, where it is lowest.
-        end_low: How high the other end is, in the middle of the contact.
-    """
-
-    ob: bpy.types.Object | None
-    place: Vec
-    end: Vec
-    low: float
-    end_low: float
 
 
 class Walk:
@@ -39,11 +19,12 @@ class Walk:
         track: The track.
         contacts: When the foot stands, counted from the track's first frame.
         spans: The first and last frames of the same.
-        prints: Where it stands then.
+        flats: The first and last frames of the whiles in which its whole sole stands.
+        unders: What is below it in each contact: the number in the track.
         grounds: The objects that the track names, as far as there still are any.
+        used: The numbers of those that were below the foot.
         has_ground: Whether there was any below it at any frame.
-        lowest: How high it is above the floor of the animation, where it is lowest.
-        end_lowest: The same of its other end, as it stands.
+        standing: How high it is above the armature's origin at the frames at which it stands.
     """
 
     def __init__(
@@ -51,25 +32,54 @@ class Walk:
     ) -> None:
         """Find the contacts, on what counts as ground."""
         self.track = track
+        heel, ball = track.heel(), track.ball()
+        turns = [sample.turn for sample in track.samples]
         self.contacts: list[Contact] = contacts_of(
-            track.path, track.heights, track.rate, track.leg, thresholds
+            heel, ball, turns, track.rate, track.leg, thresholds
         )
         self.grounds = recalled(track.grounds, grounds)
-        self.prints = [self._footprint(contact) for contact in self.contacts]
-        self.has_ground = any(sample.under != IN_WORLD for sample in track.samples)
-        self.lowest = min(track.heights, default=0.0)
-        self.end_lowest = min([one.end_low for one in self.prints], default=0.0)
+        self.used = {sample.under for sample in track.samples}
+        self.has_ground = self.used != {IN_WORLD} and bool(self.used)
+        middles = [(contact.first + contact.last) // 2 for contact in self.contacts]
+        self.unders = [track.samples[middle].under for middle in middles]
         self.spans = [(track.start + c.first, track.start + c.last) for c in self.contacts]
-        self._firsts = [first for first, _ in self.spans]
+        self.flats = [
+            (track.start + part.first, track.start + part.last)
+            for contact in self.contacts
+            for part in contact.parts
+            if part.kind == FLAT
+        ]
+        self.standing = self._standing((ball.heights, BALL), (heel.heights, HEEL))
+        self._soles: dict[float, Sole] = {}
 
-    def _footprint(self, contact: Contact) -> Footprint:
-        samples = self.track.samples[contact.first : contact.last + 1]
-        middle = samples[len(samples) // 2]
-        xs, ys, zs = zip(*[s.place for s in samples if s.under == middle.under], strict=True)
-        place = scaled((sum(xs), sum(ys), sum(zs)), 1.0 / len(xs))
-        ob = None if middle.under == IN_WORLD else self.grounds[middle.under]
-        low = min(sample.height for sample in samples)
-        return Footprint(ob, place, middle.end, low, middle.end_height)
+    def _standing(self, *points: tuple[Sequence[float], str]) -> list[float]:
+        """Return how high the foot stands, by its ball, or by its heel if that never does."""
+        rests = {HEEL: self.track.foot.heel_rest, BALL: self.track.foot.ball_rest}
+        for heights, kind in points:
+            found = [
+                heights[frame] - rests[kind]
+                for contact in self.contacts
+                for part in contact.parts
+                if part.kind in (FLAT, kind)
+                for frame in range(part.first, part.last + 1)
+            ]
+            if found:
+                return found
+        return []
+
+    def sole(self, floor: float) -> Sole:
+        """Return where the foot touches a floor that is so high above the armature's origin."""
+        if floor not in self._soles:
+            samples = self.track.samples
+            self._soles = {
+                floor: sole_of(
+                    (self.track.foot.heel, self.track.foot.ball),
+                    self.contacts,
+                    [sample.height - floor for sample in samples],
+                    [sample.up for sample in samples],
+                )
+            }
+        return self._soles[floor]
 
     def sample(self, frame: int) -> Sample:
         """Return what was recorded of a frame."""
@@ -79,7 +89,3 @@ class Walk:
         """Return whether a time is in the range of the track, and there are contacts in it."""
         first = self.track.start
         return bool(self.contacts) and first <= time <= first + len(self.track.samples) - 1
-
-    def before(self, time: float) -> int:
-        """Return the number of the last contact that began by a time, -1 if none did."""
-        return bisect_right(self._firsts, time) - 1

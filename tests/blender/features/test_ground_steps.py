@@ -187,27 +187,30 @@ def test_toes_swing_over_a_stair_calmly() -> None:
     assert max((a - 2.0 * b + c).length for a, b, c in threes) < 0.15
 
 
-def test_toes_that_are_a_bone_of_their_own_count() -> None:
-    """The foot is as long as its toes reach."""
+def test_ball_is_where_the_toes_begin() -> None:
+    """Whatever else hangs on the foot, and wherever the tail of an imported bone is."""
     from addon.loop import plan
 
     rig = make_walker()
     bpy.context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode="EDIT")
     foot_bone = rig.data.edit_bones["Foot.L"]
-    for name, tail in (("Toes", (0.22, 0.1, ANKLE - 0.03)), ("Apart", (0.9, 0.1, ANKLE))):
+    foot_bone.tail = (24.0, 0.1, ANKLE)
+    for name, head in (("Toes", (0.15, 0.1, 0.02)), ("Apart", (0.9, 0.1, ANKLE))):
         bone = rig.data.edit_bones.new(name)
-        bone.head, bone.tail, bone.parent = foot_bone.tail, tail, foot_bone
-        bone.use_connect = name == "Toes"
+        bone.head, bone.tail, bone.parent = head, (head[0] + 30.0, 0.1, 0.0), foot_bone
     bpy.ops.object.mode_set(mode="OBJECT")
     rig.scale = (2, 2, 2)
     stand(rig, make_ground(flat))
     simulate(rig)
     chain = next(c for c in plan.current().chains if c.name == "Leg.L")
     walk, _ = chain.goal_source.walk(chain, rig.fabrik.constraints["Leg.L"].ground, 1)
-    end = Vector(walk.track.samples[0].end)
-    assert (end - Vector((0.44, 0.0, -0.06))).length < 1e-5
-    assert abs(walk.track.samples[0].end_height - ANKLE + 0.06) < 1e-5
+    target = bpy.data.objects["Target.L"].matrix_world.to_3x3()
+    end = target @ Vector(walk.track.foot.ball)
+    assert (end - Vector((0.3, 0.0, -0.12))).length < 1e-5
+    assert walk.track.foot.heel == (0.0, 0.0, 0.0)
+    assert abs(walk.track.foot.ball_rest - 0.04) < 1e-5
+    assert abs(walk.track.foot.heel_rest - 2 * ANKLE) < 1e-5
 
 
 def test_foot_without_match_target_has_no_toes_and_is_not_turned() -> None:

@@ -1,0 +1,125 @@
+"""A leg as its joints tell: how long it is, and where its foot touches the floor.
+
+Bones that were imported have tails anywhere, so that where a joint is known it is asked for.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+from ...blender.skeleton import matrix_frame
+from ...core import point_in
+from ...core.vectors import (
+    ORIGIN,
+    Mat3,
+    Vec,
+    add,
+    dot,
+    inverse_apply,
+    length,
+    mat_apply,
+    mat_columns,
+    mat_product,
+    scaled,
+    sub,
+    unit,
+)
+from ...loop.chain_plan import ChainPlan, Snapshot
+
+LONGEST_FOOT = 0.5
+"""The length of a foot, in legs, from which on what ends there is no foot."""
+
+THICKEST_SOLE = 0.15
+"""How high the lowest joint of a foot may rest above the origin of an armature that stands on it,
+in lengths of the leg."""
+
+
+class Foot(NamedTuple):
+    """What touches the floor, as the rest pose has it.
+
+    Attributes:
+        heel: The joint above the heel, seen from the goal of the chain, in the axes of the foot.
+        ball: The same of the ball of the foot.
+        heel_rest: How high the former rests above the floor, in metres.
+        ball_rest: The same of the latter.
+    """
+
+    heel: Vec
+    ball: Vec
+    heel_rest: float
+    ball_rest: float
+
+
+def joints_of(snapshot: Snapshot, chain: ChainPlan) -> list[Vec]:
+    """Return where the joints of a leg are in world space, from its first one to its tip."""
+    world = snapshot.world(chain.rig.object, chain.rig.uid)
+    bones = [*chain.bones, *([chain.tip_bone] if chain.tip_bone >= 0 else ())]
+    joints = [point_in(world, snapshot.frame(chain.rig, bone)[1]) for bone in bones]
+    if chain.tip_bone < 0:
+        last = chain.bones[-1]
+        axes = mat_product(world[0], snapshot.frame(chain.rig, last)[0])
+        joints.append(point_in((axes, joints[-1]), (0.0, chain.rig.bone(last).length, 0.0)))
+    return joints
+
+
+def leg_length(joints: list[Vec], chain: ChainPlan) -> float:
+    """Return how long a leg is from the first of its joints to the ankle."""
+    ends_in_foot = chain.tip_bone < 0 and chain.has_hand
+    pairs = itertools.pairwise(joints[:-1] if ends_in_foot else joints)
+    return sum(length(sub(b, a)) for a, b in pairs)
+
+
+def foot_of(chain: ChainPlan, world: Mat3, leg: float, up: Vec) -> Foot:
+    """Return what touches the floor.
+
+    A foot that lies as its target does has a heel and a ball: the joint from which its toes go on,
+    or where its bone ends if there are none. Of one that hangs on its leg as it likes only its goal
+    is known.
+
+    Args:
+        chain: The constraint.
+        world: The axes of the armature in world space.
+        leg: The length of the leg in metres.
+        up: The direction of length 1 against which it stands, in world space.
+    """
+    scale = sum(map(length, mat_columns(world))) / 3.0
+    rig = chain.rig
+    foot = chain.tip_bone if chain.tip_bone >= 0 else chain.bones[-1]
+    end = ORIGIN
+    if chain.has_hand and chain.tip_bone < 0:
+        end = (0.0, -rig.bone(foot).length, 0.0)
+    elif chain.has_hand:
+        toes = [rig.bone(toe).head for toe in rig.children[foot]]
+        toes = [toe for toe in toes if 0.0 < length(toe) * scale < LONGEST_FOOT * leg]
+        end = max(toes, key=length, default=(0.0, rig.bone(foot).length, 0.0))
+    if length(end) * scale >= LONGEST_FOOT * leg:
+        end = ORIGIN
+    up_rest = unit(inverse_apply(world, up)) or (0.0, 0.0, 1.0)
+    axes, head = matrix_frame(rig.rest(foot).matrix_local)
+    goal = head
+    if chain.tip_bone < 0:
+        goal = add(head, mat_apply(axes, (0.0, rig.bone(foot).length, 0.0)))
+    floor = _rest_floor(chain, foot, up_rest, leg / scale if scale > 0.0 else leg)
+    goal_rest = max(0.0, scale * (dot(goal, up_rest) - floor))
+    end_rest = max(0.0, scale * (dot(add(goal, mat_apply(axes, end)), up_rest) - floor))
+    if chain.has_hand and chain.tip_bone < 0:
+        return Foot(scaled(end, scale), ORIGIN, end_rest, goal_rest)
+    return Foot(ORIGIN, scaled(end, scale), goal_rest, end_rest)
+
+
+def _rest_floor(chain: ChainPlan, foot: int, up: Vec, leg: float) -> float:
+    """Return how high the floor is on which a foot rests, in the armature's own space.
+
+    That is its origin, if the foot rests right above it; else the lowest joint of the foot.
+    """
+    rig = chain.rig
+    heights: list[float] = []
+    for bone in sorted(rig.below({foot})):
+        axes, head = matrix_frame(rig.rest(bone).matrix_local)
+        heights.append(dot(head, up))
+        if not rig.children[bone] and rig.bone(bone).length < LONGEST_FOOT * leg:
+            tail = add(head, mat_apply(axes, (0.0, rig.bone(bone).length, 0.0)))
+            heights.append(dot(tail, up))
+    lowest = min(heights)
+    return 0.0 if 0.0 <= lowest <= THICKEST_SOLE * leg else lowest

@@ -1,0 +1,263 @@
+"""Feet on the ground of motion as captures have it: in centimetres, with a T-pose, hovering."""
+
+from __future__ import annotations
+
+import random
+from math import radians
+from typing import Any
+
+import bpy
+import pytest
+from mathutils import Matrix, Quaternion, Vector
+from rigs import activate, add_constraint, evaluated, go, link, make_armature, make_empty, update
+from walkers import make_ground, messages, states
+
+RATE, STEP, STRIDE = 60, 1.1, 1.2
+"""Frames a second, how many seconds a step takes, and how far it goes for a leg of 0.85."""
+
+STAND, FLAT, LAND = 0.62, 0.42, 0.08
+"""Until when of a step a foot stands, is flat, and lands on its heel, in seconds."""
+
+THIGH, SHIN, ANKLE, BALL = 0.43, 0.42, 0.09, 0.14
+FRAMES = 150
+
+SIDES = {"L": (0.1, 0.0), "R": (-0.1, 0.5)}
+
+
+def eased(x: float) -> float:
+    x = min(max(x, 0.0), 1.0)
+    return x * x * x * (10.0 - 15.0 * x + 6.0 * x * x)
+
+
+def pitch_at(t: float) -> float:
+    if t < LAND:
+        return -radians(15) * (1.0 - eased(t / LAND))
+    down = eased((t - FLAT) / (STAND - FLAT)) * (1.0 - eased((t - STAND) / 0.25))
+    return radians(30) * down - radians(15) * eased((t - STAND) / (STEP - STAND))
+
+
+def standing(t: float, creep: float) -> Vector:
+    pitch = pitch_at(t)
+    pivot = Vector((0.0, 0.0, -ANKLE)) if pitch <= 0.0 else Vector((BALL, 0.0, -ANKLE))
+    back = pivot - Matrix.Rotation(pitch, 3, "Y") @ pivot
+    return Vector((creep * (min(t, FLAT) / FLAT - 0.5), 0.0, ANKLE)) + back
+
+
+def ankle(seconds: float, late: float, creep: float) -> tuple[Vector, float]:
+    """Return where an ankle is, and the pitch of its foot."""
+    cycle, t = divmod(seconds + late * STEP, STEP)
+    place = standing(min(t, STAND), creep)
+    share = eased((t - STAND) / (STEP - STAND))
+    if t > STAND:
+        landing = standing(0.0, creep) + Vector((STRIDE, 0.0, 0.0))
+        place = place.lerp(landing, share) + Vector((0, 0, 0.24 * share * (1.0 - share)))
+    return place + Vector((STRIDE * (cycle - late), 0.0, 0.0)), pitch_at(t)
+
+
+def captured(
+    size: float = 1.0,
+    scale: float = 1.0,
+    creep: float = 0.02,
+    hover: float = 0.0,
+    tremble: float = 0.0,
+    t_pose: bool = False,
+    hip_height: float = 0.88,
+) -> bpy.types.Object:
+    """Make a figure whose motion is keyed on all frames, as an importer leaves it.
+
+    Its bones' tails are where the joints are not, it rests with its hip at the origin of the
+    armature, and Target.L and Target.R hold where the motion has its feet.
+
+    Args:
+        size: How large the bones are in the armature.
+        scale: The scale of the armature object.
+        creep: By how much a foot slides while it stands.
+        hover: How high above the floor it walks.
+        tremble: By how much each frame is off.
+        t_pose: Whether the first frame is one at the origin, apart from the motion.
+        hip_height: How high its hip walks.
+    """
+    scene = bpy.context.scene
+    scene.render.fps = RATE
+    scene.frame_start, scene.frame_end = 1, FRAMES
+    reach = THIGH + SHIN
+    bones: dict[str, Any] = {"Hips": ((0, 0, 0), (0, 0, 24.0 * size), "")}
+    for side, (y, _) in SIDES.items():
+        names = f"UpLeg{side}", f"Leg{side}", f"Foot{side}", f"Toe{side}"
+        joints = (0, 0), (0.02, -THIGH), (0, 0.001 - reach), (BALL, -reach - ANKLE)
+        parent = "Hips"
+        for name, (x, z) in zip(names, joints, strict=True):
+            bones[name] = ((size * x, size * y, size * z), (size * (x + 24.0), y, z), parent)
+            parent = name
+    rig = make_armature(bones, "Captured")
+    rig.scale = (scale,) * 3
+    whole = size * scale  # Of what is in world space.
+    rng = random.Random(3)
+    hips = rig.pose.bones["Hips"]
+    hips.rotation_mode = "QUATERNION"
+    for side in SIDES:
+        target = make_empty(f"Target.{side}")
+        target.rotation_mode = "QUATERNION"
+        item = add_constraint(
+            rig, f"Foot{side}", target, chain_count=2, use_tail=False, use_rotation=True
+        )
+        item.name, item.solver = f"Leg.{side}", "TWO_BONE"
+    update()
+    rest = {side: rig.data.bones[f"Foot{side}"].matrix_local.to_quaternion() for side in SIDES}
+    for frame in range(1, FRAMES + 1):
+        is_rest = t_pose and frame == 1
+        seconds = (frame - 1) / RATE
+        noise = Vector([rng.gauss(0, tremble) for _ in range(3)])
+        at = Vector((STRIDE * (seconds / STEP - 0.2), 0.0, hip_height + hover)) + noise
+        hips.location = rest_space(hips, Vector() if is_rest else at * size)
+        hips.keyframe_insert("location", frame=frame)
+        for side, (y, late) in SIDES.items():
+            target = bpy.data.objects[f"Target.{side}"]
+            place, pitch = ankle(seconds, late, creep)
+            place += Vector((0.0, y, hover)) + Vector([rng.gauss(0, tremble) for _ in range(3)])
+            if is_rest:
+                place, pitch = Vector((0.0, y, -reach + 0.001)), 0.0
+            target.location = place * whole
+            target.rotation_quaternion = Quaternion((0, 1, 0), pitch) @ rest[side]
+            target.keyframe_insert("location", frame=frame)
+            target.keyframe_insert("rotation_quaternion", frame=frame)
+    return rig
+
+
+def rest_space(bone: bpy.types.PoseBone, place: Vector) -> Vector:
+    return bone.bone.matrix_local.to_3x3().inverted() @ place
+
+
+def put_on_ground(rig: bpy.types.Object, ground: bpy.types.Object) -> None:
+    """With nothing set but what the ground is, and which bone the hip is."""
+    for item in rig.fabrik.constraints:
+        item.ground.object, item.ground.hip, item.ground.use = ground, "Hips", True
+    activate(rig)
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+
+
+def plane(height: float = 0.0, size: float = 1.0) -> bpy.types.Object:
+    mesh = bpy.data.meshes.new("Plane")
+    far = 9.0 * size
+    corners = [(-far, -far, 0), (far, -far, 0), (far, far, 0), (-far, far, 0)]
+    mesh.from_pydata(corners, [], [(0, 1, 2, 3)])
+    ob = link(bpy.data.objects.new("Plane", mesh))
+    ob.location.z = height
+    return ob
+
+
+def played(rig: bpy.types.Object, start: int = 1) -> dict[str, list[Vector]]:
+    found: dict[str, list[Vector]] = {}
+    for frame in range(start, FRAMES + 1):
+        go(frame)
+        assert states(rig) == {"REACHED"} and messages(rig) == {""}
+        posed = evaluated(rig)
+        for bone in posed.pose.bones:
+            place = posed.matrix_world @ bone.head
+            if bone.name.startswith("Foot"):
+                place = posed.matrix_world @ bone.head
+            found.setdefault(bone.name, []).append(place)
+    return found
+
+
+def bends(places: list[Vector]) -> list[float]:
+    threes = zip(places, places[1:], places[2:], strict=False)
+    return [(a - 2.0 * b + c).length * RATE * RATE for a, b, c in threes]
+
+
+def flats(rig: bpy.types.Object, side: str) -> list[tuple[int, int]]:
+    from addon.loop import plan
+
+    chain = next(c for c in plan.current().chains if c.name == f"Leg.{side}")
+    walk, _ = chain.goal_source.walk(chain, rig.fabrik.constraints[chain.item].ground, 1)
+    return walk.flats
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "metres": {},
+    "centimetres": {"size": 100.0},
+    "scaled object": {"size": 100.0, "scale": 0.01},
+    "24 m": {"size": 24.0},
+    "trembling": {"tremble": 5e-4},
+    "T-pose": {"t_pose": True},
+    "straight knees": {"hip_height": 0.895},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_captured_walk_is_locked_where_it_stands_and_else_as_it_was(
+    case: str, empty_file: None
+) -> None:
+    """Feet do not slide, knees and hip do not pop, and nobody walks in a crouch."""
+    options = CASES[case]
+    rig = captured(**options)
+    size = options.get("size", 1.0) * options.get("scale", 1.0)
+    start = 2 if "t_pose" in options else 1
+    before = played(rig, start)
+    put_on_ground(rig, plane(size=size))
+    after = played(rig, start)
+    most = max(abs((a - b).z) for a, b in zip(after["Hips"], before["Hips"], strict=True))
+    assert most < 5e-3 * size
+    for side in SIDES:
+        spans = flats(rig, side)
+        assert len(spans) >= 2
+        for first, last in spans:
+            places = after[f"Foot{side}"][max(first, start) - start : last - start + 1]
+            given = before[f"Foot{side}"][max(first, start) - start : last - start + 1]
+            slide = max((place - places[0]).xy.length for place in places)
+            assert slide < 0.25 * max((place - given[0]).xy.length for place in given)
+            balls = after[f"Toe{side}"][max(first, start) - start : last - start + 1]
+            assert max((ball - balls[0]).xy.length for ball in balls) < 2e-3 * size
+        knee = max(bends(after[f"Leg{side}"])) / max(bends(before[f"Leg{side}"]))
+        assert knee < (1.5 if "tremble" in options else 1.3)
+    assert max(bends(after["Hips"])) < 1.2 * max(bends(before["Hips"])) + 0.5 * size
+
+
+@pytest.mark.parametrize("hover", [0.0, 0.03, -0.02])
+def test_floor_of_the_clip_is_found(hover: float, empty_file: None) -> None:
+    """The ball has no sole below it: it stands on the ground itself."""
+    rig = captured(hover=hover)
+    put_on_ground(rig, plane(0.5))
+    after = played(rig)
+    for side in SIDES:
+        for first, last in flats(rig, side):
+            for ball in after[f"Toe{side}"][first - 1 : last]:
+                assert abs(ball.z - 0.5) < 4e-3
+
+
+def test_floor_can_be_set(empty_file: None) -> None:
+    rig = captured(hover=0.03)
+    put_on_ground(rig, plane())
+    go(20)
+    found = evaluated(rig).pose.bones["FootL"].head.z
+    for item in rig.fabrik.constraints:
+        item.ground.use_floor, item.ground.floor = True, 0.01
+    update()
+    go(21)
+    go(20)
+    assert abs(evaluated(rig).pose.bones["FootL"].head.z - found - 0.02) < 2e-3
+
+
+def test_hill_that_is_higher_than_a_leg_is_stood_on(empty_file: None) -> None:
+    rig = captured()
+    ground = make_ground(lambda x, _y: 0.9 * x)
+    put_on_ground(rig, ground)
+    for item in rig.fabrik.constraints:
+        item.ground.max_angle = radians(45)
+    after = played(rig)
+    low = min((ball.z - 0.9 * ball.x) for side in SIDES for ball in after[f"Toe{side}"])
+    assert low > -0.02 and max(ball.z for ball in after["ToeL"]) > 1.5
+
+
+def test_longer_lock_time_moves_the_foot_for_longer(empty_file: None) -> None:
+    rig = captured(creep=0.04)
+    before = played(rig)
+    put_on_ground(rig, plane())
+    counts = []
+    for lock_time in (0.05, 0.2):
+        for item in rig.fabrik.constraints:
+            item.ground.lock_time = lock_time
+        after = played(rig)
+        pairs = zip(after["FootL"], before["FootL"], strict=True)
+        counts.append(sum((a - b).xy.length > 1e-3 for a, b in pairs))
+    assert counts[1] > counts[0] + 10
