@@ -68,7 +68,7 @@ class SceneSnapshot:
     ) -> tuple[Mapping[int, Evaluated], Mapping[int, FkPose], Collection[int]]:
         evaluated: dict[int, Evaluated] = {}
         poses: dict[int, FkPose] = {}
-        failed: list[int] = []
+        failed: tuple[int, ...] = ()
         for uid in self.rigs:
             reader = self.plan.readers[uid]
             try:
@@ -77,7 +77,7 @@ class SceneSnapshot:
                 raise
             except Exception:
                 say_once(f"could not read “{reader.rig.object.name}”")
-                failed.append(uid)
+                failed += (uid,)
                 evaluated[uid] = Evaluated(self.rigs[uid], reader.rows)
                 poses[uid] = reader.last or FkPose(reader.rig, reader.rows)
         return evaluated, poses, failed

@@ -130,8 +130,7 @@ class PoseWriter:
         rig: The armature.
         rows: The bones whose channels are read and written.
         poses_any: Whether chains pose any bone of it.
-        groups: What is written, by channel; none if nothing was put together yet.
-        composed: What each of these gets.
+        composed: The channels, each with what it gets; none if nothing was put together yet.
         reports: How the constraints did, as `SolvedPose` has it.
         shown: What the constraints show of that.
     """
@@ -141,8 +140,7 @@ class PoseWriter:
         self.rig = rig
         self.rows = rows
         self.poses_any = poses_any
-        self.groups: Sequence[Group] = ()
-        self.composed: Sequence[bytes | None] = []
+        self.composed: list[tuple[Group, bytes]] = []
         self.reports: Mapping[tuple[int, ...], Sequence[Report]] = {}
         self.shown: Mapping[tuple[int, ...], Sequence[Report]] = {}
         self._bones: list[Sequence[int]] = []
@@ -155,22 +153,19 @@ class PoseWriter:
             Whether it is anything else than last time, so that Blender has to be told.
         """
         self.reports = pose.reports or self.reports
-        if pose.fk.groups is not self.groups:
-            self.groups = pose.fk.groups
-            self.composed = [None] * len(self.groups)
-        if not self.groups:
-            return False
-        numbers = self._numbers(pose)
-        before, self.composed = self.composed, [group.of_slots(numbers) for group in self.groups]
+        numbers = self._numbers(pose) if pose.fk.groups else array("f")
+        before = self.composed
+        self.composed = [(group, group.of_slots(numbers)) for group in pose.fk.groups]
         return self.composed != before
 
     def _numbers(self, pose: SolvedPose) -> array[float]:
         """Return what all bones get, four numbers a slot: the FK pose, or what was solved."""
         fk = pose.fk
         numbers = fk.inputs[:]
-        for kind, solved in ((LOCATION, pose.locations), (SCALE, pose.scales)):
-            if solved:
-                _put(numbers, [self.rig.slot(kind, bone) for bone in solved], solved.values())
+        if pose.locations:
+            _put(numbers, self.rig.slot(LOCATION, 0), pose.locations)
+        if pose.scales:
+            _put(numbers, self.rig.slot(SCALE, 0), pose.scales)
         if fk.has_only_quaternions:
             # They are on the side of the FK pose already: a swing is the short way.
             rotations = [answer.rotations for answer in pose.answers]
@@ -195,14 +190,14 @@ class PoseWriter:
 
     def is_shown(self, evaluated: PoseChannels) -> bool:
         """Return whether an evaluated copy holds what was put together last."""
-        composed = [group.of(evaluated) for group in self.groups]
-        return bool(composed) and composed == self.composed
+        shown = [group.of(evaluated) == numbers for group, numbers in self.composed]
+        return bool(shown) and all(shown)
 
 
-def _put(numbers: array[float], slots: list[int], solved: Collection[Vec]) -> None:
-    """Put solved locations or scales among the numbers of all slots."""
-    threes = array("f", [*chained.from_iterable(solved)])
-    for run in runs_of(slots):
+def _put(numbers: array[float], first: int, solved: Mapping[int, Vec]) -> None:
+    """Put solved locations or scales among the numbers of all slots, from a first one on."""
+    threes = array("f", [*chained.from_iterable(solved.values())])
+    for run in runs_of([first + bone for bone in solved]):
         transfer(threes, 3, run[2], numbers, 4, run)
 
 
@@ -216,7 +211,7 @@ def write_ahead(writer: PoseWriter, animated: Collection[int]) -> None:
         writer: The armature.
         animated: The slots that F-curves or drivers set.
     """
-    for group, composed in zip(writer.groups, writer.composed, strict=True):
+    for group, composed in writer.composed:
         bones = group.bones
         if animated:
             bones = [bone for bone in bones if group.first + bone not in animated]
@@ -230,18 +225,18 @@ def write_pose(writer: PoseWriter, is_quiet: bool = False) -> None:
         writer: The armature.
         is_quiet: Whether Blender is not to notice.
     """
-    for group, composed in zip(writer.groups, writer.composed, strict=True):
+    for group, composed in writer.composed:
         _write(writer, group, composed, group.bones, is_quiet)
 
 
 def _write(
     writer: PoseWriter,
     group: Group,
-    composed: bytes | None,
+    composed: bytes,
     bones: Sequence[int],
     is_quiet: bool = False,
 ) -> None:
-    if composed is None or not bones:
+    if not bones:
         return
     column = Column(writer.rig, writer.rows, group, bones)
     kept, written, size = column.read(), array("f", composed), group.size
