@@ -16,7 +16,7 @@ from ...ui.refusing import Refusing, active_armature, armature_refusal, rest_ref
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section, reaches
 from ...ui.stepping import Starting
-from ...ui.wording import counted
+from ...ui.wording import counted, length_text
 from ..bake.operators import Baking
 from ..simulation import history
 from .footing import found_floor
@@ -64,16 +64,15 @@ def _draw_floor(
 ) -> None:
     """Draw the floor of the animation: as it was found, or as it is set."""
     layout.prop(given, "use_floor")
-    row = layout.row()
-    if given.use_floor:
-        row.prop(given, "floor")
-        return
-    known = plan.known()
+    height = layout.row()
+    height.active = given.use_floor
+    height.prop(given, "floor")
+    known = None if given.use_floor else plan.known()
     for chain in known.chains if known else ():
         if chain.rig.object == armature and chain.name == item.name:
             floor = found_floor(chain, 0.0)
-            text = bpy.utils.units.to_string("METRIC", "LENGTH", floor, precision=4)
-            row.label(text=f"Floor: {text}")
+            text = length_text(cast(bpy.types.Scene, bpy.context.scene), floor)
+            layout.label(text=f"Detected: {text}")
 
 
 def _draw_all(layout: Layout, given: bpy.types.PropertyGroup, *names: str) -> None:
