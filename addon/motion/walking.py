@@ -43,6 +43,9 @@ HIGH: Final = 0.5
 TICK: Final = 0.05
 """The most that a leg's root moves in a substep, as a share of its reach."""
 
+MOST: Final = 32
+"""The most substeps of a frame."""
+
 
 class StepPlanner:
     """Plans a walk: created at the first frame, then advanced frame by frame.
@@ -127,7 +130,7 @@ class StepPlanner:
             for root, reach in roots
         )
         fine = TICK / max(1.0, 0.5 * (len(self.groups) - 1))
-        return min(32, max(1, ceil(way / fine)))
+        return min(MOST, max(1, ceil(way / fine)))
 
     def _remember(self, grounds: Grounds) -> None:
         falls = [fall for foot in self.feet for fall in (foot.falls[-1], foot.support())]
@@ -269,9 +272,10 @@ class StepPlanner:
             members = of_group(self.feet, groups[0])
             self._lift(now, stepping_along(members, now, self.settings))
             return
-        # Groups must not step together, so each gets a share of the time until the next substep.
+        # Groups must not step together, so each gets a share of the time until the next substep,
+        # which may be a shorter one.
+        share = min(now.passed, 1.0 / MOST) / len(groups)
         for turn, group in enumerate(groups):
-            share = now.passed / len(groups)
             lift, land = now.time + turn * share, now.time + (turn + 1) * share
             for foot in of_group(lost, group):
                 aim = add(foot.wanted(), scaled(foot.velocity, land - now.time))
@@ -300,6 +304,7 @@ class StepPlanner:
             share: The share of a whole step.
         """
         leg, last = foot.leg, foot.falls[-1]
+        lift = max(lift, last.land)  # Which may be later by rounding.
         carry = carried(last.ground, now.grounds, now.whole)
         above = self.settings.ray_height * leg.reach
         root = point_in(carry, add(foot.root, coming))

@@ -169,6 +169,26 @@ def test_no_leg_loses_its_foot_and_groups_take_turns(
         assert all(a.land <= b.lift <= b.land for a, b in pairwise(falls))
 
 
+def test_groups_take_turns_where_several_are_lost_and_the_next_substep_is_shorter() -> None:
+    settings = WalkSettings(
+        threshold=0.21046986333928286,
+        step_height=0.14266443387376349,
+        duration=9.124200644175072,
+        overshoot=0.6755073617148551,
+        bob=0.00034418479702776896,
+    )
+
+    def body(time: float) -> Frame:
+        swing = math.sin(0.1701072457766175 * time)
+        rise = -0.08281491679256033 * math.sin(2.0 * 0.1701072457766175 * time)
+        place = (0.3663494920599167 * swing, -0.01840913041062697 * time, 0.5 + rise)
+        return standing(place, 1.5 * -0.8147153367970019 * swing)
+
+    legs = legs_of(7, "PAIRS")
+    record = walked(legs, settings, body, frames=60)
+    assert_groups_take_turns(legs, record)
+
+
 @pytest.mark.parametrize("speed", [0.02, 0.04, 0.1, 0.2])
 @pytest.mark.parametrize(("count", "pattern"), [(8, "ALTERNATING"), (4, "PAIRS"), (6, "WAVE")])
 def test_at_a_steady_pace_no_leg_is_stretched_out(count: int, pattern: str, speed: float) -> None:
