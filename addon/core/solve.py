@@ -210,9 +210,10 @@ def _land(
         return 0
     # An iteration that takes the tip past other joints would fold a limb another way. The tip of
     # one that has swung has only to come nearer: it does so in even steps.
-    start = mix(target, joints[-1].at(), swing if is_short else 0.0)
+    is_stepped = is_short and swing > 0.0
+    start = mix(target, joints[-1].at(), swing)
     for i in range(1, used):
-        fabrik(joints, mix(start, target, i / used))
+        fabrik(joints, mix(start, target, i / used) if is_stepped else target)
     if inner > 0.0 or bones == 2:
         # Landing only halves the gap of a chain that has to fold to its shortest.
         fabrik(joints, target)
