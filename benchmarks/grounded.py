@@ -8,6 +8,7 @@ from typing import Any
 import bpy
 from mathutils import Vector
 
+from addon.blender import animation
 from samples.opening import FOLDER
 
 from . import extension
@@ -107,12 +108,10 @@ def _skating(rig: Any, scene: bpy.types.Scene, frames: list[int]) -> list[list[s
     """Return rows on how much drifting feet skate, before and after they are put on the ground."""
     for side in SIDES:
         target: Any = bpy.data.objects[f"Foot target.{side}"]
-        strips = target.animation_data.action.layers[0].strips
-        bags = [bag for strip in strips for bag in strip.channelbags]
-        for curve in [curve for bag in bags for curve in bag.fcurves]:
-            if curve.data_path == "location" and curve.array_index < 2:
+        for axis, curve in animation.active_curves(target, "location").items():
+            if axis < 2:
                 noise: Any = curve.modifiers.new("NOISE")
-                noise.strength, noise.scale, noise.phase = DRIFT, 9.0, 3.0 + curve.array_index
+                noise.strength, noise.scale, noise.phase = DRIFT, 9.0, 3.0 + axis
     bpy.ops.fabrik.simulate()  # type: ignore[attr-defined]
     spans = _spans(rig, frames[0])
     rows: list[list[str]] = []

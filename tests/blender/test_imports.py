@@ -7,7 +7,7 @@ from rigs import run_elsewhere
 ROOT = Path(__file__).resolve().parents[2]
 
 PROGRAM = """
-import importlib, sys
+import importlib, os, sys
 import bpy
 sys.path.insert(0, {root!r})
 for name in {names!r}:
@@ -17,6 +17,8 @@ for name in {names!r}:
         importlib.import_module(name)
     except ImportError as error:
         print(f"{{name}}: {{error}}")
+sys.stdout.flush()
+os._exit(0)  # Blender 4.2 may crash at its end with some hundred copies of each definition.
 """
 
 
