@@ -11,6 +11,7 @@ In a real Blender: blender --background --factory-startup --python benchmarks/ru
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -98,3 +99,7 @@ def write(sections: list[Section], about: str, folder: Path) -> None:
 if __name__ == "__main__":
     started_by_blender = "--" in sys.argv
     main(sys.argv[sys.argv.index("--") + 1 :] if started_by_blender else sys.argv[1:])
+    if not started_by_blender:
+        # The wheel of 4.2 crashes as it ends if Python lets go of its modules in an unlucky order.
+        sys.stdout.flush()
+        os._exit(0)
