@@ -135,11 +135,14 @@ def swap(armature: bpy.types.Object, index: int, other: int) -> None:
 def add_pole(
     depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, index: int
 ) -> bpy.types.Object:
-    """Add an Empty that a chain faces already as its pole.
+    """Add an Empty as a pole that does not change the pose.
 
     Raises:
-        ProblemError: If the constraint is off, cannot work, or has nothing to bend.
+        ProblemError: If the constraint is off, cannot work, or has nothing to bend, or the armature
+            is not evaluated.
     """
+    if not armature.evaluated_get(depsgraph).is_evaluated:
+        raise ProblemError(f"“{armature.name}” is hidden and not evaluated: show it first")
     place, size = pole_world(*present(depsgraph, armature, index))
     item = settings(armature).constraints[index]
     pole = new_empty(armature, f"{item.bone} Pole", place, 0.1 * size, "SPHERE")

@@ -122,8 +122,13 @@ def new_empty(
     empty.empty_display_type = display
     empty.empty_display_size = max(size, 1e-3)
     empty.location = place
+    link_beside(empty, armature)
+    return empty
+
+
+def link_beside(ob: bpy.types.Object, other: bpy.types.Object) -> None:
+    """Link an object to the first editable collection of the scene that holds another object."""
     scene = cast(bpy.types.Scene, bpy.context.scene)
     mine = {scene.collection, *scene.collection.children_recursive}
-    homes = [home for home in armature.users_collection if home in mine and home.is_editable]
-    (homes[0] if homes else scene.collection).objects.link(empty)
-    return empty
+    homes = [home for home in other.users_collection if home in mine and home.is_editable]
+    (homes[0] if homes else scene.collection).objects.link(ob)

@@ -111,17 +111,17 @@ Point = tuple[Vec, Vec, float]
 """A point of a sole in a step: its position before and after, and its weight."""
 
 
-def travel_of(steps: Steps, is_loop: bool, may_turn: bool) -> list[Planar]:
+def travel_of(steps: Steps, is_loop: bool, use_turn: bool) -> list[Planar]:
     """Return the motion of the root from the first sample to each.
 
     Args:
         steps: The feet.
         is_loop: Whether the last sample is followed by the first.
-        may_turn: Whether the root may rotate; it only does if the clip clearly turns.
+        use_turn: Whether the root may rotate; it only does if the clip clearly turns.
     """
     weights = _weights(steps)
     straight = _path(steps, _rates(steps, weights, is_loop, False))
-    if not may_turn:
+    if not use_turn:
         return straight
     path = _path(steps, _rates(steps, weights, is_loop, True))
     if abs(path[-1].angle) < STRAIGHT:
@@ -248,7 +248,7 @@ def _weights(steps: Steps) -> list[list[Point]]:
 
 
 def _rates(
-    steps: Steps, weights: Sequence[Sequence[Point]], is_loop: bool, may_turn: bool
+    steps: Steps, weights: Sequence[Sequence[Point]], is_loop: bool, use_turn: bool
 ) -> list[Rate]:
     """Return the velocity of the root in each step."""
     count = len(weights)
@@ -258,7 +258,7 @@ def _rates(
     rates: list[Rate] = []
     weighted = weights
     for _ in range(ROUNDS):
-        rates = _solved(steps, weighted, order, may_turn)[around : around + count]
+        rates = _solved(steps, weighted, order, use_turn)[around : around + count]
         weighted = [
             [(p, q, w / (1.0 + _slip(steps, i, p, q, rates[i]) ** 2) ** 2) for p, q, w in points]
             for i, points in enumerate(weights)
@@ -282,7 +282,7 @@ def _lever(steps: Steps, i: int, p: Vec, q: Vec) -> tuple[float, float]:
 
 
 def _solved(
-    steps: Steps, weights: Sequence[Sequence[Point]], order: Sequence[int], may_turn: bool
+    steps: Steps, weights: Sequence[Sequence[Point]], order: Sequence[int], use_turn: bool
 ) -> list[Rate]:
     """Return the velocities of least squares, for steps in an order."""
     leg = steps.leg
@@ -310,7 +310,7 @@ def _solved(
                 rows[3 * n + k][0] -= near
                 rows[3 * n + k][3] += near
                 rows[3 * n + k - 3][3] += near
-        if not may_turn:
+        if not use_turn:
             rows[3 * n + 2] = [0.0, 0.0, 0.0, 1.0]
             right[3 * n + 2] = 0.0
     found = _banded_solved(rows, right)

@@ -60,3 +60,12 @@ class OfArmature:
     def poll(cls, context: bpy.types.Context) -> bool:
         """Show the panel for armatures."""
         return context.object is not None and context.object.type == "ARMATURE"
+
+
+class SidebarPanel(OfArmature):
+    """A closed panel in the sidebar of the 3D view, for an active armature."""
+
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "FABRIK"
+    bl_options = {"DEFAULT_CLOSED"}

@@ -1,29 +1,33 @@
-"""Adding the constraint of a part of a character, with its target, pole and limits."""
+"""Adding the constraint, target, pole and joint limits of a part of a character."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from math import radians
+from math import acos
 from typing import Any, cast
 
 import bpy
 
+from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.character import character_of
+from ...blender.curves import of_bone
 from ...blender.errors import ProblemError
+from ...blender.limbs import NO_BEND
 from ...blender.relations import active_constraints
 from ...blender.skeleton import skeleton_of, vector
 from ...editing import constraints as editing
 from ...editing.placing import new_empty
 from ...editing.playing import updated
 from ...loop.properties import FabrikConstraint
+from ...loop.property_values import default_of
 from ..look_at.adding import add_look
 from .removing import index_of
 from .settings import FabrikPart
 
 LIMBS = ("ARM", "LEG")
 
-HARMLESS = {
+COMPATIBLE = {
     "COPY_SCALE",
     "LIMIT_DISTANCE",
     "LIMIT_LOCATION",
@@ -31,39 +35,37 @@ HARMLESS = {
     "LIMIT_SCALE",
     "MAINTAIN_VOLUME",
 }
-"""Blender's constraints that leave a bone's pose to its channels."""
-
-FOLD = radians(150.0)
-"""How far an elbow or knee folds from straight."""
-
-STRAIGHT = radians(3.0)
-"""Up to which angle a joint at rest does not tell about which axis it bends."""
+"""Types of Blender's constraints that a chain may have: they adjust a pose, but do not set it."""
 
 
-def refuse(armature: bpy.types.Object, part: FabrikPart) -> None:
-    """Refuse a part that cannot be made."""
+def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
+    """Refuse a part whose bones do not exist or are posed by constraints.
+
+    Raises:
+        ProblemError: With the reason.
+    """
     bones = pose_bones(armature)
     if part.bone not in bones:
         raise ProblemError(
             f"There is no bone “{part.bone}” for a part of the character: choose another one"
         )
-    above = len(bones[part.bone].parent_recursive) + (0 if part.kind in LIMBS else 1)
-    if above < part.chain_count:
+    available = len(bones[part.bone].parent_recursive) + (0 if part.kind in LIMBS else 1)
+    if available < part.chain_count:
         raise ProblemError(
-            f"“{part.bone}” has only {above} bones for its chain: decrease Chain Length from "
+            f"“{part.bone}” has only {available} bones for its chain: decrease Chain Length from "
             f"{part.chain_count}"
         )
     for bone in (bones[part.bone], *bones[part.bone].parent_recursive[: part.chain_count]):
         for con in active_constraints(bone):
-            if con.type not in HARMLESS:
+            if con.type not in COMPATIBLE:
                 raise ProblemError(
                     f"“{bone.name}” is posed by its constraint “{con.name}”: set up the bones that "
                     "control it, or bake the animation and remove its constraints first"
                 )
 
 
-def add(armature: bpy.types.Object, part: FabrikPart) -> None:
-    """Add the constraint of a part, and an Empty as its target where the part is shown."""
+def add_constraint(armature: bpy.types.Object, part: FabrikPart) -> None:
+    """Add the constraint of a part, and an Empty as its target that keeps the current pose."""
     name, count = part.bone, part.chain_count
     if part.kind == "HEAD":
         item = add_look(armature, name, chain_count=count)
@@ -73,20 +75,18 @@ def add(armature: bpy.types.Object, part: FabrikPart) -> None:
         item = _add_limb(armature, name, count)
     item.name = f"{name} IK"
     part.target = item.target
-    bpy.context.view_layer.update()
+    updated()  # Gives the constraint its key.
     part.key = item.key
 
 
 def _add_limb(armature: bpy.types.Object, bone: str, count: int) -> FabrikConstraint:
-    """Add a constraint that brings the head of a bone to its target, and turns it as that is."""
-    posed = armature.evaluated_get(updated())
-    world = posed.matrix_world @ pose_bones(posed)[bone].matrix
-    joints = [pose_bones(posed)[bone].head]
-    above = pose_bones(posed)[bone].parent_recursive[:count]
-    joints += [one.head for one in above]
-    size = sum((a - b).length for a, b in pairwise(joints))
-    size *= posed.matrix_world.median_scale
-    target = new_empty(armature, f"{bone} Target", vector(world.translation), 0.1 * size, "CUBE")
+    """Add a constraint that copies a target's location and rotation to a hand or foot."""
+    evaluated = armature.evaluated_get(updated())
+    tip = pose_bones(evaluated)[bone]
+    world = evaluated.matrix_world @ tip.matrix
+    heads = [one.head for one in (tip, *tip.parent_recursive[:count])]
+    length = sum((a - b).length for a, b in pairwise(heads)) * evaluated.matrix_world.median_scale
+    target = new_empty(armature, f"{bone} Target", vector(world.translation), 0.1 * length, "CUBE")
     target.rotation_mode = "QUATERNION"
     target.rotation_quaternion = world.to_quaternion()
     try:
@@ -101,39 +101,40 @@ def _add_limb(armature: bpy.types.Object, bone: str, count: int) -> FabrikConstr
 
 
 def add_pole(armature: bpy.types.Object, part: FabrikPart) -> None:
-    """Give a limb a pole that it faces already, if it bends."""
+    """Add a pole that keeps the current pose to a limb of several bones."""
     if part.chain_count < 2:
         return
-    index = index_of(armature, part)
-    assert index is not None
-    part.pole = editing.add_pole(updated(), armature, index)
+    part.pole = editing.add_pole(updated(), armature, cast(int, index_of(armature, part)))
     part.pole.name = f"{part.bone} Pole"
 
 
 def add_hinges(armature: bpy.types.Object, part: FabrikPart) -> None:
-    """Let the joints between the bones of a limb turn about the axis about which they bend."""
+    """Limit the inner joints of a limb to their axes of flexion, unless animated or limited."""
     character = character_of(armature)
     rig = skeleton_of(armature)
-    tip = rig.index[part.bone]
-    chain = rig.chain_up(tip)[-part.chain_count - 1 :]
+    chain = rig.chain_up(rig.index[part.bone])[-part.chain_count - 1 :]
     heads: list[Any] = [rig.rest(i).head_local for i in chain]
-    hinged: list[str] = []
+    keyed = {of_bone(path)[0] for path, _ in animation.animated(armature).keyed}
+    hinges: list[str] = []
     for k in range(1, len(chain) - 1):
-        above, below = heads[k] - heads[k - 1], heads[k + 1] - heads[k]
-        joint: Any = cast(Any, pose_bones(armature)[rig.names[chain[k]]]).fabrik_joint
-        angle = above.angle(below, 0.0)
-        axis = above.cross(below)
-        if angle < STRAIGHT:
+        name = rig.names[chain[k]]
+        joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
+        before = (heads[k] - heads[k - 1]).normalized()
+        after = (heads[k + 1] - heads[k]).normalized()
+        axis, cosine = before.cross(after), before.dot(after)
+        if cosine > NO_BEND:
             if part.chain_count != 2:
                 continue
-            away = character.front if part.kind == "ARM" else -character.front
-            angle, axis = 0.0, above.cross(away)
-        if joint.limit_type != "NONE" or axis.length == 0.0:
+            bend = character.front if part.kind == "ARM" else -character.front
+            axis, cosine = before.cross(bend), 1.0
+        if joint.limit_type != "NONE" or axis.length == 0.0 or name in keyed:
             continue
         rest = rig.rest(chain[k]).matrix_local.to_3x3()
+        rest_angle = acos(max(-1.0, cosine))
         joint.hinge_axis = "FREE"
         joint.hinge_vector = rest.transposed() @ axis.normalized()
-        joint.hinge_min, joint.hinge_max = -angle, FOLD - angle
+        joint.hinge_min = -rest_angle
+        joint.hinge_max = default_of(joint.bl_rna.properties["hinge_max"]) - rest_angle
         joint.limit_type = "HINGE"
-        hinged.append(rig.names[chain[k]])
-    part.hinges = "\n".join(hinged)
+        hinges.append(name)
+    part.hinges = "\n".join(hinges)

@@ -1,4 +1,4 @@
-"""The targets and poles of a character: Empties, or control bones that take their places."""
+"""Control bones, which replace the Empties that are a character's targets and poles."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.curves import of_bone
 from ...blender.errors import ProblemError
+from ...editing.placing import link_beside
 
 
 class Control(NamedTuple):
-    """A control bone to be made in place of an Empty.
+    """A control bone to be added.
 
     Attributes:
-        name: What it is to be called.
-        empty: Where it is to stand.
-        shape: What it is to look like.
+        name: Its name.
+        empty: The Empty that it replaces.
+        shape: Its custom shape.
     """
 
     name: str
@@ -29,93 +30,88 @@ class Control(NamedTuple):
     shape: bpy.types.Object
 
 
-@contextmanager
-def editing(armature: bpy.types.Object) -> Iterator[Any]:
-    """Have an armature in Edit Mode, and all as it was afterwards.
+def refuse_uneditable(armature: bpy.types.Object) -> None:
+    """Refuse an armature that has no Edit Mode.
 
     Raises:
-        ProblemError: If it cannot be edited here.
+        ProblemError: If its data is linked or a library override.
     """
     data = cast(bpy.types.Armature, armature.data)
-    if not data.is_editable:
+    if data.library is not None or data.override_library is not None:
         raise ProblemError(
             f"The bones of “{armature.name}” are linked and cannot be added to: choose Empties "
             "or a new armature"
         )
+
+
+@contextmanager
+def edit_mode(armature: bpy.types.Object) -> Iterator[Any]:
+    """Yield the edit bones of an armature; restore the active object and its mode afterwards."""
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
-    active, mode = layer.objects.active, active_mode(layer)
-    if active is not None and mode != "OBJECT":
+    active = layer.objects.active
+    mode = "OBJECT" if active is None else active.mode
+    if mode != "OBJECT":
         bpy.ops.object.mode_set(mode="OBJECT")
     layer.objects.active = armature
     try:
         bpy.ops.object.mode_set(mode="EDIT")
-        yield data.edit_bones
+        yield cast(bpy.types.Armature, armature.data).edit_bones
     finally:
         bpy.ops.object.mode_set(mode="OBJECT")
         layer.objects.active = active
-        if active is not None and mode != "OBJECT":
+        if mode != "OBJECT":
             bpy.ops.object.mode_set(mode=cast(Any, mode))
 
 
-def active_mode(layer: bpy.types.ViewLayer) -> str:
-    """Return the mode of the active object."""
-    return "OBJECT" if layer.objects.active is None else layer.objects.active.mode
-
-
 def new_armature(armature: bpy.types.Object) -> bpy.types.Object:
-    """Return a new armature for the controls of another one, which stands where that does."""
+    """Add an empty armature with the same transforms and in the same collection."""
     name = f"{armature.name} Controls"
-    made = bpy.data.objects.new(name, bpy.data.armatures.new(name))
-    made.matrix_world = armature.matrix_world.copy()
-    for home in armature.users_collection:
-        if home.is_editable:
-            home.objects.link(made)
-            break
-    else:
-        cast(bpy.types.Scene, bpy.context.scene).collection.objects.link(made)
-    made.show_in_front = armature.show_in_front
-    return made
+    controls = bpy.data.objects.new(name, bpy.data.armatures.new(name))
+    controls.matrix_world = armature.matrix_world.copy()
+    controls.show_in_front = armature.show_in_front
+    link_beside(controls, armature)
+    return controls
 
 
-def add_bones(holder: bpy.types.Object, controls: Sequence[Control]) -> list[str]:
-    """Add bones where Empties stand, and return their names."""
-    to_holder = holder.matrix_world.inverted_safe()
+def add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[str]:
+    """Add control bones with the locations and rotations of Empties, and return their names."""
+    to_armature = armature.matrix_world.inverted_safe()
     names: list[str] = []
-    with editing(holder) as bones:
+    with edit_mode(armature) as bones:
         for control in controls:
             bone = bones.new(control.name)
-            place, turn, _ = (to_holder @ control.empty.matrix_world).decompose()
-            size = control.empty.empty_display_size / max(holder.matrix_world.median_scale, 1e-9)
+            location, rotation, _ = (to_armature @ control.empty.matrix_world).decompose()
+            size = control.empty.empty_display_size / max(armature.matrix_world.median_scale, 1e-9)
             bone.tail = (0.0, 4.0 * size, 0.0)
-            bone.matrix = Matrix.Translation(cast(Any, place)) @ turn.to_matrix().to_4x4()
+            bone.matrix = Matrix.LocRotScale(cast(Any, location), rotation, None)
             bone.use_deform = False
             names.append(bone.name)
     for name, control in zip(names, controls, strict=True):
-        bone = pose_bones(holder)[name]
+        bone = pose_bones(armature)[name]
         bone.custom_shape = control.shape
         bone.use_custom_shape_bone_size = True
         bone.custom_shape_scale_xyz = (0.25, 0.25, 0.25)
     return names
 
 
-def remove_bones(holder: bpy.types.Object, names: Iterable[str]) -> None:
+def remove_bones(armature: bpy.types.Object, names: Iterable[str]) -> None:
     """Remove bones with their animation."""
-    gone = set(names)
+    removed = set(names)
 
     def drop(curves: Any) -> None:
         for curve in list(curves):
-            if of_bone(curve.data_path)[0] in gone:
+            if of_bone(curve.data_path)[0] in removed:
                 curves.remove(curve)
 
-    others = [ob for ob in bpy.data.objects if ob != holder]
-    animation.rewrite(holder, others, drop)
-    with editing(holder) as bones:
-        for name in gone & set(bones.keys()):
+    others = [ob for ob in bpy.data.objects if ob != armature]
+    animation.rewrite(armature, others, drop)
+    with edit_mode(armature) as bones:
+        for name in removed & set(bones.keys()):
             bones.remove(bones[name])
 
 
-def shape(armature: bpy.types.Object, kind: str) -> bpy.types.Object:
-    """Return an Empty that bones look like; it stands in no scene."""
-    made = bpy.data.objects.new(f"{armature.name} {kind.title()}", None)
-    made.empty_display_type = cast(Any, kind)
-    return made
+def new_shape(armature: bpy.types.Object, display: str) -> bpy.types.Object:
+    """Return an Empty, in no collection, to be the custom shape of control bones."""
+    shape = bpy.data.objects.new(f"{armature.name} {display.title()}", None)
+    shape.empty_display_type = cast(Any, display)
+    return shape

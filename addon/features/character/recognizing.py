@@ -1,54 +1,101 @@
-"""Finding the parts of a character that IK is wanted for."""
+"""Recognizing the parts of a character that IK can be added to."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
 
 import bpy
 
+from ...blender.access import pose_bones
 from ...blender.character import Character, character_of
 from ...motion.anatomy import Anatomy, Limb
-from .generated import generated_parts
-from .settings import FabrikCharacter, Part
+from .settings import FabrikCharacter, character_settings
 
-MOST_OF_NECK = 3
-"""The most bones that turn with a head, itself among them."""
+MAX_NECK_BONES = 3
+"""The most bones that turn with a head, including the head itself."""
+
+RIGIFY_FK = (
+    ("ARM", "hand_fk.{}", "upper_arm_parent.{}"),
+    ("LEG", "foot_fk.{}", "thigh_parent.{}"),
+)
+"""The FK controls at the ends of the limbs of a generated rig, and the bones with the switches."""
 
 
-def parts_of(armature: bpy.types.Object) -> list[Part]:
-    """Return the parts of a character, those first that carry others."""
-    generated = [part for part, _ in generated_parts(armature)]
-    return generated or _shaped(character_of(armature))
+class RecognizedPart(NamedTuple):
+    """A recognized part; its fields are properties of `FabrikPart`."""
+
+    kind: str
+    bone: str
+    chain_count: int
 
 
-def fill(held: FabrikCharacter, parts: Sequence[Part]) -> None:
-    """Put parts into the list of a character, instead of what stands there."""
-    held.parts.clear()
+def recognize_parts(armature: bpy.types.Object) -> list[RecognizedPart]:
+    """Return the parts of a character, parents first."""
+    rigify = [part for part, _ in _rigify_limbs(armature)]
+    return rigify or _anatomical_parts(character_of(armature))
+
+
+def fill(character: FabrikCharacter, parts: Sequence[RecognizedPart]) -> None:
+    """Replace the listed parts of a character."""
+    character.parts.clear()
     for part in parts:
-        item = held.parts.add()
+        item = character.parts.add()
         item.kind, item.bone, item.chain_count = part
-    held.active_part = 0
+    character.active_part = 0
 
 
-def _shaped(character: Character) -> list[Part]:
+def _anatomical_parts(character: Character) -> list[RecognizedPart]:
     names, anatomy = character.names, character.anatomy
-    chest = _chest(anatomy)
-    parts: list[Part] = []
+    chest = max((_spine_index(anatomy, limb) for limb in anatomy.limbs), default=-1)
+    parts: list[RecognizedPart] = []
     spine = anatomy.spine[: chest + 1]
     if len(spine) > 1:
-        parts.append(Part("SPINE", names[spine[-1]], len(spine)))
+        parts.append(RecognizedPart("SPINE", names[spine[-1]], len(spine)))
     for limb in anatomy.limbs:
-        parts.append(Part(limb.kind, names[limb.end], len(limb.bones)))
+        parts.append(RecognizedPart(limb.kind, names[limb.end], len(limb.bones)))
     if anatomy.head >= 0:
-        neck = len(anatomy.spine) - len(spine)
-        parts.append(Part("HEAD", names[anatomy.head], min(neck + 1, MOST_OF_NECK)))
+        count = min(len(anatomy.spine) - len(spine) + 1, MAX_NECK_BONES)
+        parts.append(RecognizedPart("HEAD", names[anatomy.head], count))
     return parts
 
 
-def _chest(anatomy: Anatomy) -> int:
-    """Return the place in the spine of the bone that carries arms or forelegs, -1 for none."""
-    return max((_place(anatomy, limb) for limb in anatomy.limbs), default=-1)
-
-
-def _place(anatomy: Anatomy, limb: Limb) -> int:
+def _spine_index(anatomy: Anatomy, limb: Limb) -> int:
+    """Return the index in the spine of the bone that carries a limb; -1 if none does."""
     return anatomy.spine.index(limb.trunk) if limb.trunk in anatomy.spine else -1
+
+
+def _rigify_limbs(armature: bpy.types.Object) -> list[tuple[RecognizedPart, str]]:
+    """Return the limbs of a generated Rigify rig, each with the bone that has its FK switch."""
+    bones = pose_bones(armature)
+    limbs: list[tuple[RecognizedPart, str]] = []
+    for kind, end, switch in RIGIFY_FK:
+        for side in "LR":
+            name, parent = end.format(side), switch.format(side)
+            if name in bones and parent in bones and "IK_FK" in bones[parent]:
+                above = bones[name].parent  # The mechanism bone at the same joint.
+                tip = above.name if above and above.name == f"MCH-{name}" else name
+                limbs.append((RecognizedPart(kind, tip, 2), parent))
+    return limbs
+
+
+def switch_to_fk(armature: bpy.types.Object) -> None:
+    """Switch the limbs of a generated Rigify rig to their FK controls, which IK then poses."""
+    switches: list[str] = []
+    for _, parent in _rigify_limbs(armature):
+        bone: Any = pose_bones(armature)[parent]
+        switches.append(f"{bone['IK_FK']!r} {parent}")
+        bone["IK_FK"] = 1.0
+    character_settings(armature).switches = "\n".join(switches)
+    if switches:
+        armature.update_tag()
+
+
+def restore_switches(armature: bpy.types.Object) -> None:
+    """Restore the FK switches from before `switch_to_fk`."""
+    character = character_settings(armature)
+    for line in filter(None, character.switches.split("\n")):
+        value, _, parent = line.partition(" ")
+        if parent in pose_bones(armature):
+            cast(Any, pose_bones(armature)[parent])["IK_FK"] = float(value)
+    character.switches = ""

@@ -1,21 +1,23 @@
-"""Removing what was made of a character, and what is known of that."""
+"""Removing everything that setting up a character added."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, cast
 
 import bpy
 
 from ...blender.access import pose_bones
 from ...editing import constraints as editing
+from ...editing.playing import staged
 from ...loop.properties import settings
 from .controls import remove_bones
-from .generated import give_back_fk
+from .recognizing import restore_switches
 from .settings import FabrikCharacter, FabrikPart, character_settings
 
 
 def index_of(armature: bpy.types.Object, part: FabrikPart) -> int | None:
-    """Return the place of the constraint of a part in the list; None if there is none."""
+    """Return the index of the constraint of a part; None if it has none."""
     for index, item in enumerate(settings(armature).constraints):
         if part.key and item.key == part.key:
             return index
@@ -23,10 +25,22 @@ def index_of(armature: bpy.types.Object, part: FabrikPart) -> int | None:
 
 
 def remove(armature: bpy.types.Object) -> int:
-    """Remove all that setting up made; return how many constraints that were."""
-    held = character_settings(armature)
+    """Remove everything that setting up added; return the number of constraints removed.
+
+    Raises:
+        ProblemError: If an armature with control bones cannot be shown; then nothing has changed.
+    """
+    character = character_settings(armature)
+    controls = [part.target for part in character.parts if part.target and part.subtarget]
+    edited = {*controls} - {character.controls}
+    layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
+    with staged(layer, [*edited]) if edited else nullcontext():
+        return _remove(armature, character)
+
+
+def _remove(armature: bpy.types.Object, character: FabrikCharacter) -> int:
     count = 0
-    for part in held.parts:
+    for part in character.parts:
         index = index_of(armature, part)
         if index is not None:
             editing.remove(armature, index)
@@ -34,35 +48,35 @@ def remove(armature: bpy.types.Object) -> int:
         for name in filter(None, part.hinges.split("\n")):
             if name in pose_bones(armature):
                 cast(Any, pose_bones(armature)[name]).fabrik_joint.limit_type = "NONE"
-    _remove_controls(held)
-    for part in held.parts:
+    _remove_controls(character)
+    for part in character.parts:
         part.key, part.hinges = 0, ""
         part.target = part.pole = None
         part.subtarget = part.pole_bone = ""
-    give_back_fk(armature)
+    restore_switches(armature)
     editing.changed(armature)
     return count
 
 
-def _remove_controls(held: FabrikCharacter) -> None:
-    """Remove targets and poles, what control bones look like, and the armature made for them."""
+def _remove_controls(character: FabrikCharacter) -> None:
+    """Remove targets and poles, custom shapes, and the armature that was added for controls."""
     bones: dict[bpy.types.Object, list[str]] = {}
-    gone: list[bpy.types.Object] = []
-    for part in held.parts:
+    objects: list[bpy.types.Object] = []
+    for part in character.parts:
         for ob, name in ((part.target, part.subtarget), (part.pole, part.pole_bone)):
             if ob is not None and name:
                 bones.setdefault(ob, []).append(name)
             elif ob is not None:
-                gone.append(ob)
+                objects.append(ob)
     for holder, names in bones.items():
-        found = [pose_bones(holder)[name] for name in names if name in pose_bones(holder)]
-        gone += [bone.custom_shape for bone in found if bone.custom_shape is not None]
-        if holder == held.controls:
-            gone.append(holder)
+        existing = [pose_bones(holder)[name] for name in names if name in pose_bones(holder)]
+        objects += [bone.custom_shape for bone in existing if bone.custom_shape is not None]
+        if holder == character.controls:
+            objects.append(holder)
         else:
             remove_bones(holder, names)
-    held.controls = None
-    for ob in dict.fromkeys(gone):
+    character.controls = None
+    for ob in dict.fromkeys(objects):
         data = ob.data
         bpy.data.objects.remove(ob)
         if isinstance(data, bpy.types.Armature) and not data.users:

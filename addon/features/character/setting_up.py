@@ -1,44 +1,46 @@
-"""Rigging what was recognized of a character in one step."""
+"""Setting up the listed parts of a character in one step."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterator, Sequence
+from math import ceil, floor
+from typing import NamedTuple, cast
 
 import bpy
 from mathutils import Matrix, Vector
 
+from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.axes import AXES
+from ...blender.curves import of_bone
 from ...blender.errors import ProblemError
-from ...blender.keying import key_frames
 from ...blender.moving import move_to, place_of
+from ...blender.relations import above, node_of, parents
+from ...blender.rotation import ALL_CHANNELS
 from ...blender.skeleton import Point, skeleton_of, vector
-from ...editing.playing import updated
+from ...editing.playing import staged, updated
 from ...loop.muting import muting
 from ...loop.properties import settings
 from ..fk_ik.snap import Snapped, present_frame
 from ..fk_ik.span import Span
 from ..fk_ik.to_fk import Handle, snap_to_fk
 from ..look_at.look import look_of
-from .adding import LIMBS, add, add_hinges, add_pole, refuse
-from .controls import Control, add_bones, new_armature, shape
-from .generated import use_fk
+from .adding import LIMBS, add_constraint, add_hinges, add_pole, refuse_part
+from .controls import Control, add_bones, new_armature, new_shape, refuse_uneditable
+from .recognizing import switch_to_fk
 from .removing import index_of, remove
 from .settings import FabrikPart, character_settings
 
-CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle")
-
 
 class Options(NamedTuple):
-    """How a character is to be rigged.
+    """Options of setting up a character.
 
     Attributes:
-        controls: ``'EMPTY'``, ``'BONE'`` for bones of its armature, or ``'ARMATURE'`` for those of
-            a new one.
+        controls: The kind of targets and poles: ``'EMPTY'``, ``'BONE'`` for bones of the character,
+            or ``'ARMATURE'`` for those of a new armature.
         poles: Whether arms and legs get pole targets.
         hinges: Whether elbows and knees get limits, if they are not animated.
-        animation: Whether controls are keyed so that the animation is as it was.
+        animation: Whether the controls are keyed to keep the animation.
     """
 
     controls: str = "EMPTY"
@@ -47,13 +49,13 @@ class Options(NamedTuple):
     animation: bool = True
 
 
-class SetUp(NamedTuple):
-    """How it went.
+class SetUpResult(NamedTuple):
+    """The result of setting up a character.
 
     Attributes:
-        frames: At how many frames their controls were keyed.
-        difference: The largest distance from the pose that it had, in world space.
-        problem: Why that is more than it should be; empty if it is not.
+        frames: The number of frames at which the controls were keyed.
+        difference: The largest distance from the pose before, in world space.
+        problem: The reason for a difference beyond rounding; empty if there is none.
     """
 
     frames: int
@@ -61,124 +63,137 @@ class SetUp(NamedTuple):
     problem: str
 
 
-def set_up(armature: bpy.types.Object, options: Options) -> SetUp:
-    """Add constraints, controls and limits for the parts of a character that are used.
+def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
+    """Add constraints, controls and limits to the used parts of a character not set up yet.
 
     Raises:
-        ProblemError: If that cannot be done; then nothing has changed.
+        ProblemError: If that is impossible; then nothing has changed.
     """
-    held = character_settings(armature)
-    if any(part.key for part in held.parts):
-        raise ProblemError("The character is set up already: remove its set-up first")
-    parts = [part for part in held.parts if part.use]
+    parts = [part for part in character_settings(armature).parts if part.use]
     if not parts:
         raise ProblemError("No part is used: recognize the character, or enable a part")
     for part in parts:
-        refuse(armature, part)
-    try:
-        return _made(armature, parts, options)
-    except BaseException:
-        remove(armature)
-        raise
+        refuse_part(armature, part)
+    if options.controls == "BONE":
+        refuse_uneditable(armature)
+    with staged(cast(bpy.types.ViewLayer, bpy.context.view_layer), [armature]):
+        try:
+            return _build(armature, parts, options)
+        except BaseException:
+            remove(armature)
+            raise
 
 
-def _made(armature: bpy.types.Object, parts: Sequence[FabrikPart], options: Options) -> SetUp:
-    use_fk(armature)
+def _build(
+    armature: bpy.types.Object, parts: Sequence[FabrikPart], options: Options
+) -> SetUpResult:
+    frames = _animated_frames(armature, parts) if options.animation else []
+    switch_to_fk(armature)
     for part in parts:
-        add(armature, part)
+        add_constraint(armature, part)
     limbs = [part for part in parts if part.kind in LIMBS]
-    frames = _keyed_frames(armature, parts) if options.animation else []
-    if options.poles:
-        for part in limbs:
+    for part in limbs:
+        if options.poles:
             add_pole(armature, part)
-    if options.hinges and not frames:
-        for part in limbs:
+        if options.hinges:
             add_hinges(armature, part)
-    if options.controls != "EMPTY":
-        is_new = options.controls == "ARMATURE"
-        _use_bones(armature, parts, new_armature(armature) if is_new else armature)
+    if options.controls == "BONE":
+        _use_bones(armature, parts, armature)
+    elif options.controls == "ARMATURE":
+        controls = character_settings(armature).controls = new_armature(armature)
+        _use_bones(armature, parts, controls)
     snapped = _snap(armature, parts, frames)
-    return SetUp(len(frames), snapped.difference, snapped.problem)
+    return SetUpResult(len(frames), snapped.difference, snapped.problem)
 
 
 def _use_bones(
     armature: bpy.types.Object, parts: Sequence[FabrikPart], holder: bpy.types.Object
 ) -> None:
-    """Let bones be the targets and poles instead of Empties."""
-    held = character_settings(armature)
-    if holder != armature:
-        held.controls = holder
-    cube, sphere = shape(armature, "CUBE"), shape(armature, "SPHERE")
+    """Replace the Empties that are targets and poles by bones of an armature."""
+    cube, sphere = new_shape(armature, "CUBE"), new_shape(armature, "SPHERE")
     updated()
-    wanted: list[Control] = []
+    controls: list[Control] = []
     for part in parts:
-        wanted += [Control(f"{part.bone} IK", cast(Any, part.target), cube)]
-        wanted += [Control(f"{part.bone} Pole", part.pole, sphere)] if part.pole else []
-    empties = [control.empty for control in wanted]
-    names = iter(add_bones(holder, wanted))
+        controls.append(Control(f"{part.bone} IK", cast(bpy.types.Object, part.target), cube))
+        if part.pole is not None:
+            controls.append(Control(f"{part.bone} Pole", part.pole, sphere))
+    names = iter(add_bones(holder, controls))
     for part in parts:
         item = settings(armature).constraints[cast(int, index_of(armature, part))]
-        part.subtarget = next(names)
         part.target = item.target = holder
-        item.subtarget = part.subtarget
+        part.subtarget = item.subtarget = next(names)
         if part.pole is not None:
-            part.pole_bone = next(names)
             part.pole = item.pole_target = holder
-            item.pole_subtarget = part.pole_bone
-    for ob in empties:
-        bpy.data.objects.remove(ob)
+            part.pole_bone = item.pole_subtarget = next(names)
+    for control in controls:
+        bpy.data.objects.remove(control.empty)
     if sphere.users == 0:
         bpy.data.objects.remove(sphere)
     updated()
 
 
-def _keyed_frames(armature: bpy.types.Object, parts: Sequence[FabrikPart]) -> list[float]:
-    """Return the frames from the first to the last key of the bones that are posed."""
-    bones = pose_bones(armature)
-    keyed: set[float] = set()
-    for part in parts:
-        posed = bones[part.bone]
-        for bone in (posed, *posed.parent_recursive[: part.chain_count]):
-            keyed |= key_frames(bone, CHANNELS)
-    if not keyed:
-        return []
-    first, last = int(min(keyed) // 1), int(-(-max(keyed) // 1))
-    return [float(frame) for frame in range(first, last + 1)]
+def _animated_frames(armature: bpy.types.Object, parts: Sequence[FabrikPart]) -> list[float]:
+    """Return the whole frames of the animation that moves the parts, empty if there is none.
+
+    It may be of their bones, the object and all parents of these, in actions and in NLA strips.
+    """
+    moving: dict[bpy.types.Object, set[str]] = {}
+    for ob, bone in above((node_of(armature, part.bone) for part in parts), parents):
+        moving.setdefault(ob, set()).add("" if bone < 0 else skeleton_of(ob).names[bone])
+    ends = [end for ob, bones in moving.items() for end in _action_ends(ob, bones)]
+    return [float(i) for i in range(floor(min(ends)), ceil(max(ends)) + 1)] if ends else []
+
+
+def _action_ends(ob: bpy.types.Object, bones: set[str]) -> Iterator[float]:
+    """Yield the frames of keys, and ends of strips, that transform bones or (``""``) an object."""
+    channels = {name for name, _ in ALL_CHANNELS}
+
+    def concerns(curve: bpy.types.FCurve) -> bool:
+        bone, channel = of_bone(curve.data_path)
+        return bone in bones and (channel or curve.data_path) in channels and animation.acts(curve)
+
+    for curve in filter(concerns, animation.all_active_curves(ob)):
+        yield from (key.co[0] for key in curve.keyframe_points)
+    data = ob.animation_data
+    tracks = data.nla_tracks if data is not None and data.use_nla else ()
+    for strip in animation.strips(track for track in tracks if not track.mute):
+        slot = getattr(strip, "action_slot", None)
+        for curves in animation.curve_lists(strip.action, slot):
+            if any(map(concerns, curves)):
+                yield from (strip.frame_start, strip.frame_end)
 
 
 def _snap(
     armature: bpy.types.Object, parts: Sequence[FabrikPart], frames: Sequence[float]
 ) -> Snapped:
-    """Put the controls where the pose needs them, over all frames that are keyed."""
+    """Move the controls to where the FK pose needs them, now or keyed at each of the frames."""
     scene = cast(bpy.types.Scene, bpy.context.scene)
-    present = (scene.frame_current_final,)
-    span = Span(tuple(frames), True, True) if frames else Span(present)
+    span = Span(tuple(frames), True, True) if frames else Span((scene.frame_current_final,))
     heads = [part for part in parts if part.kind == "HEAD"]
     indices = [cast(int, index_of(armature, part)) for part in parts if part not in heads]
     for part in heads:
-        _snap_gaze(armature, part, span)
+        _snap_look_target(armature, part, span)
     return snap_to_fk(armature, indices, span) if indices else Snapped([], 0.0, "")
 
 
-def _snap_gaze(armature: bpy.types.Object, part: FabrikPart, span: Span) -> None:
-    """Put what a head looks at where it looks in its FK pose."""
-    index = cast(int, index_of(armature, part))
-    item = settings(armature).constraints[index]
+def _snap_look_target(armature: bpy.types.Object, part: FabrikPart, span: Span) -> None:
+    """Move the target of a head to where the FK pose looks, at a constant distance."""
+    item = settings(armature).constraints[cast(int, index_of(armature, part))]
     target = cast(bpy.types.Object, item.target)
     rig = skeleton_of(target) if item.subtarget else None
     point = Point(target, rig, rig.index[item.subtarget] if rig else -1)
-    handle = Handle(point, turns=False)
+    control = Handle(point, turns=False)
     axis = Vector(AXES[look_of(item).axis])
-    far: float | None = None
+    distance: float | None = None
     with present_frame(span), muting(armature, range(len(settings(armature).constraints))):
         for depsgraph in span.visit():
-            posed = armature.evaluated_get(depsgraph)
-            world: Matrix = posed.matrix_world @ pose_bones(posed)[part.bone].matrix
-            eye = world.translation
-            if far is None:
-                far = (Vector(place_of(depsgraph, point)[1]) - eye).length
-            way = (world.to_3x3() @ axis).normalized()
-            move_to(depsgraph, point, vector(eye + far * way), None)
-            handle.take()
+            evaluated = armature.evaluated_get(depsgraph)
+            world: Matrix = evaluated.matrix_world @ pose_bones(evaluated)[part.bone].matrix
+            head = world.translation
+            if distance is None:
+                distance = (Vector(place_of(depsgraph, point)[1]) - head).length
+            direction = (world.to_3x3() @ axis).normalized()
+            move_to(depsgraph, point, vector(head + distance * direction), None)
+            control.take()
     if span.is_keyed:
-        handle.key(span)
+        control.key(span)

@@ -1,8 +1,8 @@
-"""What is to be rigged of a character, and what was made for it."""
+"""The parts of a character, and what setting up added to them."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, cast
 
 import bpy
 from bpy.props import (
@@ -26,14 +26,6 @@ KIND_ITEMS = (
 
 OPTIONS: dict[str, Any] = {"options": {"LIBRARY_EDITABLE"}, "override": {"LIBRARY_OVERRIDABLE"}}
 HIDDEN: dict[str, Any] = {"options": {"HIDDEN"}, "override": {"LIBRARY_OVERRIDABLE"}}
-
-
-class Part(NamedTuple):
-    """A part that was recognized, in the terms of `FabrikPart`."""
-
-    kind: str
-    bone: str
-    chain_count: int
 
 
 class FabrikPart(bpy.types.PropertyGroup):
@@ -63,7 +55,7 @@ class FabrikPart(bpy.types.PropertyGroup):
             **OPTIONS,
         ),
     ]
-    # What was made of it, so that it can be removed.
+    # What setting up added, so that it can be removed.
     key: Annotated[int, defined(IntProperty, "Identifier", "Constraint that was added", **HIDDEN)]
     target: Annotated[
         bpy.types.Object | None,
@@ -87,7 +79,7 @@ class FabrikPart(bpy.types.PropertyGroup):
 
 
 class FabrikCharacter(bpy.types.PropertyGroup):
-    """The parts of a character."""
+    """A character: its parts, and what setting up added beside them."""
 
     parts: Annotated[
         ItemList[FabrikPart],
@@ -102,7 +94,7 @@ class FabrikCharacter(bpy.types.PropertyGroup):
     active_part: Annotated[int, defined(IntProperty, "Active Part", "Selected part", **OPTIONS)]
     switches: Annotated[
         str,
-        defined(StringProperty, "Switches", "FK switches as they were, one a line", **HIDDEN),
+        defined(StringProperty, "Switches", "FK switches before the set-up, one a line", **HIDDEN),
     ]
     controls: Annotated[
         bpy.types.Object | None,
@@ -117,5 +109,10 @@ class FabrikCharacter(bpy.types.PropertyGroup):
 
 
 def character_settings(armature: bpy.types.Object) -> FabrikCharacter:
-    """Return what is to be rigged of an armature."""
+    """Return the character settings of an armature."""
     return cast(Any, settings(armature)).character
+
+
+def is_set_up(character: FabrikCharacter) -> bool:
+    """Return whether setting up has added constraints to a character."""
+    return any(part.key for part in character.parts)

@@ -1,4 +1,4 @@
-"""The parts of an armature that stand and travel, and their positions at each frame."""
+"""The body of a biped or quadruped, and recordings of its motion."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ...motion.anatomy import Limb
 from ...motion.planar import STILL, Planar, planar_of
 from ...motion.travel import Steps
 
-TIP = 0.5
-"""The distance from the toe joint to the tip, as a share of that from the ankle."""
+TOE_LENGTH = 0.5
+"""The distance from the ball to the tip of the toes, as a fraction of that from heel to ball."""
 
-TOELESS = 2.0
-"""The length of a foot without a toe joint, in heights of its ankle."""
+FOOT_LENGTH = 2.0
+"""The length of a foot without a toe joint, as a multiple of the height of its ankle."""
 
 
 class SolePoint(NamedTuple):
@@ -31,22 +31,22 @@ class SolePoint(NamedTuple):
 
     Attributes:
         bone: The bone that it is attached to.
-        place: Its rest position in armature space.
+        rest: Its rest position in armature space.
     """
 
     bone: str
-    place: Vector
+    rest: Vector
 
 
 class Body(NamedTuple):
-    """The parts of an armature that stand and travel.
+    """The bones of an armature that determine its travel.
 
     Attributes:
         armature: The armature object.
         hips: The bone that carries the legs.
         root: The topmost parent of the hips, or the hips themselves.
-        feet: For each foot, the points of its sole.
-        leg: The mean length of the legs in armature space.
+        feet: The points of the sole of each foot.
+        leg: The mean leg length in armature space.
         up: The up direction in armature space.
     """
 
@@ -96,55 +96,71 @@ def _length(heads: Sequence[Vector]) -> float:
 def _soles(
     armature: bpy.types.Object, character: Character, legs: Sequence[Limb]
 ) -> list[list[SolePoint]]:
-    """Return for each leg three points on the floor of the rest pose: heel, ball and tip.
+    """Return the heel, ball and toe tip of each leg, projected to the floor of the rest pose.
 
-    They are below the joints, as the tails of imported bones are arbitrary. The floor is at the
-    lowest joint.
+    Only joints are used, as the tails of imported bones are arbitrary. The floor is at the lowest
+    joint.
     """
     bones = cast(bpy.types.Armature, armature.data).bones
     up, names = character.up, character.names
     joints = {leg: [bones[names[i]] for i in (leg.end, leg.toe) if i >= 0] for leg in legs}
-    floor = min(bone.head_local.dot(up) for found in joints.values() for bone in found)
+    floor = min(bone.head_local.dot(up) for foot in joints.values() for bone in foot)
     soles: list[list[SolePoint]] = []
     for foot, *toes in joints.values():
-        heel = _lowered(foot.head_local, up, floor)
+        heel = _on_floor(foot.head_local, up, floor)
         if toes:
-            ball = _lowered(toes[0].head_local, up, floor)
-            tip = SolePoint(toes[0].name, ball + (ball - heel) * TIP)
+            ball = _on_floor(toes[0].head_local, up, floor)
+            tip = SolePoint(toes[0].name, ball + (ball - heel) * TOE_LENGTH)
         else:
-            ball = heel + character.front * (TOELESS * (foot.head_local - heel).length)
+            ball = heel + character.front * (FOOT_LENGTH * (foot.head_local - heel).length)
             tip = SolePoint(foot.name, ball)
         soles.append([SolePoint(foot.name, heel), SolePoint(foot.name, ball), tip])
     return soles
 
 
-def _lowered(place: Vector, up: Vector, floor: float) -> Vector:
-    return place - up * (place.dot(up) - floor)
+def _on_floor(point: Vector, up: Vector, floor: float) -> Vector:
+    return point - up * (point.dot(up) - floor)
 
 
-class Take(NamedTuple):
+class Recording(NamedTuple):
     """A recorded range of frames.
 
     Attributes:
         frames: The frames.
-        worlds: The world matrix of the armature object at each frame.
+        objects: The world matrix of the armature object at each frame.
         bases: The matrix of the object's own channels at each frame.
-        poses: At each frame the evaluated matrices of bones in armature space, by name.
-        channels: At each frame the matrices of the own channels of bones, by name.
+        poses: The evaluated matrices of bones in armature space, by name, at each frame.
+        channels: The matrices of the own channels of bones, by name, at each frame.
         level: The matrix from world space to a space with Z up and its origin near the body.
         rate: The frames per second.
     """
 
     frames: list[float]
-    worlds: list[Matrix]
+    objects: list[Matrix]
     bases: list[Matrix]
     poses: list[dict[str, Matrix]]
     channels: list[dict[str, Matrix]]
     level: Matrix
     rate: float
 
+    def track(self, bone: str) -> list[Matrix]:
+        """Return the world matrix of a bone at each frame."""
+        return [ob @ pose[bone] for ob, pose in zip(self.objects, self.poses, strict=True)]
 
-def play(body: Body, frames: Iterable[float], keyed: Sequence[str]) -> Take:
+    def moved(self, matrices: Sequence[Matrix], path: Sequence[Planar]) -> list[Matrix]:
+        """Return world matrices moved along a path."""
+        to_world = self.level.inverted()
+        return [
+            to_world
+            @ Matrix.Translation((move.x, move.y, 0.0))
+            @ Matrix.Rotation(move.angle, 4, "Z")
+            @ self.level
+            @ matrix
+            for move, matrix in zip(path, matrices, strict=True)
+        ]
+
+
+def record(body: Body, frames: Iterable[float], keyed: Sequence[str]) -> Recording:
     """Play frames and record the body.
 
     Args:
@@ -153,58 +169,50 @@ def play(body: Body, frames: Iterable[float], keyed: Sequence[str]) -> Take:
         keyed: The names of bones whose channels are recorded as well.
     """
     rig = body.armature
-    take = Take([*frames], [], [], [], [], Matrix(), frame_rate(bpy.context.scene))
-    shown = {body.hips, body.root, *keyed} | {p.bone for sole in body.feet for p in sole}
-    for frame in take.frames:
+    recording = Recording([*frames], [], [], [], [], Matrix(), frame_rate(bpy.context.scene))
+    names = {body.hips, body.root, *keyed} | {p.bone for sole in body.feet for p in sole}
+    for frame in recording.frames:
         go_to(frame)
         evaluated = rig.evaluated_get(updated())
         bones: Any = pose_bones(evaluated)
-        take.worlds.append(evaluated.matrix_world.copy())
-        take.bases.append(rig.matrix_basis.copy())
-        take.poses.append({name: bones[name].matrix.copy() for name in shown})
+        recording.objects.append(evaluated.matrix_world.copy())
+        recording.bases.append(rig.matrix_basis.copy())
+        recording.poses.append({name: bones[name].matrix.copy() for name in names})
         own = pose_bones(rig)
-        take.channels.append({name: own[name].matrix_basis.copy() for name in keyed})
-    turn = (take.worlds[0].to_3x3() @ body.up).rotation_difference(Vector((0.0, 0.0, 1.0)))
-    origin = take.worlds[0] @ take.poses[0][body.hips].translation
-    return take._replace(level=turn.to_matrix().to_4x4() @ Matrix.Translation(cast(Any, -origin)))
+        recording.channels.append({name: own[name].matrix_basis.copy() for name in keyed})
+    first = recording.objects[0]
+    turn = (first.to_3x3() @ body.up).rotation_difference(Vector((0.0, 0.0, 1.0)))
+    origin = first @ recording.poses[0][body.hips].translation
+    level = turn.to_matrix().to_4x4() @ Matrix.Translation(cast(Any, -origin))
+    return recording._replace(level=level)
 
 
-def steps_of(body: Body, take: Take) -> Steps:
-    """Return the feet over level ground."""
+def steps_of(body: Body, recording: Recording) -> Steps:
+    """Return the positions of the soles and the hips over level ground."""
     bones = cast(bpy.types.Armature, body.armature.data).bones
-    size = take.worlds[0].median_scale
+    to_level = [recording.level @ ob for ob in recording.objects]
     feet: list[list[list[Vec]]] = []
     for sole in body.feet:
-        own = [(p.bone, bones[p.bone].matrix_local.inverted() @ p.place) for p in sole]
+        own = [(p.bone, bones[p.bone].matrix_local.inverted() @ p.rest) for p in sole]
         feet.append(
             [
-                [vector(take.level @ world @ pose[name] @ place) for name, place in own]
-                for world, pose in zip(take.worlds, take.poses, strict=True)
+                [vector(matrix @ pose[name] @ point) for name, point in own]
+                for matrix, pose in zip(to_level, recording.poses, strict=True)
             ]
         )
-    hips = [
-        vector((take.level @ world @ pose[body.hips]).translation)
-        for world, pose in zip(take.worlds, take.poses, strict=True)
-    ]
-    times = [frame / take.rate for frame in take.frames]
-    return Steps(times, feet, hips, body.leg * size)
+    hips = [vector((recording.level @ matrix).translation) for matrix in recording.track(body.hips)]
+    times = [frame / recording.rate for frame in recording.frames]
+    return Steps(times, feet, hips, body.leg * recording.objects[0].median_scale)
 
 
-def way_of(take: Take, worlds: Sequence[Matrix], may_turn: bool) -> list[Planar]:
-    """Return the planar motion from the first frame to each, given world matrices."""
-    first = take.level @ worlds[0]
-    way = [STILL]
-    for world in worlds[1:]:
-        now = take.level @ world
-        turn = now.to_quaternion() @ first.to_quaternion().inverted() if may_turn else Quaternion()
+def planar_path(recording: Recording, matrices: Sequence[Matrix], use_turn: bool) -> list[Planar]:
+    """Return the planar motion from the first of some world matrices to each."""
+    first = recording.level @ matrices[0]
+    path = [STILL]
+    for matrix in matrices[1:]:
+        now = recording.level @ matrix
+        turn = now.to_quaternion() @ first.to_quaternion().inverted() if use_turn else Quaternion()
         axes = matrix3(turn.to_matrix())
         before, after = vector(first.translation), vector(now.translation)
-        way.append(planar_of(axes, before, after, way[-1].angle))
-    return way
-
-
-def in_world(take: Take, move: Planar) -> Matrix:
-    """Return the world-space matrix of a planar motion."""
-    turn = Matrix.Rotation(move.angle, 4, "Z")
-    shift = Matrix.Translation((move.x, move.y, 0.0))
-    return take.level.inverted() @ shift @ turn @ take.level
+        path.append(planar_of(axes, before, after, path[-1].angle))
+    return path

@@ -8,25 +8,32 @@ from typing import TYPE_CHECKING, cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
-from ...ui.layout import Layout, OfArmature
+from ...ui.layout import Layout, SidebarPanel
 from ...ui.refusing import Working, active_armature, armature_refusal
 from ...ui.wording import length_text
 
 if TYPE_CHECKING:
-    from .travelling import Options, Outcome
+    from .root_motion import Options, TravelResult
 
-# `travelling` imports numpy, so it is imported when it is needed.
+# `root_motion` imports numpy (with `bake`), so it is only imported when it is needed.
 
 SLIDING = 0.02
-"""The slide from which on a warning is shown, as a share of the leg."""
+"""The slide of a foot above which a warning is shown, as a fraction of the leg length."""
 
 ONTO_ROOT = ("ROOT", "Root Bone", "Key the topmost parent of the hips")
 ONTO_OBJECT = ("OBJECT", "Object", "Key the armature object")
 IN_PLACE = ("NONE", "In Place", "Leave the character in place")
 
 
-class _Travelling(Working):
+def _mode_refusal(context: bpy.types.Context) -> str:
+    """Ask for Object or Pose Mode."""
+    return "" if context.mode in ("OBJECT", "POSE") else "Switch to Object Mode or Pose Mode"
+
+
+class RootMotionOperator(Working):
     """The options of both operators."""
+
+    asks = (armature_refusal, _mode_refusal)
 
     if TYPE_CHECKING:
         onto: str
@@ -57,37 +64,27 @@ class _Travelling(Working):
         frame_start: IntProperty(name="Start", description="First frame", default=1)
         frame_end: IntProperty(name="End", description="Last frame", default=250)
 
-    @classmethod
-    def refusal(cls, context: bpy.types.Context) -> str:
-        """Ask for an armature in Object or Pose Mode."""
-        reason = armature_refusal(context)
-        if not reason and context.mode not in ("OBJECT", "POSE"):
-            return "Switch to Object Mode or Pose Mode"
-        return reason
-
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the options."""
         layout: Layout = self.layout  # type: ignore[attr-defined]
         layout.use_property_split = True
         layout.use_property_decorate = False
-        layout.prop(self, "onto")
-        layout.prop(self, "use_turn")
-        layout.prop(self, "use_cycles")
-        layout.prop(self, "use_range")
+        for name in ("onto", "use_turn", "use_cycles", "use_range"):
+            layout.prop(self, name)
         frames = layout.column(align=True)
         frames.active = self.use_range
         frames.prop(self, "frame_start")
         frames.prop(self, "frame_end")
 
-    def chosen(self) -> Options:
-        """Return the options."""
-        from .travelling import Options
+    def chosen_options(self) -> Options:
+        """Return the chosen options."""
+        from .root_motion import Options
 
         span = (float(self.frame_start), float(self.frame_end)) if self.use_range else None
         return Options(self.onto, self.use_turn, self.use_cycles, span)
 
 
-class FABRIK_OT_root_motion_add(_Travelling, bpy.types.Operator):
+class FABRIK_OT_root_motion_add(RootMotionOperator, bpy.types.Operator):
     """Compute root motion from the feet."""
 
     bl_idname = "fabrik.root_motion_add"
@@ -96,36 +93,35 @@ class FABRIK_OT_root_motion_add(_Travelling, bpy.types.Operator):
         "Make a walk or run in place travel so that the feet on the floor do not slide. The legs "
         "are found automatically"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     if not TYPE_CHECKING:
         onto: EnumProperty(
             name="Onto",
-            description="What gets the travel",
+            description="What to key the travel on",
             items=(ONTO_ROOT, ONTO_OBJECT),
             default="ROOT",
         )
 
     def work(self, context: bpy.types.Context) -> str:
-        """Compute the travel and key it."""
-        from .travelling import add
+        """Compute and key the travel."""
+        from .root_motion import add
 
         scene = cast(bpy.types.Scene, context.scene)
-        done = add(scene, active_armature(context), self.chosen())
-        if done.after > SLIDING * done.size:
+        result = add(scene, active_armature(context), self.chosen_options())
+        if result.after > SLIDING * result.leg:
             self.warn(
                 [
-                    f"A foot still slides {length_text(scene, done.after)}, as the feet on the "
+                    f"A foot still slides {length_text(scene, result.after)}, as the feet on the "
                     "floor contradict each other"
                 ]
             )
         return (
-            f"{_travelled(scene, done)}; feet slide up to "
-            f"{length_text(scene, done.after)} ({length_text(scene, done.before)} before)"
+            f"{_travel_text(scene, result)}; feet slide up to "
+            f"{length_text(scene, result.after)} ({length_text(scene, result.before)} before)"
         )
 
 
-class FABRIK_OT_root_motion_extract(_Travelling, bpy.types.Operator):
+class FABRIK_OT_root_motion_extract(RootMotionOperator, bpy.types.Operator):
     """Extract root motion."""
 
     bl_idname = "fabrik.root_motion_extract"
@@ -134,40 +130,35 @@ class FABRIK_OT_root_motion_extract(_Travelling, bpy.types.Operator):
         "Remove the travel from the hips, the root bone and the object, and key it on the root "
         "bone or the object, or leave the character in place, as games need it"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     if not TYPE_CHECKING:
         onto: EnumProperty(
             name="Onto",
-            description="What gets the travel",
+            description="What to key the travel on",
             items=(ONTO_ROOT, ONTO_OBJECT, IN_PLACE),
             default="ROOT",
         )
 
     def work(self, context: bpy.types.Context) -> str:
-        """Extract the travel and key it."""
-        from .travelling import extract
+        """Extract and key the travel."""
+        from .root_motion import extract
 
         scene = cast(bpy.types.Scene, context.scene)
-        return _travelled(scene, extract(scene, active_armature(context), self.chosen()))
+        return _travel_text(scene, extract(scene, active_armature(context), self.chosen_options()))
 
 
-def _travelled(scene: bpy.types.Scene, done: Outcome) -> str:
-    """Return a description of the travel."""
-    text = f"Travels {length_text(scene, hypot(done.travel.x, done.travel.y))}"
-    if done.travel.angle:
-        text = f"{text} and turns {degrees(done.travel.angle):.0f}°"
-    return f"{text} in {done.frames:.4g} frames{' and loops' if done.loops else ''}"
+def _travel_text(scene: bpy.types.Scene, result: TravelResult) -> str:
+    """Describe the travel."""
+    text = f"Travels {length_text(scene, hypot(result.travel.x, result.travel.y))}"
+    if result.travel.angle:
+        text = f"{text} and turns {degrees(result.travel.angle):.0f}°"
+    return f"{text} in {result.frames:.4g} frames{' and loops' if result.loops else ''}"
 
 
-class FABRIK_PT_root_motion(OfArmature, bpy.types.Panel):
-    """Root motion, in the sidebar."""
+class FABRIK_PT_root_motion(SidebarPanel, bpy.types.Panel):
+    """Root motion."""
 
     bl_label = "Root Motion"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "FABRIK"
-    bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the buttons."""
@@ -176,6 +167,6 @@ class FABRIK_PT_root_motion(OfArmature, bpy.types.Panel):
         layout.operator("fabrik.root_motion_extract")
 
 
-CLASSES = (FABRIK_OT_root_motion_add, FABRIK_OT_root_motion_extract, FABRIK_PT_root_motion)
-
-register, unregister = bpy.utils.register_classes_factory(CLASSES)
+register, unregister = bpy.utils.register_classes_factory(
+    (FABRIK_OT_root_motion_add, FABRIK_OT_root_motion_extract, FABRIK_PT_root_motion)
+)

@@ -15,29 +15,29 @@ from ...blender.keying import NEAR, ActiveCurves, pin, put_keys
 from ...blender.relations import active_constraints
 from ...blender.rotation import LOCATION, channel_of, continuous, mode_of
 from ...core.vectors import ORIGIN
-from .body import Body, Take
+from .body import Body, Recording
 
-UNMOVED = 1e-5
-"""The displacement below which a channel is not keyed, as a share of the leg."""
+MIN_DISPLACEMENT = 1e-5
+"""The displacement below which a location is not keyed, as a fraction of the leg length."""
 
-UNTURNED = 3e-3
-"""The same for rotations, in radians."""
+MIN_ROTATION = 3e-3
+"""The angle below which a rotation is not keyed, in radians."""
 
 
-class Places(NamedTuple):
+class Goals(NamedTuple):
     """World matrices to reach at each frame.
 
     Attributes:
-        worlds: Those of the armature object.
-        bones: Those of bones, by name, parents first.
+        objects: The matrices of the armature object.
+        bones: The matrices of bones, by name, parents first.
     """
 
-    worlds: list[Matrix]
+    objects: list[Matrix]
     bones: dict[str, list[Matrix]]
 
 
-class Lane(NamedTuple):
-    """A channel to key.
+class ChannelKeys(NamedTuple):
+    """The keys of a channel.
 
     Attributes:
         owner: The object or pose bone.
@@ -50,62 +50,64 @@ class Lane(NamedTuple):
     rows: list[list[float]]
 
 
-def lanes_of(body: Body, take: Take, places: Places) -> list[Lane]:
-    """Return the channels that have to change.
+def changed_channels(body: Body, recording: Recording, goals: Goals) -> list[ChannelKeys]:
+    """Return the keys of the channels that have to change.
 
     Raises:
         ProblemError: If one of them cannot be keyed.
     """
     rig = body.armature
-    objects: list[Matrix] = []
-    for world, basis, wanted in zip(take.worlds, take.bases, places.worlds, strict=True):
-        objects.append(basis @ world.inverted() @ wanted)
-    lanes = _lanes(rig, take.bases, objects, UNMOVED * body.leg * take.worlds[0].median_scale)
+    size = body.leg * recording.objects[0].median_scale
+    new = [
+        basis @ now.inverted() @ goal
+        for basis, now, goal in zip(recording.bases, recording.objects, goals.objects, strict=True)
+    ]
+    channels = _changed(rig, recording.bases, new, MIN_DISPLACEMENT * size)
     bones = cast(bpy.types.Armature, rig.data).bones
-    now: dict[str, list[Matrix]] = {}
-    for name, wanted in places.bones.items():
+    poses: dict[str, list[Matrix]] = {}
+    for name, matrices in goals.bones.items():
         bone, parent = bones[name], bones[name].parent
-        now[name] = [a.inverted() @ b for a, b in zip(places.worlds, wanted, strict=True)]
-        new: list[Matrix] = []
-        for i, pose in enumerate(now[name]):
+        poses[name] = [a.inverted() @ b for a, b in zip(goals.objects, matrices, strict=True)]
+        new = []
+        for i, pose in enumerate(poses[name]):
             above: dict[str, Any] = {}
             if parent is not None:
                 above = {
-                    "parent_matrix": now[parent.name][i],
+                    "parent_matrix": poses[parent.name][i],
                     "parent_matrix_local": parent.matrix_local,
                 }
             new.append(bone.convert_local_to_pose(pose, bone.matrix_local, invert=True, **above))
-        old = [channels[name] for channels in take.channels]
-        lanes += _lanes(pose_bones(rig)[name], old, new, UNMOVED * body.leg)
-    for lane in lanes:
-        _refuse(rig, lane)
-    return lanes
+        old = [matrices[name] for matrices in recording.channels]
+        channels += _changed(pose_bones(rig)[name], old, new, MIN_DISPLACEMENT * body.leg)
+    for channel in channels:
+        _refuse_unkeyable(rig, channel)
+    return channels
 
 
-def _lanes(owner: Any, old: Sequence[Matrix], new: Sequence[Matrix], least: float) -> list[Lane]:
-    """Return location and rotation, if they change."""
-    lanes: list[Lane] = []
+def _changed(
+    owner: Any, old: Sequence[Matrix], new: Sequence[Matrix], min_displacement: float
+) -> list[ChannelKeys]:
+    """Return the keys of location and rotation, of each if it changes."""
+    channels: list[ChannelKeys] = []
     # The matrix includes the delta transform, the channel does not.
-    aside: Any = owner.delta_location if isinstance(owner, bpy.types.Object) else ORIGIN
+    delta: Any = owner.delta_location if isinstance(owner, bpy.types.Object) else ORIGIN
     shifts = [b.translation - a.translation for a, b in zip(old, new, strict=True)]
-    if max(shift.length for shift in shifts) > least:
-        lanes.append(
-            Lane(owner, channel_of(LOCATION)[0], [[*(m.translation - Vector(aside))] for m in new])
-        )
+    if max(shift.length for shift in shifts) > min_displacement:
+        locations = [[*(matrix.translation - Vector(delta))] for matrix in new]
+        channels.append(ChannelKeys(owner, channel_of(LOCATION)[0], locations))
     turns = [
         a.to_quaternion().rotation_difference(b.to_quaternion())
         for a, b in zip(old, new, strict=True)
     ]
-    if max(turn.to_axis_angle()[1] for turn in turns) > UNTURNED:
+    if max(turn.to_axis_angle()[1] for turn in turns) > MIN_ROTATION:
         mode = mode_of(owner)
-        name = channel_of(mode)[0]
-        rows = [_numbers(owner, m) for m in new]
-        lanes.append(Lane(owner, name, continuous(mode, rows)))
-    return lanes
+        rows = continuous(mode, [_rotation_values(owner, matrix) for matrix in new])
+        channels.append(ChannelKeys(owner, channel_of(mode)[0], rows))
+    return channels
 
 
-def _numbers(owner: Any, basis: Matrix) -> list[float]:
-    """Return the values of the rotation channel in the owner's rotation mode."""
+def _rotation_values(owner: Any, basis: Matrix) -> list[float]:
+    """Return the values of the channel of the owner's rotation mode."""
     turn = basis.to_quaternion()
     if owner.rotation_mode == "QUATERNION":
         return [*turn]
@@ -115,40 +117,49 @@ def _numbers(owner: Any, basis: Matrix) -> list[float]:
     return [*turn.to_euler(owner.rotation_mode)]
 
 
-def _refuse(rig: bpy.types.Object, lane: Lane) -> None:
-    """Refuse a channel that does not follow its keys.
+def _refuse_unkeyable(rig: bpy.types.Object, channel: ChannelKeys) -> None:
+    """Refuse a channel on which keys would have no effect.
 
     Raises:
         ProblemError: If the owner is constrained, driven, or connected to its parent.
     """
-    owner = lane.owner
+    owner = channel.owner
     for con in active_constraints(owner):
         raise ProblemError(
             f"“{owner.name}” is positioned by its own constraint “{con.name}”: bake it into keys "
             "first"
         )
-    path = owner.path_from_id(lane.name)
+    path = owner.path_from_id(channel.name)
     if any((path, i) in animation.driven(rig) for i in range(4)):
-        raise ProblemError(f"The {lane.name} of “{owner.name}” is driven: remove the driver first")
-    if isinstance(owner, bpy.types.PoseBone) and lane.name == "location" and owner.bone.use_connect:
+        raise ProblemError(
+            f"The {channel.name} of “{owner.name}” is driven: remove the driver first"
+        )
+    if (
+        isinstance(owner, bpy.types.PoseBone)
+        and channel.name == "location"
+        and owner.bone.use_connect
+    ):
         raise ProblemError(
             f"“{owner.name}” is connected to its parent and cannot travel: disable the bone's "
             "Connected option in Edit Mode"
         )
 
 
-def write(lanes: Sequence[Lane], frames: Sequence[float]) -> None:
+def write(channels: Sequence[ChannelKeys], frames: Sequence[float]) -> None:
     """Key the channels in the active action."""
-    for lane in lanes:
-        curves = ActiveCurves(lane.owner.id_data)
-        path = lane.owner.path_from_id(lane.name)
-        group = lane.owner.name if isinstance(lane.owner, bpy.types.PoseBone) else ""
-        for i, values in enumerate(zip(*lane.rows, strict=True)):
+    for channel in channels:
+        curves = ActiveCurves(channel.owner.id_data)
+        path = channel.owner.path_from_id(channel.name)
+        group = channel.owner.name if isinstance(channel.owner, bpy.types.PoseBone) else ""
+        for i, values in enumerate(zip(*channel.rows, strict=True)):
             put_keys(curves.at(path, i, group), frames, values)
 
 
-def repeat(
-    rig: bpy.types.Object, lanes: Sequence[Lane], carriers: Sequence[Any], frames: Sequence[float]
+def add_cycles(
+    rig: bpy.types.Object,
+    channels: Sequence[ChannelKeys],
+    travelers: Sequence[Any],
+    frames: Sequence[float],
 ) -> None:
     """Extend the active action beyond a range by Cycles modifiers.
 
@@ -156,12 +167,12 @@ def repeat(
 
     Args:
         rig: The armature object.
-        lanes: The channels that were keyed.
-        carriers: The object or bones that travel, whose location repeats with offset.
+        channels: The channels that were keyed.
+        travelers: The object or bones that travel, whose location repeats with offset.
         frames: The frames of the range.
     """
-    written = {lane.owner.path_from_id(lane.name) for lane in lanes}
-    travelling = {owner.path_from_id("location") for owner in carriers}
+    written = {channel.owner.path_from_id(channel.name) for channel in channels}
+    traveling = {owner.path_from_id("location") for owner in travelers}
     for curve in animation.all_active_curves(rig):
         keys = [key.co[0] for key in curve.keyframe_points]
         if len(keys) < 2 or keys[0] < frames[0] - NEAR or keys[-1] > frames[-1] + NEAR:
@@ -174,6 +185,6 @@ def repeat(
                 pin(curve, end, curve.evaluate(end))
         cycles = cycles or curve.modifiers.new("CYCLES")
         cycles.mute = False
-        mode = "REPEAT_OFFSET" if curve.data_path in travelling & written else "REPEAT"
+        mode = "REPEAT_OFFSET" if curve.data_path in traveling & written else "REPEAT"
         cycles.mode_before = cycles.mode_after = mode
         curve.update()

@@ -633,6 +633,10 @@ def test_adding_a_pole_says_why_it_cannot() -> None:
     assert item.pole_target is None
     item.pole_target = make_empty("Mine")
     refuses(bpy.ops.fabrik.pole_add, "already has the pole target “Mine”")
+    item.pole_target, item.target = None, make_empty()
+    rig.hide_viewport = True
+    update()
+    refuses(bpy.ops.fabrik.pole_add, "is hidden and not evaluated: show it")
 
 
 def test_after_undo_of_adding_a_pole_it_is_gone() -> None:

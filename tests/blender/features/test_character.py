@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import bpy
 import pytest
 from mathutils import Matrix, Vector
+from operating import refuses
 from rigs import activate, add_constraint, evaluated, go, make_armature, make_empty, update
 
+from addon.blender.animation import use_action
 from addon.features.character.settings import character_settings
 
 pytestmark = pytest.mark.usefixtures("empty_file")
@@ -229,3 +232,115 @@ def test_what_is_no_character_is_refused() -> None:
         bpy.ops.fabrik.character_recognize()
     with pytest.raises(RuntimeError, match="No part is used"):
         bpy.ops.fabrik.character_set_up()
+
+
+@pytest.mark.parametrize("controls", ["EMPTY", "BONE", "ARMATURE"])
+@pytest.mark.parametrize("hiding", ["hide_set", "hide_viewport"])
+def test_a_hidden_armature_is_set_up_and_stays_hidden(hiding: str, controls: str) -> None:
+    rig = make_human(keyed=True)
+    before, names = shown(rig), rig.pose.bones.keys()
+    activate(rig)
+    if hiding == "hide_set":
+        rig.hide_set(True)
+    else:
+        rig.hide_viewport = True
+    assert bpy.ops.fabrik.character_set_up(controls=controls) == {"FINISHED"}
+    assert all(part.key for part in character_settings(rig).parts)
+    assert (rig.hide_get(), rig.hide_viewport) == (hiding == "hide_set", hiding != "hide_set")
+    rig.hide_viewport = False
+    rig.hide_set(False)
+    assert apart(before, [frame[: len(names)] for frame in shown(rig)]) < 2e-5
+    rig.hide_viewport = hiding == "hide_viewport"
+    assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
+    assert not rig.fabrik.constraints and rig.pose.bones.keys() == names
+
+
+@pytest.mark.parametrize("controls", ["EMPTY", "BONE", "ARMATURE"])
+@pytest.mark.parametrize("source", ["nla", "root", "object", "parent"])
+def test_all_animation_that_moves_the_parts_is_kept(source: str, controls: str) -> None:
+    rig = make_human(keyed=source == "nla")
+    if source == "nla":
+        data = rig.animation_data
+        data.nla_tracks.new().strips.new("Walk", 1, data.action)
+        data.action = None
+    elif source == "root":
+        root = rig.pose.bones["root"]
+        for frame, z in ((1, 0.0), (25, 0.3)):
+            root.location.y = z
+            root.keyframe_insert("location", frame=frame)
+    else:
+        mover = rig if source == "object" else make_empty()
+        if source == "parent":
+            rig.parent = mover
+        for frame, x in ((1, 0.0), (25, 2.0)):
+            mover.location.x = x
+            mover.keyframe_insert("location", frame=frame)
+    before, count = shown(rig), len(rig.pose.bones)
+    go(1)
+    if (source, controls) == ("nla", "BONE"):
+        activate(rig)
+        refuses(bpy.ops.fabrik.character_set_up, "has NLA strips", controls="BONE")
+        assert not rig.fabrik.constraints and len(rig.pose.bones) == count
+        return
+    set_up(rig, controls=controls)
+    assert apart(before, [frame[:count] for frame in shown(rig)]) < 2e-5
+
+
+def test_limits_are_left_out_where_a_joint_is_animated_even_if_animation_is_not_kept() -> None:
+    rig = make_human(keyed=False)
+    knee = rig.pose.bones["shin.L"]
+    knee.keyframe_insert("rotation_quaternion", frame=1)
+    set_up(rig, animation=False)
+    assert knee.fabrik_joint.limit_type == "NONE"
+    assert rig.pose.bones["shin.R"].fabrik_joint.limit_type == "HINGE"
+
+
+@pytest.mark.parametrize("is_override", [False, True])
+def test_control_bones_are_refused_where_bones_cannot_be_added(
+    is_override: bool, tmp_path: Path
+) -> None:
+    rig = make_human(keyed=False)
+    path = str(tmp_path / "library.blend")
+    bpy.data.libraries.write(path, {rig})
+    bpy.data.objects.remove(rig)
+    with bpy.data.libraries.load(path, link=True) as (source, wanted):
+        wanted.objects = source.objects
+    linked = wanted.objects[0]
+    rig = linked.override_create()
+    if is_override:
+        rig.data = linked.data.override_create()
+    bpy.context.scene.collection.objects.link(rig)
+    update()
+    activate(rig)
+    existing = data()
+    refuses(bpy.ops.fabrik.character_set_up, "choose Empties or a new armature", controls="BONE")
+    assert data() == existing and not rig.fabrik.constraints
+    assert bpy.ops.fabrik.character_set_up(controls="ARMATURE") == {"FINISHED"}
+
+
+def test_control_bones_are_refused_where_the_action_takes_no_keys(tmp_path: Path) -> None:
+    rig = make_human(keyed=True)
+    path = str(tmp_path / "library.blend")
+    bpy.data.libraries.write(path, {rig.animation_data.action})
+    with bpy.data.libraries.load(path, link=True) as (source, wanted):
+        wanted.actions = source.actions
+    slot = getattr(rig.animation_data, "action_slot_handle", 0)
+    use_action(rig, wanted.actions[0], slot)
+    activate(rig)
+    existing = data()
+    refuses(bpy.ops.fabrik.character_set_up, "assign a local action", controls="BONE")
+    assert data() == existing and not rig.fabrik.constraints
+    assert bpy.ops.fabrik.character_set_up(controls="EMPTY") == {"FINISHED"}
+
+
+def test_a_new_armature_is_in_the_scene() -> None:
+    rig = make_human(keyed=False)
+    elsewhere = bpy.data.collections.new("Another Scene's")
+    bpy.data.scenes.new("Another Scene").collection.children.link(elsewhere)
+    elsewhere.objects.link(rig)
+    here = bpy.data.collections.new("Here")
+    bpy.context.scene.collection.children.link(here)
+    here.objects.link(rig)
+    bpy.context.scene.collection.objects.unlink(rig)
+    set_up(rig, controls="ARMATURE")
+    assert character_settings(rig).controls.users_collection == (here,)

@@ -14,7 +14,7 @@ from operating import enter_pose_mode, refuses
 from rigs import activate, add_constraint, curves, evaluated, go, make_armature, make_empty
 
 from addon.blender.animation import use_action
-from addon.features.root_motion import travelling as module
+from addon.features.root_motion import root_motion as module
 from addon.motion.planar import Planar
 from addon.motion.travel import Steps, travel_of
 
@@ -305,7 +305,7 @@ def test_taking_it_out_again_gives_the_cycle_back(onto: str, place: Place) -> No
     assert slide(rig) > 0.1
 
 
-def make_travelling() -> bpy.types.Object:
+def make_traveling() -> bpy.types.Object:
     """A walk whose hips travel, as that of a capture."""
     rig = make_cycle()
     frames = range(FIRST, LAST + 1)
@@ -322,7 +322,7 @@ def make_travelling() -> bpy.types.Object:
 
 @pytest.mark.parametrize("onto", ["ROOT", "OBJECT"])
 def test_travel_moves_from_the_hips_and_nothing_else_does(onto: str) -> None:
-    rig = make_travelling()
+    rig = make_traveling()
     assert slide(rig) < 0.001
     frames = range(FIRST, LAST + 1)
     before = {bone: played(rig, frames, bone) for bone in ("hips", "toe.L", "head")}
@@ -336,7 +336,7 @@ def test_travel_moves_from_the_hips_and_nothing_else_does(onto: str) -> None:
 
 
 def test_on_the_spot_a_walk_stays_a_loop_and_its_feet_bring_the_travel_back() -> None:
-    rig = make_travelling()
+    rig = make_traveling()
     before = played(rig, range(FIRST, LAST + 1), "hips")
     extract(rig, onto="NONE")
     still = played(rig, range(FIRST, LAST + 1), "hips")
@@ -537,6 +537,6 @@ def test_cycles_of_a_downloaded_character() -> None:
             done[action.name] = module.add(bpy.context.scene, rig, options)
     assert len(done) == 8
     for name, outcome in done.items():
-        assert outcome.after * 0.85 / outcome.size < 0.005, name
-        assert outcome.before * 0.85 / outcome.size > 0.2, name
+        assert outcome.after * 0.85 / outcome.leg < 0.005, name
+        assert outcome.before * 0.85 / outcome.leg > 0.2, name
         assert outcome.loops, name

@@ -1,0 +1,351 @@
+"""Adding root motion computed from feet, and extracting root motion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from math import ceil, dist, hypot
+from typing import Any, NamedTuple, cast
+
+import bpy
+
+from ...blender import animation
+from ...blender.access import pose_bones
+from ...blender.errors import ProblemError
+from ...blender.keying import NEAR
+from ...blender.refusals import refuse_unkeyable
+from ...editing.playing import returning, staged
+from ...motion.planar import STILL, Planar
+from ...motion.travel import STRAIGHT, Steps, is_loop, slides_of, stances_of, travel_of
+from ..bake.passes import drafted
+from .body import Body, Recording, body_of, planar_path, record, steps_of
+from .writing import ChannelKeys, Goals, add_cycles, changed_channels, write
+
+ROOT, OBJECT, IN_PLACE = "ROOT", "OBJECT", "NONE"
+"""What to key the travel on: the root bone, the armature object, or nothing."""
+
+MIN_TRAVEL = 0.01
+"""The least travel, as a fraction of the leg length."""
+
+TOLERANCE = 0.01
+"""The largest distance of a foot from its expected position, as a fraction of the leg length."""
+
+
+class Options(NamedTuple):
+    """Options of both operators.
+
+    Attributes:
+        onto: What to key the travel on.
+        use_turn: Whether it includes rotation.
+        use_cycles: Whether a loop is extended beyond the range.
+        frame_range: The first and the last frame; None for the range of the action.
+    """
+
+    onto: str
+    use_turn: bool
+    use_cycles: bool
+    frame_range: tuple[float, float] | None
+
+
+class TravelResult(NamedTuple):
+    """The result of both operators.
+
+    Attributes:
+        travel: The motion from the first to the last frame.
+        frames: The number of frames.
+        leg: The mean leg length in world space.
+        before: The largest slide of a foot before, in world space; 0 without a stance phase.
+        after: The largest slide when the result is played.
+        loops: Whether the action was extended beyond the range.
+    """
+
+    travel: Planar
+    frames: float
+    leg: float
+    before: float
+    after: float
+    loops: bool
+
+
+def add(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) -> TravelResult:
+    """Make an armature travel so that the feet on the floor do not slide.
+
+    Raises:
+        ProblemError: If that is impossible; then nothing has changed.
+    """
+    body, frames = _prepare(armature, options)
+    bones = pose_bones(armature)
+    # Other bones without a parent, such as the controls of feet, travel along.
+    roots = [bone.name for bone in bones if bone.parent is None]
+    with _staged(scene, armature):
+        recording = record(body, frames, roots)
+        steps = steps_of(body, recording)
+        loops = is_loop(steps)
+        path = travel_of(steps, loops, options.use_turn)
+        if _is_still(path, steps.leg):
+            raise ProblemError(
+                f"The feet of “{armature.name}” do not slide: there is nothing to add"
+            )
+        stances = stances_of(steps, path)
+        before, after = (slides_of(steps, one, stances) for one in ([STILL] * len(path), path))
+        if max(after, default=0.0) >= max(before, default=0.0):
+            raise ProblemError(
+                f"No travel makes the feet of “{armature.name}” slide less: assign the action of "
+                "a walk or run cycle to it"
+            )
+        if options.onto == OBJECT:
+            goals = Goals(recording.moved(recording.objects, path), {})
+            travelers = [armature]
+        else:
+            tracks = {name: recording.moved(recording.track(name), path) for name in roots}
+            goals = Goals(recording.objects, tracks)
+            travelers = [bones[name] for name in roots]
+        keys = _Keys(changed_channels(body, recording, goals), travelers, loops)
+        return _write(body, recording, keys, path, options, path)
+
+
+def extract(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) -> TravelResult:
+    """Remove the travel from the hips, the root bone and the object, and key it elsewhere.
+
+    In a loop the travel of the hips is uniform, and their sway remains.
+
+    Raises:
+        ProblemError: If that is impossible; then nothing has changed.
+    """
+    body, frames = _prepare(armature, options)
+    if options.onto == ROOT and body.root == body.hips:
+        raise ProblemError(
+            f"“{body.hips}” has no parent that could travel: choose Object, or add a root bone "
+            "in Edit Mode"
+        )
+    others = _independent_bones(body)
+    with _staged(scene, armature):
+        recording = record(body, frames, [body.root, *others])
+        paths = _separate(body, recording, options.use_turn)
+        path = paths.body
+        back = _inverses(path)
+        if _is_still(path, body.leg * recording.objects[0].median_scale):
+            raise ProblemError(f"“{armature.name}” does not travel: there is nothing to extract")
+        objects = recording.moved(recording.objects, _inverses(paths.object))
+        is_hips = body.root == body.hips
+        root = recording.moved(
+            recording.track(body.root), back if is_hips else _inverses(paths.root)
+        )
+        tracks = {name: recording.track(name) for name in others}
+        travelers: list[Any] = []
+        expected = [STILL] * len(path)
+        if options.onto == IN_PLACE:
+            tracks = {name: recording.moved(track, back) for name, track in tracks.items()}
+            expected = back
+        else:
+            root = recording.moved(root, path)
+            travelers = [pose_bones(armature)[body.root]]
+            if options.onto == OBJECT:
+                objects = recording.moved(objects, path)
+                travelers = [armature]
+        goals = Goals(objects, {body.root: root, **tracks})
+        keys = _Keys(changed_channels(body, recording, goals), travelers, paths.is_loop)
+        return _write(body, recording, keys, path, options, expected)
+
+
+class _Paths(NamedTuple):
+    """The motion from the first frame to each.
+
+    Attributes:
+        object: The motion of the armature object.
+        root: The motion of the root bone, including the object's.
+        body: The motion of the body, including the root's.
+        is_loop: Whether the pose at the end equals that at the start.
+    """
+
+    object: list[Planar]
+    root: list[Planar]
+    body: list[Planar]
+    is_loop: bool
+
+
+def _separate(body: Body, recording: Recording, use_turn: bool) -> _Paths:
+    """Separate the travel of the body into that of the object, the root bone and the hips."""
+    frames = recording.frames
+    of_object = of_root = [STILL] * len(frames)
+    if _has_keyed_transforms(body.armature):
+        of_object = of_root = planar_path(recording, recording.objects, use_turn)
+    if body.root != body.hips:
+        roots = recording.moved(recording.track(body.root), _inverses(of_root))
+        of_root = _composed(of_root, planar_path(recording, roots, use_turn))
+    hips = recording.moved(recording.track(body.hips), _inverses(of_root))
+    of_hips = planar_path(recording, hips, use_turn)
+    if max(abs(move.angle) for move in of_hips) < STRAIGHT:
+        of_hips = planar_path(recording, hips, False)
+    total = of_hips[-1]
+    if abs(total.angle) < STRAIGHT:
+        total = planar_path(recording, hips, False)[-1]
+    loops = is_loop(_moved_steps(steps_of(body, recording), _inverses(of_root)), total)
+    if loops:
+        length = frames[-1] - frames[0]
+        of_hips = [total.share((frame - frames[0]) / length) for frame in frames]
+    return _Paths(of_object, of_root, _composed(of_root, of_hips), loops)
+
+
+def _independent_bones(body: Body) -> list[str]:
+    """Return the hips and the keyed bones that have no parent or are children of the root."""
+    bones = pose_bones(body.armature)
+    keyed = {path.rpartition(".")[0] for path, _ in animation.animated(body.armature).keyed}
+    return [
+        bone.name
+        for bone in bones
+        if bone.name != body.root
+        and (bone.parent is None or bone.parent.name == body.root)
+        and (bone.path_from_id() in keyed or bone.name == body.hips)
+    ]
+
+
+def _prepare(armature: bpy.types.Object, options: Options) -> tuple[Body, list[float]]:
+    """Return the body, and the frames to play: the ends of the range and the whole frames.
+
+    Raises:
+        ProblemError: If the armature cannot be keyed, has no legs, or the range is too short.
+    """
+    refuse_unkeyable(armature)
+    first, last = options.frame_range or _action_range(armature)
+    if last - first < 1.0:
+        raise ProblemError("There are no frames between Start and End: increase End")
+    whole = [float(f) for f in range(ceil(first + NEAR), ceil(last - NEAR))]
+    return body_of(armature), [first, *whole, last]
+
+
+def _action_range(armature: bpy.types.Object) -> tuple[float, float]:
+    """Return the range of the active action.
+
+    Raises:
+        ProblemError: If there are no keys.
+    """
+    data = armature.animation_data
+    curves = animation.all_active_curves(armature)
+    keys = [key.co[0] for curve in curves for key in curve.keyframe_points]
+    if data is None or data.action is None or not keys:
+        raise ProblemError(
+            f"“{armature.name}” has no keys: assign the action of a walk or run cycle to it"
+        )
+    if data.action.use_frame_range:
+        return data.action.frame_start, data.action.frame_end
+    return min(keys), max(keys)
+
+
+def _has_keyed_transforms(armature: bpy.types.Object) -> bool:
+    keyed = animation.animated(armature).keyed
+    return any(path.startswith(("location", "rotation_")) for path, _ in keyed)
+
+
+def _inverses(path: Sequence[Planar]) -> list[Planar]:
+    return [move.inverse() for move in path]
+
+
+def _composed(a: Sequence[Planar], b: Sequence[Planar]) -> list[Planar]:
+    """Return the path of which each motion is one of the second path, then one of the first."""
+    return [one.after(other) for one, other in zip(a, b, strict=True)]
+
+
+def _moved_steps(steps: Steps, path: Sequence[Planar]) -> Steps:
+    """Return feet moved along a path."""
+    feet = [
+        [[move.moved(p) for p in points] for move, points in zip(path, foot, strict=True)]
+        for foot in steps.feet
+    ]
+    body = [move.moved(p) for move, p in zip(path, steps.body, strict=True)]
+    return steps._replace(feet=feet, body=body)
+
+
+def _is_still(path: Sequence[Planar], leg: float) -> bool:
+    """Return whether a path neither moves nor rotates noticeably."""
+    return max(hypot(move.x, move.y, move.angle * leg) for move in path) < MIN_TRAVEL * leg
+
+
+@contextmanager
+def _staged(scene: bpy.types.Scene, armature: bpy.types.Object) -> Iterator[None]:
+    layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
+    with returning(scene, layer), staged(layer, [armature]):
+        yield
+
+
+class _Keys(NamedTuple):
+    """The keys to write.
+
+    Attributes:
+        channels: The channels and their values.
+        travelers: The object or bones that travel.
+        is_loop: Whether the last pose equals the first.
+    """
+
+    channels: list[ChannelKeys]
+    travelers: list[Any]
+    is_loop: bool
+
+
+def _write(
+    body: Body,
+    recording: Recording,
+    keys: _Keys,
+    path: Sequence[Planar],
+    options: Options,
+    expected: Sequence[Planar],
+) -> TravelResult:
+    """Write keys, if playing a draft of them brings the feet to their expected positions.
+
+    Args:
+        body: The body.
+        recording: The recording before.
+        keys: The keys.
+        path: The travel.
+        options: The options.
+        expected: The path along which the recorded feet are expected to move.
+
+    Raises:
+        ProblemError: If they are elsewhere; then nothing has changed.
+    """
+    frames = recording.frames
+    still = [STILL] * len(frames)
+    steps = steps_of(body, recording)
+    goal = _moved_steps(steps, expected)
+    with _restored_on_error(keys.channels), drafted([body.armature]) as drafts:
+        write(keys.channels, frames)
+        played = steps_of(body, record(body, frames, [])._replace(level=recording.level))
+        _refuse_displaced(body, goal, played)
+        drafts[0].drop()
+    write(keys.channels, frames)
+    loops = keys.is_loop and options.use_cycles and abs(path[-1].angle) < STRAIGHT
+    if loops:
+        add_cycles(body.armature, keys.channels, keys.travelers, frames)
+    stances = stances_of(goal, still)
+    before, after = (max(slides_of(one, still, stances), default=0.0) for one in (steps, played))
+    return TravelResult(path[-1], frames[-1] - frames[0], steps.leg, before, after, loops)
+
+
+@contextmanager
+def _restored_on_error(channels: Sequence[ChannelKeys]) -> Iterator[None]:
+    """Restore channels after an error, as those without F-curves keep what was played."""
+    before = [list(getattr(channel.owner, channel.name)) for channel in channels]
+    try:
+        yield
+    except BaseException:
+        for channel, values in zip(channels, before, strict=True):
+            setattr(channel.owner, channel.name, values)
+        raise
+
+
+def _refuse_displaced(body: Body, goal: Steps, played: Steps) -> None:
+    """Refuse feet that are not at their expected positions.
+
+    Raises:
+        ProblemError: If a point of a sole is elsewhere.
+    """
+    pairs = zip(
+        (p for foot in goal.feet for points in foot for p in points),
+        (p for foot in played.feet for points in foot for p in points),
+        strict=True,
+    )
+    if max(dist(p, q) for p, q in pairs) > TOLERANCE * goal.leg:
+        raise ProblemError(
+            f"The feet of “{body.armature.name}” do not follow its root, as constraints hold them: "
+            "bake the constraints first"
+        )
