@@ -1,8 +1,8 @@
-"""What a skeleton is of: which way it faces, its trunk, head, arms and legs.
+"""Recognizing the anatomy of a skeleton: its facing direction, trunk, head, arms and legs.
 
-It is told by the rest pose, up along Z: sides by names where they say them, by symmetry where they
-do not, and limbs by their shape, so that any hierarchy will do. Lengths are compared with the
-height of the figure and the legs, never with a unit.
+Only the rest pose is used, with Z up. Sides are recognized by name or else by symmetry, limbs by
+their shape, so that any hierarchy and naming will do. All thresholds are relative to the height of
+the figure or the length of a limb.
 """
 
 from __future__ import annotations
@@ -18,53 +18,56 @@ from ..core.vectors import ORIGIN, Vec, add, cross, dot, scaled, sub, unit
 
 UP: Final = (0.0, 0.0, 1.0)
 LEFT: Final = (1.0, 0.0, 0.0)
-"""Where the left side of a figure lies that faces the viewer, as Blender's characters do."""
+"""The left side of a figure that faces −Y, as Blender's characters do."""
 
-SAME: Final = 0.02
-"""How far a joint may be from the mirror image of another one, as a share of the height."""
+SYMMETRY_TOLERANCE: Final = 0.02
+"""The largest distance of a joint from the mirror image of its twin, relative to the height."""
 
-LOW: Final = 0.15
-"""Up to which share of the height a limb must come down to be a leg."""
+LEG_END_MAX: Final = 0.15
+"""The largest height of the lowest joint of a leg, as a fraction of the figure's height."""
 
-STANDING: Final = 0.2
-"""From which share of the height a leg begins; what begins lower controls feet."""
+LEG_START_MIN: Final = 0.2
+"""The least height at which a leg begins, as a fraction of the figure's height: bones that begin
+lower are controls of feet."""
 
-ANKLE: Final = 0.4
-"""Up to which share of the leg's height its ankle may lie: the hock of a horse is lower, but
-nothing lies flat from there on."""
+ANKLE_MAX: Final = 0.4
+"""The largest height of an ankle, as a fraction of the hip's: the hock of a horse is lower, but no
+flat foot begins there."""
 
-GROUND: Final = 0.2
-"""Below which share of the leg's height a foot begins that does not lie flat from a joint above."""
+FOOT_MAX: Final = 0.2
+"""The height, as a fraction of the hip's, below which the first joint is the ankle if no flat foot
+begins above it."""
 
 FLAT: Final = 0.84
-"""From which run to rise a bone lies flat, as a foot does: that of 40 degrees off vertical."""
+"""The least ratio of run to rise of a flat foot: 40 degrees off vertical."""
 
-LONG: Final = 0.1
-"""From which share of the height a limb is one, not an ear or a finger."""
+LIMB_MIN: Final = 0.1
+"""The least length of a limb, relative to the height: ears and fingers are shorter."""
 
-LARGE: Final = 0.25
-"""From which share of the longest limb a limb tells where the trunk is, as lids and lips do not."""
+LARGE_LIMB_MIN: Final = 0.25
+"""The least length of a limb that locates the trunk, as a fraction of the longest limb's: eyelids
+and lips are shorter."""
 
-CARRIERS: Final = {"clavicle", "collar", "collarbone", "pelvis", "scapula", "shoulder"}
-"""Words in the names of bones that carry a limb, if two bones that bend come after."""
+GIRDLE: Final = {"clavicle", "collar", "collarbone", "pelvis", "scapula", "shoulder"}
+"""Words in the names of bones between trunk and limb, if two bones that bend come after."""
 
 FACE: Final = {"chin", "face", "jaw", "nose"}
 TWIST: Final = {"roll", "twist"}
 HAND: Final = {"hand", "wrist"}
 SIDES: Final = {"l": 1, "left": 1, "r": -1, "right": -1}
 NOT_BODY: Final = {"ik", "pole", "ctrl", "control", "target", "mch", "drv"}
-"""Words in the names of bones that serve others."""
+"""Words in the names of bones that are controls or mechanisms."""
 
 
 class RestBone(NamedTuple):
     """A bone at rest.
 
     Attributes:
-        name: As riggers named it; a prefix that ends in a colon is none of it.
-        parent: Its place in the list, before this one; -1 for none.
-        head: Where it begins, with Z up.
-        tail: Where it ends, which importers may have guessed.
-        deforms: Whether it carries skin.
+        name: Its name; a prefix that ends in a colon is ignored.
+        parent: The index of its parent, which comes before it; -1 for none.
+        head: The position of its head, with Z up.
+        tail: The position of its tail, which importers may have guessed.
+        deforms: Whether it deforms a mesh.
     """
 
     name: str
@@ -80,11 +83,11 @@ class Limb(NamedTuple):
     Attributes:
         kind: ``'ARM'`` or ``'LEG'``.
         side: 1 for left, -1 for right.
-        trunk: The bone of the trunk that it hangs on; -1 if there is none.
-        carriers: The bones between trunk and limb, such as a clavicle, from the trunk on.
-        bones: Those that bend to bring the wrist or ankle somewhere, root first.
-        end: The hand or foot; -1 if nothing follows.
-        toe: The first bone beyond the foot; -1 if there is none.
+        trunk: The bone of the trunk that is its parent; -1 if there is none.
+        carriers: The bones between trunk and limb, such as a clavicle, parents first.
+        bones: The bones that bend to move the wrist or ankle, root first.
+        end: The hand or foot; -1 if there is none.
+        toe: The first bone after the hand or foot; -1 if there is none.
     """
 
     kind: str
@@ -97,17 +100,17 @@ class Limb(NamedTuple):
 
 
 class Anatomy(NamedTuple):
-    """What a skeleton is of.
+    """The parts of a skeleton, as indices of its bones.
 
     Attributes:
-        left: The direction to the left, level and of length 1.
-        front: Which way it faces, level and of length 1.
-        is_sure: Whether names or a symmetry told the sides.
-        height: From the lowest joint of the body to the highest one.
+        left: The horizontal unit vector to the left.
+        front: The horizontal unit vector that it faces.
+        is_sure: Whether names or a symmetry tell the sides.
+        height: The distance from the lowest to the highest joint of the body.
         hips: The bone that carries the legs; -1 if there is none.
-        spine: The bones between hips and head, from the hips on.
-        head: -1 if there is none.
-        limbs: From the highest and from the left.
+        spine: The bones between hips and head, parents first.
+        head: The head; -1 if there is none.
+        limbs: The arms and legs in pairs, from top to bottom and from left to right.
     """
 
     left: Vec
@@ -127,35 +130,35 @@ def words_of(name: str) -> list[str]:
 
 
 def side_of(name: str) -> int:
-    """Return 1 if a name says left, -1 for right, and 0 if it says neither or both."""
+    """Return 1 for a name with a word for left, -1 for right, and 0 for neither or both."""
     return sum({SIDES[word] for word in words_of(name) if word in SIDES})
 
 
 def recognize(bones: Sequence[RestBone]) -> Anatomy:
-    """Return what a skeleton is of.
+    """Recognize the parts of a skeleton.
 
     Args:
-        bones: Those at rest, parents first.
+        bones: The bones, parents first.
     """
     body = _body(bones)
     heads = [bones[i].head for i in body] or [ORIGIN]
     floor = min(head[2] for head in heads)
     height = max(head[2] for head in heads) - floor
     figure = _Figure(bones, body, floor, height)
-    if figure.knows == "AXIS":
+    if figure.evidence == "AXIS":
         figure.face(_toes(bones, figure.limbs()))
     limbs = figure.limbs()
     head = figure.head(limbs)
-    limbs = [limb for limb in limbs if head not in _line(bones, limb.trunk)]
+    limbs = [limb for limb in limbs if head not in _ancestry(bones, limb.trunk)]
     legs = [limb for limb in limbs if limb.kind == "LEG"]
     trunks = [limb.trunk for limb in legs]
-    hips = min(trunks, key=lambda i: len(_line(bones, i)), default=-1)
-    line = _line(bones, head) if head >= 0 else []
+    hips = min(trunks, key=lambda i: len(_ancestry(bones, i)), default=-1)
+    line = _ancestry(bones, head) if head >= 0 else []
     spine = line[line.index(hips) + 1 : -1] if hips in line else line[:-1]
     return Anatomy(
         figure.left,
         cross(figure.left, UP),
-        figure.knows != "",
+        figure.evidence != "",
         height,
         hips,
         tuple(spine),
@@ -165,12 +168,12 @@ def recognize(bones: Sequence[RestBone]) -> Anatomy:
 
 
 class _Figure:
-    """The bones of a body, with the side on which each lies.
+    """The bones of a body, and the side of each.
 
     Attributes:
         left: As in `Anatomy`.
-        knows: ``'NAMES'`` if they tell the sides, ``'AXIS'`` if a symmetry tells where they lie but
-            not which is left, empty if nothing does.
+        evidence: ``'NAMES'`` if names tell the sides, ``'AXIS'`` if a symmetry tells their axis but
+            not which one is left, empty if nothing does.
     """
 
     def __init__(
@@ -181,59 +184,59 @@ class _Figure:
         for i in body:
             self.children[bones[i].parent if bones[i].parent in self.children else -1].append(i)
         self.named = {i: side_of(bones[i].name) for i in body}
-        self.left, self.knows = LEFT, ""
+        self.left, self.evidence = LEFT, ""
         found = self._left_by_names()
         if found is not None:
-            self.left, self.knows = found, "NAMES"
+            self.left, self.evidence = found, "NAMES"
         else:
             for axis in (LEFT, cross(UP, LEFT)):
                 if self._is_symmetric(axis):
-                    self.left, self.knows = axis, "AXIS"
+                    self.left, self.evidence = axis, "AXIS"
                     break
-        self._tell_sides()
+        self._assign_sides()
 
     def face(self, front: Vec) -> None:
-        """Take as left what is so for a figure that faces somewhere, along the same axis."""
+        """Choose left, on the same axis, for a figure that faces a direction."""
         if dot(cross(self.left, UP), front) < 0.0:
             self.left = scaled(self.left, -1.0)
-            self._tell_sides()
+            self._assign_sides()
 
     def head(self, limbs: Sequence[Limb]) -> int:
-        """Return the bone of the head: the first named so, else the end of the trunk beyond arms.
+        """Return the head: the first bone of that name, else the end of the trunk beyond the arms.
 
-        Bones that begin where the head does, or beside it, are those of the face.
+        Bones at or beside the head of that bone are those of the face.
         """
         trunk = [i for i in self.body if self.side[i] == 0]
         named = [i for i in trunk if "head" in words_of(self.bones[i].name)]
         if named:
-            return min(named, key=lambda i: len(_line(self.bones, i)))
-        reach = {limb: self._reach(limb.bones) for limb in limbs}
-        large = [limb for limb in limbs if reach[limb] >= LARGE * max(reach.values())]
+            return min(named, key=lambda i: len(_ancestry(self.bones, i)))
+        lengths = {limb: self._length(limb.bones) for limb in limbs}
+        large = [limb for limb in limbs if lengths[limb] >= LARGE_LIMB_MIN * max(lengths.values())]
         borne = [limb.trunk for limb in large]
-        bone = max(borne, key=lambda i: len(_line(self.bones, i)), default=-1)
+        bone = max(borne, key=lambda i: len(_ancestry(self.bones, i)), default=-1)
         first = bone
         while bone >= 0 and (ahead := self._trunk_beyond(bone)):
             after = max(ahead, key=self._count)
             way = dist(self.bones[bone].head, self.bones[after].head)
             is_face = any(self.side[i] != 0 for i in self.children[bone])
-            if bone != first and (is_face or way <= 0.5 * SAME * self.height):
+            if bone != first and (is_face or way <= 0.5 * SYMMETRY_TOLERANCE * self.height):
                 break
             bone = after
         return bone if bone != first else -1
 
     def _trunk_beyond(self, bone: int) -> list[int]:
-        """Return the bones of the trunk that hang on one, without those of the face."""
+        """Return the children of a bone that belong to the trunk, without those of the face."""
         children = (i for i in self.children[bone] if self.side[i] == 0)
         return [i for i in children if not FACE & set(words_of(self.bones[i].name))]
 
-    def _reach(self, bones: Sequence[int]) -> float:
+    def _length(self, bones: Sequence[int]) -> float:
         return sum([dist(self.bones[i].head, self.bones[j].head) for i, j in pairwise(bones)])
 
     def _count(self, bone: int) -> int:
         return 1 + sum([self._count(i) for i in self.children[bone]])
 
     def limbs(self) -> list[Limb]:
-        """Return arms and legs that stand in pairs, those of the face among them."""
+        """Return the arms and legs, and limbs of the face, that occur in pairs."""
         starts = [
             i
             for i in self.body
@@ -244,7 +247,7 @@ class _Figure:
         return [limb for limb in found if (limb.trunk, limb.kind, -limb.side) in twins]
 
     def _left_by_names(self) -> Vec | None:
-        """Return the direction from bones to those of the same name on the other side."""
+        """Return the mean direction from right bones to left bones of the same name."""
         twins: dict[tuple[str, ...], dict[int, list[Vec]]] = {}
         for i, side in self.named.items():
             words = (word for word in words_of(self.bones[i].name) if word not in SIDES)
@@ -254,44 +257,44 @@ class _Figure:
         return unit(level(_sum(sub(_mean(found[1]), _mean(found[-1])) for found in pairs)))
 
     def _is_symmetric(self, axis: Vec) -> bool:
-        """Return whether bones off a plane in the middle have twins on its other side."""
+        """Return whether bones off a median plane have twins on its other side."""
         heads = [self.bones[i].head for i in self.body]
         middle = median(dot(head, axis) for head in heads) if heads else 0.0
-        limit = SAME * self.height
+        limit = SYMMETRY_TOLERANCE * self.height
         off = [head for head in heads if abs(dot(head, axis) - middle) > limit]
         images = [add(head, scaled(axis, 2.0 * (middle - dot(head, axis)))) for head in off]
         has_twin = [any(dist(image, head) <= limit for head in off) for image in images]
         return len(off) >= 4 and sum(has_twin) >= 0.75 * len(off)
 
-    def _tell_sides(self) -> None:
-        """Find for each bone on which side it lies: 1, -1, or 0 for the trunk."""
+    def _assign_sides(self) -> None:
+        """Assign each bone to a side: 1 for left, -1 for right, 0 for the trunk."""
         self.side: dict[int, int] = {}
         central = [self.bones[i].head for i in self.body if self.bones[i].parent not in self.side]
         middle = median(dot(head, self.left) for head in central) if central else 0.0
-        for i in reversed(self.body):  # Those that hang on a bone come before it.
+        for i in reversed(self.body):  # Children before their parents.
             off = dot(self.bones[i].head, self.left) - middle
             beyond = {self.side[child] for child in self.children[i]}
             self.side[i] = self.named[i]
-            if not self.side[i] and self.knows:
-                if abs(off) > SAME * self.height:
+            if not self.side[i] and self.evidence:
+                if abs(off) > SYMMETRY_TOLERANCE * self.height:
                     self.side[i] = 1 if off > 0.0 else -1
                 elif len(beyond) == 1:
                     self.side[i] = beyond.pop()
 
     def _limb(self, start: int) -> Limb | None:
-        """Return the limb that begins with a bone, None if it is too short or too low for one."""
+        """Return the limb that begins with a bone; None if it is too short or too low."""
         path = self._longest(start)
         heads = [self.bones[i].head for i in path]
         low = min(head[2] for head in heads) - self.floor
-        is_low = low <= LOW * self.height
+        is_low = low <= LEG_END_MAX * self.height
         words = [set(words_of(self.bones[i].name)) for i in path]
         first = self._carriers(heads, words, is_low)
         path, heads, words, carriers = path[first:], heads[first:], words[first:], path[:first]
         high = heads[0][2] - self.floor
         size = sum([dist(a, b) for a, b in pairwise(heads)])
-        if len(path) < 3 or size < LONG * self.height:
+        if len(path) < 3 or size < LIMB_MIN * self.height:
             return None
-        if is_low and (high < STANDING * self.height or high - low < 0.5 * high):
+        if is_low and (high < LEG_START_MIN * self.height or high - low < 0.5 * high):
             return None
         last = self._ankle(heads) if is_low else _wrist(words)
         beyond = path[last + 1] if last + 1 < len(path) else -1
@@ -301,7 +304,7 @@ class _Figure:
         return Limb(kind, self.side[start], trunk, tuple(carriers), *parts)
 
     def _carriers(self, heads: Sequence[Vec], words: Sequence[set[str]], is_low: bool) -> int:
-        """Return how many bones carry a limb, given its joints and the words of their names."""
+        """Return the number of carriers of a limb, given its joints and words of their names."""
         hand = next((k for k in range(2, len(words)) if words[k] & HAND), -1)
         if hand >= 0 and not is_low:
             bends = [k for k in range(hand) if not words[k] & TWIST]
@@ -312,13 +315,13 @@ class _Figure:
             size, after = dist(a, b), dist(b, c)
             short = size < (0.6 if is_low else 0.8) * after
             level_leg = is_low and a[2] - b[2] < 0.5 * size
-            if not (short or level_leg or words[count] & CARRIERS):
+            if not (short or level_leg or words[count] & GIRDLE):
                 break
             count += 1
         return count
 
     def _longest(self, start: int) -> list[int]:
-        """Return a bone and those after it, on the longest way to an end."""
+        """Return the longest chain of descendants of a bone, including it."""
         path = [start]
         while self.children[path[-1]]:
             here = self.bones[path[-1]].head
@@ -338,13 +341,13 @@ class _Figure:
         )
 
     def _ankle(self, heads: Sequence[Vec]) -> int:
-        """Return the place of the joint that is to be put on the ground."""
+        """Return the index of the joint that is the ankle."""
         hip = heads[0][2] - self.floor
         for k in range(2, len(heads)):
             share = (heads[k][2] - self.floor) / hip
-            if share <= GROUND:
+            if share <= FOOT_MAX:
                 return k
-            if share <= ANKLE and k + 1 < len(heads):
+            if share <= ANKLE_MAX and k + 1 < len(heads):
                 way = sub(heads[k + 1], heads[k])
                 if hypot(way[0], way[1]) >= FLAT * abs(way[2]):
                     return k
@@ -352,7 +355,7 @@ class _Figure:
 
 
 def _wrist(words: Sequence[set[str]]) -> int:
-    """Return the place of the hand: as named, else after two bones that do not only twist."""
+    """Return the index of the hand: by name, else the third bone that is not a twist bone."""
     for k in range(2, len(words)):
         if words[k] & HAND:
             return k
@@ -361,7 +364,7 @@ def _wrist(words: Sequence[set[str]]) -> int:
 
 
 def _body(bones: Sequence[RestBone]) -> list[int]:
-    """Return the bones of the largest hierarchy that carries skin, without those for control."""
+    """Return the bones of the largest hierarchy with deform bones, without controls."""
     carries = [bone.deforms for bone in bones]
     for i in range(len(bones) - 1, -1, -1):
         if carries[i] and bones[i].parent >= 0:
@@ -380,13 +383,13 @@ def _body(bones: Sequence[RestBone]) -> list[int]:
 
 
 def _toes(bones: Sequence[RestBone], limbs: Sequence[Limb]) -> Vec:
-    """Return whereto feet point on the whole, level."""
+    """Return the mean direction of the feet, horizontal and not normalized."""
     feet = [limb for limb in limbs if limb.kind == "LEG" and limb.toe >= 0]
     return level(_sum(sub(bones[leg.toe].head, bones[leg.end].head) for leg in feet))
 
 
-def _line(bones: Sequence[RestBone], bone: int) -> list[int]:
-    """Return a bone and those that it hangs on, the root first."""
+def _ancestry(bones: Sequence[RestBone], bone: int) -> list[int]:
+    """Return a bone and its ancestors, the root first."""
     line: list[int] = []
     while bone >= 0:
         line.insert(0, bone)
@@ -406,5 +409,5 @@ def _mean(points: Sequence[Vec]) -> Vec:
 
 
 def level(way: Vec) -> Vec:
-    """Return a direction without what of it goes up or down."""
+    """Return the horizontal part of a vector."""
     return (way[0], way[1], 0.0)

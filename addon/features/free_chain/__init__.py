@@ -1,4 +1,4 @@
-"""Chains that follow their target with the head and drag the rest along."""
+"""Free chains: the head follows the target and drags the rest along."""
 
 from ...loop.property_kinds import group
 from ...loop.registry import Feature

@@ -1,7 +1,7 @@
-"""A free chain: its head is led by the target, and the rest is dragged along.
+"""A free chain: its settings, its simulation, and how it is read and solved.
 
-What is kept is the way of the head, so that how far the chain has come is a function of that and of
-nothing that was shown before.
+The simulation stores the path of the head. A pose is a function of this path, and independent of
+the frames shown before.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from ..simulation.history import History
 
 SOLVER = "FOLLOW"
 
-COUNTING = ("chain_count", "use_tail", "use_offset", "offset_location")
-"""Settings on which the way of the head depends, or how the chain starts, besides its bones."""
+SIMULATED_SETTINGS = ("chain_count", "use_tail", "use_offset", "offset_location")
+"""Settings of the constraint that the simulation depends on."""
 
-NEAR = 1e-5
-"""How near the target has to be to where it was simulated, as a share of the chain's length."""
+TARGET_TOLERANCE = 1e-5
+"""The largest distance of the target from its simulated position, relative to the chain length."""
 
-ELSEWHERE = "The target is not where it was simulated at this frame: key it, or press Simulate"
+TARGET_MOVED = "The target is not where it was simulated at this frame: key it, or press Simulate"
 
-UNFIT = "The simulation does not match the chain: press Simulate"
+MISMATCH = "The simulation does not match the chain: press Simulate"
 
 FORM = codec.Form(b"FABF", 1)
 
 
 class FabrikFollow(bpy.types.PropertyGroup):
-    """How a chain that is dragged by its head moves."""
+    """The settings of a free chain."""
 
     use_path: Annotated[
         bool,
@@ -66,17 +66,17 @@ class FabrikFollow(bpy.types.PropertyGroup):
 
 
 def follow_of(item: FabrikConstraint) -> FabrikFollow:
-    """Return how the chain of a constraint is dragged."""
+    """Return the free chain settings of a constraint."""
     return cast(Any, item).follow
 
 
-class Recorded(NamedTuple):
-    """What is kept of a free chain.
+class SimulatedPath(NamedTuple):
+    """The simulation of a free chain.
 
     Attributes:
-        world: Where the armature was at the start, in world space.
-        joints: Those of the FK pose there, root first, in armature space.
-        path: Where the head was led at each frame, in world space.
+        world: The frame of the armature at the start, in world space.
+        joints: The joints of the FK pose at the start, root first, in armature space.
+        path: The goal of the head at each frame, in world space.
     """
 
     world: Frame
@@ -84,20 +84,20 @@ class Recorded(NamedTuple):
     path: list[Vec]
 
     def packed(self) -> bytes:
-        """Return it as bytes."""
+        """Return the simulation as bytes."""
         axes, place = self.world
         numbers = [number for point in (*self.joints, *self.path) for number in point]
         return FORM.packed([len(self.joints)], (), [*axes, *place, *numbers])
 
     @classmethod
-    def unpacked(cls, blob: bytes) -> Recorded:
-        """Return what was packed.
+    def unpacked(cls, blob: bytes) -> SimulatedPath:
+        """Return the simulation from bytes.
 
         Raises:
-            ValueError: If it is something else.
+            ValueError: If they are damaged.
         """
         (count,), _, numbers = FORM.unpacked(blob)
-        # Three by three, to the last one.
+        # Grouped into triples; strict, so that none is incomplete.
         places: list[Vec] = list(zip(*[iter(numbers[12:])] * 3, strict=True))
         if len(numbers) < 12 or not 0 < count < len(places):
             raise ValueError(codec.DAMAGED)
@@ -105,40 +105,40 @@ class Recorded(NamedTuple):
         return cls(world, places[:count], places[count:])
 
 
-class Way(NamedTuple):
-    """A chain and the way of its head, in the space that the armature had at the start.
+class CachedTrail(NamedTuple):
+    """The trail of a chain, in the space of the armature at the start.
 
     Attributes:
-        trail: The chain.
-        world: That space.
-        undone: World space in it.
-        made_of: Whether the joints stay on the way, the first frame, and what was kept.
+        trail: The trail.
+        world: The frame of that space in world space.
+        from_world: Its inverse.
+        source: Whether the joints stay on the path, the first frame, and the stored simulation.
     """
 
     trail: Trail
     world: Frame
-    undone: Frame
-    made_of: tuple[bool, int, bytes]
+    from_world: Frame
+    source: tuple[bool, int, bytes]
 
 
-class Following(NamedTuple):
-    """What a free chain depends on at a moment.
+class FollowInput(NamedTuple):
+    """The inputs of a free chain at a frame, besides its chain and its target.
 
     Attributes:
-        way: The way of its head, the same object as long as it is the same one.
-        time: In frames since its start, held before and after what was simulated.
-        is_held: Whether it is.
-        note: What is to be said.
+        cached: The trail, the same object as long as the simulation is the same.
+        time: The time in frames since the start, clamped to the simulation.
+        is_clamped: Whether it was clamped.
+        note: A message for the user, empty if there is none.
     """
 
-    way: Way
+    cached: CachedTrail
     time: float
-    is_held: bool
+    is_clamped: bool
     note: str
 
 
-_ways: dict[tuple[int, int], Way] = {}
-"""The ways of free chains, by armature and constraint: what they remember is worth keeping."""
+_trails: dict[tuple[int, int], CachedTrail] = {}
+"""The trails of free chains, by armature and constraint, as they cache poses."""
 
 
 def _resolve(chain: ChainPlan, _item: FabrikConstraint) -> None:
@@ -146,76 +146,80 @@ def _resolve(chain: ChainPlan, _item: FabrikConstraint) -> None:
     chain.is_timed = True
 
 
-def _read(snapshot: Snapshot, chain: ChainPlan) -> Following:
+def _read(snapshot: Snapshot, chain: ChainPlan) -> FollowInput:
     armature = chain.rig.object
     owner = history.owner_path(chain.item, "follow")
-    found = history.data(armature, owner)
-    if found is None:
+    simulation = history.data(armature, owner)
+    if simulation is None:
         raise ProblemError(history.lack(armature, owner))
-    way = _way(chain, found, follow_of(settings(armature).constraints[chain.item]).use_path)
-    time = min(max(snapshot.time - found.start, 0.0), float(found.end - found.start))
-    is_held = time != snapshot.time - found.start
-    return Following(way, time, is_held, history.note(found, snapshot.time))
+    cached = _cached_trail(
+        chain, simulation, follow_of(settings(armature).constraints[chain.item]).use_path
+    )
+    time = min(max(snapshot.time - simulation.start, 0.0), float(simulation.end - simulation.start))
+    is_clamped = time != snapshot.time - simulation.start
+    return FollowInput(cached, time, is_clamped, history.note(simulation, snapshot.time))
 
 
-def _way(chain: ChainPlan, found: History, is_on_path: bool) -> Way:
-    """Return what was kept, made anew only where it is another one.
+def _cached_trail(chain: ChainPlan, simulation: History, is_on_path: bool) -> CachedTrail:
+    """Return the cached trail, renewed if the simulation has changed.
 
     Raises:
         ProblemError: If it belongs to another chain, or to other frames.
     """
     key = (session_uid(chain.rig.object), chain.item)
-    made_of = (is_on_path, found.start, found.blob)
-    way = _ways.get(key)
-    if way is None or way.made_of != made_of:
+    source = (is_on_path, simulation.start, simulation.blob)
+    cached = _trails.get(key)
+    if cached is None or cached.source != source:
         try:
-            world, joints, path = Recorded.unpacked(found.blob)
-            undone = inverse(world)
-            trail = Trail(joints, [point_in(undone, place) for place in path], is_on_path)
+            world, joints, path = SimulatedPath.unpacked(simulation.blob)
+            from_world = inverse(world)
+            trail = Trail(joints, [point_in(from_world, place) for place in path], is_on_path)
         except ValueError:
-            raise ProblemError(UNFIT) from None
-        _ways[key] = way = Way(trail, world, undone, made_of)
-    # The chain may have got other bones since.
-    if len(way.trail.start) != len(chain.bones) + 1 or len(way.trail.path) != len(found.frames):
-        raise ProblemError(UNFIT)
-    return way
+            raise ProblemError(MISMATCH) from None
+        _trails[key] = cached = CachedTrail(trail, world, from_world, source)
+    # The bones may have changed since the simulation.
+    if len(cached.trail.start) != len(chain.bones) + 1 or len(cached.trail.path) != len(
+        simulation.frames
+    ):
+        raise ProblemError(MISMATCH)
+    return cached
 
 
 def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> ChainPose:
-    way, time, is_held, note = cast(Following, extra)
-    head = point_in(way.undone, scenery.target)
-    # The head is on the target also between frames, and while that is being dragged.
-    led = way.trail.joints(time, None if is_held else head)
+    cached, time, is_clamped, note = cast(FollowInput, extra)
+    head = point_in(cached.from_world, scenery.target)
+    # The head reaches the target between frames too, and while the target is being dragged.
+    joints = cached.trail.joints(time, None if is_clamped else head)
     if not note and time == int(time):
-        told = point_in(way.world, way.trail.path[int(time)])
-        if dist(told, scenery.target) > NEAR * chain.chain.scale:
-            note = ELSEWHERE
-    if way.undone != scenery.to_armature:
-        to_armature = frame_in(scenery.to_armature, way.world)
-        led = tuple([point_in(to_armature, joint) for joint in led])
-    location = mix(chain.channels[0].location, _rooted(chain, led[0]), scenery.influence)
+        simulated = point_in(cached.world, cached.trail.path[int(time)])
+        if dist(simulated, scenery.target) > TARGET_TOLERANCE * chain.chain.scale:
+            note = TARGET_MOVED
+    if cached.from_world != scenery.to_armature:
+        to_armature = frame_in(scenery.to_armature, cached.world)
+        joints = tuple([point_in(to_armature, joint) for joint in joints])
+    location = mix(chain.channels[0].location, _root_location(chain, joints[0]), scenery.influence)
     first, *others = chain.channels
     moved = chain.under([Local(location, first.rotation, first.scale), *others])
     target = point_in(scenery.to_armature, scenery.target)
-    posture = laid(moved, led, target, scenery.influence, scenery.tolerance)
+    posture = laid(moved, joints, target, scenery.influence, scenery.tolerance)
     error = dist(point_in(scenery.world, posture.tip), scenery.target)
     message = note or ("" if posture.state == "REACHED" else explanation(posture, False))
     return ChainPose(posture, Report(posture.state, round(error, 6), 0, message), location)
 
 
-def _rooted(chain: ChainInput, root: Vec) -> Vec:
-    """Return the location channel of the first bone that puts its head on a place."""
+def _root_location(chain: ChainInput, root: Vec) -> Vec:
+    """Return the location channel of the first bone that moves its head to a position."""
     bone, location = chain.links[0].bone, chain.channels[0].location
     return moved_location(bone, location, chain.parent[0], sub(root, chain.root))
 
 
-class Head:
-    """What is simulated of one free chain: the way of its head."""
+class HeadSimulation:
+    """The simulation of the head of a free chain."""
 
     counts_wholly = False
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Take a constraint."""
+        """Start with a constraint of an armature."""
         self.owner = history.owner_path(index, "follow")
         self._armature = armature
         self._index = index
@@ -224,19 +228,19 @@ class Head:
         self._path: list[Vec] = []
 
     def inputs(self) -> object:
-        """Return which bones are dragged, and by what."""
+        """Return the settings that the simulation depends on."""
         values = values_of(settings(self._armature).constraints[self._index])
-        return [values[name] for name in COUNTING]
+        return [values[name] for name in SIMULATED_SETTINGS]
 
     def sources(self) -> list[Source]:
-        """Return the target, and the bones themselves."""
+        """Return the target, and the last bone."""
         chain = self._chain()
         if chain is None or chain.target is None:
             return []
         return [chain.target, Point(chain.rig.object, chain.rig, chain.bones[-1])]
 
     def start(self, snapshot: Snapshot) -> None:
-        """Keep how the chain lies."""
+        """Record the FK pose of the chain."""
         chain = cast(ChainPlan, self._chain())
         rig = chain.rig
         frames = [snapshot.frame(rig, bone) for bone in chain.bones]
@@ -248,41 +252,41 @@ class Head:
         self._world = snapshot.world(rig.object, rig.uid)
 
     def step(self, snapshot: Snapshot) -> None:
-        """Keep where the head is led."""
+        """Record the goal of the head."""
         chain = cast(ChainPlan, self._chain())
         self._path.append(goal_of(snapshot, chain))
 
     def result(self) -> bytes:
-        """Return the whole way."""
-        return Recorded(self._world, self._joints, self._path).packed()
+        """Return the simulation as bytes."""
+        return SimulatedPath(self._world, self._joints, self._path).packed()
 
     def _chain(self) -> ChainPlan | None:
-        known = plan.known()
-        return _planned(known.chains if known else (), self._armature, self._index)
+        return _planned(self._armature, self._index)
 
 
 def goal_of(snapshot: Snapshot, chain: ChainPlan) -> Vec:
-    """Return where the head of a chain is led, in world space."""
+    """Return the goal of the head of a chain, in world space."""
     target = cast(Point, chain.target)
     if chain.offset is None:
         return snapshot.point(target)
     return point_in(snapshot.place(target), chain.offset[1])
 
 
-def _planned(chains: object, armature: bpy.types.Object, index: int) -> ChainPlan | None:
-    found = [c for c in cast("list[ChainPlan]", chains) if c.item == index]
-    return next((chain for chain in found if chain.rig.object == armature), None)
-
-
-def heads(armature: bpy.types.Object) -> list[Head]:
-    """Return what is simulated of the free chains of an armature that can work."""
+def _planned(armature: bpy.types.Object, index: int) -> ChainPlan | None:
     known = plan.known()
-    found: list[Head] = []
+    chains = known.chains if known else ()
+    return next((c for c in chains if c.item == index and c.rig.object == armature), None)
+
+
+def heads(armature: bpy.types.Object) -> list[HeadSimulation]:
+    """Return the simulations of the valid free chains of an armature."""
+    simulations: list[HeadSimulation] = []
     for i, item in enumerate(settings(armature).constraints):
-        chain = _planned(known.chains if known else (), armature, i)
-        if item.solver == SOLVER and (chain is None or not chain.problem):
-            found.append(Head(armature, i))
-    return found
+        if item.solver == SOLVER:
+            chain = _planned(armature, i)
+            if chain is None or not chain.problem:
+                simulations.append(HeadSimulation(armature, i))
+    return simulations
 
 
 MOTION = Motion(

@@ -1,4 +1,4 @@
-"""Adding free chains, and their settings."""
+"""Operator and settings panel of free chains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .follow import follow_of, heads
 
 
 class FABRIK_OT_follow_add(AddingMotion, bpy.types.Operator):
-    """Let the active bone lead its chain."""
+    """Add a free chain."""
 
     bl_idname = "fabrik.follow_add"
     bl_label = "Add Free Chain"

@@ -1,4 +1,4 @@
-"""Chains that turn until their last bone looks at the target."""
+"""Look-at: chains that rotate so that their last bone points at the target."""
 
 from ...loop.property_kinds import group
 from ...loop.registry import Feature

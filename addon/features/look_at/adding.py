@@ -1,4 +1,4 @@
-"""Adding a look-at so that nothing moves, with the axes that a bone most likely looks along."""
+"""Adding a look-at that keeps the pose, with the most likely axes."""
 
 from __future__ import annotations
 
@@ -17,32 +17,31 @@ from ...editing.placing import new_empty
 from ...loop.properties import FabrikConstraint
 from .look import look_of
 
-UPRIGHT = 0.7
-"""A bone that rises, or points ahead, by at least this share of its length does nothing else."""
+ALIGNED = 0.7
+"""The least cosine of the angle between a bone and the up or front direction to be aligned."""
 
-AHEAD = 5.0
-"""How far before a bone an Empty is put where nothing else has a size, in lengths of the bone."""
+TARGET_DISTANCE = 5.0
+"""The distance of an Empty from a bone of a character without size, in lengths of the bone."""
 
 
 def likely_axes(character: Character, axes: Matrix, bone: str) -> tuple[str, str]:
-    """Return the axis of a bone along which it most likely looks, and the one that stays up.
+    """Return the most likely Look Axis and Up Axis of a bone.
 
-    That is the axis which is nearest to the front of the character at rest. Where a bone that is
-    neither upright nor of the head points elsewhere, as an eye at the side or a gun does, it is the
-    Y axis.
+    The Look Axis is the one nearest to the front of the character in the rest pose. For a bone
+    outside the trunk that is not upright, such as an eye or a gun, it is the Y axis.
 
     Args:
-        character: What the armature is of.
-        axes: Those of the bone at rest, in armature space.
-        bone: Its name.
+        character: The character.
+        axes: The rest axes of the bone, in armature space.
+        bone: The name of the bone.
     """
     up, front = character.up, character.front
     along = axes @ Vector(AXES["Y"])
-    is_upright = abs(along.dot(up)) >= UPRIGHT
+    is_upright = abs(along.dot(up)) >= ALIGNED
     anatomy = character.anatomy
     trunk = [character.names[i] for i in (*anatomy.spine, anatomy.head) if i >= 0]
     across = [name for name in AXES if name[-1] != "Y"]
-    if not is_upright and (along.dot(front) >= UPRIGHT or bone not in trunk):
+    if not is_upright and (along.dot(front) >= ALIGNED or bone not in trunk):
         ahead = "Y"
     else:
         ahead = _nearest(axes, front, across if is_upright else list(AXES))
@@ -51,9 +50,9 @@ def likely_axes(character: Character, axes: Matrix, bone: str) -> tuple[str, str
     return ahead, _nearest(axes, up, [name for name in AXES if name[-1] != ahead[-1]])
 
 
-def _nearest(axes: Matrix, way: Vector, names: Iterable[str]) -> str:
+def _nearest(axes: Matrix, direction: Vector, names: Iterable[str]) -> str:
     """Return the axis of a bone that is nearest to a direction in armature space."""
-    return max(names, key=lambda name: (axes @ Vector(AXES[name])).dot(way))
+    return max(names, key=lambda name: (axes @ Vector(AXES[name])).dot(direction))
 
 
 def add_look(
@@ -68,11 +67,11 @@ def add_look(
 
     Args:
         armature: The armature object.
-        bone: The bone that looks.
-        target: What it looks at; None makes an Empty where it looks now.
-        subtarget: Bone of the target.
-        chain_count: Number of bones that share the turn; 0 takes all up to the root.
-        axis: The axis that looks, or ``'AUTO'`` for the `likely_axes`.
+        bone: The last bone of the chain.
+        target: The target; None adds an Empty in the direction of the current gaze.
+        subtarget: The bone of the target.
+        chain_count: The number of bones that share the rotation; 0 for all up to the root.
+        axis: The Look Axis, or ``'AUTO'`` for the `likely_axes`.
 
     Raises:
         ProblemError: If the constraint could not work, or would break another one; then nothing
@@ -82,30 +81,32 @@ def add_look(
     ahead, up = likely_axes(character, rest_bone(armature, bone).matrix_local.to_3x3(), bone)
     if axis != "AUTO":
         ahead, up = axis, "Z" if axis[-1] == "Y" else "Y"
-    made = None
+    empty = None
     if target is None:
-        made = target = _empty_ahead(armature, bone, ahead, character.size)
+        empty = target = _empty_ahead(armature, bone, ahead, character.size)
     try:
         item = add(armature, bone, target, subtarget, chain_count, "LOOK_AT")
     except ProblemError:
-        if made is not None:
-            bpy.data.objects.remove(made)
+        if empty is not None:
+            bpy.data.objects.remove(empty)
         raise
     look_of(item).axis, look_of(item).up_axis = ahead, up
     return item
 
 
-def _empty_ahead(armature: bpy.types.Object, bone: str, axis: str, tall: float) -> bpy.types.Object:
-    """Make an Empty where a bone looks at present, as far away as the character is tall."""
+def _empty_ahead(
+    armature: bpy.types.Object, bone: str, axis: str, height: float
+) -> bpy.types.Object:
+    """Add an Empty in the direction of a bone's gaze, at a distance of the character's height."""
     rig = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     posed = pose_bones(rig)[bone]
     world = rig.matrix_world @ posed.matrix
     size = (rig.matrix_world @ posed.tail - rig.matrix_world @ posed.head).length
-    way = world.to_3x3() @ Vector(AXES[axis])
-    if way.length == 0.0:
+    direction = world.to_3x3() @ Vector(AXES[axis])
+    if direction.length == 0.0:
         raise ProblemError(
             f"“{bone}” has a zero scale axis and no direction to look in: change its scale"
         )
-    far = tall * rig.matrix_world.median_scale or AHEAD * size or 1.0
-    place = world.translation + way.normalized() * far
-    return new_empty(armature, f"{bone} Look Target", vector(place), 0.05 * far, "SPHERE")
+    distance = height * rig.matrix_world.median_scale or TARGET_DISTANCE * size or 1.0
+    place = world.translation + direction.normalized() * distance
+    return new_empty(armature, f"{bone} Look Target", vector(place), 0.05 * distance, "SPHERE")

@@ -1,4 +1,4 @@
-"""A chain that looks at its target: its settings, and how it is read and solved."""
+"""A look-at: its settings, and how it is read and solved."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ UP_ITEMS = (
 
 
 class FabrikLook(bpy.types.PropertyGroup):
-    """How a chain looks at its target."""
+    """The settings of a look-at."""
 
     axis: Annotated[
         str,
@@ -130,18 +130,18 @@ class FabrikLook(bpy.types.PropertyGroup):
 
 
 def look_of(item: FabrikConstraint) -> FabrikLook:
-    """Return how the chain of a constraint looks."""
+    """Return the look-at settings of a constraint."""
     return cast(Any, item).look
 
 
 class LookInput(NamedTuple):
-    """What a look depends on besides the chain and the scenery.
+    """The inputs of a look-at besides the chain and its spaces.
 
     Attributes:
-        look: How it looks, with no direction for up.
-        up: The setting of that name.
-        target: Where the target is taken to be, in world space; None for where it is.
-        note: What the user should know although it works.
+        look: The settings, without an up direction.
+        up: The setting Up.
+        target: The damped position of the target in world space; None for its current position.
+        note: A message for the user, empty if there is none.
     """
 
     look: Look
@@ -151,10 +151,10 @@ class LookInput(NamedTuple):
 
 
 def resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
-    """Check what cannot be animated.
+    """Check the settings that cannot be animated.
 
     Raises:
-        ProblemError: If the settings do not go together.
+        ProblemError: If the settings contradict each other.
     """
     look = look_of(item)
     chain.offset = None
@@ -167,7 +167,7 @@ def resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 def read(snapshot: Snapshot, chain: ChainPlan) -> LookInput:
-    """Return what a look depends on at a moment.
+    """Return the inputs of a look-at.
 
     Raises:
         ProblemError: If a setting is not a number.
@@ -193,10 +193,10 @@ def read(snapshot: Snapshot, chain: ChainPlan) -> LookInput:
 
 
 def _damped(snapshot: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
-    """Return the mean of where the target was, None if it does not move.
+    """Return the weighted mean of the past positions of the target; None if it does not move.
 
     Raises:
-        UntraceableError: If that is not known.
+        UntraceableError: If they are unknown.
     """
     place, moves = place_track(snapshot, cast(Point, chain.target), chain.rig)
     if not moves:
@@ -205,38 +205,38 @@ def _damped(snapshot: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
     return mean([(place(snapshot.time - ago), weight) for ago, weight in moments(delay)])
 
 
-def pose(given: ChainInput, scenery: Scenery, extra: object) -> ChainPose:
-    """Return how a chain stands that looks at its target."""
-    wanted = cast(LookInput, extra)
-    target = wanted.target or scenery.target
-    look = wanted.look
-    if wanted.up == "WORLD":
+def pose(chain: ChainInput, scenery: Scenery, extra: object) -> ChainPose:
+    """Return the pose of a chain that looks at its target."""
+    inputs = cast(LookInput, extra)
+    target = inputs.target or scenery.target
+    look = inputs.look
+    if inputs.up == "WORLD":
         look = look._replace(up=mat_apply(scenery.to_armature[0], AXES["Z"]))
-    elif wanted.up == "ARMATURE":
+    elif inputs.up == "ARMATURE":
         look = look._replace(up=AXES["Z"])
-    there = point_in(scenery.to_armature, target)
-    posture = pose_look(given, there, look, scenery.influence, scenery.tolerance)
+    local = point_in(scenery.to_armature, target)
+    posture = pose_look(chain, local, look, scenery.influence, scenery.tolerance)
     error = dist(point_in(scenery.world, posture.tip), target)
-    message = wanted.note
+    message = inputs.note
     if not message and posture.state != "REACHED":
-        message = _explanation(given, look, posture)
+        message = _explanation(chain, look, posture)
     return ChainPose(posture, Report(posture.state, round(error, 6), 0, message))
 
 
-def _explanation(given: ChainInput, look: Look, posture: Posture) -> str:
-    """Return why the gaze is not on the target, and what to do."""
+def _explanation(chain: ChainInput, look: Look, posture: Posture) -> str:
+    """Explain why the gaze misses the target, and what to do."""
     if posture.state == "OUT_OF_REACH":
         return (
             "The target is too close to the bone, or the bone has a zero scale axis: move the "
             "target away, or change the scale"
         )
-    keeping = "Limit Angle and the limits of the joints keep"
-    if not given.constrained:
-        keeping = "Limit Angle keeps"
+    limits = "Limit Angle and the limits of the joints keep"
+    if not chain.constrained:
+        limits = "Limit Angle keeps"
     elif look.limit >= UNLIMITED:
-        keeping = "The limits of the joints keep"
+        limits = "The limits of the joints keep"
     return (
-        f"{keeping} the gaze {degrees(posture.orientation_error):.1f}° from the target: widen "
+        f"{limits} the gaze {degrees(posture.orientation_error):.1f}° from the target: widen "
         "the limits, or move the target"
     )
 
@@ -246,15 +246,15 @@ def _gaze(item: FabrikConstraint) -> Vec:
 
 
 def _mirrored(item: FabrikConstraint, hand: Matrix) -> tuple[dict[str, Any], str]:
-    """Return which axes of the bone on the other side look and stay up."""
+    """Return the Look Axis and Up Axis of the bone on the other side."""
     look = look_of(item)
-    wanted = {"look.axis": look.axis, "look.up_axis": look.up_axis}
-    found = {
+    axes = {"look.axis": look.axis, "look.up_axis": look.up_axis}
+    mirrored = {
         name: max(AXES, key=lambda one: (hand @ Vector(AXES[axis])).dot(Vector(AXES[one])))
-        for name, axis in wanted.items()
+        for name, axis in axes.items()
         if axis in AXES
     }
-    return found, ""
+    return mirrored, ""
 
 
 MOTION = Motion(

@@ -1,4 +1,4 @@
-"""Adding a constraint that looks."""
+"""Operator and settings panel of look-ats."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ...ui.sections import SECTIONS, Section
 from .adding import add_look
 from .look import look_of
 
-LOOKING = "the bone that looks"
+TIP_NAME = "the bone that looks"
 
 
 def _bone_refusal(context: bpy.types.Context) -> str:
-    return tip_refusal(context, LOOKING)
+    return tip_refusal(context, TIP_NAME)
 
 
 class FABRIK_OT_look_add(Working, bpy.types.Operator):
-    """Let the active bone look at something."""
+    """Add a look-at."""
 
     bl_idname = "fabrik.look_add"
     bl_label = "Add Look-at"
@@ -69,10 +69,9 @@ class FABRIK_OT_look_add(Working, bpy.types.Operator):
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraint."""
-        target, subtarget = chosen_target(context, LOOKING)
-        looking: Any = context.active_pose_bone
-        armature = looking.id_data
-        item = add_look(armature, looking.name, target, subtarget, self.chain_count, self.axis)
+        target, subtarget = chosen_target(context, TIP_NAME)
+        tip: Any = context.active_pose_bone
+        item = add_look(tip.id_data, tip.name, target, subtarget, self.chain_count, self.axis)
         return f"“{item.bone}” looks at “{item.subtarget or cast(Any, item.target).name}”"
 
 

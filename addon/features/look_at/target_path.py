@@ -1,7 +1,7 @@
-"""Where a target was at other frames, by its F-curves alone.
+"""The position of a target at other frames, from its F-curves alone.
 
-No frame is stepped through for it, so a place at another frame is the same whichever way this one
-was reached. What moves by anything else than F-curves has no such answer, and says so.
+The frames are not played, so the result does not depend on how the current frame was reached. A
+target that is moved by anything but F-curves is refused.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ from ...core.vectors import (
 )
 from ...loop.chain_plan import Snapshot
 
-TRACED = 1e-4
-"""How far a place may be from where Blender has it, as a share of its distance from the origin."""
+TOLERANCE = 1e-4
+"""The largest distance from the evaluated position, relative to the distance from the origin."""
 
 Track = Callable[[float], Frame]
-"""Takes a frame of the scene to where something stands at it."""
+"""Returns the transform of something at a frame of the scene."""
 
 
 class UntraceableError(Exception):
-    """Why it is not known where a target was, as the beginning of a sentence."""
+    """A target is moved by anything but F-curves; the reason is the beginning of a sentence."""
 
 
 def place_track(
     snapshot: Snapshot, point: Point, rig: Skeleton
 ) -> tuple[Callable[[float], Vec], bool]:
-    """Return what tells a target's place in world space, and whether it ever moves.
+    """Return a function from frames to a target's position in world space, and whether it moves.
 
-    What hangs on the armature that looks is told as if that had been where it is now: moving the
-    whole character does not let its gaze trail behind.
+    The armature that looks counts as still, so that the gaze does not trail behind when the whole
+    character moves.
 
     Args:
-        snapshot: What is evaluated now.
+        snapshot: The current snapshot.
         point: The target.
         rig: The armature that looks.
 
     Raises:
-        UntraceableError: If it moves by anything else than F-curves.
+        UntraceableError: If the target is moved by anything but F-curves.
     """
     tracer = _Tracer(snapshot, rig)
     track = tracer.object(point.object)
@@ -64,13 +64,13 @@ def place_track(
         track = _inside(track, tracer.bone(point.skeleton, point.bone))
     here = snapshot.point(point)
     off = dist(track(snapshot.time)[1], here)
-    if not off <= TRACED * (1.0 + length(here)):  # Physics, or a target that is being dragged.
+    if not off <= TOLERANCE * (1.0 + length(here)):  # Physics, or a target that is being dragged.
         raise UntraceableError(f"“{point.object.name}” is not where its F-curves place it")
     return lambda frame: track(frame)[1], tracer.moves
 
 
 class _Tracer:
-    """Follows what a target hangs on upwards."""
+    """Composes the track of a target from those of its parents."""
 
     def __init__(self, snapshot: Snapshot, rig: Skeleton) -> None:
         self.snapshot = snapshot
@@ -87,7 +87,7 @@ class _Tracer:
         return own if parent is None else _inside(self._parent(ob, *parent), own)
 
     def _parent(self, ob: bpy.types.Object, parent: bpy.types.Object, bone: int) -> Track:
-        """Return the track of what an object's own transform is added to."""
+        """Return the track of the space of an object's own transforms, in world space."""
         evaluated = ob.evaluated_get(self.snapshot.depsgraph)
         link = _still(matrix_frame(evaluated.matrix_parent_inverse))
         world = self.object(parent)
@@ -98,12 +98,12 @@ class _Tracer:
         return _inside(world, link)
 
     def _carrier(self, skeleton: Skeleton, bone: int) -> Track:
-        """Return the track of what objects hang on whose parent is a bone, in armature space."""
+        """Return the track of the parent space of objects parented to a bone, in armature space."""
         posed = self.bone(skeleton, bone)
         rest = rest_bone(skeleton.object, skeleton.names[bone])
         if rest.use_relative_parent:
-            undone = inverse(matrix_frame(rest.matrix_local))
-            return lambda frame: frame_in(posed(frame), undone)
+            from_rest = inverse(matrix_frame(rest.matrix_local))
+            return lambda frame: frame_in(posed(frame), from_rest)
         tail = (0.0, skeleton.bone(bone).length, 0.0)
         return lambda frame: (posed(frame)[0], point_in(posed(frame), tail))
 
@@ -138,43 +138,43 @@ class _Tracer:
         )
 
     def _basis(self, ob: bpy.types.Object, owner: Any, path: str) -> Track:
-        """Return the track of an object in what it hangs on."""
+        """Return the track of an object in its parent's space."""
         posed = owner.evaluated_get(self.snapshot.depsgraph)
         mode = mode_of(posed)
         location = self._channel(ob, posed, path, "location", 3)
         rotation = self._channel(ob, posed, path, *channel_of(mode))
         scale = self._channel(ob, posed, path, "scale", 3)
-        more_place, more_scale = vector(posed.delta_location), vector(posed.delta_scale)
-        more_turn = quat_matrix(quaternion(mode, _delta_rotation(posed)))
+        delta_location, delta_scale = vector(posed.delta_location), vector(posed.delta_scale)
+        delta_turn = quat_matrix(quaternion(mode, _delta_rotation(posed)))
 
         def axes(frame: float) -> Mat3:
-            turn = mat_product(more_turn, quat_matrix(quaternion(mode, rotation(frame))))
-            return scale_columns(turn, times(vector(scale(frame)), more_scale))
+            turn = mat_product(delta_turn, quat_matrix(quaternion(mode, rotation(frame))))
+            return scale_columns(turn, times(vector(scale(frame)), delta_scale))
 
         if isinstance(rotation, _Still) and isinstance(scale, _Still):  # Like most targets.
             still = axes(0.0)
-            return lambda frame: (still, add(vector(location(frame)), more_place))
-        return lambda frame: (axes(frame), add(vector(location(frame)), more_place))
+            return lambda frame: (still, add(vector(location(frame)), delta_location))
+        return lambda frame: (axes(frame), add(vector(location(frame)), delta_location))
 
     def _channel(
         self, ob: bpy.types.Object, posed: Any, path: str, name: str, count: int
     ) -> Callable[[float], list[float]]:
-        """Return what tells a channel: by its F-curves, or as it stands where it has none."""
+        """Return a function from frames to the values of a channel; constant without F-curves."""
         curves = channel_curves(ob, path + name, count)
-        standing = list(getattr(posed, name))
+        values = list(getattr(posed, name))
         if not any(curves):
-            return _Still(standing)
+            return _Still(values)
         self.moves = True
-        pairs = list(zip(curves, standing, strict=True))
+        pairs = list(zip(curves, values, strict=True))
         return lambda frame: [
             value if curve is None else curve.evaluate(frame) for curve, value in pairs
         ]
 
     def _refuse(self, ob: bpy.types.Object, owner: Any, path: str) -> None:
-        """Refuse what moves an object or a bone besides its F-curves.
+        """Refuse an object or a bone that is moved by anything but F-curves.
 
         Raises:
-            UntraceableError: If there is anything.
+            UntraceableError: With the reason.
         """
         name = owner.name
         for con in active_constraints(owner):
@@ -201,7 +201,7 @@ class _Still:
 def _delta_rotation(posed: Any) -> Any:
     if posed.rotation_mode == "QUATERNION":
         return posed.delta_rotation_quaternion
-    if posed.rotation_mode == "AXIS_ANGLE":  # Blender has no delta for it that counts.
+    if posed.rotation_mode == "AXIS_ANGLE":  # Blender ignores the delta of this mode.
         return (0.0, 0.0, 1.0, 0.0)
     return posed.delta_rotation_euler
 

@@ -1,4 +1,4 @@
-"""Chains that hang between the root and the target."""
+"""Ropes: chains that hang between the root and the target."""
 
 from ...loop.property_kinds import group
 from ...loop.registry import Feature

@@ -1,4 +1,4 @@
-"""Adding ropes, and their settings."""
+"""Operator and settings panel of ropes."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ class FABRIK_OT_rope_add(AddingMotion, bpy.types.Operator):
 
 
 def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    layout.prop(rope_of(item), "use_scene_gravity")
-    layout.prop(rope_of(item), "collision")
-    rest = layout.column()
-    rest.active = rope_of(item).collision != "NONE"
-    rest.prop(rope_of(item), "collision_object")
-    rest.prop(rope_of(item), "thickness")
+    rope = rope_of(item)
+    layout.prop(rope, "use_scene_gravity")
+    layout.prop(rope, "collision")
+    column = layout.column()
+    column.active = rope.collision != "NONE"
+    column.prop(rope, "collision_object")
+    column.prop(rope, "thickness")
     layout.prop(item, "use_stretch")
     draw_if(layout, item, "use_stretch", "stretch_max", "use_volume")
 

@@ -1,4 +1,4 @@
-"""A chain that hangs between its root and its target."""
+"""A rope: its settings, and how it is read and solved."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from ...loop.results import Report
 from ...motion.rope import Rest, hanging_side, pose_rope
 from ...motion.rope_collision import on_plane, on_surface
 
-STRAIGHTENING = 20
-"""The most sweeps for a rope that stretches; being straight, it needs none."""
+STRETCH_ITERATIONS = 20
+"""The most iterations of FABRIK for a rope that stretches; a straight one needs none."""
 
-STRAIGHT_DOWN: Vec = (0.0, 0.0, -1.0)
+DOWN: Vec = (0.0, 0.0, -1.0)
 
 COLLISION_ITEMS = (
     ("NONE", "None", "No collision: hang freely", 0),
@@ -41,7 +41,7 @@ COLLISION_ITEMS = (
 
 
 class FabrikRope(bpy.types.PropertyGroup):
-    """How a chain that hangs between its root and its target moves."""
+    """The settings of a rope."""
 
     use_scene_gravity: Annotated[
         bool,
@@ -86,19 +86,19 @@ class FabrikRope(bpy.types.PropertyGroup):
 
 
 def rope_of(item: FabrikConstraint) -> FabrikRope:
-    """Return how the chain of a constraint hangs."""
+    """Return the rope settings of a constraint."""
     return cast(Any, item).rope
 
 
-class Hanging(NamedTuple):
-    """What a rope depends on besides its chain and its ends, all in world space.
+class RopeInput(NamedTuple):
+    """The inputs of a rope besides its chain and its ends, in world space.
 
     Attributes:
-        down: The direction of gravity, of length 1.
-        plane: A point of the plane on which it rests and its normal of length 1, if it does.
-        surface: The mesh on which it lies, if it does.
-        thickness: How far above these the joints stay.
-        stretch: How far its bones may grow, and whether they become thinner; None if they do not.
+        down: The direction of gravity, a unit vector.
+        plane: A point and the unit normal of the collision plane, if any.
+        surface: The collision mesh, if any.
+        thickness: The distance of the joints from the collision surface.
+        stretch: The largest stretch of the bones, and whether they become thinner; None for none.
     """
 
     down: Vec
@@ -110,10 +110,10 @@ class Hanging(NamedTuple):
 
 def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
     rope = rope_of(item)
-    chain.joints = Joints()  # Ropes know no limits.
+    chain.joints = Joints()  # Ropes ignore joint limits.
     if item.use_stretch:
         chain.let_grow()
-    # No armature is told when gravity changes.
+    # A change of gravity does not update the armature.
     chain.is_timed = rope.use_scene_gravity
     if rope.collision == "NONE":
         return
@@ -134,26 +134,26 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
     chain.places.append(Point(ob))
 
 
-def _read(snapshot: Snapshot, chain: ChainPlan) -> Hanging:
+def _read(snapshot: Snapshot, chain: ChainPlan) -> RopeInput:
     rope = now(rope_of(snapshot.item(chain)))
-    down = STRAIGHT_DOWN
+    down = DOWN
     scene = cast(bpy.types.Scene, snapshot.depsgraph.scene)
     if rope.use_scene_gravity and scene.use_gravity:
-        down = unit(vector(scene.gravity)) or STRAIGHT_DOWN
+        down = unit(vector(scene.gravity)) or DOWN
     plane = surface = None
     if chain.places:
         world = snapshot.place(chain.places[0])
         ob = chain.places[0].object
         if rope.collision == "PLANE":
-            plane = _plane_of(ob, world)
+            plane = _xy_plane(ob, world)
         else:
             surface = surface_of(snapshot.depsgraph, ob, world)
     item = snapshot.poses[chain.rig.uid].settings[chain.item]
     stretch = (item.stretch_max, item.use_volume) if chain.stretches else None
-    return Hanging(down, plane, surface, rope.thickness, stretch)
+    return RopeInput(down, plane, surface, rope.thickness, stretch)
 
 
-def _plane_of(ob: bpy.types.Object, world: Frame) -> tuple[Vec, Vec]:
+def _xy_plane(ob: bpy.types.Object, world: Frame) -> tuple[Vec, Vec]:
     x, y, z = mat_columns(world[0])
     normal = unit(cross(x, y))
     if normal is None:
@@ -162,24 +162,24 @@ def _plane_of(ob: bpy.types.Object, world: Frame) -> tuple[Vec, Vec]:
 
 
 def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> ChainPose:
-    hanging = cast(Hanging, extra)
+    rope = cast(RopeInput, extra)
     target = point_in(scenery.to_armature, scenery.target)
     influence, tolerance = scenery.influence, scenery.tolerance
-    stretch = hanging.stretch
+    stretch = rope.stretch
     if stretch and dist(chain.root, target) > chain.chain.scale:
         posture = pose_chain(
             chain,
             Goal(target),
             "FABRIK",
-            STRAIGHTENING,
+            STRETCH_ITERATIONS,
             tolerance,
             influence,
             None,
             Stretch(*stretch),
         )
     else:
-        down = _level(scenery.world, hanging.down)
-        rest = _rest(chain, scenery, hanging, (target, down))
+        down = _normal_in(scenery.world, rope.down)
+        rest = _rest(chain, scenery, rope, target, down)
         posture = pose_rope(chain, target, down, rest, influence, tolerance)
     error = dist(point_in(scenery.world, posture.tip), scenery.target)
     message = "" if posture.state == "REACHED" else explanation(posture, stretch is not None)
@@ -189,37 +189,40 @@ def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> ChainPose:
 
 
 def _rest(
-    chain: ChainInput, scenery: Scenery, hanging: Hanging, ends: tuple[Vec, Vec]
+    chain: ChainInput, scenery: Scenery, rope: RopeInput, target: Vec, down: Vec
 ) -> Rest | None:
-    """Return what brings the rope out of what it rests on, None if it hangs freely.
+    """Return the function that resolves collisions; None without collision.
 
     Args:
         chain: The bones and their FK pose.
-        scenery: Where they are.
-        hanging: What the rope rests on.
-        ends: The target, and the direction of gravity, in armature space.
+        scenery: The spaces.
+        rope: The inputs of the rope.
+        target: The target in armature space.
+        down: The direction of gravity in armature space, a unit vector.
     """
-    target, down = ends
     side = hanging_side(chain)
     world = scenery.world
-    if hanging.plane is not None:
-        point, normal = hanging.plane
-        above = add(point, scaled(normal, hanging.thickness))
-        plane = point_in(scenery.to_armature, above), _level(world, normal)
+    if rope.plane is not None:
+        point, normal = rope.plane
+        above = add(point, scaled(normal, rope.thickness))
+        plane = point_in(scenery.to_armature, above), _normal_in(world, normal)
         return lambda joints, lengths: on_plane(joints, lengths, target, plane, side)
-    if hanging.surface is not None:
-        solid = hanging.surface.seen_from(world)
-        thickness = hanging.thickness / length(mat_apply(world[0], down))
+    if rope.surface is not None:
+        solid = rope.surface.seen_from(world)
+        thickness = rope.thickness / length(mat_apply(world[0], down))
         return lambda joints, lengths: on_surface(
             joints, lengths, target, solid, down, side, thickness
         )
     return None
 
 
-def _level(world: Frame, normal: Vec) -> Vec:
-    """Return what is at right angles, in the space of a frame, to what a world direction is.
+def _normal_in(world: Frame, normal: Vec) -> Vec:
+    """Return the unit normal, in the space of a frame, of a plane with a normal in world space.
 
-    Planes are turned by the transposed matrix, unlike lines, where the frame is scaled unevenly.
+    Under uneven scale normals are transformed by the transposed matrix, unlike directions.
+
+    Raises:
+        ValueError: If the frame is singular.
     """
     x, y, z = mat_columns(world[0])
     turned = unit((dot(x, normal), dot(y, normal), dot(z, normal)))

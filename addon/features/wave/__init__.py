@@ -1,4 +1,4 @@
-"""Chains that wave on top of the pose that they have."""
+"""Waves along chains, on top of their pose."""
 
 from ...loop.property_kinds import group
 from ...loop.registry import Feature

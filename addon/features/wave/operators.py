@@ -1,4 +1,4 @@
-"""Adding waves, and their settings."""
+"""Operator and settings panel of waves."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ...ui.adding import MOTION_OPERATORS, AddingMotion
 from ...ui.layout import Layout
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section
-from .wave import wave_of
+from .wave import FabrikWave, wave_of
 
 
 class FABRIK_OT_wave_add(AddingMotion, bpy.types.Operator):
-    """Let a chain wave."""
+    """Add a wave."""
 
     bl_idname = "fabrik.wave_add"
     bl_label = "Add Wave"
@@ -33,10 +33,9 @@ class FABRIK_OT_wave_add(AddingMotion, bpy.types.Operator):
 
 
 def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    for name in ("amplitude", "wavelength", "speed", "phase", "falloff", "direction"):
-        layout.prop(wave_of(item), name)
-    layout.prop(wave_of(item), "noise")
-    layout.prop(wave_of(item), "seed")
+    wave = wave_of(item)
+    for name in FabrikWave.__annotations__:
+        layout.prop(wave, name)
 
 
 register, unregister = registering(

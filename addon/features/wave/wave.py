@@ -1,4 +1,4 @@
-"""A chain that waves on top of the pose that it has."""
+"""A wave along a chain: its settings, and how it is read and solved."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...motion.wave import Wave, pose_wave
 
 
 class FabrikWave(bpy.types.PropertyGroup):
-    """How a chain that waves moves."""
+    """The settings of a wave."""
 
     amplitude: Annotated[
         float,
@@ -80,7 +80,7 @@ class FabrikWave(bpy.types.PropertyGroup):
             "Falloff",
             (
                 "Where the chain waves most. At 0 the amplitude is constant, at 1 it grows "
-                "towards the tip, at -1 toward the root"
+                "toward the tip, at -1 toward the root"
             ),
             default=0.0,
             min=-1.0,
@@ -128,13 +128,12 @@ class FabrikWave(bpy.types.PropertyGroup):
 
 
 def wave_of(item: FabrikConstraint) -> FabrikWave:
-    """Return how the chain of a constraint waves."""
+    """Return the wave settings of a constraint."""
     return cast(Any, item).wave
 
 
 def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
-    # Where the speed is keyed the armature is animated, and needs nobody to wake it up. A driver
-    # may change it at any time, and is evaluated only when that does.
+    # A keyed speed has Blender evaluate the armature at each frame anyway; a driven one may not.
     paths = {path for path, _ in driven(chain.rig.object)}
     chain.is_timed = wave_of(item).speed != 0.0 or wave_of(item).path_from_id("speed") in paths
 
@@ -161,7 +160,7 @@ def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> ChainPose:
 
 
 def _mirrored(item: FabrikConstraint, hand: Matrix) -> tuple[dict[str, Any], str]:
-    """Return the direction of a wave whose turns are the mirror images."""
+    """Return the direction of the mirrored wave, and a note on what cannot be mirrored."""
     wave = wave_of(item)
     axis = -(hand @ Vector((cos(wave.direction), 0.0, sin(wave.direction))))
     note = "Noise cannot be mirrored: set it to 0 to mirror the wave"

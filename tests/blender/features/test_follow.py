@@ -473,13 +473,13 @@ FORGED = {
 
 @pytest.mark.parametrize("case", FORGED)
 def test_forged_way_is_said_and_left_out(rig, case, capsys):
-    from addon.features.free_chain.follow import Recorded
+    from addon.features.free_chain.follow import SimulatedPath
     from addon.features.simulation import history
     from addon.loop import plan
 
     owner, item = "fabrik.constraints[0].follow", rig.fabrik.constraints[0]
     found = history.data(rig, owner)
-    forged = FORGED[case](Recorded.unpacked(found.blob)).packed()
+    forged = FORGED[case](SimulatedPath.unpacked(found.blob)).packed()
     for blob in (forged, b"", b"x" * 200):
         history.write(rig, owner, found._replace(blob=blob))
         plan.discard()
