@@ -1,6 +1,6 @@
 """The list of features, and the order of registering."""
 
-from typing import Protocol
+from types import ModuleType
 
 from ..features import (
     bake,
@@ -28,19 +28,6 @@ from ..loop import handlers, registry
 from ..ui import presets
 from . import menus
 
-
-class Part(Protocol):
-    """A module that adds classes, handlers or menus to Blender."""
-
-    def register(self) -> None:
-        """Add them."""
-        ...
-
-    def unregister(self) -> None:
-        """Take them away."""
-        ...
-
-
 FEATURES = (
     constraint,
     look_at,
@@ -63,9 +50,9 @@ FEATURES = (
     drag,
     overlay,
 )
-"""All features, in the order of their panels and of their part in the loop."""
+"""All features, in the order of their panels and of their hooks in the loop."""
 
-PARTS: tuple[Part, ...] = (
+PARTS: tuple[ModuleType, ...] = (
     handlers,
     presets,
     *[part for feature in FEATURES for part in feature.PARTS],
@@ -81,7 +68,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Undo `register`, in the opposite order."""
+    """Undo `register`, in reverse order."""
     for part in reversed(PARTS):
         part.unregister()
     registry.uninstall()

@@ -11,20 +11,20 @@ from ..ui.adding import MOTION_OPERATORS
 
 
 class FABRIK_MT_motion(bpy.types.Menu):
-    """What moves by itself."""
+    """Constraints that move a chain by themselves, and walks."""
 
     bl_label = "Add Motion"
     bl_description = "Add a look-at, rope, free chain, wave or walk"
 
     def draw(self, _context: bpy.types.Context) -> None:  # type: ignore[override]
-        """Draw the operators that add it."""
+        """Draw the operators."""
         layout: Any = self.layout
         for name, title in MOTION_OPERATORS:
             layout.operator(name, text=title)
 
 
 def draw_ik(menu: Any, _context: bpy.types.Context) -> None:
-    """Draw what belongs to Pose > Inverse Kinematics."""
+    """Draw the entries of Pose > Inverse Kinematics."""
     layout = menu.layout
     layout.separator()
     layout.operator("fabrik.constraint_add")
@@ -38,7 +38,7 @@ def draw_ik(menu: Any, _context: bpy.types.Context) -> None:
 
 
 def draw_animation(menu: Any, context: bpy.types.Context) -> None:
-    """Draw what belongs to Pose > Animation; Blender shows the same menu in Object Mode."""
+    """Draw the entries of Pose > Animation, which is also Object > Animation."""
     if context.mode == "POSE":
         menu.layout.operator("fabrik.bake", text="Bake FABRIK IK…")
     if context.object is not None and context.object.type == "ARMATURE":
@@ -62,7 +62,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take them away."""
+    """Remove them."""
     for menu, draw in reversed(_entries()):
         menu.remove(draw)
     bpy.utils.unregister_class(FABRIK_MT_motion)

@@ -1,1 +1,1 @@
-"""Changing the constraints of an armature, with everything that goes with it."""
+"""Editing the constraints of an armature, for operators and scripts."""

@@ -23,7 +23,7 @@ from .placing import new_empty, pole_world, tip_world
 
 
 def active_constraint(armature: bpy.types.Object) -> FabrikConstraint | None:
-    """Return the constraint whose settings are shown, None if there is none."""
+    """Return the active constraint; None if there is none."""
     fabrik = settings(armature)
     if 0 <= fabrik.active_index < len(fabrik.constraints):
         return fabrik.constraints[fabrik.active_index]
@@ -43,12 +43,12 @@ def add(
 
     Args:
         armature: The armature object.
-        bone: Tip of the chain.
+        bone: The tip bone of the chain.
         target: The target; None adds an Empty at the tip, if the solver needs a target.
-        subtarget: Bone of the target.
-        chain_count: Number of bones, clamped to those there are; 0 for all, None for those of the
-            limb.
-        solver: As the property, or ``'AUTO'``: closed form for two bones, FABRIK for more.
+        subtarget: The bone of the target.
+        chain_count: The number of bones, clamped to those up to the root; 0 for all, None for
+            those of the limb.
+        solver: The identifier of a solver, or ``'AUTO'``: Two Bone for two bones, FABRIK for more.
         use_offset: Whether to keep the tip's current offset from the target.
 
     Raises:
@@ -62,23 +62,23 @@ def add(
     count = limb_length(rig, tip) if chain_count is None else min(chain_count, length)
     if solver == "AUTO":
         solver = "TWO_BONE" if (count or length) == 2 else "FABRIK"
-    broken = problems()
-    made = None
+    known_problems = problems()
+    empty = None
     motion = MOTIONS.get(solver)
     if target is None and (motion is None or motion.needs_target):
         place, size = tip_world(armature, bone)
-        made = target = new_empty(armature, f"{bone} Target", place, 0.25 * size, "CUBE")
+        empty = target = new_empty(armature, f"{bone} Target", place, 0.25 * size, "CUBE")
     fabrik = settings(armature)
     item = fabrik.constraints.add()
     item.name = free_name(armature, bone)
     item.bone, item.chain_count, item.solver = bone, count, solver
     item.target, item.subtarget = target, subtarget
-    # A limb bends about its own hinge; a longer chain drags its bones along, and never jumps.
+    # A limb bends about its hinge; a longer chain drags its bones along, so that it never jumps.
     item.swing = 1.0 if (count or length) <= MOST else 0.0
-    if problem := new_problem(broken):
+    if problem := new_problem(known_problems):
         fabrik.constraints.remove(len(fabrik.constraints) - 1)
-        if made is not None:
-            bpy.data.objects.remove(made)
+        if empty is not None:
+            bpy.data.objects.remove(empty)
         changed(armature)
         raise ProblemError(problem)
     fabrik.active_index = len(fabrik.constraints) - 1
@@ -90,7 +90,7 @@ def remove(armature: bpy.types.Object, index: int) -> None:
     """Remove a constraint with its animation, and update the paths of later ones.
 
     Raises:
-        ProblemError: If a library override has it from its library.
+        ProblemError: If it is inherited by a library override.
     """
     remove_from(armature, "constraints", "active_index", index)
 
@@ -105,7 +105,7 @@ def remove_from(armature: bpy.types.Object, collection: str, active: str, index:
         index: The index in the list.
 
     Raises:
-        ProblemError: If a library override has it from its library.
+        ProblemError: If it is inherited by a library override.
     """
     fabrik = settings(armature)
     items = getattr(fabrik, collection)
@@ -165,7 +165,7 @@ def set_offset(armature: bpy.types.Object, index: int) -> None:
 
 
 def problems(with_lag: bool = False) -> dict[tuple[int, int], str]:
-    """Return the errors of the file's constraints, by armature and index.
+    """Return the errors of the file's constraints, by armature (session UID) and index.
 
     Args:
         with_lag: Whether following other chains one update late is an error.

@@ -18,10 +18,10 @@ IK_AXIS = ("lock_ik_", "use_ik_limit_", "ik_min_", "ik_max_", "ik_stiffness_")
 """A bone's settings for Blender's IK, per axis."""
 
 
-def give(group: bpy.types.PropertyGroup, values: dict[str, Any]) -> None:
-    """Set the properties of a constraint or joint that differ.
+def set_values(group: bpy.types.PropertyGroup, values: dict[str, Any]) -> None:
+    """Set those properties of a group that differ from given values.
 
-    Use Offset comes before the offset, which it would overwrite.
+    An offset is set in any case, as enabling Use Offset before has overwritten it.
     """
     now = values_of(group)
     for name, value in values.items():
@@ -33,35 +33,35 @@ def give(group: bpy.types.PropertyGroup, values: dict[str, Any]) -> None:
 def copy_constraint(
     armature: bpy.types.Object, index: int, bones: Sequence[Any]
 ) -> tuple[list[str], list[str]]:
-    """Copy a constraint to other tip bones, with its target.
+    """Copy a constraint to other tip bones, with its target and without its animation.
 
-    Animation is not copied. The chain length is clamped to the bones there are.
+    The chain length is clamped to the bones up to the root.
 
     Args:
-        armature: The armature that has the constraint.
+        armature: The armature of the constraint.
         index: Its index in the list.
         bones: The tip bones, of any armature.
 
     Returns:
-        The names of the new constraints, and why others were not added.
+        The names of the new constraints, and notes on bones that got none.
 
     Raises:
-        ProblemError: If none could be added; then nothing has changed.
+        ProblemError: If none can be added; then nothing has changed.
     """
     source = settings(armature).constraints[index]
     values, tip = values_of(source), (armature, source.bone)
-    made: list[str] = []
+    added: list[str] = []
     notes: list[str] = []
     for owner, bone in [(one.id_data, one.name) for one in bones]:
         if (owner, bone) == tip:
             continue
         try:
-            made.append(_add_copy(owner, bone, values))
+            added.append(_add_copy(owner, bone, values))
         except ProblemError as problem:
             notes.append(f"Not copied to “{bone}”: {problem}")
-    if not made:
+    if not added:
         raise ProblemError(" ".join(notes) or "Select the bones to copy the constraint to")
-    return made, notes
+    return added, notes
 
 
 def _add_copy(armature: bpy.types.Object, bone: str, values: dict[str, Any]) -> str:
@@ -77,17 +77,17 @@ def _add_copy(armature: bpy.types.Object, bone: str, values: dict[str, Any]) -> 
 
 
 def add_with(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> FabrikConstraint:
-    """Add a constraint with all its settings.
+    """Add a constraint with given settings.
 
     Raises:
         ProblemError: If it could not work, or would break another one; then nothing has changed.
     """
-    broken = editing.problems()
+    known_problems = editing.problems()
     items = settings(armature).constraints
     item = items.add()
     item.name = name
-    give(item, values)
-    if problem := editing.new_problem(broken):
+    set_values(item, values)
+    if problem := editing.new_problem(known_problems):
         items.remove(len(items) - 1)
         editing.changed(armature)
         raise ProblemError(problem)
@@ -102,7 +102,7 @@ def copy_joint(source: Any, bones: Sequence[Any]) -> list[str]:
     """
     others = [bone for bone in bones if bone != source]
     for bone in others:
-        give(bone.fabrik_joint, values_of(source.fabrik_joint))
+        set_values(bone.fabrik_joint, values_of(source.fabrik_joint))
         for name in IK_AXIS if source.fabrik_joint.limit_type == "BLENDER" else ():
             for axis in "xyz":
                 setattr(bone, name + axis, getattr(source, name + axis))

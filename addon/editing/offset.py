@@ -1,4 +1,4 @@
-"""The offset of a tip from its target, taken from the displayed pose."""
+"""Setting the offset of a tip from its target to the displayed one."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from ..loop import changes
 from ..loop.properties import FabrikConstraint
 
 SOLVED = ("REACHED", "OUT_OF_REACH", "LIMITED")
-"""The states of constraints that have posed their chain."""
+"""The states of a constraint that has posed its chain."""
 
-UNTOUCHED = (*ORIGIN, *QUAT_IDENTITY)
+NO_OFFSET = (*ORIGIN, *QUAT_IDENTITY)
 
-SAME = 1e-6
-"""The relative difference below which two offsets only differ by rounding."""
+ROUNDING = 1e-6
+"""The relative difference up to which offsets differ only by rounding."""
 
-_taken: dict[tuple[int, str], tuple[float, ...]] = {}
-"""The last offset taken for each constraint, to recognize one that the user has set."""
+_last_set: dict[tuple[int, str], tuple[float, ...]] = {}
+"""The offset last set here for each constraint, to recognize one set by the user."""
 
 
 def take(item: FabrikConstraint) -> None:
-    """Take a constraint's offset, location and rotation, from the displayed pose.
+    """Set a constraint's offset to that of the displayed pose, in the space of the target.
 
-    A constraint that has not posed its chain yet takes it from the FK pose.
+    If the constraint has not posed its chain yet, the offset is that of the FK pose.
 
     Raises:
-        ProblemError: If there is no bone or target, or the target is scaled to zero.
+        ProblemError: If there is no bone or target, or the target has zero scale.
     """
     is_enabled = item.enabled
     if item.state not in SOLVED:
@@ -65,28 +65,28 @@ def take(item: FabrikConstraint) -> None:
     values = (*place, *_turn(target[0], hand))
     present = (*item.offset_location, *item.offset_rotation)
     size = 1.0 + max(abs(number) for number in place)
-    if max(abs(a - b) for a, b in zip(values, present, strict=True)) > SAME * size:
+    if max(abs(a - b) for a, b in zip(values, present, strict=True)) > ROUNDING * size:
         item.offset_location = values[:3]
         item.offset_rotation = values[3:]
-    _taken[_key(item)] = (*item.offset_location, *item.offset_rotation)
+    _last_set[_key(item)] = (*item.offset_location, *item.offset_rotation)
 
 
 @changes.ends
 def take_if_new(item: FabrikConstraint) -> None:
-    """Take the offset of a constraint that has just become able to have one.
+    """Set the offset of a constraint whose tip or target has been assigned.
 
-    Only if it has posed nothing yet, and its offset was not set by the user.
+    Only if it has not posed its chain yet, and the user has not set an offset.
     """
     if not item.use_offset or item.state in SOLVED:
         return
     present = (*item.offset_location, *item.offset_rotation)
-    if present in (UNTOUCHED, _taken.get(_key(item))):
+    if present in (NO_OFFSET, _last_set.get(_key(item))):
         take_if_possible(item)
 
 
 @changes.offset
 def take_if_possible(item: FabrikConstraint) -> None:
-    """Take the offset, unless there is no bone or target yet."""
+    """Set the offset, unless there is no bone or target yet."""
     try:
         take(item)
     except ProblemError:
@@ -98,7 +98,7 @@ def _key(item: FabrikConstraint) -> tuple[int, str]:
 
 
 def _tip(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> tuple[Vec, Mat3]:
-    """Return the displayed position of the tip in world space, and the axes of its bone."""
+    """Return the displayed position of the tip and the axes of its bone, in world space."""
     armature = cast(bpy.types.Object, item.id_data).evaluated_get(depsgraph)
     bone = pose_bones(armature).get(item.bone)
     if bone is None:
@@ -117,7 +117,7 @@ def _target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Fra
     """Return the frame of the target in world space.
 
     Raises:
-        ProblemError: If there is none.
+        ProblemError: If there is no target.
     """
     if item.target is None:
         raise ProblemError("There is no target: choose an object or a bone")
@@ -132,7 +132,7 @@ def _target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Fra
 
 
 def _turn(target: Mat3, hand: Mat3) -> Quat:
-    """Return the hand's rotation in the axes of the target, the identity if either is singular."""
+    """Return the tip bone's rotation in the target's axes; the identity if either is singular."""
     outer, inner = orthonormalize(target), orthonormalize(hand)
     if outer is None or inner is None:
         return QUAT_IDENTITY

@@ -1,4 +1,4 @@
-"""Where to put a target that leaves the tip in place, and a pole that leaves the bend in place."""
+"""Positions of new targets and poles that do not change the pose, and adding Empties there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..core.vectors import ORIGIN, Mat3, Vec, add, dot, length, rotate, scaled, 
 
 
 def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
-    """Return a bone's current tail, and its length, in world space."""
+    """Return the current end of a bone, and its length, in world space."""
     rig = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     skeleton, bones = skeleton_of(armature), pose_bones(rig)
     after = next_joint(skeleton, skeleton.index[bone])
@@ -28,14 +28,14 @@ def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
 
 
 def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, float]:
-    """Return a place for a pole that the solved chain faces already, and the chain's length.
+    """Return a position of a pole that does not change a solved chain, and the chain's length.
 
-    It is at the chain's length from the middle of the chain, on the side to which the joints bend
-    from the line from root to target, so that a pole there changes nothing.
+    It is at one chain length from the middle of the chain, on the side to which the joints bend
+    from the line from root to target.
 
     Args:
         given: The chain under its FK pose.
-        posture: The chain as solved at full influence.
+        posture: The chain solved at full influence.
         world: The armature's frame in world space.
 
     Raises:
@@ -53,7 +53,7 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
         raise ProblemError("The chain has zero length and cannot bend toward a pole")
     joints = in_lengths(solved)
     axis = unit(sub(vector(posture.goal.target), root)) or chain_axis(joints)
-    bend = bend_direction(joints, axis) or _coming_bend(given, axis)
+    bend = bend_direction(joints, axis) or _next_bend(given, axis)
     middle = scaled(sum_of(joints[1:-1]), 1.0 / (len(joints) - 2))
     out = add(scaled(axis, dot(middle, axis)), scaled(bend, dot(middle, bend) + 1.0))
     root_world, pole, end = (
@@ -62,8 +62,8 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
     return pole, length(sub(end, root_world))
 
 
-def _coming_bend(given: ChainInput, axis: Vec) -> Vec:
-    """Return the side to which a chain that is solved straight will bend: that of its FK pose."""
+def _next_bend(given: ChainInput, axis: Vec) -> Vec:
+    """Return the side to which a straight solved chain will bend, from its FK pose."""
     chain = given.chain
     side = side_of_bend(chain)
     return rotate(swing_turn(chain.axis, side, axis, 1.0), side)
@@ -72,27 +72,27 @@ def _coming_bend(given: ChainInput, axis: Vec) -> Vec:
 def posed_chain(
     rig: Skeleton, bones: Sequence[int], tip_bone: int, axes: Sequence[Mat3], joints: Sequence[Vec]
 ) -> Chain:
-    """Return a chain of an armature in a pose, as it would be solved from there.
+    """Return the solver input of a chain in a pose.
 
     Args:
         rig: The armature.
         bones: The bones, root first.
-        tip_bone: The bone whose head is the tip; -1 if the last bone's tail is.
+        tip_bone: The bone whose head is the tip; -1 for the tail of the last bone.
         axes: The axes of the posed bones.
-        joints: The heads of the bones, and the tip, in the same space.
+        joints: The heads of the bones and the tip, in the same space.
     """
     rest = rest_bend(rig, bones, tip_bone)
     return Chain(tuple(joints), straight_bend(axes, rest), is_sure=rest is not None)
 
 
 def side_of_bend(chain: Chain) -> Vec:
-    """Return the unit vector to the side to which a chain bends, or will bend."""
+    """Return the unit vector to the side to which a chain bends, or would bend if straight."""
     bend, side, _ = chain.bending()
     return unit(bend) or side
 
 
 def in_lengths(joints: Sequence[Vec]) -> list[Vec]:
-    """Return the joints relative to the root, in lengths of the chain."""
+    """Return the joints relative to the root, divided by the length of the chain."""
     size = size_of(joints)
     return [scaled(sub(joint, joints[0]), 1.0 / size) for joint in joints]
 
@@ -117,7 +117,7 @@ def new_empty(
     size: float,
     display: Literal["CUBE", "SPHERE"],
 ) -> bpy.types.Object:
-    """Add an Empty beside an armature: in the same collection, at a place in world space."""
+    """Add an Empty to the collection of an armature, at a position in world space."""
     empty = bpy.data.objects.new(name, None)
     empty.empty_display_type = display
     empty.empty_display_size = max(size, 1e-3)

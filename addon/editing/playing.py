@@ -1,4 +1,4 @@
-"""Playing the frames of a scene, and restoring the current one."""
+"""Playing the frames of a scene, and restoring the scene afterwards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..blender.rotation import AXIS_ANGLE, LOCATION, QUATERNION, SCALE, channel_
 from ..loop import plan
 
 CHEAP = {"EMPTY", "CAMERA", "LIGHT", "LIGHT_PROBE", "SPEAKER"}
-"""Types of objects that cost nothing to evaluate."""
+"""Types of objects whose evaluation costs next to nothing."""
 
 
 T = TypeVar("T")
@@ -24,33 +24,33 @@ T = TypeVar("T")
 def finish(
     work: Generator[float, None, T], tell: Callable[[float], object] = lambda _share: None
 ) -> T:
-    """Do work to its end, tell each share that is done, and return what comes of it."""
+    """Run a generator of progress to its end, and return its result."""
     while True:
         try:
-            done = next(work)
+            progress = next(work)
         except StopIteration as finished:
             return finished.value
-        tell(done)
+        tell(progress)
 
 
 def play(
     scene: bpy.types.Scene, frames: range, look: Callable[[int], T]
 ) -> Generator[float, None, list[T]]:
-    """Go through frames, and return what a function returns at each of them.
+    """Play frames, and return the results of a function called at each of them.
 
     Yields:
-        The share that is done, after each frame.
+        The progress from 0 to 1, after each frame.
     """
-    found: list[T] = []
+    results: list[T] = []
     for frame in frames:
         scene.frame_set(frame)
-        found.append(look(frame))
-        yield len(found) / len(frames)
-    return found
+        results.append(look(frame))
+        yield len(results) / len(frames)
+    return results
 
 
 def go_to(frame: float) -> None:
-    """Go to a frame of the scene, with fractions."""
+    """Set the current frame of the scene, including its subframe."""
     scene = cast(bpy.types.Scene, bpy.context.scene)
     scene.frame_set(int(frame // 1.0), subframe=frame % 1.0)
 
@@ -68,7 +68,7 @@ def staged(
     armatures: Sequence[bpy.types.Object],
     needed: Collection[bpy.types.Object] = (),
 ) -> Iterator[None]:
-    """Evaluate only armatures, and what they depend on, within a context.
+    """Evaluate only some armatures and their dependencies within a context.
 
     Objects disabled in viewports are only evaluated if something visible depends on them: the
     meshes of a character would otherwise cost more than everything else. Hidden armatures are
@@ -107,7 +107,7 @@ def staged(
 
 
 def _can_be_left_out(ob: bpy.types.Object) -> bool:
-    """Return whether disabling an object saves anything, and can be undone."""
+    """Return whether disabling an object saves time, and can be reverted."""
     if ob.type in CHEAP or ob.mode != "OBJECT" or ob.hide_viewport or not ob.is_editable:
         return False
     return not animation.animated(ob).sets("hide_viewport")
@@ -125,7 +125,7 @@ def _show(ob: bpy.types.Object, layer: bpy.types.ViewLayer) -> None:
 
 
 class _FkPose:
-    """The channels of an armature's bones."""
+    """The values of an armature's bone channels."""
 
     def __init__(self, armature: bpy.types.Object) -> None:
         self._armature = armature
@@ -145,7 +145,7 @@ class _FkPose:
 def returning(
     scene: bpy.types.Scene, layer: bpy.types.ViewLayer, in_any_case: bool = False
 ) -> Iterator[None]:
-    """Restore the current frame afterwards, and after an error unkeyed values as well.
+    """Restore the current frame afterwards, and after an error also unkeyed values.
 
     At a frame change Blender sets animated channels from their animation, and unkeyed changes to
     them are lost.

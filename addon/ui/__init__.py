@@ -1,1 +1,1 @@
-"""What the panels and operators of all features share."""
+"""Base classes and helpers of panels and operators."""

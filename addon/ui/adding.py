@@ -1,4 +1,4 @@
-"""What operators that add a constraint have in common: the active bone, and what is selected."""
+"""Base of operators that add a constraint: the active bone and the selected target."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..loop.properties import FabrikConstraint
 from .refusing import Working, armature_refusal
 
 MOTION_OPERATORS: list[tuple[str, str]] = []
-"""The operators that add what moves by itself, and its name where the menu says that it adds."""
+"""The operators of the menu Add Motion, and their labels there."""
 
 Target = tuple[bpy.types.Object, str]
-"""An object, and a bone of it or an empty name."""
+"""An object and the name of its bone, empty for the object itself."""
 
 
 def selected_targets(context: bpy.types.Context) -> list[Target]:
@@ -30,20 +30,20 @@ def selected_targets(context: bpy.types.Context) -> list[Target]:
 
 
 TIP = "the tip bone"
-"""What the active bone is."""
+"""The default name of the active bone in messages."""
 
 
 def chosen_target(
     context: bpy.types.Context, active: str = TIP
 ) -> tuple[bpy.types.Object | None, str]:
-    """Return what is selected besides the active bone, None and an empty name if nothing is.
+    """Return the selected target, None and an empty name without one.
 
     Args:
-        context: Where that is looked up.
-        active: What the active bone is.
+        context: The context.
+        active: The name of the active bone in messages.
 
     Raises:
-        ProblemError: If more than one is.
+        ProblemError: If several targets are selected.
     """
     targets = selected_targets(context)
     if len(targets) > 1:
@@ -55,7 +55,7 @@ def chosen_target(
 
 
 def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
-    """Ask for Pose Mode and an active bone, given what that is."""
+    """Ask for Pose Mode and an active bone, given its name in messages."""
     reason = armature_refusal(context)
     if reason:
         return reason
@@ -66,13 +66,13 @@ def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
     return ""
 
 
-class AddingMotion(Working):
-    """An operator that lets the whole chain of the active bone move in some way."""
+class AddMotionOperator(Working):
+    """An operator that adds a motion to the chain of the active bone."""
 
     asks = (tip_refusal,)
 
 
-def add_led(context: bpy.types.Context, solver: str) -> tuple[FabrikConstraint, str]:
+def add_with_target(context: bpy.types.Context, solver: str) -> tuple[FabrikConstraint, str]:
     """Add a constraint with the chosen target, and return it with the target's name."""
     tip: Any = context.active_pose_bone
     item = editing.add(tip.id_data, tip.name, *chosen_target(context), solver=solver)

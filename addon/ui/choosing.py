@@ -1,4 +1,4 @@
-"""The constraints and frames that an operator works on."""
+"""Selecting the constraints and frames that an operator affects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WHICH_ITEMS = (
     ("SELECTED", *SELECTED),
     ("ALL", "All", "All constraints of the armature"),
 )
-"""Which constraints of the active armature."""
+"""Items of an enum property: which constraints of the active armature to use."""
 
 
 def chosen(context: bpy.types.Context, armature: bpy.types.Object, which: str) -> list[int]:
@@ -39,7 +39,7 @@ def chosen(context: bpy.types.Context, armature: bpy.types.Object, which: str) -
 def of_selected_bones(
     context: bpy.types.Context, armatures: Iterable[bpy.types.Object]
 ) -> list[tuple[bpy.types.Object, int]]:
-    """Return the constraints that pose a selected bone, or end at one, by armature and index.
+    """Return the constraints that pose a selected bone or have one as tip, by armature and index.
 
     Raises:
         ProblemError: If there is none.

@@ -8,7 +8,7 @@ import blf
 import bpy
 
 Layout = Any
-"""A `bpy.types.UILayout`, whose stubs know neither our operators' settings nor names of icons."""
+"""A `bpy.types.UILayout`; its stubs reject the extension's operators and the names of icons."""
 
 
 def draw_sentence(layout: Layout, context: bpy.types.Context, sentence: str) -> None:
@@ -35,7 +35,7 @@ def wrapped(sentence: str, context: bpy.types.Context) -> list[str]:
 
 
 def draw_if(layout: Layout, item: bpy.types.PropertyGroup, switch: str, *names: str) -> None:
-    """Draw properties that depend on another one, below it."""
+    """Draw properties that are inactive while a boolean property is off."""
     column = layout.column()
     column.active = getattr(item, switch)
     for name in names:
@@ -48,12 +48,12 @@ def draw_bone_of(
     name: str,
     source: bpy.types.Object | None,
 ) -> None:
-    """Draw a property that names a bone of an armature."""
+    """Draw a property that names a bone, if the source is an armature."""
     if source is not None and source.type == "ARMATURE":
         layout.prop_search(item, name, source.data, "bones", text="Bone")
 
 
-class OfArmature:
+class ArmaturePanel:
     """A panel for an active armature."""
 
     @classmethod
@@ -62,7 +62,7 @@ class OfArmature:
         return context.object is not None and context.object.type == "ARMATURE"
 
 
-class SidebarPanel(OfArmature):
+class SidebarPanel(ArmaturePanel):
     """A closed panel in the sidebar of the 3D view, for an active armature."""
 
     bl_space_type = "VIEW_3D"

@@ -1,4 +1,4 @@
-"""Drawing the overlay: lines, areas, texts, and the theme's colours."""
+"""Drawing in the viewport: lines, triangles, text, and the theme's colors."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ MARGIN = 12
 
 
 class Palette(NamedTuple):
-    """The colours, all of them the theme's.
+    """The colors of the overlay, from the theme.
 
     Attributes:
-        active: Of the active constraint's chain.
-        chain: Of the other chains.
-        target: Of targets, and of lines to missed ones.
-        pole: Of poles.
-        end: Of joint limits, and of joints at their limit.
-        text: Of the report.
+        active: The chain of the active constraint.
+        chain: Other chains.
+        target: Targets, and lines to those out of reach.
+        pole: Poles.
+        end: Joint limits, and joints at their limit.
+        text: Text.
     """
 
     active: Colour
@@ -42,7 +42,7 @@ class Palette(NamedTuple):
 
 
 def palette(context: bpy.types.Context) -> Palette:
-    """Return the colours of the theme."""
+    """Return the colors of the theme."""
     theme = _preferences(context).themes[0]
     view, gizmos = theme.view_3d, theme.user_interface
     return Palette(
@@ -60,7 +60,7 @@ def _opaque(colour: Any) -> Colour:
 
 
 def faint(colour: Colour, alpha: float) -> Colour:
-    """Return a transparent colour."""
+    """Return a color with another alpha."""
     return (*colour[:3], alpha)
 
 
@@ -75,17 +75,17 @@ def _preferences(context: bpy.types.Context) -> bpy.types.Preferences:
 
 @dataclass
 class Strokes:
-    """Lines or triangles and their colours, collected to be drawn in one call."""
+    """Colored lines or triangles, collected to be drawn in one call."""
 
     places: list[Vec] = field(default_factory=list)
     colours: list[Colour] = field(default_factory=list)
 
     def path(self, places: Sequence[Vec], colour: Colour) -> None:
-        """Add a line through several places."""
+        """Add a polyline."""
         self._add([end for part in pairwise(places) for end in part], colour)
 
     def fan(self, places: Sequence[Vec], colour: Colour) -> None:
-        """Add the triangles between the first place and a line through the others."""
+        """Add a triangle fan around the first point."""
         self._add([corner for a, b in pairwise(places[1:]) for corner in (places[0], a, b)], colour)
 
     def _add(self, places: Sequence[Vec], colour: Colour) -> None:
@@ -93,7 +93,7 @@ class Strokes:
         self.colours += [colour] * len(places)
 
     def lines(self, width: float) -> None:
-        """Draw what was added as lines, their width in pixels."""
+        """Draw the points as lines of a width in pixels."""
         shader = gpu.shader.from_builtin("POLYLINE_FLAT_COLOR")
         shader.bind()
         shader.uniform_float("viewportSize", gpu.state.viewport_get()[2:])
@@ -101,7 +101,7 @@ class Strokes:
         self._draw(shader, "LINES")
 
     def triangles(self) -> None:
-        """Draw what was added as triangles."""
+        """Draw the points as triangles."""
         self._draw(gpu.shader.from_builtin("FLAT_COLOR"), "TRIS")
 
     def _draw(self, shader: gpu.types.GPUShader, kind: Any) -> None:
@@ -114,13 +114,13 @@ class Strokes:
 
 
 def start_texts(context: bpy.types.Context) -> float:
-    """Set the size of the texts that follow to the interface's, and return their height."""
+    """Set the font size to the interface's, and return the height of a capital."""
     blf.size(0, _preferences(context).ui_styles[0].widget.points * pixel(context))
     return blf.dimensions(0, "X")[1]
 
 
 def write(text: str, x: float, y: float, colour: Colour) -> None:
-    """Draw a text that is readable on any background."""
+    """Draw text with a shadow, at a position in pixels."""
     blf.enable(0, blf.SHADOW)
     blf.shadow(0, 0, 0.0, 0.0, 0.0, 0.8)
     blf.shadow_offset(0, 1, -1)

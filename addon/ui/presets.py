@@ -1,7 +1,6 @@
-"""Presets, in Blender's own preset system: what they keep is told by the definitions of settings.
+"""Presets in Blender's preset system; the definitions of settings say which ones they store.
 
-Those of the extension are files in its folder ``presets``; those of users are where Blender keeps
-theirs.
+The extension's presets are in its folder ``presets``, those of users in Blender's user folder.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from bl_ui.utils import PresetPanel
 from bpy.props import BoolProperty, StringProperty
 
 from ..blender.errors import ProblemError
-from ..editing.copying import give
+from ..editing.copying import set_values
 from ..loop.property_values import default_of, preset_names, values_of
 from .refusing import Refusing, Working
 
-__all__ = ["Adding", "Applying", "PresetPanel"]
+__all__ = ["AddPresetOperator", "ApplyPresetOperator", "PresetPanel"]
 
 HOME = Path(__file__).resolve().parents[1]
 
 
-class Applying(Working):
-    """An operator that runs a preset's file, and can be undone as Blender's own cannot."""
+class ApplyPresetOperator(Working):
+    """An operator that runs a preset file; unlike Blender's own, it can be undone."""
 
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
@@ -47,42 +46,42 @@ class Applying(Working):
         raise NotImplementedError
 
     def apply(self, context: bpy.types.Context) -> None:
-        """Run the file; what it does not mention gets its default, but for groups within.
+        """Run the file; settings that it does not mention get their defaults, except in subgroups.
 
         Raises:
-            ProblemError: If it does not run; then the settings are as they were.
+            ProblemError: If it fails; then the settings have not changed.
         """
         if not self.filepath:
             raise ProblemError("There is no preset to apply: choose one in the menu")
         group = self.group(context)
         values, properties = values_of(group), cast(Any, group).bl_rna.properties
         names = preset_names(group)
-        give(group, {n: default_of(properties[n]) for n in names if n in properties})
+        set_values(group, {n: default_of(properties[n]) for n in names if n in properties})
         try:
             bpy.utils.execfile(self.filepath)
-        except Exception as error:  # It is anybody's script, and may have replaced the group.
+        except Exception as error:  # Any script may fail in any way, or have replaced the group.
             group = self.group(context)
             for name in names:
-                with suppress(TypeError):  # What a curve made of a choice may be none.
-                    give(group, {name: values[name]})
+                with suppress(TypeError):  # An animated enum may have an invalid value.
+                    set_values(group, {name: values[name]})
             raise ProblemError(f"“{self.title}” cannot be applied here: {error}") from None
 
     @property
     def title(self) -> str:
-        """The preset as the menu calls it."""
+        """The name of the preset in the menu."""
         return bpy.path.display_name(self.filepath, title_case=False)
 
 
 Base: Any = AddPresetBase
-"""Whose stubs do not know what its methods return."""
+"""Untyped, as the stubs lack the return types of its methods."""
 
 
-class Adding(Refusing, Base):
-    """An operator that adds a preset to the user's, or removes one.
+class AddPresetOperator(Refusing, Base):
+    """An operator that adds a user preset, or removes one.
 
     Attributes:
-        preset_defines: The lines that find the settings, of which the last one says what they are
-            called in the file.
+        preset_defines: The lines that define variables in the file; the last one assigns the group
+            of settings.
     """
 
     preset_defines: Sequence[str]
@@ -94,9 +93,9 @@ class Adding(Refusing, Base):
 
     @property
     def preset_values(self) -> list[str]:
-        """What is saved, as Blender asks for it."""
-        called = self.preset_defines[-1].partition(" = ")[0]
-        return [f"{called}.{name}" for name in preset_names(self.group(bpy.context))]
+        """The expressions to save, for Blender's base class."""
+        variable = self.preset_defines[-1].partition(" = ")[0]
+        return [f"{variable}.{name}" for name in preset_names(self.group(bpy.context))]
 
     if TYPE_CHECKING:
         remove_name: bool
@@ -117,10 +116,10 @@ class Adding(Refusing, Base):
 
 
 def register() -> None:
-    """Add the folder with the presets of the extension."""
+    """Add the extension's presets."""
     bpy.utils.register_preset_path(str(HOME))
 
 
 def unregister() -> None:
-    """Take it away."""
+    """Remove them."""
     bpy.utils.unregister_preset_path(str(HOME))

@@ -1,4 +1,4 @@
-"""What all operators have in common: they say why they are grey, what they did, or why not."""
+"""Bases of operators: they explain why a button is grey, and report results and errors."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 
 class Refusing:
-    """An operator whose button is grey, with the reason in its tooltip, while it cannot work.
+    """An operator whose button is grey while it cannot run, with the reason in its tooltip.
 
     Attributes:
-        asks: What it asks for, one after the other: each returns why the operator cannot work now,
-            an empty text if it can.
+        asks: The requirements in order: functions that return the reason why the operator cannot
+            run, or an empty string. Each may rely on those before it.
     """
 
     asks: tuple[Callable[[bpy.types.Context], str], ...] = ()
 
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
-        """Return why the operator cannot work now, an empty text if it can."""
+        """Return the reason why the operator cannot run; empty if it can."""
         return next(filter(None, (ask(context) for ask in cls.asks)), "")
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """Say whether the operator can work, and if not, why."""
+        """Return whether the operator can run, and set the message otherwise."""
         reason = cls.refusal(context)
         if reason:
             cls.poll_message_set(reason)  # type: ignore[attr-defined]
@@ -40,10 +40,10 @@ class Refusing:
 
 
 class Working(Refusing):
-    """An operator that works at once, and reports what it did, or why it could not.
+    """An operator that runs at once, and reports its result or the problem.
 
     Attributes:
-        severity: Of the report of what it did: WARNING where the user should look at it.
+        severity: The report type of the result: INFO, or WARNING for one to be checked.
     """
 
     bl_options = {"REGISTER", "UNDO"}
@@ -51,15 +51,15 @@ class Working(Refusing):
     report: Any
 
     def work(self, context: bpy.types.Context) -> str:
-        """Do it, and return a sentence of what was done; empty if there was nothing to do.
+        """Do the work, and return a report of the result; empty if there was nothing to do.
 
         Raises:
-            ProblemError: If it cannot be done; then nothing has changed.
+            ProblemError: If that is impossible; then nothing has changed.
         """
         raise NotImplementedError
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Work, and report how it went."""
+        """Do the work, and report the result."""
         try:
             done = self.work(context)
         except ProblemError as problem:
@@ -71,19 +71,19 @@ class Working(Refusing):
         return {"FINISHED"}
 
     def warn(self, notes: Iterable[str]) -> None:
-        """Report what the user should know besides."""
+        """Report warnings."""
         for note in notes:
             self.report({"WARNING"}, note)
 
 
 def end_running(cls: Any) -> None:
-    """End an operator that runs in a window, before its class is taken away.
+    """Cancel the running modal operators of a class before it is unregistered.
 
-    Blender takes it out of the window then, but does not call its `cancel`.
+    Blender removes them from their windows then, but does not call `cancel`.
     """
     for window in cast(bpy.types.WindowManager, bpy.context.window_manager).windows:
         for operator in list(window.modal_operators):
-            if isinstance(operator, cls):  # None is what has lost its class before.
+            if isinstance(operator, cls):  # None if its class is unregistered already.
                 with bpy.context.temp_override(window=window):
                     operator.cancel(bpy.context)
                 for area in window.screen.areas:
@@ -92,12 +92,12 @@ def end_running(cls: Any) -> None:
 
 
 def active_armature(context: bpy.types.Context) -> bpy.types.Object:
-    """Return the armature that `armature_refusal` had nothing against."""
+    """Return the active object, after `armature_refusal` has accepted it."""
     return cast(bpy.types.Object, context.object)
 
 
 def armature_refusal(context: bpy.types.Context) -> str:
-    """Ask for an armature that may be changed."""
+    """Ask for an active armature that can be changed."""
     armature = context.object
     if armature is None or armature.type != "ARMATURE":
         return "Select an armature"
@@ -105,7 +105,7 @@ def armature_refusal(context: bpy.types.Context) -> str:
 
 
 def active_refusal(context: bpy.types.Context) -> str:
-    """Ask for a constraint as well."""
+    """Ask for an armature with an active constraint."""
     reason = armature_refusal(context)
     if not reason and editing.active_constraint(active_armature(context)) is None:
         return "There is no constraint: add one to the tip bone of a chain"
@@ -113,10 +113,10 @@ def active_refusal(context: bpy.types.Context) -> str:
 
 
 def tweak_refusal(context: bpy.types.Context) -> str:
-    """Ask that the armature's animation be not in the NLA's tweak mode."""
+    """Ask for an armature that is not in the NLA's tweak mode."""
     return tweak_problem(active_armature(context))
 
 
 def rest_refusal(context: bpy.types.Context) -> str:
-    """Ask that the armature show its pose."""
+    """Ask for an armature that shows its pose."""
     return rest_problem(active_armature(context))

@@ -1,4 +1,4 @@
-"""The sections of a constraint's settings: each feature adds its own."""
+"""The sections of a constraint's settings, to which features add their own."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def has_target(solver: str) -> bool:
 
 
 def has_tip(solver: str) -> bool:
-    """Return whether the tip of a chain is brought to a place."""
+    """Return whether the tip of a chain is moved to a goal."""
     motion = MOTIONS.get(solver)
     return reaches(solver) if motion is None else motion.places_tip
 
 
 def always(_solver: str) -> bool:
-    """Show a section for every solver."""
+    """Return True, for a section of every solver."""
     return True
 
 
 class Section(NamedTuple):
-    """Some settings of a constraint.
+    """A section of a constraint's settings.
 
     Attributes:
         place: The sort key.
@@ -60,7 +60,7 @@ SECTIONS: list[Section] = []
 """All sections."""
 
 NOTES: list[Note] = []
-"""What is drawn below the report of the active constraint."""
+"""All notes."""
 
 
 def draw_notes(layout: Layout, armature: bpy.types.Object) -> None:

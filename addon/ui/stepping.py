@@ -14,8 +14,8 @@ from ..editing.playing import finish
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-LEAST, MOST = 0.05, 0.5
-"""Seconds of work between two looks at the keyboard: as many as Blender takes to draw, in these."""
+MIN_SLICE, MAX_SLICE = 0.05, 0.5
+"""The limits of a slice of work in seconds: otherwise it takes as long as Blender's last redraw."""
 
 
 class ProgressOperator:
@@ -36,11 +36,11 @@ class ProgressOperator:
     _timer: bpy.types.Timer | None = None
 
     def status(self, done: float) -> str:
-        """Return what the status bar says when a share of the work is done."""
+        """Return the status bar text for a progress from 0 to 1."""
         raise NotImplementedError
 
     def finished(self, result: Any) -> set[OperatorReturnItems]:
-        """Report what the work has returned."""
+        """Report the result of the work."""
         raise NotImplementedError
 
     def go_through(
@@ -62,7 +62,7 @@ class ProgressOperator:
     def begin(
         self, context: bpy.types.Context, work: Generator[float, None, Any]
     ) -> set[OperatorReturnItems]:
-        """Go on at each tick of a timer."""
+        """Start the work, to be continued at each tick of a timer."""
         self._work = work
         manager = context.window_manager
         self._timer = manager.event_timer_add(0.001, window=context.window)
@@ -73,7 +73,7 @@ class ProgressOperator:
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
-        """Do a piece of the work; nothing else happens meanwhile, but Escape."""
+        """Do a slice of the work; block all events but Escape."""
         if event.type == "ESC" and event.value == "PRESS":
             self.cancel(context)
             self.report({"INFO"}, self.stopped)
@@ -81,7 +81,7 @@ class ProgressOperator:
         if event.type != "TIMER" or self._work is None:
             return {"RUNNING_MODAL"}
         drawing = perf_counter() - self._paused
-        end = perf_counter() + min(max(LEAST, drawing), MOST)
+        end = perf_counter() + min(max(MIN_SLICE, drawing), MAX_SLICE)
         try:
             done = next(self._work)
             while perf_counter() < end:
@@ -93,7 +93,7 @@ class ProgressOperator:
             self._clear(context)
             self.report({self.blame}, str(problem))
             return {"CANCELLED"}
-        except ReferenceError:  # It was undone, or removed, in another window.
+        except ReferenceError:  # The data was undone or removed in another window.
             self._clear(context)
             self.report({self.blame}, self.gone)
             return {"CANCELLED"}
@@ -105,7 +105,7 @@ class ProgressOperator:
         return {"RUNNING_MODAL"}
 
     def cancel(self, context: bpy.types.Context) -> None:
-        """Stop, and leave everything as it was."""
+        """Stop the work and restore everything."""
         try:
             if self._work is not None:
                 self._work.close()
@@ -128,19 +128,19 @@ class ProgressOperator:
         context.workspace.status_text_set(None)
 
 
-class Starting(ProgressOperator):
-    """One that asks nothing before: from a script in one go, in a window piece by piece."""
+class DirectProgressOperator(ProgressOperator):
+    """A progress operator without a dialog: modal in a window, in one go from a script."""
 
     def start(self, context: bpy.types.Context) -> Generator[float, None, Any]:
         """Return the work.
 
         Raises:
-            ProblemError: If there can be none.
+            ProblemError: If there is nothing to do.
         """
         raise NotImplementedError
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Work in one go."""
+        """Do the work in one go."""
         try:
             return self.go_through(context, self.start(context))
         except ProblemError as problem:
@@ -150,7 +150,7 @@ class Starting(ProgressOperator):
     def invoke(
         self, context: bpy.types.Context, event: bpy.types.Event
     ) -> set[OperatorReturnItems]:
-        """Work piece by piece, so that it can be stopped."""
+        """Do the work in slices, so that it can be cancelled."""
         if context.window is None:
             return self.execute(context)
         return self.begin(context, self.start(context))

@@ -9,7 +9,7 @@ import bpy
 from ..blender.errors import listed
 
 MOST_NAMES = 4
-"""The most names that a report lists."""
+"""The most names that a message lists."""
 
 
 def counted(count: int, noun: str) -> str:

@@ -12,7 +12,7 @@ from bpy.props import EnumProperty, FloatProperty, IntProperty
 from ...blender.errors import ProblemError, listed
 from ...loop.properties import settings
 from ...ui.choosing import ACTIVE, SELECTED, of_selected_bones, shown_range
-from ...ui.layout import Layout, OfArmature
+from ...ui.layout import ArmaturePanel, Layout
 from ...ui.refusing import Refusing
 from ...ui.registering import registering
 from ...ui.stepping import ProgressOperator
@@ -276,7 +276,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class FABRIK_PT_bake(OfArmature, bpy.types.Panel):
+class FABRIK_PT_bake(ArmaturePanel, bpy.types.Panel):
     """The button, in the 3D view's sidebar."""
 
     bl_label = "Bake"

@@ -1,4 +1,4 @@
-"""Baking without a window: `blender --command fabrik_bake FILE.blend`."""
+"""Baking from the command line: `blender --command fabrik_bake FILE.blend`."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 NAME = "fabrik_bake"
 
-WRONG, UNPROVEN = 2, 1
-"""Exit codes: nothing could be done, or what was done is not as it was live."""
+INVALID, MISMATCH = 2, 1
+"""Exit codes: invalid arguments or file, and a bake that does not match the live result."""
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Say it in one sentence, as all other problems."""
+        """Raise the message as a problem, to be printed like all others."""
         raise ProblemError(f"{message}; use --help for a list of options")
 
 
 def _path(text: str) -> Path:
-    """Return the path that an argument gives."""
+    """Return the path of an argument."""
     if not text or "\0" in text:
         raise argparse.ArgumentTypeError("specify a file name")
     return Path(text)
@@ -87,69 +87,69 @@ def _parser() -> _Parser:
     return parser
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Do what a command line asks for, and return the exit code."""
+def run(command_line: Sequence[str]) -> int:
+    """Run the command with its arguments, and return the exit code."""
     try:
-        wanted = _parser().parse_args(arguments)
-        if wanted.part is not None and wanted.output is not None:
+        args = _parser().parse_args(command_line)
+        if args.part is not None and args.output is not None:
             raise ProblemError("--part and --output cannot be combined: leave one out")
-        return _run(wanted)
+        return _run(args)
     except ProblemError as problem:
-        _say(f"{problem}.")
+        _print(f"{problem}.")
     except MemoryError:
-        _say("Not enough memory for all frames: choose fewer with --start and --end.")
-    return WRONG
+        _print("Not enough memory for all frames: choose fewer with --start and --end.")
+    return INVALID
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     print(f"{NAME}: {text}", file=sys.stderr, flush=True)
 
 
-def _run(wanted: Any) -> int:
+def _run(args: Any) -> int:
     from ..bake import bake as baking
     from ..bake import parts, picking, recording
     from ..simulation import simulate
 
-    digest = _open(wanted.file)
-    output = wanted.part or wanted.output
-    if wanted.part and os.path.exists(wanted.part) and wanted.part.samefile(wanted.file):
+    digest = _open(args.file)
+    output = args.part or args.output
+    if args.part and os.path.exists(args.part) and args.part.samefile(args.file):
         raise ProblemError("--part is the file to bake: choose another name")
     if output is None:
-        output = wanted.file.with_name(f"{wanted.file.stem}_baked.blend")
+        output = args.file.with_name(f"{args.file.stem}_baked.blend")
     scene, layer = bpy.context.scene, cast(bpy.types.ViewLayer, bpy.context.view_layer)
-    options = _wishes(wanted, scene)
+    options = _bake_options(args, scene)
     if outdated := simulate.stale(layer):
-        _say("Simulating what is outdated")
-        for reason in _shown(simulate.simulate(scene, layer, outdated)).refused:
-            _say(f"{reason}.")
-    picks, left_out = picking.pick(_places(layer, wanted.constraint))
+        _print("Simulating what is outdated")
+        for reason in _with_progress(simulate.simulate(scene, layer, outdated)).refused:
+            _print(f"{reason}.")
+    picks, left_out = picking.pick(_constraints(layer, args.constraint))
     baking.check(picks, options)
     if left_out:
-        _say(f"Skipped {listed(left_out)}: disabled, or cannot be solved")
+        _print(f"Skipped {listed(left_out)}: disabled, or cannot be solved")
     with replaced(output) as draft:
-        if wanted.part is not None:
+        if args.part is not None:
             with staged(layer, [picked.armature for picked in picks]):
-                take = _shown(recording.record(scene, layer, picks, options.frames))
+                take = _with_progress(recording.record(scene, layer, picks, options.frames))
             parts.save(draft, digest, picks, take)
-            _say(f"Recorded frames {options.start} to {options.end} to “{output}”")
+            _print(f"Recorded frames {options.start} to {options.end} to “{output}”")
             return 0
         take = None
-        if wanted.merge:
-            found = [parts.load(path, digest, picks, options.frames) for path in wanted.merge]
+        if args.merge:
+            found = [parts.load(path, digest, picks, options.frames) for path in args.merge]
             take = parts.joined(found, picks, options.frames)
-        outcome = _shown(baking.bake(scene, layer, picks, options, take))
+        outcome = _with_progress(baking.bake(scene, layer, picks, options, take))
         text = summary(outcome, options, [])
         if not outcome.proof.holds:
             draft.unlink(missing_ok=True)
-            _say(f"{text}. No file was written.")
-            return UNPROVEN
-        _save(draft, is_compressed=_is_compressed(wanted.file))
-    _say(f"{text}. Saved as “{output}”.")
+            _print(f"{text}. No file was written.")
+            return MISMATCH
+        _save(draft, is_compressed=_is_compressed(args.file))
+    _print(f"{text}. Saved as “{output}”.")
     return 0
 
 
 def _open(path: Path) -> bytes:
-    """Open a file and return what tells it from others."""
+    """Open a file and return its digest."""
     from ..bake.parts import digest_of
 
     ask_for_regular(path, "read")
@@ -166,21 +166,21 @@ def _open(path: Path) -> bytes:
     return digest
 
 
-def _wishes(wanted: Any, scene: bpy.types.Scene) -> BakeOptions:
+def _bake_options(args: Any, scene: bpy.types.Scene) -> BakeOptions:
     from ..bake.options import BakeOptions
 
     return BakeOptions(
-        scene.frame_start if wanted.start is None else wanted.start,
-        scene.frame_end if wanted.end is None else wanted.end,
-        wanted.step,
-        radians(wanted.error),
-        wanted.into == "new",
-        wanted.afterwards.upper(),
+        scene.frame_start if args.start is None else args.start,
+        scene.frame_end if args.end is None else args.end,
+        args.step,
+        radians(args.error),
+        args.into == "new",
+        args.afterwards.upper(),
     )
 
 
-def _places(layer: bpy.types.ViewLayer, names: Sequence[str] | None) -> list[Place]:
-    """Return all constraints of a view layer, or those of some names."""
+def _constraints(layer: bpy.types.ViewLayer, names: Sequence[str] | None) -> list[Place]:
+    """Return all constraints of a view layer, or those of some names, as armature and index."""
     from ..bake import picking
 
     found = picking.places(armatures_of(layer))
@@ -196,22 +196,22 @@ def _places(layer: bpy.types.ViewLayer, names: Sequence[str] | None) -> list[Pla
             there = [f"{ob.name}/{settings(ob).constraints[i].name}" for ob, i in found]
             choice = f"choose from {listed(there)}" if there else "the file has no constraints"
             raise ProblemError(f"There is no constraint “{name}”: {choice}")
-    wanted = {(ob.name, i) for name in names for ob, i in known[name]}
-    return [(ob, i) for ob, i in found if (ob.name, i) in wanted]
+    selected = {(ob.name, i) for name in names for ob, i in known[name]}
+    return [(ob, i) for ob, i in found if (ob.name, i) in selected]
 
 
-def _shown(work: Generator[float, None, Any]) -> Any:
-    """Do work to its end, say how far it is, and return what comes of it."""
-    said = 0
+def _with_progress(work: Generator[float, None, Any]) -> Any:
+    """Finish the work while printing its progress, and return its result."""
+    printed = 0
 
-    def tell(share: float) -> None:
-        nonlocal said
-        done = int(10.0 * share)
-        if done > said:
-            said = done
-            _say(f"{10 * done} %")
+    def show(progress: float) -> None:
+        nonlocal printed
+        tenths = int(10.0 * progress)
+        if tenths > printed:
+            printed = tenths
+            _print(f"{10 * tenths} %")
 
-    return finish(work, tell)
+    return finish(work, show)
 
 
 def _save(path: Path, is_compressed: bool) -> None:
@@ -238,5 +238,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take it away."""
+    """Remove the command."""
     bpy.utils.unregister_cli_command(_handle)

@@ -1,4 +1,4 @@
-"""What the panels show; the same in the Properties editor and in the sidebar."""
+"""The contents of the panels of constraints."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
     report = layout.box().column()
     _draw_report(report, context, item)
     names = partners(armature, settings(armature).active_index)
-    if names and not item.message:  # Which says it, or something more urgent.
+    if names and not item.message:  # A message mentions it, or something more urgent.
         draw_sentence(report, context, SHARED.format(listed(names)))
     draw_notes(report, armature)
     layout.use_property_split = True
@@ -79,13 +79,13 @@ def _draw_list(layout: Layout, armature: bpy.types.Object) -> None:
 
 
 def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstraint) -> None:
-    """Draw how the last evaluation ended."""
+    """Draw the result of the last evaluation."""
     state = layout.row()
     state.alert = item.state == "INVALID"
     state.label(text=state_name(item), icon=STATE_ICONS[item.state])
     if item.state not in ("INVALID", "DISABLED") and has_target(item.solver):
         error = f"Error {length_text(context.scene, item.error)}"
-        # Two Bone iterates only where bones change their length, and has no Iterations to compare.
+        # Two Bone iterates only where bones change their length, and has no setting Iterations.
         if reaches(item.solver) and item.solver != "TWO_BONE" and item.iterations_used:
             error += f" · {counted(item.iterations_used, 'iteration')}"
         layout.label(text=error)
@@ -102,7 +102,7 @@ def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstrai
         return
     layout.prop(item, "chain_bias")
     swing = layout.column()
-    # With these it always turns as a whole.
+    # These always swing the chain as a whole first.
     swing.active = item.solver != "TWO_BONE" and item.pole_target is None
     swing.prop(item, "swing")
     root = layout.column(heading="Move Root")
@@ -154,12 +154,12 @@ def _draw_pole(layout: Layout, _armature: bpy.types.Object, item: FabrikConstrai
 
 def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(item, "solver")
-    sweeping = layout.column()
-    sweeping.active = item.solver != "TWO_BONE"
+    column = layout.column()
+    column.active = item.solver != "TWO_BONE"
     if reaches(item.solver):
-        sweeping.prop(item, "iterations")
+        column.prop(item, "iterations")
     if has_target(item.solver):
-        sweeping.prop(item, "tolerance")
+        column.prop(item, "tolerance")
 
 
 def _draw_lock(layout: Layout, context: bpy.types.Context) -> None:
@@ -169,7 +169,7 @@ def _draw_lock(layout: Layout, context: bpy.types.Context) -> None:
 
 
 def state_name(item: FabrikConstraint) -> str:
-    """Return the state as people read it."""
+    """Return the label of the state."""
     motion = MOTIONS.get(item.solver)
     if motion is not None and motion.doing and item.state == "REACHED":
         return motion.doing

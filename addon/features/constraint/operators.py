@@ -1,4 +1,4 @@
-"""What the buttons of the list of constraints do."""
+"""Operators of the list of constraints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...ui.sections import has_tip
 
 
 def _order_refusal(context: bpy.types.Context) -> str:
-    """Ask for a second constraint to change places with."""
+    """Ask for a second constraint, and an order that may be changed."""
     armature = active_armature(context)
     if len(settings(armature).constraints) < 2:
         return "There is only one constraint"
@@ -26,7 +26,7 @@ def _order_refusal(context: bpy.types.Context) -> str:
 
 
 def _pole_refusal(context: bpy.types.Context) -> str:
-    """Ask for a constraint that has no pole, and could have one."""
+    """Ask for a constraint without a pole that supports one."""
     item = cast(FabrikConstraint, editing.active_constraint(active_armature(context)))
     if item.solver in MOTIONS:
         return f"“{item.name}” does not use a pole: choose a constraint that reaches a target"
@@ -51,7 +51,7 @@ def _offset_refusal(context: bpy.types.Context) -> str:
 
 
 class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
-    """Add a constraint to the active bone, as Blender's own operator for its own IK."""
+    """Add a constraint to the active bone, like Blender's Add IK to Bone."""
 
     bl_idname = "fabrik.constraint_add"
     bl_label = "Add FABRIK IK"
@@ -139,7 +139,7 @@ class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):
 
 
 class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
-    """Let the active constraint change places with a neighbour, with its animation."""
+    """Swap the active constraint with a neighbor, with its animation."""
 
     bl_idname = "fabrik.constraint_move"
     bl_label = "Move FABRIK IK"
@@ -162,7 +162,7 @@ class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
         )
 
     def work(self, context: bpy.types.Context) -> str:
-        """Let the active constraint change places with its neighbour, if there is one."""
+        """Swap it with the neighbor in the direction, if there is one."""
         armature = active_armature(context)
         fabrik = settings(armature)
         index = fabrik.active_index
@@ -175,7 +175,7 @@ class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
 
 
 class FABRIK_OT_pole_add(Working, bpy.types.Operator):
-    """Add a pole that leaves the pose as it is."""
+    """Add a pole that does not change the pose."""
 
     bl_idname = "fabrik.pole_add"
     bl_label = "Add Pole"
@@ -195,7 +195,7 @@ class FABRIK_OT_pole_add(Working, bpy.types.Operator):
 
 
 class FABRIK_OT_offset_set(Working, bpy.types.Operator):
-    """Let the active constraint keep its tip where it is now."""
+    """Set the offset of the active constraint to the current one."""
 
     bl_idname = "fabrik.offset_set"
     bl_label = "Set Offset"
@@ -206,7 +206,7 @@ class FABRIK_OT_offset_set(Working, bpy.types.Operator):
     asks = (active_refusal, rest_refusal, _offset_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Take the offset."""
+        """Set the offset."""
         armature = active_armature(context)
         editing.set_offset(armature, settings(armature).active_index)
         name = cast(Any, editing.active_constraint(armature)).name

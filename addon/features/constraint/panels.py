@@ -1,4 +1,4 @@
-"""Where the constraints are shown: Properties > Bone Constraints, the sidebar, the Pose menu."""
+"""Panels of constraints: in Properties > Bone Constraints, and in the sidebar."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 
 from ...loop.properties import FabrikConstraint, scene_settings
-from ...ui.layout import Layout, OfArmature
+from ...ui.layout import ArmaturePanel, Layout
 from .draw import STATE_ICONS, draw_armature
 
 
@@ -23,7 +23,7 @@ class FABRIK_UL_constraints(bpy.types.UIList):
         _icon: int,
         _active_data: object,
     ) -> None:
-        """Draw one row: how it is, its name, and whether it is on."""
+        """Draw one row: state, name, overlay and enabled."""
         row = layout.row(align=True)
         row.active = item.enabled
         row.prop(item, "name", text="", emboss=False, icon=STATE_ICONS[item.state])
@@ -32,8 +32,8 @@ class FABRIK_UL_constraints(bpy.types.UIList):
         layout.prop(item, "enabled", text="")
 
 
-class OfConstraints(OfArmature):
-    """The panel of an armature's constraints."""
+class ConstraintsPanel(ArmaturePanel):
+    """A panel of an armature's constraints."""
 
     bl_label = "FABRIK IK"
 
@@ -46,23 +46,23 @@ class OfConstraints(OfArmature):
         draw_armature(self.layout, context)  # type: ignore[attr-defined]
 
 
-class FABRIK_PT_constraints(OfConstraints, bpy.types.Panel):
-    """The constraints, beside Blender's own."""
+class FABRIK_PT_constraints(ConstraintsPanel, bpy.types.Panel):
+    """The constraints, next to Blender's own."""
 
     bl_space_type = "PROPERTIES"
     bl_region_type = "WINDOW"
     bl_context = "bone_constraint"
 
 
-class FABRIK_PT_sidebar(OfConstraints, bpy.types.Panel):
-    """The constraints, in the 3D view."""
+class FABRIK_PT_sidebar(ConstraintsPanel, bpy.types.Panel):
+    """The constraints, in the sidebar."""
 
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "FABRIK"
 
     def draw_header_preset(self, context: bpy.types.Context) -> None:
-        """Draw the switch of the overlay, and the presets, at the end of the title."""
+        """Draw the toggle of the overlay and the button for presets."""
         layout: Layout = self.layout
         layout.prop(scene_settings(context.scene), "show_overlay", text="", icon="OVERLAY")
         _draw_presets(layout)

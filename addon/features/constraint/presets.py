@@ -8,25 +8,25 @@ import bpy
 
 from ...editing.constraints import active_constraint
 from ...loop.properties import FabrikConstraint
-from ...ui.presets import Adding, Applying, PresetPanel
+from ...ui.presets import AddPresetOperator, ApplyPresetOperator, PresetPanel
 from ...ui.refusing import active_armature, active_refusal
 
 FOLDER = "fabrik_ik/constraint"
 
 
-class _OfActive:
-    """What both operators for presets of constraints need."""
+class _ConstraintPreset:
+    """The settings and the poll of both operators."""
 
     asks = (active_refusal,)
 
     @classmethod
     def group(cls, context: bpy.types.Context) -> FabrikConstraint:
-        """Return the settings that presets set."""
+        """Return the active constraint."""
         return cast(FabrikConstraint, active_constraint(active_armature(context)))
 
 
-class FABRIK_OT_constraint_preset_apply(_OfActive, Applying, bpy.types.Operator):
-    """Give the active constraint the settings of a preset."""
+class FABRIK_OT_constraint_preset_apply(_ConstraintPreset, ApplyPresetOperator, bpy.types.Operator):
+    """Apply a preset to the active constraint."""
 
     bl_idname = "fabrik.constraint_preset_apply"
     bl_label = "Apply Constraint Preset"
@@ -36,13 +36,13 @@ class FABRIK_OT_constraint_preset_apply(_OfActive, Applying, bpy.types.Operator)
     )
 
     def work(self, context: bpy.types.Context) -> str:
-        """Apply it."""
+        """Apply the preset."""
         self.apply(context)
         return f"Applied “{self.title}” to “{self.group(context).name}”"
 
 
-class FABRIK_OT_constraint_preset_add(_OfActive, Adding, bpy.types.Operator):
-    """Keep the settings of the active constraint as a preset."""
+class FABRIK_OT_constraint_preset_add(_ConstraintPreset, AddPresetOperator, bpy.types.Operator):
+    """Save the settings of the active constraint as a preset."""
 
     bl_idname = "fabrik.constraint_preset_add"
     bl_label = "Add Constraint Preset"

@@ -1,4 +1,4 @@
-"""Chains that are solved as a shot, so that no joint jumps from frame to frame."""
+"""Continuous chains: all frames of a shot are solved together, so that no joint jumps."""
 
 from bpy.props import BoolProperty
 

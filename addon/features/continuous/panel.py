@@ -1,4 +1,4 @@
-"""The settings of shots."""
+"""Settings panel of continuous chains."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A shot: a chain or a body that reaches, solved over all frames at once so that nothing jumps.
+"""A shot: the poses of a chain or a body that is solved over all frames at once.
 
-What is kept are its poses. At a frame it is solved from the one that is kept for it, and between
-frames from a mixture of two, by the least way: the tip is on its target also where that was moved
-since, and all that is done to a frame by itself is done to these as well.
+A frame is solved again from its stored pose, and between frames from the interpolated one, with the
+smallest change: so the tip reaches its target even if that has moved since, and everything that
+applies to single frames applies here too.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from ..simulation import history
 
 FORM = codec.Form(b"FABC", 1)
 
-UNFIT = "The simulation does not match the chain: press Simulate"
+MISMATCH = "The simulation does not match the chain: press Simulate"
 
-UNKNOWN = "Not simulated, each frame is solved on its own: press Simulate"
+NOT_SIMULATED = "Not simulated, each frame is solved on its own: press Simulate"
 
 
 class FabrikShot(bpy.types.PropertyGroup):
-    """The poses of a chain over all frames."""
+    """The stored poses of a chain."""
 
     history: Annotated[bytes, stored("History", "Simulated poses")]
 
 
-class Kept(NamedTuple):
-    """A pose at a frame: the local rotations of the bones, and the location of the first one."""
+class StoredPose(NamedTuple):
+    """The pose of a frame: the local rotations of the bones, and the location of the first one."""
 
     rotations: tuple[Quat, ...]
     location: Vec
 
 
-def packed(poses: Sequence[Kept]) -> bytes:
+def packed(poses: Sequence[StoredPose]) -> bytes:
     """Return the poses of all frames as bytes."""
     count = len(poses[0].rotations)
     numbers: list[float] = []
@@ -50,48 +50,48 @@ def packed(poses: Sequence[Kept]) -> bytes:
     return FORM.packed([count], (), numbers)
 
 
-def unpacked(blob: bytes) -> list[Kept]:
-    """Return what was packed.
+def unpacked(blob: bytes) -> list[StoredPose]:
+    """Return the poses of all frames from bytes.
 
     Raises:
-        ValueError: If it is something else.
+        ValueError: If they are damaged.
     """
     (count,), _, numbers = FORM.unpacked(blob)
     size = 3 + 4 * count
     if count <= 0 or not numbers or len(numbers) % size:
         raise ValueError(codec.DAMAGED)
-    poses: list[Kept] = []
+    poses: list[StoredPose] = []
     for at in range(0, len(numbers), size):
         x, y, z = numbers[at : at + 3]
         turns = iter(numbers[at + 3 : at + size])
-        poses.append(Kept(tuple(zip(turns, turns, turns, turns, strict=True)), (x, y, z)))
+        poses.append(StoredPose(tuple(zip(turns, turns, turns, turns, strict=True)), (x, y, z)))
     return poses
 
 
 class Shot:
-    """The poses of a constraint whose Continuous is on, or of the body that it belongs to.
+    """The stored poses of a continuous constraint, or of the body that it belongs to.
 
     Attributes:
-        owner: The path of their settings on the armature object.
+        owner: The path of the settings that store them, relative to the armature object.
     """
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Take a constraint of an armature."""
+        """Start with a constraint of an armature."""
         self.owner = history.owner_path(index, "shot")
         self._armature = armature
         self._blob = b""
-        self._poses: list[Kept] = []
+        self._poses: list[StoredPose] = []
 
     def begun(self, time: float, bones: int) -> Begun | None:
-        """Return what is solved from at a time, None while it is being simulated.
+        """Return the pose to solve from; None during the simulation.
 
         Args:
-            time: In frames.
-            bones: How many bones are posed.
+            time: The time in frames.
+            bones: The number of bones that are posed.
         """
         found = history.data(self._armature, self.owner)
         if found is None:
-            lack = history.lack(self._armature, self.owner, UNKNOWN)
+            lack = history.lack(self._armature, self.owner, NOT_SIMULATED)
             return None if lack == history.RUNNING else Begun((), ORIGIN, lack)
         if found.blob is not self._blob:
             try:
@@ -101,24 +101,24 @@ class Shot:
             self._blob = found.blob
         poses = self._poses
         if len(poses) != len(found.frames) or len(poses[0].rotations) != bones:
-            return Begun((), ORIGIN, UNFIT)
+            return Begun((), ORIGIN, MISMATCH)
         at = min(max(time - found.start, 0.0), float(found.end - found.start))
         place = min(int(at), max(len(poses) - 2, 0))
         pose = _between(poses[place], poses[min(place + 1, len(poses) - 1)], at - place)
         return Begun(pose.rotations, pose.location, history.note(found, time))
 
 
-def _between(a: Kept, b: Kept, share: float) -> Kept:
-    """Return the pose that is part of the way from one to another."""
+def _between(a: StoredPose, b: StoredPose, share: float) -> StoredPose:
+    """Return the interpolation between two poses."""
     if share == 0.0 or share == 1.0:
         return b if share else a
     pairs = zip(a.rotations, b.rotations, strict=True)
     rotations = tuple([slerp(before, after, share) for before, after in pairs])
-    return Kept(rotations, mix(a.location, b.location, share))
+    return StoredPose(rotations, mix(a.location, b.location, share))
 
 
 def resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
-    """Have a chain solved as a shot, if it is to be."""
+    """Plan a chain as a shot, if Continuous is enabled."""
     if is_continuous(item):
         chain.shot = Shot(chain.rig.object, chain.item)
         chain.is_timed = True

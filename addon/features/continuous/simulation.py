@@ -1,4 +1,4 @@
-"""Simulating a shot: what is to be solved is gathered at each frame, and solved together."""
+"""Simulating a shot: the problems of all frames are collected, then solved together."""
 
 from __future__ import annotations
 
@@ -21,25 +21,27 @@ from ...loop.solved_scene import SolvedScene
 from ...loop.task import SOLVER_NAMES, goal_of, input_of, orientation_of, read_chain, stretch_of
 from ..simulation import history
 from ..simulation.digest import Source
-from .shot import Kept, is_continuous, packed
+from .shot import StoredPose, is_continuous, packed
 
-Solved = ChainPlan | BodyPlan
-"""What is solved as a shot."""
+ShotUnit = ChainPlan | BodyPlan
+"""A unit of the plan that can be solved as a shot."""
 
-NEVER = "“{}” cannot be solved at any frame, so that there is nothing to simulate: see its message"
+NEVER_SOLVED = (
+    "“{}” cannot be solved at any frame, so that there is nothing to simulate: see its message"
+)
 
 
 class ShotSimulation:
-    """One shot during a pass over the frames.
+    """The simulation of a shot.
 
     Attributes:
-        owner: The path of the settings where its poses are kept.
+        owner: The path of the settings that store its poses, relative to the armature object.
     """
 
     counts_wholly = True
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Take a constraint of an armature; of a body the first one whose Continuous is on."""
+        """Start with a constraint of an armature; for a body, its first continuous one."""
         self.owner = history.owner_path(index, "shot")
         self._armature = armature
         self._index = index
@@ -47,7 +49,7 @@ class ShotSimulation:
         self._instants: list[Instant | None] = []
 
     def inputs(self) -> object:
-        """Return what the bones allow: all else counts with the constraint."""
+        """Return the joint settings of the bones; the constraint's settings count anyway."""
         unit = self._unit(plan.current())
         found: list[object] = []
         if unit is None:
@@ -60,25 +62,27 @@ class ShotSimulation:
         return found
 
     def sources(self) -> list[Source]:
-        """Return the bones: their constraints, and what these hang on, count with them."""
+        """Return the bones; their constraints and dependencies count with them."""
         unit = self._unit(plan.current())
         if unit is None:
             return [self._armature]
         return [Point(unit.rig.object, unit.rig, bone) for bone in unit.bones]
 
     def start(self, snapshot: SolvedScene) -> None:
-        """Begin, at the first frame.
+        """Start at the first frame.
 
         Raises:
-            ProblemError: If the constraint cannot work at all.
+            ProblemError: If the constraint is invalid.
         """
         unit = self._unit(snapshot.plan)
         if unit is None:
-            raise ProblemError(NEVER.format(settings(self._armature).constraints[self._index].name))
+            raise ProblemError(
+                NEVER_SOLVED.format(settings(self._armature).constraints[self._index].name)
+            )
         self._bones = len(unit.bones)
 
     def step(self, snapshot: SolvedScene) -> None:
-        """Gather what is to be solved at a frame; nothing where the constraint cannot work."""
+        """Collect the problem of a frame; None if the constraint cannot be solved there."""
         unit = self._unit(snapshot.plan)
         instant = None
         if unit is not None and len(unit.bones) == self._bones:
@@ -86,24 +90,20 @@ class ShotSimulation:
         self._instants.append(instant)
 
     def result(self) -> bytes:
-        """Solve the shot, and return its poses.
-
-        Raises:
-            ProblemError: If there is no frame at which it can be solved.
-        """
-        poses: list[Kept | None] = []
+        """Solve the shot, and return its poses as bytes."""
+        poses: list[StoredPose | None] = []
         run: list[Instant] = []
         for instant in [*self._instants, None]:
             if instant is not None:
                 run.append(instant)
                 continue
-            poses += [_kept(candidate) for candidate in solve_shot(run)]
+            poses += [_pose_of(candidate) for candidate in solve_shot(run)]
             poses.append(None)
             run = []
         return packed(_filled(poses[:-1], self._bones))
 
-    def _unit(self, now: plan.Plan) -> Solved | None:
-        """Return what is solved with the constraint, None if that does not work."""
+    def _unit(self, now: plan.Plan) -> ShotUnit | None:
+        """Return the unit of the constraint; None if it is invalid."""
         for unit in now.units:
             is_own = unit.rig.object == self._armature and self._index in unit.items
             if is_own and isinstance(unit, ChainPlan):
@@ -113,24 +113,24 @@ class ShotSimulation:
         return None
 
 
-def _kept(candidate: Candidate) -> Kept:
-    return Kept(tuple(candidate.rotations), candidate.location)
+def _pose_of(candidate: Candidate) -> StoredPose:
+    return StoredPose(tuple(candidate.rotations), candidate.location)
 
 
-def _filled(poses: list[Kept | None], bones: int) -> list[Kept]:
-    """Return the poses with that of the nearest frame before where there is none, or after."""
+def _filled(poses: list[StoredPose | None], bones: int) -> list[StoredPose]:
+    """Replace missing poses by the last one before, or the first one after."""
     last = next((pose for pose in poses if pose is not None), None)
     if last is None:
-        last = Kept(((1.0, 0.0, 0.0, 0.0),) * bones, (0.0, 0.0, 0.0))
-    found: list[Kept] = []
+        last = StoredPose(((1.0, 0.0, 0.0, 0.0),) * bones, (0.0, 0.0, 0.0))
+    found: list[StoredPose] = []
     for pose in poses:
         last = pose or last
         found.append(last)
     return found
 
 
-def _before(solved: SolvedScene, unit: Solved) -> SolvedScene:
-    """Return a scene as it is before a unit is solved, which is to be wholly on."""
+def _before(solved: SolvedScene, unit: ShotUnit) -> SolvedScene:
+    """Return the scene before a unit is solved, with its shots at full influence."""
     uid = unit.rig.uid
     fk, now = solved.poses[uid].fk, solved.poses[uid].now
     settings = [
@@ -148,13 +148,13 @@ def _before(solved: SolvedScene, unit: Solved) -> SolvedScene:
     return solved.with_pose(pose)
 
 
-def _is_continuous(unit: Solved, item: int) -> bool:
+def _is_continuous(unit: ShotUnit, item: int) -> bool:
     chains = unit.chains if isinstance(unit, BodyPlan) else [unit]
     return any(chain.item == item and chain.shot is not None for chain in chains)
 
 
-def _instant(solved: SolvedScene, unit: Solved) -> Instant | None:
-    """Return what is to be solved, None if the constraints cannot work at this frame."""
+def _instant(solved: SolvedScene, unit: ShotUnit) -> Instant | None:
+    """Return the problem of a frame; None if the constraints cannot be solved there."""
     pose = solved.poses[unit.rig.uid]
     try:
         if isinstance(unit, BodyPlan):
@@ -163,11 +163,13 @@ def _instant(solved: SolvedScene, unit: Solved) -> Instant | None:
         task = read_chain(solved, unit)
         if task is None:
             return None
-        undone = unit.rig.from_world(task.world)
-        turn = None if task.axes is None else orientation_of(task, task.axes).seen_from(undone[0])
+        from_world = unit.rig.from_world(task.world)
+        turn = (
+            None if task.axes is None else orientation_of(task, task.axes).seen_from(from_world[0])
+        )
         return ChainInstant(
             input_of(unit, pose, task),
-            seen_from(undone, goal_of(task)),
+            seen_from(from_world, goal_of(task)),
             SOLVER_NAMES[task.settings.solver],
             task.settings.iterations,
             task.settings.tolerance,
@@ -179,18 +181,18 @@ def _instant(solved: SolvedScene, unit: Solved) -> Instant | None:
 
 
 def shots(armature: bpy.types.Object) -> list[ShotSimulation]:
-    """Return the shots of an armature: of a body there is one."""
+    """Return the simulations of the shots of an armature, one per body."""
     items = settings(armature).constraints
-    wanted = [
+    continuous = [
         i for i, item in enumerate(items) if is_continuous(item) and item.solver not in MOTIONS
     ]
     known = plan.known()
-    for unit in known.units if known and wanted else ():
+    for unit in known.units if known and continuous else ():
         if unit.rig.object != armature:
             continue
         if isinstance(unit, BodyPlan):
-            own = [i for i in wanted if i in unit.items]
-            wanted = [i for i in wanted if i not in own[1:]]
+            own = [i for i in continuous if i in unit.items]
+            continuous = [i for i in continuous if i not in own[1:]]
         elif isinstance(unit, ChainPlan) and unit.problem:
-            wanted = [i for i in wanted if i != unit.item]
-    return [ShotSimulation(armature, i) for i in wanted]
+            continuous = [i for i in continuous if i != unit.item]
+    return [ShotSimulation(armature, i) for i in continuous]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ...loop.properties import FabrikConstraint
-from ...ui.adding import MOTION_OPERATORS, AddingMotion, add_led
+from ...ui.adding import MOTION_OPERATORS, AddMotionOperator, add_with_target
 from ...ui.layout import Layout
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section
@@ -13,7 +13,7 @@ from ..simulation import history
 from .follow import follow_of, heads
 
 
-class FABRIK_OT_follow_add(AddingMotion, bpy.types.Operator):
+class FABRIK_OT_follow_add(AddMotionOperator, bpy.types.Operator):
     """Add a free chain."""
 
     bl_idname = "fabrik.follow_add"
@@ -26,7 +26,7 @@ class FABRIK_OT_follow_add(AddingMotion, bpy.types.Operator):
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraint."""
-        item, target = add_led(context, "FOLLOW")
+        item, target = add_with_target(context, "FOLLOW")
         return f"“{item.bone}” follows “{target}”: press Simulate"
 
 

@@ -11,8 +11,8 @@ from bpy.props import FloatProperty
 from ...blender.errors import ProblemError
 from ...loop.properties import settings
 from ...ui.adding import MOTION_OPERATORS
-from ...ui.layout import Layout, OfArmature, draw_sentence
-from ...ui.presets import Adding, Applying, PresetPanel
+from ...ui.layout import ArmaturePanel, Layout, draw_sentence
+from ...ui.presets import AddPresetOperator, ApplyPresetOperator, PresetPanel
 from ...ui.refusing import (
     Refusing,
     Working,
@@ -22,7 +22,7 @@ from ...ui.refusing import (
     tweak_refusal,
 )
 from ...ui.registering import registering
-from ...ui.stepping import Starting
+from ...ui.stepping import DirectProgressOperator
 from ...ui.wording import counted, length_text
 from ..bake.operators import Baking
 from ..simulation import history
@@ -152,7 +152,7 @@ class FABRIK_OT_gait_leg_remove(Working, bpy.types.Operator):
         return f"Removed “{name}” from “{gait.name}”"
 
 
-class FABRIK_OT_gait_bake(Baking, Starting, Refusing, bpy.types.Operator):
+class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Operator):
     """Turn the steps of the active walk into keys."""
 
     bl_idname = "fabrik.gait_bake"
@@ -212,7 +212,7 @@ class _OfActive:
         return cast(FabrikGait, active_gait(active_armature(context)))
 
 
-class FABRIK_OT_gait_preset_apply(_OfActive, Applying, bpy.types.Operator):
+class FABRIK_OT_gait_preset_apply(_OfActive, ApplyPresetOperator, bpy.types.Operator):
     """Give the active walk the settings of a preset."""
 
     bl_idname = "fabrik.gait_preset_apply"
@@ -225,7 +225,7 @@ class FABRIK_OT_gait_preset_apply(_OfActive, Applying, bpy.types.Operator):
         return f"Applied “{self.title}” to “{self.group(context).name}”: press Simulate"
 
 
-class FABRIK_OT_gait_preset_add(_OfActive, Adding, bpy.types.Operator):
+class FABRIK_OT_gait_preset_add(_OfActive, AddPresetOperator, bpy.types.Operator):
     """Keep the settings of the active walk as a preset."""
 
     bl_idname = "fabrik.gait_preset_add"
@@ -291,7 +291,7 @@ class FABRIK_UL_gait_legs(bpy.types.UIList):
             layout.prop(item, "group", text="Group")
 
 
-class FABRIK_PT_gait(OfArmature, bpy.types.Panel):
+class FABRIK_PT_gait(ArmaturePanel, bpy.types.Panel):
     """The walks, in the 3D view."""
 
     bl_label = "Walking"

@@ -15,7 +15,7 @@ from ...ui.layout import Layout
 from ...ui.refusing import Refusing, active_armature, armature_refusal, rest_refusal
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section, reaches
-from ...ui.stepping import Starting
+from ...ui.stepping import DirectProgressOperator
 from ...ui.wording import counted, length_text
 from ..bake.operators import Baking
 from ..simulation import history
@@ -88,7 +88,7 @@ def _feet_refusal(context: bpy.types.Context) -> str:
     return "No foot of the armature is on the ground"
 
 
-class FABRIK_OT_ground_bake(Baking, Starting, Refusing, bpy.types.Operator):
+class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Operator):
     """Bake feet on the ground to keys of their targets."""
 
     bl_idname = "fabrik.ground_bake"

@@ -1,4 +1,4 @@
-"""What the joint of a bone allows."""
+"""Panels and presets of joint limits."""
 
 from . import panel, presets
 

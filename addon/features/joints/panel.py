@@ -1,4 +1,4 @@
-"""Where the joint of a bone is shown: Properties > Bone, and the sidebar."""
+"""Panels of joints: in Properties > Bone, and in the sidebar."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ...ui.layout import Layout, draw_sentence
 
 
 def shown_bone(context: bpy.types.Context) -> Any:
-    """Return the pose bone that the panels show, None if there is none."""
+    """Return the pose bone that the panels show; None if there is none."""
     ob = context.object
     if ob is None or ob.type != "ARMATURE" or ob.pose is None or ob.mode == "EDIT":
         return None
     armature: Any = ob.data
-    # In the Properties editor it may be a pinned one.
+    # The Properties editor may show a pinned bone.
     bone = getattr(context, "bone", None) or armature.bones.active
     return None if bone is None else pose_bones(ob).get(bone.name)
 
 
 def draw_joint(layout: Layout, context: bpy.types.Context, bone: Any) -> None:
-    """Draw the joint of a pose bone, as far as it matters for its kind of limit."""
+    """Draw the settings of a pose bone's joint that its limit type uses."""
     joint: FabrikJoint = bone.fabrik_joint
     layout.use_property_split = True
     column = layout.column()
@@ -32,7 +32,7 @@ def draw_joint(layout: Layout, context: bpy.types.Context, bone: Any) -> None:
     draw = KINDS.get(joint.limit_type)
     if draw is not None:
         draw(column, bone, joint)
-    if joint.limit_type != "BLENDER":  # Which has a stiffness for each axis.
+    if joint.limit_type != "BLENDER":  # This type has a stiffness per axis.
         column.prop(joint, "stiffness")
     problem = joint_problem(bone)
     if problem:
@@ -81,12 +81,12 @@ def _draw_blender(layout: Layout, bone: Any, _joint: FabrikJoint) -> None:
 KINDS = {"BLENDER": _draw_blender, "HINGE": _draw_hinge, "CONE": _draw_cone}
 
 
-class OfBone:
-    """A panel for an active pose bone."""
+class JointPanel:
+    """A panel of the active pose bone's joint."""
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """Show the panel for bones of an armature that is not being edited."""
+        """Show the panel for pose bones."""
         return shown_bone(context) is not None
 
     def draw_header_preset(self, context: bpy.types.Context) -> None:
@@ -99,8 +99,8 @@ class OfBone:
         draw_joint(self.layout, context, shown_bone(context))  # type: ignore[attr-defined]
 
 
-class FABRIK_PT_joint(OfBone, bpy.types.Panel):
-    """The joint, beside Blender's own settings for IK."""
+class FABRIK_PT_joint(JointPanel, bpy.types.Panel):
+    """The joint, next to Blender's own IK settings."""
 
     bl_label = "FABRIK IK Joint"
     bl_space_type = "PROPERTIES"
@@ -109,8 +109,8 @@ class FABRIK_PT_joint(OfBone, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
 
-class FABRIK_PT_joint_sidebar(OfBone, bpy.types.Panel):
-    """The joint, in the 3D view."""
+class FABRIK_PT_joint_sidebar(JointPanel, bpy.types.Panel):
+    """The joint, in the sidebar."""
 
     bl_label = "Joint"
     bl_space_type = "VIEW_3D"
@@ -119,7 +119,7 @@ class FABRIK_PT_joint_sidebar(OfBone, bpy.types.Panel):
     bl_parent_id = "FABRIK_PT_sidebar"
 
     def draw_header(self, context: bpy.types.Context) -> None:
-        """Say whose joint it is."""
+        """Draw the name of the bone."""
         layout: Layout = self.layout
         layout.label(text=shown_bone(context).name, icon="BONE_DATA")
 

@@ -9,7 +9,7 @@ import bpy
 from ...blender.refusals import joints_problem
 from ...editing.copying import copy_joint
 from ...loop.joint_properties import FabrikJoint
-from ...ui.presets import Adding, Applying, PresetPanel
+from ...ui.presets import AddPresetOperator, ApplyPresetOperator, PresetPanel
 from .panel import shown_bone
 
 FOLDER = "fabrik_ik/joint"
@@ -22,26 +22,26 @@ def _joint_refusal(context: bpy.types.Context) -> str:
     return joints_problem(bone.id_data)
 
 
-class _OfJoint:
-    """What both operators for presets of joints need."""
+class _JointPreset:
+    """The settings and the poll of both operators."""
 
     asks = (_joint_refusal,)
 
     @classmethod
     def group(cls, context: bpy.types.Context) -> FabrikJoint:
-        """Return the settings that presets set."""
+        """Return the joint of the active bone."""
         return shown_bone(context).fabrik_joint
 
 
-class FABRIK_OT_joint_preset_apply(_OfJoint, Applying, bpy.types.Operator):
-    """Give the selected bones the joint of a preset."""
+class FABRIK_OT_joint_preset_apply(_JointPreset, ApplyPresetOperator, bpy.types.Operator):
+    """Apply a preset to the joints of the selected bones."""
 
     bl_idname = "fabrik.joint_preset_apply"
     bl_label = "Apply Joint Preset"
     bl_description = "Apply a preset to the joints of the active bone and the other selected bones"
 
     def work(self, context: bpy.types.Context) -> str:
-        """Apply it."""
+        """Apply the preset."""
         bone = shown_bone(context)
         self.apply(context)
         bones: list[Any] = list(context.selected_pose_bones or ())
@@ -50,8 +50,8 @@ class FABRIK_OT_joint_preset_apply(_OfJoint, Applying, bpy.types.Operator):
         return f"Applied “{self.title}” to “{bone.name}”{more}"
 
 
-class FABRIK_OT_joint_preset_add(_OfJoint, Adding, bpy.types.Operator):
-    """Keep the joint of the active bone as a preset."""
+class FABRIK_OT_joint_preset_add(_JointPreset, AddPresetOperator, bpy.types.Operator):
+    """Save the joint of the active bone as a preset."""
 
     bl_idname = "fabrik.joint_preset_add"
     bl_label = "Add Joint Preset"

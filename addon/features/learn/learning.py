@@ -1,4 +1,4 @@
-"""Learning the limits of a joint from the turns that the bone makes in its actions."""
+"""Joint limits from the rotations of a bone in actions."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ from mathutils import Matrix, Quaternion, Vector
 from ...blender import animation
 from ...blender.rotation import channel_of, mode_of, quaternion
 
-EXPLAINED = 0.99
-"""The share of all turning that is about one axis if the joint is a hinge."""
+HINGE_SHARE = 0.99
+"""The least share of the total rotation about one axis for the joint to be a hinge."""
 
-GAP = radians(30.0)
-"""A hinge that turns all round but for less than this is free."""
+MIN_GAP = radians(30.0)
+"""The least gap in the range of a hinge; with a smaller one it rotates freely."""
 
-MOST_FRAMES = 20_000
-"""Frames looked at in one action at most; a longer one is looked at in larger steps."""
+MAX_FRAMES = 20_000
+"""The most frames that are sampled per action; a longer one is sampled in larger steps."""
 
 
-class Learned(NamedTuple):
-    """Limits that hold all the turns that were seen.
+class LearnedLimit(NamedTuple):
+    """A limit that allows all sampled rotations.
 
     Attributes:
         kind: ``'HINGE'`` or ``'CONE'``.
-        settings: What to set, by the names of the joint's settings.
+        settings: The values of the joint's settings, by name.
     """
 
     kind: str
     settings: dict[str, Any]
 
 
-def turns_of(bone: bpy.types.PoseBone, everywhere: bool) -> list[Quaternion]:
-    """Return the turns out of the rest pose that a bone makes in the actions of its armature.
+def rotations_of(bone: bpy.types.PoseBone, everywhere: bool) -> list[Quaternion]:
+    """Return the rotations of a bone relative to its rest pose, in the actions of its armature.
 
-    At each key and each frame between the first key and the last. Numbers of the channel that are
-    not keyed count as in the rest pose.
+    They are sampled at each key and each frame between the first and the last key. Components
+    without keys have their rest values.
 
     Args:
         bone: The pose bone.
-        everywhere: Whether to look at all actions of the file that move a bone of this name.
+        everywhere: Whether to use all actions of the file that rotate a bone of this name.
     """
     armature: Any = bone.id_data
     mode = mode_of(bone)
     channel, size = channel_of(mode)
     path = bone.path_from_id(channel)
     rest = [1.0, 0.0, 0.0, 0.0] if mode == 0 else [0.0, 0.0, 1.0, 0.0] if mode < 0 else [0.0] * 3
-    turns: list[Quaternion] = []
+    rotations: list[Quaternion] = []
     for curves in animation.curves_of(armature, path, everywhere):
         for frame in _frames(curves.values()):
             values = [curves[i].evaluate(frame) if i in curves else rest[i] for i in range(size)]
-            turns.append(Quaternion(quaternion(mode, values)))
-    return turns
+            rotations.append(Quaternion(quaternion(mode, values)))
+    return rotations
 
 
 def _frames(curves: Any) -> list[float]:
@@ -63,38 +63,39 @@ def _frames(curves: Any) -> list[float]:
     if not keys:
         return []
     first, last = floor(min(keys)), ceil(max(keys))
-    step = 1 + (last - first) // MOST_FRAMES
+    step = 1 + (last - first) // MAX_FRAMES
     between = {float(f) for f in range(first, last + 1, step) if min(keys) <= f <= max(keys)}
     return sorted(keys | between)
 
 
-def learned(turns: Sequence[Quaternion], kind: str, margin: float) -> Learned:
-    """Return limits that hold all turns, with a margin.
+def limit_of(rotations: Sequence[Quaternion], kind: str, margin: float) -> LearnedLimit:
+    """Return the limit that allows all rotations, with a margin.
 
     Args:
-        turns: The turns, at least one.
-        kind: ``'HINGE'``, ``'CONE'``, or ``'AUTO'`` for a hinge if one axis explains the turns.
-        margin: In radians.
+        rotations: The rotations, at least one.
+        kind: ``'HINGE'``, ``'CONE'``, or ``'AUTO'`` for a hinge if almost all rotation is about one
+            axis.
+        margin: The margin in radians.
     """
     if kind != "CONE":
-        axis, share = _axis(turns)
-        if kind == "HINGE" or share >= EXPLAINED:
-            return _hinge(turns, axis, margin)
-    return _cone(turns, margin)
+        axis, share = _axis(rotations)
+        if kind == "HINGE" or share >= HINGE_SHARE:
+            return _hinge(rotations, axis, margin)
+    return _cone(rotations, margin)
 
 
-def _axis(turns: Sequence[Quaternion]) -> tuple[Vector, float]:
-    """Return the axis about which there is most turning, and what share of all that is."""
+def _axis(rotations: Sequence[Quaternion]) -> tuple[Vector, float]:
+    """Return the principal axis of rotations, and its share of the total rotation."""
     total = Matrix.Diagonal((0.0, 0.0, 0.0))
-    for turn in turns:
+    for turn in rotations:
         x, y, z = turn.x, turn.y, turn.z
         total += Matrix(((x * x, x * y, x * z), (y * x, y * y, y * z), (z * x, z * y, z * z)))
     amount = total[0][0] + total[1][1] + total[2][2]
-    if amount < 1e-9 * len(turns):
+    if amount < 1e-9 * len(rotations):
         return Vector((1.0, 0.0, 0.0)), 0.0
-    for axis in (Vector((1.0, 0.0, 0.0)), Vector((0.0, 0.0, 1.0))):  # Those that have a name.
+    for axis in (Vector((1.0, 0.0, 0.0)), Vector((0.0, 0.0, 1.0))):  # Prefer an axis of the bone.
         share = axis.dot(total @ axis) / amount
-        if share >= EXPLAINED:
+        if share >= HINGE_SHARE:
             return axis, share
     columns = [total @ Vector(axis) for axis in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
     axis = max(columns, key=lambda column: column.length)
@@ -103,14 +104,14 @@ def _axis(turns: Sequence[Quaternion]) -> tuple[Vector, float]:
     return axis, axis.dot(total @ axis) / amount
 
 
-def _hinge(turns: Sequence[Quaternion], axis: Vector, margin: float) -> Learned:
-    low, high = _round_range([_turn_about(turn, axis) for turn in turns], margin)
+def _hinge(rotations: Sequence[Quaternion], axis: Vector, margin: float) -> LearnedLimit:
+    low, high = _circular_range([_turn_about(turn, axis) for turn in rotations], margin)
     names = {"X": Vector((1.0, 0.0, 0.0)), "Z": Vector((0.0, 0.0, 1.0))}
     name = next((name for name, known in names.items() if axis == known), "FREE")
     settings: dict[str, Any] = {"hinge_axis": name, "hinge_min": low, "hinge_max": high}
     if name == "FREE":
         settings["hinge_vector"] = axis.to_tuple()
-    return Learned("HINGE", settings)
+    return LearnedLimit("HINGE", settings)
 
 
 def _turn_about(turn: Quaternion, axis: Vector) -> float:
@@ -118,19 +119,19 @@ def _turn_about(turn: Quaternion, axis: Vector) -> float:
     return (angle + pi) % (2.0 * pi) - pi
 
 
-def _round_range(angles: Sequence[float], margin: float) -> tuple[float, float]:
-    """Return the range around the largest gap that the angles leave on the circle, with a margin.
+def _circular_range(angles: Sequence[float], margin: float) -> tuple[float, float]:
+    """Return the complement of the largest gap between angles on the circle, with a margin.
 
-    It may reach over half a turn, and is that of a free hinge if no gap is worth the name.
+    It may extend beyond ±180°, and is the full circle without a gap of `MIN_GAP`.
     """
     ordered = sorted(angles)
     gaps = [b - a for a, b in pairwise([*ordered, ordered[0] + 2.0 * pi])]
     last = max(range(len(gaps)), key=lambda i: gaps[i])
     high = ordered[last] + margin
     low = high - (2.0 * pi - gaps[last]) - 2.0 * margin
-    if gaps[last] <= max(GAP, 2.0 * margin):
+    if gaps[last] <= max(MIN_GAP, 2.0 * margin):
         return -pi, pi
-    turns = floor(0.5 * (low + high) / (2.0 * pi) + 0.5)  # Its middle within half a turn.
+    turns = floor(0.5 * (low + high) / (2.0 * pi) + 0.5)  # Center it within ±180°.
     return low - 2.0 * pi * turns, high - 2.0 * pi * turns
 
 
@@ -138,15 +139,15 @@ def _range(angles: Sequence[float], margin: float) -> tuple[float, float]:
     return max(-pi, min(angles) - margin), min(pi, max(angles) + margin)
 
 
-def _cone(turns: Sequence[Quaternion], margin: float) -> Learned:
-    center = _middle(turns)
-    swings, twists = _measured(turns, center)
+def _cone(rotations: Sequence[Quaternion], margin: float) -> LearnedLimit:
+    center = _middle(rotations)
+    swings, twists = _swings_and_twists(rotations, center)
     a = max(abs(x) for x, _ in swings)
     b = max(abs(z) for _, z in swings)
-    # The ellipse of this shape that holds them all.
+    # Scale the ellipse of this shape to contain all swings.
     size = max((sqrt((x / (a or 1.0)) ** 2 + (z / (b or 1.0)) ** 2) for x, z in swings))
     low, high = _range(twists, margin)
-    return Learned(
+    return LearnedLimit(
         "CONE",
         {
             "center": center.to_euler("XYZ")[:],
@@ -158,14 +159,14 @@ def _cone(turns: Sequence[Quaternion], margin: float) -> Learned:
     )
 
 
-def _middle(turns: Sequence[Quaternion]) -> Quaternion:
-    """Return the turn in the middle of all: their mean, brought to the middle of their swings."""
+def _middle(rotations: Sequence[Quaternion]) -> Quaternion:
+    """Return the central rotation: the mean, moved to the middle of the swings."""
     total = Vector((0.0, 0.0, 0.0, 0.0))
-    for turn in turns:
+    for turn in rotations:
         four = Vector(turn[:])
         total += four if four.dot(total if total.length else four) >= 0.0 else -four
     center = Quaternion(total.normalized()) if total.length > 1e-6 else Quaternion()
-    swings, _ = _measured(turns, center)
+    swings, _ = _swings_and_twists(rotations, center)
     x = 0.5 * (min(s[0] for s in swings) + max(s[0] for s in swings))
     z = 0.5 * (min(s[1] for s in swings) + max(s[1] for s in swings))
     angle = sqrt(x * x + z * z)
@@ -175,14 +176,14 @@ def _middle(turns: Sequence[Quaternion]) -> Quaternion:
     return center @ Quaternion((cos(0.5 * angle), x * share, 0.0, z * share))
 
 
-def _measured(
-    turns: Sequence[Quaternion], center: Quaternion
+def _swings_and_twists(
+    rotations: Sequence[Quaternion], center: Quaternion
 ) -> tuple[list[tuple[float, float]], list[float]]:
-    """Return the swings about X and Z and the twists, seen from a center."""
+    """Return the swings about X and Z, and the twists, relative to a center."""
     swings: list[tuple[float, float]] = []
     twists: list[float] = []
     back = center.inverted()
-    for turn in turns:
+    for turn in rotations:
         seen = back @ turn
         twist = _turn_about(seen, Vector((0.0, 1.0, 0.0)))
         swing = seen @ Quaternion((cos(0.5 * twist), 0.0, -sin(0.5 * twist), 0.0))
@@ -196,16 +197,16 @@ def _measured(
 
 
 def learn(bone: Any, kind: str, margin: float, everywhere: bool) -> str:
-    """Set the joint of a pose bone to what its actions use.
+    """Limit the joint of a pose bone to the rotations in its actions.
 
     Returns:
-        The kind of limit it got; empty if there is nothing to learn from.
+        The limit type; empty if no action rotates the bone.
     """
-    turns = turns_of(bone, everywhere)
-    if not turns:
+    rotations = rotations_of(bone, everywhere)
+    if not rotations:
         return ""
-    found = learned(turns, kind, margin)
-    for name, value in found.settings.items():
+    limit = limit_of(rotations, kind, margin)
+    for name, value in limit.settings.items():
         setattr(bone.fabrik_joint, name, value)
-    bone.fabrik_joint.limit_type = found.kind
-    return found.kind
+    bone.fabrik_joint.limit_type = limit.kind
+    return limit.kind

@@ -1,4 +1,4 @@
-"""The button that learns joints from actions."""
+"""Operator that learns joint limits from actions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .learning import learn
 
 
 def _bones_refusal(context: bpy.types.Context) -> str:
-    """Ask for bones that can be changed."""
+    """Ask for bones whose joints can be changed."""
     bones = _bones(context)
     if not bones:
         return "Enter Pose Mode and select the bones to limit"
@@ -24,7 +24,7 @@ def _bones_refusal(context: bpy.types.Context) -> str:
 
 
 class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
-    """Set the limits of joints to what the armature's actions use."""
+    """Set joint limits to the range of the armature's actions."""
 
     bl_idname = "fabrik.joint_learn"
     bl_label = "Learn from Actions"
@@ -67,7 +67,7 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
         )
 
     def work(self, context: bpy.types.Context) -> str:
-        """Set the limits, and return which bones got which."""
+        """Set the limits, and report their types."""
         bones = _bones(context)
         kinds = [learn(bone, self.kind, self.margin, self.everywhere) for bone in bones]
         if not any(kinds):
@@ -81,8 +81,8 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
             if kind in kinds
         ]
         if "" in kinds:
-            still = [bone.name for bone, kind in zip(bones, kinds, strict=True) if not kind]
-            parts.append(f"no limits for {named(still)}")
+            unlimited = [bone.name for bone, kind in zip(bones, kinds, strict=True) if not kind]
+            parts.append(f"no limits for {named(unlimited)}")
         return f"Learned {', '.join(parts)}"
 
 

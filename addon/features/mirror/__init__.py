@@ -1,4 +1,4 @@
-"""Constraints and joints, copied to other bones or to the other side."""
+"""Copying and mirroring of constraints and joints."""
 
 from . import operators
 

@@ -1,9 +1,9 @@
-"""Constraints and joints that are copied to the other side of an armature, mirrored.
+"""Mirroring of constraints and joints to the other side of an armature.
 
-The mirror is the plane through the armature's origin, across its X axis. Mirroring takes what is
-known in the axes of a bone to the axes of the bone on the other side by a matrix S = R'ᵀ M R, where
-M mirrors armature space and R and R' are the rest axes of the two bones. As S mirrors, it takes a
-turn about an axis a to the turn by the same angle about −S a.
+The mirror plane is the YZ plane of armature space. Vectors in the axes of a bone are mirrored into
+the axes of the bone on the other side by the matrix S = R'ᵀ M R, where M mirrors armature space,
+and R and R' are the rest axes of the two bones. As S is a reflection, a rotation about an axis a
+becomes the rotation by the same angle about −S a.
 """
 
 from __future__ import annotations
@@ -21,39 +21,39 @@ from ...blender.refusals import joints_problem
 from ...blender.skeleton import vector
 from ...core.vectors import ORIGIN
 from ...editing import constraints as editing
-from ...editing.copying import IK_AXIS, add_with, give, values_of
+from ...editing.copying import IK_AXIS, add_with, set_values, values_of
 from ...editing.placing import new_empty
 from ...loop.joint_properties import FabrikJoint
 from ...loop.joints import AXES
 from ...loop.properties import free_name, settings
 from ...loop.registry import MOTIONS
 
-ACROSS = Matrix.Diagonal((-1.0, 1.0, 1.0))
-"""Mirrors what is told in armature space, or in the axes of a bone that was symmetrized."""
+MIRROR_X = Matrix.Diagonal((-1.0, 1.0, 1.0))
+"""The reflection of armature space, and of the axes of symmetrized bones."""
 
-SAME = 1e-3
-"""What differs by less, in radians or as a share of the whole, is the same."""
+TOLERANCE = 1e-3
+"""The largest negligible difference, in radians or relative to the size."""
 
 
 class Mirrored(NamedTuple):
-    """What came of mirroring a constraint.
+    """A mirrored constraint.
 
     Attributes:
         name: The name of the mirrored constraint.
-        notes: What could not be mirrored, and which objects were made, in a sentence each.
+        notes: Sentences on what could not be mirrored, and which objects were added.
     """
 
     name: str
     notes: list[str]
 
 
-class End(NamedTuple):
-    """What a mirrored chain reaches for or faces.
+class MirroredTarget(NamedTuple):
+    """The target or pole target of a mirrored constraint.
 
     Attributes:
-        object: The object.
-        bone: Bone of it, or an empty name.
-        axes: What takes the axes of the original to those of it.
+        object: The object; None for no target.
+        bone: The name of its bone; empty for the object itself.
+        axes: The reflection from the axes of the original to its own.
     """
 
     object: bpy.types.Object | None
@@ -65,8 +65,8 @@ class End(NamedTuple):
 
 
 def mirrored_axes(armature: bpy.types.Object, bone: str, other: str) -> Matrix:
-    """Return S: what takes the axes of a bone to those of the bone on the other side."""
-    return _rest(armature, other).transposed() @ ACROSS @ _rest(armature, bone)
+    """Return S, the reflection from the axes of a bone to those of the bone on the other side."""
+    return _rest(armature, other).transposed() @ MIRROR_X @ _rest(armature, bone)
 
 
 def other_side(armature: bpy.types.Object, bone: str) -> str:
@@ -84,13 +84,13 @@ def other_side(armature: bpy.types.Object, bone: str) -> str:
 
 
 def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
-    """Give the bone on the other side the mirror image of a bone's joint.
+    """Mirror the joint of a bone to the bone on the other side.
 
     Returns:
-        What could not be mirrored.
+        Notes on what could not be mirrored.
 
     Raises:
-        ProblemError: If there is no such bone, or joints may not be changed.
+        ProblemError: If there is no such bone, or joints cannot be changed.
     """
     other = other_side(armature, bone)
     if problem := joints_problem(armature):
@@ -100,7 +100,7 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
     joint: FabrikJoint = own[bone].fabrik_joint
     values = values_of(joint)
     kind = joint.limit_type
-    if kind != "NONE" and (axes @ Vector(AXES["Y"])).angle(Vector(AXES["Y"])) > SAME:
+    if kind != "NONE" and (axes @ Vector(AXES["Y"])).angle(Vector(AXES["Y"])) > TOLERANCE:
         return [
             f"“{other}” is not the mirror image of “{bone}” at rest: its limits were not changed"
         ]
@@ -119,7 +119,7 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
                 "not changed"
             )
         ]
-    give(own[other].fabrik_joint, values)
+    set_values(own[other].fabrik_joint, values)
     return notes
 
 
@@ -131,47 +131,48 @@ def _mirrored_hinge(joint: FabrikJoint, axes: Matrix) -> dict[str, Any]:
         return found
     for name in ("X", "Z"):
         along = axis.dot(Vector(AXES[name]))
-        if abs(along) > 1.0 - 0.5 * SAME * SAME:
+        if abs(along) > 1.0 - 0.5 * TOLERANCE * TOLERANCE:
             turn = (low, high) if along > 0.0 else (-high, -low)
             return {"hinge_axis": name, "hinge_min": turn[0], "hinge_max": turn[1]}
     return found
 
 
 def _mirrored_cone(joint: FabrikJoint, axes: Matrix) -> tuple[dict[str, Any], bool]:
-    """Return the settings of a mirrored cone, and whether they can be all that they should.
+    """Return the settings of a mirrored cone, and whether they describe it completely.
 
-    S turns about Y by an angle after it mirrored X. Quarters of a turn let the half axes of the
-    ellipse change places; what is left goes into the centre, and out of the twist again.
+    S is a reflection of X followed by a rotation about Y, the roll. Quarter turns of the roll swap
+    the semi-axes of the ellipse; the remainder is added to the center and subtracted from the
+    twist.
     """
-    turned: Matrix = axes @ ACROSS
+    turned: Matrix = axes @ MIRROR_X
     roll = atan2(turned[0][2], turned[0][0])
     swing = [joint.swing_x, joint.swing_z]
-    if abs(swing[0] - swing[1]) < SAME:
+    if abs(swing[0] - swing[1]) < TOLERANCE:
         roll = 0.0  # A round cone has no roll.
     quarters = round(roll / (0.5 * pi))
     roll -= quarters * 0.5 * pi
-    roll = roll if abs(roll) > SAME else 0.0
+    roll = roll if abs(roll) > TOLERANCE else 0.0
     if quarters % 2:
         swing.reverse()
     low, high = joint.twist_min, joint.twist_max
-    if high - low < 2.0 * pi - SAME:
+    if high - low < 2.0 * pi - TOLERANCE:
         low, high = -high - roll, -low - roll
-    centre = axes @ Euler(joint.center).to_matrix() @ axes.transposed()
-    centre = (centre @ Matrix.Rotation(roll, 3, "Y")).to_euler()
+    center = axes @ Euler(joint.center).to_matrix() @ axes.transposed()
+    center = (center @ Matrix.Rotation(roll, 3, "Y")).to_euler()
     values = {
         "swing_x": swing[0],
         "swing_z": swing[1],
-        "center": (centre.x, centre.y, centre.z) if any(joint.center) or roll else ORIGIN,
+        "center": (center.x, center.y, center.z) if any(joint.center) or roll else ORIGIN,
         "twist_min": max(low, -pi),
         "twist_max": min(high, pi),
     }
-    return values, low >= -pi - SAME and high <= pi + SAME
+    return values, low >= -pi - TOLERANCE and high <= pi + TOLERANCE
 
 
 def _mirror_native(bone: Any, other: Any, axes: Matrix) -> bool:
-    """Mirror what a bone keeps for Blender's IK, and return whether that can be said."""
+    """Mirror a bone's settings of Blender's IK; return False if the axes do not allow it."""
     images = [vector(-(axes @ Vector(AXES[name]))) for name in "XYZ"]
-    if any(max(map(abs, image)) < 1.0 - SAME for image in images):
+    if any(max(map(abs, image)) < 1.0 - TOLERANCE for image in images):
         return False
     values = {name: {axis: getattr(bone, name + axis) for axis in "xyz"} for name in IK_AXIS}
     for axis, image in zip("xyz", images, strict=True):
@@ -190,14 +191,14 @@ def _mirror_native(bone: Any, other: Any, axes: Matrix) -> bool:
 
 
 def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
-    """Copy a constraint to the other side, with the joints of its chain, so that poses mirror.
+    """Mirror a constraint and the joints of its chain to the other side.
 
-    One that is there already, with the mirrored name and tip bone, takes the settings. Targets and
-    poles are those of the mirrored names; where an Empty has none, its mirror image is made.
+    An existing constraint with the mirrored name and tip bone gets the settings. Targets and poles
+    are replaced by those of the mirrored names; missing ones are added if they are Empties.
 
     Args:
-        armature: The armature object, evaluated.
-        index: Place of the constraint in the list.
+        armature: The armature object.
+        index: The index of the constraint in the list.
 
     Raises:
         ProblemError: If there is no other side, or the mirrored constraint could not work; then
@@ -207,14 +208,14 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
     if item.bone not in pose_bones(armature):
         raise ProblemError("There is no tip bone: choose the last bone of the chain")
     tip = other_side(armature, item.bone)
-    hand = mirrored_axes(armature, item.bone, tip)
+    axes_to_tip = mirrored_axes(armature, item.bone, tip)
     notes: list[str] = []
-    made: list[bpy.types.Object] = []
+    added: list[bpy.types.Object] = []
     values = values_of(item)
     name = _flipped(item.name, item.bone, tip)
-    axes = hand if item.use_rotation else ACROSS
-    target = _mirrored_end(armature, item, "target", "subtarget", axes, made, notes)
-    pole = _mirrored_end(armature, item, "pole_target", "pole_subtarget", ACROSS, made, notes)
+    axes = axes_to_tip if item.use_rotation else MIRROR_X
+    target = _mirrored_end(armature, item, "target", "subtarget", axes, added, notes)
+    pole = _mirrored_end(armature, item, "pole_target", "pole_subtarget", MIRROR_X, added, notes)
     values |= {
         "bone": tip,
         "target": target.object,
@@ -222,11 +223,11 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
         "pole_target": pole.object,
         "pole_subtarget": pole.bone,
         "pole_angle": -item.pole_angle,
-        **_mirrored_offset(item, target.axes, hand),
+        **_mirrored_offset(item, target.axes, axes_to_tip),
     }
     motion = MOTIONS.get(item.solver)
     if motion is not None and motion.mirrored is not None:
-        own, lost = motion.mirrored(item, hand)
+        own, lost = motion.mirrored(item, axes_to_tip)
         values |= own
         notes += [lost] if lost else []
     chain = named_chain(item, pose_bones(armature)[item.bone])
@@ -234,7 +235,7 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
     try:
         result = _put(armature, name, values)
     except ProblemError:
-        for ob in made:
+        for ob in added:
             bpy.data.objects.remove(ob)
         raise
     for bone in bones:
@@ -247,10 +248,10 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
 
 
 def _put(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> str:
-    """Give the settings to the constraint of that name and tip, or to a new one.
+    """Set the settings of the constraint of that name and tip, or of a new one.
 
     Raises:
-        ProblemError: If it could not work so; then it is as it was.
+        ProblemError: If it could not work; then nothing has changed.
     """
     items = settings(armature).constraints
     known = items.get(name)
@@ -258,29 +259,29 @@ def _put(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> str:
         name = free_name(armature, name)
         return add_with(armature, name, values).name
     before, broken = values_of(known), editing.problems()
-    give(known, values)
+    set_values(known, values)
     if problem := editing.new_problem(broken):
-        give(known, before)
+        set_values(known, before)
         raise ProblemError(problem)
     return name
 
 
 def _flipped(name: str, bone: str, other: str) -> str:
-    """Return a name for the other side: also of what is called after a bone, as “hand.L Pole”."""
+    """Return a name for the other side, also for one that contains a bone's, as “hand.L Pole”."""
     flipped = bpy.utils.flip_name(name)
     return name.replace(bone, other) if flipped == name else flipped
 
 
-def _mirrored_offset(item: Any, target: Matrix, hand: Matrix) -> dict[str, Any]:
-    """Return the offset that keeps the mirrored tip where it is mirrored beside its target.
+def _mirrored_offset(item: Any, target: Matrix, axes_to_tip: Matrix) -> dict[str, Any]:
+    """Return the settings of the mirrored offset of the tip from its target.
 
-    Bones on the two sides may be rolled differently from their targets, and then the mirrored one
-    needs an offset of its turn though the original has none.
+    As rolls may differ between the sides, the mirrored constraint may need a rotation offset even
+    if the original has none.
     """
     turn = Quaternion(item.offset_rotation) if item.use_offset else Quaternion()
     place = Vector(item.offset_location) if item.use_offset else Vector()
-    mirrored = (target @ turn.to_matrix() @ hand.transposed()).to_quaternion()
-    if not item.use_offset and (not item.use_rotation or mirrored.angle < SAME):
+    mirrored = (target @ turn.to_matrix() @ axes_to_tip.transposed()).to_quaternion()
+    if not item.use_offset and (not item.use_rotation or mirrored.angle < TOLERANCE):
         return {}
     return {
         "use_offset": True,
@@ -295,53 +296,55 @@ def _mirrored_end(
     pointer: str,
     bone_name: str,
     axes: Matrix,
-    made: list[bpy.types.Object],
+    added: list[bpy.types.Object],
     notes: list[str],
-) -> End:
-    """Return what stands for a target or pole on the other side, made if need be.
+) -> MirroredTarget:
+    """Return the target or pole target on the other side, added if necessary.
 
     Args:
         armature: The armature.
         item: The constraint.
-        pointer: Field of the object.
-        bone_name: Field of the object's bone.
-        axes: What takes the axes of the original to those of an object that is made.
-        made: Gets what is made.
-        notes: Gets what is to be said.
+        pointer: The property of the object.
+        bone_name: The property of its bone.
+        axes: The reflection from the axes of the original to those of an added object.
+        added: The list to append an added object to.
+        notes: The list to append notes to.
     """
     ob, bone = getattr(item, pointer), getattr(item, bone_name)
     if ob is None:
-        return End(None, bone, ACROSS)
+        return MirroredTarget(None, bone, MIRROR_X)
     if bone and ob.type == "ARMATURE":
         return _mirrored_bone(ob, bone, notes)
     tip = bpy.utils.flip_name(item.bone)
     name = _flipped(ob.name, item.bone, tip)
     known = bpy.data.objects.get(name)
     if known is not None and known != ob:
-        return End(known, "", ACROSS)
-    place = _mirrored_matrix(armature, ob, ACROSS)
+        return MirroredTarget(known, "", MIRROR_X)
+    place = _mirrored_matrix(armature, ob, MIRROR_X)
     size = max(_distance(armature, ob), 1e-6)
-    on_plane = (place.translation - _world(ob).translation).length < SAME * size
+    on_plane = (place.translation - _world(ob).translation).length < TOLERANCE * size
     if ob.type != "EMPTY" or (name == ob.name and on_plane):
         notes.append(f"“{ob.name}” has no opposite side: both chains share it")
-        return End(ob, "", ACROSS)
+        return MirroredTarget(ob, "", MIRROR_X)
     if name == ob.name:
         name = f"{tip} {'Pole' if pointer == 'pole_target' else 'Target'}"
     new = _mirrored_empty(armature, ob, name, _mirrored_matrix(armature, ob, axes))
-    made.append(new)
+    added.append(new)
     notes.append(f"Added “{new.name}” as the mirror image of “{ob.name}”")
-    return End(new, "", axes)
+    return MirroredTarget(new, "", axes)
 
 
-def _mirrored_bone(ob: bpy.types.Object, bone: str, notes: list[str]) -> End:
+def _mirrored_bone(ob: bpy.types.Object, bone: str, notes: list[str]) -> MirroredTarget:
     other = bpy.utils.flip_name(bone)
     armature = bpy.data.objects.get(bpy.utils.flip_name(ob.name)) or ob
     if armature.type != "ARMATURE" or other not in pose_bones(armature):
         armature = ob
     if other == bone or other not in pose_bones(armature):
         notes.append(f"“{bone}” has no opposite side: both chains share it")
-        return End(ob, bone, ACROSS)
-    return End(armature, other, _rest(armature, other).transposed() @ ACROSS @ _rest(ob, bone))
+        return MirroredTarget(ob, bone, MIRROR_X)
+    return MirroredTarget(
+        armature, other, _rest(armature, other).transposed() @ MIRROR_X @ _rest(ob, bone)
+    )
 
 
 def _rest(ob: bpy.types.Object, bone: str) -> Matrix:
@@ -357,23 +360,23 @@ def _distance(armature: bpy.types.Object, ob: bpy.types.Object) -> float:
 
 
 def _mirrored_matrix(armature: bpy.types.Object, ob: bpy.types.Object, axes: Matrix) -> Matrix:
-    """Return the mirror image of an object's place and axes in world space.
+    """Return the mirror image of an object's transforms in world space.
 
     Raises:
-        ProblemError: If the armature is flat, and has no other side.
+        ProblemError: If the armature's matrix is singular.
     """
     world = _world(armature)
     try:
         back = world.inverted()
     except ValueError:
         raise ProblemError(f"“{armature.name}” has zero scale: change its scale") from None
-    return world @ ACROSS.to_4x4() @ back @ _world(ob) @ axes.inverted().to_4x4()
+    return world @ MIRROR_X.to_4x4() @ back @ _world(ob) @ axes.inverted().to_4x4()
 
 
 def _mirrored_empty(
     armature: bpy.types.Object, ob: bpy.types.Object, name: str, place: Matrix
 ) -> bpy.types.Object:
-    """Make the mirror image of an Empty, on the mirrored parent if that is a bone."""
+    """Add the mirror image of an Empty, parented to the mirrored bone if it has a parent bone."""
     new = new_empty(armature, name, vector(place.translation), ob.empty_display_size, "CUBE")
     new.empty_display_type = ob.empty_display_type
     new.rotation_mode = ob.rotation_mode
@@ -388,10 +391,10 @@ def _mirrored_empty(
 
 
 def mirror_joints(armature: bpy.types.Object, bones: list[str]) -> tuple[list[str], list[str]]:
-    """Give the bones on the other side the mirror image of the joints of some bones.
+    """Mirror the joints of bones to the bones on the other side.
 
     Returns:
-        The names of those bones, and what could not be mirrored.
+        The names of those bones, and notes on what could not be mirrored.
 
     Raises:
         ProblemError: If none of the bones has another side.

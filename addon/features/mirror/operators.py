@@ -1,4 +1,4 @@
-"""The buttons that copy constraints and joints, to selected bones or mirrored, and their menu."""
+"""Operators that copy and mirror constraints and joints, and the menu of specials."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class FABRIK_OT_constraint_copy(Working, bpy.types.Operator):
     asks = (active_refusal, _bones_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Copy it."""
+        """Copy the constraint."""
         armature = active_armature(context)
         selected: list[Any] = list(context.selected_pose_bones or ())
         bones = [bone for bone in selected if bone.id_data.is_editable]
-        made, notes = copying.copy_constraint(armature, settings(armature).active_index, bones)
+        added, notes = copying.copy_constraint(armature, settings(armature).active_index, bones)
         self.warn(notes)
-        return f"Added {named(made)}"
+        return f"Added {named(added)}"
 
 
 class FABRIK_OT_constraint_mirror(Working, bpy.types.Operator):
@@ -53,7 +53,7 @@ class FABRIK_OT_constraint_mirror(Working, bpy.types.Operator):
     asks = (active_refusal,)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Mirror it."""
+        """Mirror the constraint."""
         armature = active_armature(context)
         name, notes = mirroring.mirror_constraint(armature, settings(armature).active_index)
         self.warn(notes)
@@ -85,14 +85,14 @@ class FABRIK_OT_joint_copy(Working, bpy.types.Operator):
     asks = (_joints_refusal, _others_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Copy it."""
+        """Copy the joint."""
         bones: list[Any] = list(context.selected_pose_bones or ())
         active = context.active_pose_bone
         problems = [joints_problem(bone.id_data) for bone in bones if bone != active]
         if all(problems):
             raise ProblemError(problems[0])
-        able = [bone for bone in bones if not joints_problem(bone.id_data)]
-        names = copying.copy_joint(active, able)
+        editable = [bone for bone in bones if not joints_problem(bone.id_data)]
+        names = copying.copy_joint(active, editable)
         return f"Copied the joint to {named(names)}"
 
 
@@ -105,17 +105,17 @@ class FABRIK_OT_joint_mirror(Working, bpy.types.Operator):
     asks = (_joints_refusal, _linked_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Mirror them."""
+        """Mirror the joints."""
         armature = active_armature(context)
         bones: Any = context.selected_pose_bones or [context.active_pose_bone]
         names = [bone.name for bone in bones if bone.id_data == armature]
-        done, notes = mirroring.mirror_joints(armature, names)
+        mirrored, notes = mirroring.mirror_joints(armature, names)
         self.warn(notes)
-        return f"Mirrored the joint to {named(done)}"
+        return f"Mirrored the joint to {named(mirrored)}"
 
 
 class FABRIK_MT_specials(bpy.types.Menu):
-    """What is not needed every day."""
+    """Less common operators of constraints."""
 
     bl_label = "FABRIK IK Specials"
     bl_description = "Copy, mirror and convert constraints, and add motion"

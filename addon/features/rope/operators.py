@@ -5,14 +5,14 @@ from __future__ import annotations
 import bpy
 
 from ...loop.properties import FabrikConstraint
-from ...ui.adding import MOTION_OPERATORS, AddingMotion, add_led
+from ...ui.adding import MOTION_OPERATORS, AddMotionOperator, add_with_target
 from ...ui.layout import Layout, draw_if
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section
 from .rope import rope_of
 
 
-class FABRIK_OT_rope_add(AddingMotion, bpy.types.Operator):
+class FABRIK_OT_rope_add(AddMotionOperator, bpy.types.Operator):
     """Hang a chain between its root and a target."""
 
     bl_idname = "fabrik.rope_add"
@@ -24,7 +24,7 @@ class FABRIK_OT_rope_add(AddingMotion, bpy.types.Operator):
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraint."""
-        item, target = add_led(context, "ROPE")
+        item, target = add_with_target(context, "ROPE")
         return f"“{item.bone}” hangs from “{target}”"
 
 

@@ -19,7 +19,7 @@ from ...ui.layout import Layout, draw_sentence
 from ...ui.refusing import Refusing, Working, active_armature, armature_refusal
 from ...ui.registering import registering
 from ...ui.sections import NOTES
-from ...ui.stepping import Starting
+from ...ui.stepping import DirectProgressOperator
 from ...ui.wording import counted
 from . import history
 from .settings import simulation_of
@@ -52,7 +52,7 @@ def _lack_refusal(context: bpy.types.Context) -> str:
     return "" if is_there else "This armature has no simulation"
 
 
-class _Simulating(Starting, Refusing):
+class _Simulating(DirectProgressOperator, Refusing):
     """What plays the frames of some armatures."""
 
     asks = (armature_refusal, _nothing_refusal)

@@ -8,14 +8,14 @@ import bpy
 
 from ...editing import constraints as editing
 from ...loop.properties import FabrikConstraint
-from ...ui.adding import MOTION_OPERATORS, AddingMotion
+from ...ui.adding import MOTION_OPERATORS, AddMotionOperator
 from ...ui.layout import Layout
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section
 from .wave import FabrikWave, wave_of
 
 
-class FABRIK_OT_wave_add(AddingMotion, bpy.types.Operator):
+class FABRIK_OT_wave_add(AddMotionOperator, bpy.types.Operator):
     """Add a wave."""
 
     bl_idname = "fabrik.wave_add"
