@@ -11,7 +11,7 @@ from mathutils import Matrix
 
 from ...blender import animation
 from ...blender.access import pose_bones
-from ...blender.curves import of_bone
+from ...blender.curves import split_bone_path
 from ...blender.errors import ProblemError
 
 
@@ -104,7 +104,7 @@ def remove_bones(holder: bpy.types.Object, names: Iterable[str]) -> None:
 
     def drop(curves: Any) -> None:
         for curve in list(curves):
-            if of_bone(curve.data_path)[0] in gone:
+            if split_bone_path(curve.data_path)[0] in gone:
                 curves.remove(curve)
 
     others = [ob for ob in bpy.data.objects if ob != holder]
