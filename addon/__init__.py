@@ -1,22 +1,22 @@
 """FABRIK IK: inverse kinematics constraints for armatures.
 
-Nothing of Blender is imported before `register`, so that `core` can be used and tested without it.
+`bpy` is only imported by `register`, so that `core` and `motion` can be used without Blender.
 """
 
 from . import compiled
 
-compiled.stand_in(__name__)
+compiled.use_compiled(__name__)
 
 
 def register() -> None:
-    """Add everything to Blender."""
+    """Register the extension."""
     from . import app
 
     app.register()
 
 
 def unregister() -> None:
-    """Take everything away, in the opposite order."""
+    """Unregister the extension, in reverse order."""
     from . import app
 
     app.unregister()

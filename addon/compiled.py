@@ -1,11 +1,11 @@
-"""A compiled copy of the folders without Blender, which stands in for them if it is the same.
+"""Selects the compiled copy of `core` and `motion` if it matches the source.
 
-`make wheels` compiles `core` and `motion` into a package of their own, ``fabrik_ik_compiled``, that
-is a wheel in the extension. It is only used if it was built from exactly this source: a wheel of
-another version may still be installed, or the source may have been edited since.
+`make wheels` compiles both into a separate package, ``fabrik_ik_compiled``, which the extension
+contains as a wheel. It is only used if it was built from exactly this source: the wheel of another
+version may still be installed, or the source may have been edited since.
 
-Where it is used, importing a module of these folders gives the compiled one. So nobody has to
-choose, there is but one class of each name, and all types are those of the source.
+If it is used, importing a module of these folders gives the compiled one. Importers need no
+changes, each class exists only once, and type checkers see the source.
 """
 
 import sys
@@ -20,13 +20,13 @@ FOLDERS = ("core", "motion")
 
 
 def files_in(addon: Path) -> Iterator[Path]:
-    """Yield the Python files that are compiled, in a fixed order."""
+    """Yield the Python files to compile, in a fixed order."""
     for folder in FOLDERS:
         yield from sorted((addon / folder).glob("*.py"))
 
 
 def digest_of(addon: Path) -> str:
-    """Return the digest of the compiled files' source."""
+    """Return the SHA-256 digest of the source to compile."""
     digest = sha256()
     for file in files_in(addon):
         contents = file.read_bytes()
@@ -35,27 +35,27 @@ def digest_of(addon: Path) -> str:
     return digest.hexdigest()
 
 
-def _fits() -> bool:
-    # For tests, and for debugging the source.
+def _matches_source() -> bool:
+    # The override serves tests and debugging.
     if environ.get("FABRIK_IK_INTERPRETED", "0") not in ("", "0"):
         return False
     try:
-        # Only present where it was built, and without types of its own.
+        # Only present where it was built, and untyped.
         from fabrik_ik_compiled import SOURCE  # pyright: ignore
-    except ImportError:  # not installed, or not for this Python or this machine
+    except ImportError:  # Not installed, or built for another Python or platform.
         return False
     return cast(str, SOURCE) == digest_of(Path(__file__).parent)
 
 
-COMPILED = _fits()
-"""Whether the compiled copy runs."""
+COMPILED = _matches_source()
+"""Whether the compiled copy is used."""
 
 
-def stand_in(package: str) -> None:
-    """Import the compiled modules, if they fit, in place of the source.
+def use_compiled(package: str) -> None:
+    """Make imports of the compiled folders resolve to the compiled modules, if they match.
 
     Args:
-        package: The add-on's name; none of the folders may have been imported from it yet.
+        package: The name of the add-on's package, from which nothing may have been imported yet.
     """
     if not COMPILED:
         return

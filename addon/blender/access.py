@@ -1,4 +1,4 @@
-"""Typed access to data that Blender's stubs lack, or declare as optional."""
+"""Typed access to data that the type stubs of Blender lack, or declare as optional."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import bpy
 
 
 def frame_rate(scene: bpy.types.Scene | None) -> float:
-    """Return the frame rate of a scene."""
+    """Return the frame rate of a scene, in frames per second."""
     render = cast(bpy.types.Scene, scene).render
     return render.fps / render.fps_base
 
@@ -24,11 +24,16 @@ def is_edited(armature: bpy.types.Object) -> bool:
     return cast(bpy.types.Armature, armature.data).is_editmode
 
 
-def set_of_all(armature: bpy.types.Object, name: str, numbers: array[Any]) -> None:
-    """Set a channel of all pose bones from a flat array.
+def set_channel(armature: bpy.types.Object, name: str, numbers: array[Any]) -> None:
+    """Set a channel of all pose bones.
 
-    Blender's `foreach_set` is fast, but skips the bones of linked armatures and of library
+    `foreach_set` on the collection is fast, but skips the bones of linked armatures and of library
     overrides that are not editable.
+
+    Args:
+        armature: The armature object.
+        name: The property of `PoseBone`.
+        numbers: The values of all bones, flat, in the order of the pose.
     """
     bones = pose_bones(armature)
     override = armature.override_library
@@ -41,10 +46,10 @@ def set_of_all(armature: bpy.types.Object, name: str, numbers: array[Any]) -> No
 
 
 def rest_bone(armature: bpy.types.Object, name: str) -> bpy.types.Bone:
-    """Return the rest bone of a pose bone, also while its name is being edited."""
+    """Return the rest bone of a pose bone, even if it was renamed in Edit Mode."""
     return pose_bones(armature)[name].bone
 
 
 def session_uid(item: bpy.types.ID | None) -> int:
-    """Return a data-block's `session_uid`; for an evaluated copy, its original's."""
+    """Return the `session_uid` of a data-block, or of the original of an evaluated copy."""
     return cast(Any, item).original.session_uid

@@ -1,4 +1,4 @@
-"""The values of an object's animated channels: saved, restored, and copied to the original."""
+"""Saving, restoring and flushing the values of an object's animated properties."""
 
 from __future__ import annotations
 
@@ -9,75 +9,75 @@ import bpy
 
 from .animation import animated
 
-CUSTOM = re.compile(r'(.*)\["((?:[^"\\]|\\.)*)"\]', re.DOTALL)
-"""Splits the path of a custom property into its owner's path and its name."""
+CUSTOM_PROPERTY = re.compile(r'(.*)\["((?:[^"\\]|\\.)*)"\]', re.DOTALL)
+"""Matches the data path of a custom property: its owner's path, and its escaped name."""
 
 Values = dict[tuple[str, int], Any]
-"""Values of animated channels, by data path and array index."""
+"""Values of animated properties, by data path and array index."""
 
 
-def bring_over(evaluated: bpy.types.Object, original: bpy.types.Object) -> None:
+def flush_to_original(evaluated: bpy.types.Object, original: bpy.types.Object) -> None:
     """Copy the animated values of an evaluated object to its original.
 
-    In a render Blender does not flush them; but as soon as one channel is written, it copies the
-    whole original to the evaluated object again, without its animation. The values of the original
-    are then what is rendered.
+    Blender does not flush them in a render. As soon as one channel is written there, though, it
+    copies the whole original to the evaluated object again, without evaluating its animation, and
+    the values of the original are rendered.
     """
     channels = animated(original)
     for path, index in channels.keyed | channels.driven:
         try:
-            _put(original, path, index, _taken(evaluated, path, index))
+            _set(original, path, index, _get(evaluated, path, index))
         except (ValueError, KeyError, AttributeError):
-            continue  # The property is missing or cannot be written.
+            continue  # The property is missing or read-only.
 
 
 def values(ob: bpy.types.Object) -> Values:
-    """Return the current values of an object's animated channels, keyed or not."""
+    """Return the current values of an object's animated properties."""
     channels = animated(ob)
-    found: Values = {}
+    result: Values = {}
     for path, index in channels.keyed | channels.driven:
         try:
-            found[path, index] = _taken(ob, path, index)
+            result[path, index] = _get(ob, path, index)
         except ValueError:
-            continue  # A curve of something that is not there any more.
-    return found
+            continue  # The property no longer exists.
+    return result
 
 
 def restore(ob: bpy.types.Object, values: Values) -> None:
-    """Restore the values of an object's animated channels that differ."""
+    """Restore those values of an object's animated properties that differ."""
     for (path, index), value in values.items():
         try:
-            _put(ob, path, index, value)
+            _set(ob, path, index, value)
         except (ValueError, KeyError, AttributeError, TypeError):
-            continue  # It cannot be written.
+            continue  # The property is missing or read-only.
 
 
-def _taken(ob: bpy.types.Object, path: str, index: int) -> Any:
-    """Return one number, or one value without index.
+def _get(ob: bpy.types.Object, path: str, index: int) -> Any:
+    """Return the value of a property, or of one component of an array property.
 
     Raises:
-        ValueError: If there is no such property.
+        ValueError: If the property does not exist.
     """
     value: Any = ob.path_resolve(path)
     return value[index] if _is_array(value) else value
 
 
-def _put(to: bpy.types.Object, path: str, index: int, value: Any) -> None:
-    """Set one number, or one value without index, if it is another one.
+def _set(ob: bpy.types.Object, path: str, index: int, value: Any) -> None:
+    """Set a property, or one component of an array property, if its value differs.
 
     Raises:
-        ValueError, KeyError, AttributeError: If there is no such property, or it cannot be set.
+        ValueError, KeyError, AttributeError: If the property does not exist, or is read-only.
     """
-    present: Any = to.path_resolve(path)
-    if _is_array(present):
-        if present[index] != value:
-            present[index] = value
+    current: Any = ob.path_resolve(path)
+    if _is_array(current):
+        if current[index] != value:
+            current[index] = value
         return
-    if present == value:
+    if current == value:
         return
-    custom = CUSTOM.fullmatch(path)
+    custom = CUSTOM_PROPERTY.fullmatch(path)
     owner_path, name = custom.groups() if custom else path.rpartition(".")[::2]
-    owner: Any = to.path_resolve(owner_path) if owner_path else to
+    owner: Any = ob.path_resolve(owner_path) if owner_path else ob
     if custom:
         owner[bpy.utils.unescape_identifier(name)] = value
     else:

@@ -1,4 +1,7 @@
-"""The animation of an object, however a version of Blender stores it."""
+"""Animation data of objects: actions, slots, F-curves, NLA strips and drivers.
+
+Hides the differences between the versions of Blender.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,19 @@ from . import dependency_driver
 from .rotation import channel_of, mode_of
 
 HAS_LAYERS = hasattr(bpy.types, "ActionLayer")
-"""Before Blender 4.4 an action is a flat list of F-curves, and groups can be muted."""
+"""Whether actions have layers and slots.
+
+Before Blender 4.4 an action is a flat list of F-curves, and muting a group has an effect.
+"""
 
 
 @dataclass(frozen=True)
 class Channels:
-    """The animated channels of an object as pairs of data path and index in the array.
+    """The animated channels of an object, as pairs of data path and array index.
 
     Attributes:
-        keyed: Set by F-curves, of the action or of the NLA.
-        driven: Set by drivers.
+        keyed: Those set by F-curves of the active action or the NLA.
+        driven: Those set by drivers.
     """
 
     keyed: frozenset[tuple[str, int]]
@@ -30,15 +36,15 @@ class Channels:
 
     @cached_property
     def has_modes(self) -> bool:
-        """Whether the rotation mode of a bone is among them."""
+        """Whether the rotation mode of a bone is animated."""
         return any(path.endswith(".rotation_mode") for path, _ in self.keyed | self.driven)
 
     def sets(self, path: str) -> bool:
-        """Return whether a property is among them, or any number of it."""
-        return any(found == path for found, _ in self.keyed | self.driven)
+        """Return whether a property, or any of its components, is animated."""
+        return any(animated_path == path for animated_path, _ in self.keyed | self.driven)
 
     def numbers(self, bone: str, channel: str) -> tuple[list[int], list[int]]:
-        """Return the keyed and the driven indices of a bone's channel."""
+        """Return the keyed and the driven array indices of a bone's channel."""
         if not self.keyed and not self.driven:
             return [], []
         path = f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{channel}'
@@ -49,16 +55,16 @@ class Channels:
 
 
 def actions(ob: bpy.types.Object) -> Iterator[bpy.types.Action]:
-    """Yield each action that can animate the object."""
+    """Yield the active action and the actions of NLA strips, as often as they are used."""
     for holder in holders(ob):
         if holder.action:
             yield holder.action
 
 
 def is_animated(ob: bpy.types.Object) -> bool:
-    """Return whether the object has any animation.
+    """Return whether the object has an action, NLA tracks or drivers, except our dependency driver.
 
-    Adding the first action, strip or driver makes Blender rebuild relations.
+    Adding the first of them makes Blender rebuild relations.
     """
     data = ob.animation_data
     if data is None:
@@ -68,7 +74,7 @@ def is_animated(ob: bpy.types.Object) -> bool:
 
 
 def holders(ob: Any) -> Iterator[Any]:
-    """Yield everything that can hold an action: the animation data and the NLA strips."""
+    """Yield what can hold an action: the animation data and all its NLA strips."""
     data = ob.animation_data
     if data is None:
         return
@@ -77,16 +83,16 @@ def holders(ob: Any) -> Iterator[Any]:
 
 
 def strips(tracks: Iterable[Any]) -> Iterator[Any]:
-    """Yield the strips of NLA tracks, including those inside meta strips."""
-    strips: list[Any] = [strip for track in tracks for strip in track.strips]
-    while strips:
-        strip = strips.pop(0)
+    """Yield the strips of NLA tracks, including those in meta strips."""
+    pending: list[Any] = [strip for track in tracks for strip in track.strips]
+    while pending:
+        strip = pending.pop(0)
         yield strip
-        strips += strip.strips
+        pending += strip.strips
 
 
 def _acting(ob: Any) -> Iterator[Any]:
-    """Yield those that take part in the animation."""
+    """Yield the holders that are evaluated, considering muted and solo tracks."""
     data = ob.animation_data
     if data is None:
         return
@@ -94,17 +100,17 @@ def _acting(ob: Any) -> Iterator[Any]:
     soloed = [track for track in tracks if track.is_solo]
     if not soloed:
         yield data
-    # Muted and inactive strips count: they set their channels to the defaults.
+    # Including muted and inactive strips, which set their channels to the defaults.
     yield from strips(soloed or tracks)
 
 
 def curve_lists(action: Any, slot: object) -> list[bpy.types.bpy_prop_collection[bpy.types.FCurve]]:
-    """Return the lists of F-curves that an action has for a slot."""
+    """Return the F-curve collections of an action for a slot."""
     return [bag.fcurves for bag in _bags(action, slot)]
 
 
 def _bags(action: Any, slot: object) -> list[Any]:
-    """Return what holds the F-curves that an action has for a slot, and the groups of them."""
+    """Return the channelbags of an action for a slot; before 4.4 the action itself."""
     if not HAS_LAYERS:
         return [action] if action else []
     if slot is None:
@@ -114,53 +120,53 @@ def _bags(action: Any, slot: object) -> list[Any]:
 
 
 def animated(ob: Any) -> Channels:
-    """Return the channels that the animation of an object, or other data, sets now."""
+    """Return the channels of a data-block that its animation currently sets."""
     keyed: set[tuple[str, int]] = set()
     for holder in _acting(ob):
         for curves in curve_lists(holder.action, getattr(holder, "action_slot", None)):
-            keyed.update((c.data_path, c.array_index) for c in curves if acts(c))
+            keyed.update((c.data_path, c.array_index) for c in curves if has_effect(c))
     return Channels(frozenset(keyed), driven(ob))
 
 
-def acts(curve: bpy.types.FCurve) -> bool:
-    """Return whether an F-curve has an effect."""
+def has_effect(curve: bpy.types.FCurve) -> bool:
+    """Return whether an F-curve has an effect: it is neither empty nor muted."""
     if curve.mute or curve.is_empty:
         return False
     return HAS_LAYERS or curve.group is None or not curve.group.mute
 
 
 def curves_of(ob: bpy.types.Object, path: str, everywhere: bool) -> list[dict[int, Any]]:
-    """Return the F-curves of a channel by their index, in each action that has any.
+    """Return the effective F-curves of a property by array index, for each action that has any.
 
     Args:
         ob: The object.
-        path: The channel.
-        everywhere: Whether to look at all objects' actions, not only at those the object uses.
+        path: The data path of the property.
+        everywhere: Whether to search all actions in the file, or only those the object uses.
     """
     if everywhere:
         uses = [(action, slot) for action in bpy.data.actions for slot in _object_slots(action)]
     else:
         uses = [(holder.action, getattr(holder, "action_slot", None)) for holder in holders(ob)]
     found: list[dict[int, Any]] = []
-    known: set[tuple[int, int]] = set()
+    visited: set[tuple[int, int]] = set()
     for action, slot in uses:
         key = (action.session_uid if action else 0, getattr(slot, "handle", 0))
-        if key in known:
+        if key in visited:
             continue
-        known.add(key)
+        visited.add(key)
         for curves in curve_lists(action, slot):
-            own = {c.array_index: c for c in curves if c.data_path == path and acts(c)}
+            own = {c.array_index: c for c in curves if c.data_path == path and has_effect(c)}
             found += [own] if own else []
     return found
 
 
 def active_curves(ob: bpy.types.Object, path: str) -> dict[int, Any]:
-    """Return the F-curves of a channel by their index, in the object's active action."""
+    """Return the F-curves of a property in the object's active action, by array index."""
     return {c.array_index: c for c in all_active_curves(ob) if c.data_path == path}
 
 
 def all_active_curves(ob: bpy.types.Object) -> list[Any]:
-    """Return the F-curves of the object's active action."""
+    """Return all F-curves of the object's active action."""
     data = ob.animation_data
     if data is None or data.action is None:
         return []
@@ -169,7 +175,7 @@ def all_active_curves(ob: bpy.types.Object) -> list[Any]:
 
 
 def channel_curves(ob: bpy.types.Object, path: str, count: int) -> list[Any]:
-    """Return the F-curves of the numbers of a channel in the active action, None without one."""
+    """Return the effective F-curve, or None, of each component in the object's active action."""
     data = ob.animation_data
     if data is None or data.action is None:
         return [None] * count
@@ -177,25 +183,28 @@ def channel_curves(ob: bpy.types.Object, path: str, count: int) -> list[Any]:
     found: list[Any] = []
     for i in range(count):
         curves = [curve for curve in (one.find(path, index=i) for one in lists) if curve]
-        found.append(next((curve for curve in curves if acts(curve)), None))
+        found.append(next((curve for curve in curves if has_effect(curve)), None))
     return found
 
 
 def has_nla(ob: bpy.types.Object) -> bool:
-    """Return whether strips of the NLA take part in the object's animation."""
+    """Return whether the object's NLA strips are evaluated."""
     data = ob.animation_data
     return data is not None and any(holder != data for holder in _acting(ob))
 
 
 def mute(ob: bpy.types.Object, path: str) -> None:
-    """Mute what the active action and the drivers of an object do with a property."""
+    """Mute the F-curves of the active action and the drivers of a property."""
     drivers: Any = ob.animation_data.drivers if ob.animation_data else ()
     for curve in [*active_curves(ob, path).values(), *(d for d in drivers if d.data_path == path)]:
         curve.mute = True
 
 
-def ensured_bag(ob: bpy.types.Object) -> Any:
-    """Return what holds the F-curves and groups of the object's active action, made if need be."""
+def ensure_channelbag(ob: bpy.types.Object) -> Any:
+    """Return the channelbag of the object's active action, created if needed.
+
+    Before 4.4 that is the action itself.
+    """
     data = ob.animation_data or ob.animation_data_create()
     assert data is not None
     if data.action is None:
@@ -211,7 +220,7 @@ def ensured_bag(ob: bpy.types.Object) -> Any:
 
 
 def copy_action(ob: bpy.types.Object, name: str) -> None:
-    """Let the object use a copy of its active action, or a new one if it has none."""
+    """Replace the active action of an object by a copy, or by a new one if it has none."""
     data: Any = ob.animation_data or ob.animation_data_create()
     if data.action is None:
         data.action = bpy.data.actions.new(name)
@@ -222,12 +231,12 @@ def copy_action(ob: bpy.types.Object, name: str) -> None:
 
 
 def use_action(ob: bpy.types.Object, action: bpy.types.Action | None, slot: int) -> None:
-    """Let an action animate an object.
+    """Assign an action, with a slot, to an object that has animation data.
 
     Args:
         ob: The object.
-        action: The action; None for none.
-        slot: The handle of its slot, 0 for none; versions without slots have none.
+        action: The action; None unassigns.
+        slot: The handle of the slot; 0 for none. Ignored before 4.4.
     """
     data: Any = ob.animation_data
     data.action = action
@@ -242,16 +251,16 @@ def _object_slots(action: Any) -> list[Any]:
 
 
 def driven(ob: Any) -> frozenset[tuple[str, int]]:
-    """Return the channels of the object that its drivers set."""
+    """Return the channels that the object's unmuted drivers set."""
     data = ob.animation_data
     drivers = [] if data is None else data.drivers
     return frozenset((curve.data_path, curve.array_index) for curve in drivers if not curve.mute)
 
 
 def has_driver(ob: bpy.types.Object, bone: bpy.types.PoseBone, channel: str) -> bool:
-    """Return whether a driver sets a number of a channel of one of the object's bones.
+    """Return whether any component of a bone's channel is driven.
 
-    The channel ``rotation`` is that of the bone's rotation mode.
+    The channel ``rotation`` stands for that of the bone's rotation mode.
     """
     data = ob.animation_data
     if data is None or not data.drivers:
@@ -264,28 +273,28 @@ def has_driver(ob: bpy.types.Object, bone: bpy.types.PoseBone, channel: str) -> 
 
 
 def revive_drivers() -> None:
-    """Let drivers work again that set or read something of ours.
+    """Revalidate the drivers that set or read properties of the extension.
 
-    Without the extension Blender finds nothing there, gives them up as invalid, and tries them
+    While the extension is disabled, Blender cannot resolve them, marks them as invalid, and tries
     again only when a file is loaded.
     """
     for block in bpy.data.user_map():
         data = getattr(block, "animation_data", None)
-        given_up = [c for c in data.drivers if not c.driver.is_valid] if data else ()
-        for curve in filter(_concerns_us, given_up):
-            # Setting anything of it makes Blender look anew for what it sets and depends on.
+        invalid = [c for c in data.drivers if not c.driver.is_valid] if data else ()
+        for curve in filter(_uses_extension, invalid):
+            # Setting any of its properties makes Blender resolve its paths again.
             curve.driver.type = curve.driver.type
             block.update_tag()
 
 
-def _concerns_us(driver: Any) -> bool:
-    """Return whether a driver sets or reads something that the extension registers."""
-    targets = [target for variable in driver.driver.variables for target in variable.targets]
-    return any("fabrik" in path for path in (driver.data_path, *(t.data_path for t in targets)))
+def _uses_extension(curve: Any) -> bool:
+    """Return whether a driver sets or reads a property of the extension."""
+    targets = [target for variable in curve.driver.variables for target in variable.targets]
+    return any("fabrik" in path for path in (curve.data_path, *(t.data_path for t in targets)))
 
 
 def signature(ob: bpy.types.Object) -> tuple[object, ...]:
-    """Return a cheap value that differs when other channels of the object are animated."""
+    """Return a value, cheap to compute, that changes when other channels are animated."""
     data = ob.animation_data
     if data is None:
         return ()
@@ -300,7 +309,7 @@ def signature(ob: bpy.types.Object) -> tuple[object, ...]:
 
 
 def _mutes(items: Any) -> bytes:
-    """Return which F-curves or groups of them are muted, and by the length how many there are."""
+    """Return the mute flags of F-curves or groups, one byte each."""
     mutes = [False] * len(items)
     items.foreach_get("mute", mutes)
     return bytes(mutes)
@@ -309,27 +318,27 @@ def _mutes(items: Any) -> bytes:
 def rewrite(
     ob: bpy.types.Object, others: Iterable[bpy.types.Object], change: Callable[[Any], None]
 ) -> None:
-    """Change the drivers of an object, and the F-curves that it has in each of its actions.
+    """Edit the drivers of an object, and its F-curves in all its actions.
 
     Args:
         ob: The object, not in the NLA's tweak mode.
-        others: Objects whose curves are to stay as they are: an action that one of them uses as
-            well, or that is linked, is copied first.
-        change: Changes a list of curves.
+        others: Objects whose F-curves must not change. An action that is linked, or that one of
+            them uses with the same slot, is copied first.
+        change: Edits a collection of F-curves in place.
     """
     data = ob.animation_data
     if data is None:
         return
     change(data.drivers)
-    elsewhere = {_key(holder) for other in others for holder in holders(other)}
+    shared = {_key(holder) for other in others for holder in holders(other)}
     own: dict[tuple[int, int], Any] = {}
     for holder in holders(ob):
         action, key = holder.action, _key(holder)
         if action is None:
             continue
         if key not in own:
-            is_own = action.is_editable and key not in elsewhere
-            own[key] = action if is_own else action.copy()
+            can_edit = action.is_editable and key not in shared
+            own[key] = action if can_edit else action.copy()
             for curves in curve_lists(own[key], _slot(own[key], key[1])):
                 change(curves)
         if own[key] != action:
@@ -339,7 +348,7 @@ def rewrite(
 
 
 def all_curves(ob: bpy.types.Object) -> list[Any]:
-    """Return the drivers of an object, and the F-curves that it has in each of its actions."""
+    """Return the drivers of an object, and its F-curves in all its actions."""
     data = ob.animation_data
     if data is None:
         return []
@@ -351,7 +360,7 @@ def all_curves(ob: bpy.types.Object) -> list[Any]:
 
 
 def _key(holder: Any) -> tuple[int, int]:
-    """Return what tells the curves of one holder from those of another."""
+    """Return what identifies the F-curves of a holder: its action and slot."""
     uid = holder.action.session_uid if holder.action else 0
     return uid, getattr(holder, "action_slot_handle", 0)
 

@@ -1,4 +1,4 @@
-"""The directions along axes that settings name, as Blender's exporters do."""
+"""The axes that settings offer, named as in Blender's exporters."""
 
 from ..core.vectors import Vec
 
@@ -13,15 +13,15 @@ AXES: dict[str, Vec] = {
 
 
 def axis_items(of: str, first: int = 0) -> tuple[tuple[str, str, str, int], ...]:
-    """Return the axes as the items of a setting.
+    """Return the axes as enum items.
 
     Args:
-        of: Whose axes they are, as in “the bone's”.
-        first: The number that files and keys know X by; those of the others come after it.
+        of: The owner of the axes, for the tooltips, as in “the bone's”.
+        first: The number of X as stored in files and keys; those of the others follow.
     """
     return tuple(
-        (name, f"−{name[-1]}", f"Along {of} negative {name[-1]} axis", first + place)
+        (name, f"−{name[-1]}", f"Along {of} negative {name[-1]} axis", first + i)
         if name.startswith("NEGATIVE")
-        else (name, name, f"Along {of} {name} axis", first + place)
-        for place, name in enumerate(AXES)
+        else (name, name, f"Along {of} {name} axis", first + i)
+        for i, name in enumerate(AXES)
     )

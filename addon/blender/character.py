@@ -1,4 +1,4 @@
-"""What an armature is of, as the world has it: which way is up, which way it faces, its limbs."""
+"""Recognizing the character of an armature: its up and forward directions, and its limbs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .skeleton import vector
 
 
 class Character(NamedTuple):
-    """What an armature is of.
+    """The character of an armature.
 
     Attributes:
-        names: Those of its bones, as `anatomy` numbers them.
-        anatomy: Its parts, with Z up.
-        size: Its height; if it does not stand on legs, its largest extent.
-        up_axis: The axis of the armature that is up, as `AXES` names it.
-        turn: From there into the space of the armature.
+        names: The names of its bones, by their index in `anatomy`.
+        anatomy: Its parts, in armature space rotated so that Z is up.
+        size: Its height; if it does not stand on legs, its largest extent. In armature space.
+        up_axis: The axis of the armature that points up, one of `AXES`.
+        turn: The rotation from the space of `anatomy` to armature space.
     """
 
     names: list[str]
@@ -36,37 +36,37 @@ class Character(NamedTuple):
 
     @property
     def front(self) -> Vector:
-        """The direction that it faces, in armature space."""
+        """The forward direction, in armature space."""
         return self.turn @ Vector(self.anatomy.front)
 
 
 def character_of(armature: bpy.types.Object) -> Character:
-    """Return what an armature is of, from its rest pose and how the object stands in the world.
+    """Recognize the character of an armature, from its rest pose and the object's orientation.
 
-    Importers leave the Y axis up and turn the object, or turn the bones: up is the axis of the
-    armature that points up most in the world. Where no legs are found that way, as of one that
-    lies down, it is the axis for which they are.
+    Some importers keep Y up and rotate the object, others rotate the bones. So the axis of the
+    armature that points up most in world space is tried first; if it gives no hips, as for a
+    character that lies down, Z and Y are tried.
     """
-    above = armature.matrix_world.to_3x3().inverted_safe() @ Vector(UP)
-    nearest = max(AXES, key=lambda axis: Vector(AXES[axis]).dot(above))
-    found = [_recognized(armature, nearest)]
-    if not found[0].anatomy.limbs:
+    world_up = armature.matrix_world.to_3x3().inverted_safe() @ Vector(UP)
+    nearest = max(AXES, key=lambda axis: Vector(AXES[axis]).dot(world_up))
+    candidates = [_recognize(armature, nearest)]
+    if not candidates[0].anatomy.limbs:
         others = [axis for axis in ("Z", "Y") if axis != nearest]
-        found += [_recognized(armature, axis) for axis in others]
-    return next((one for one in found if one.anatomy.hips >= 0), found[0])
+        candidates += [_recognize(armature, axis) for axis in others]
+    return next((one for one in candidates if one.anatomy.hips >= 0), candidates[0])
 
 
-def _recognized(armature: bpy.types.Object, up: str) -> Character:
-    """Return what an armature is of if an axis of it is up."""
+def _recognize(armature: bpy.types.Object, up: str) -> Character:
+    """Return the character of an armature, given which of its axes points up."""
     turn = Vector(UP).rotation_difference(Vector(AXES[up]))
     back = turn.inverted()
-    bones = cast(bpy.types.Armature, armature.data).bones  # Parents first, unlike those of a pose.
+    bones = cast(bpy.types.Armature, armature.data).bones  # Parents first, unlike in a pose.
     names = [bone.name for bone in bones]
-    places = {name: i for i, name in enumerate(names)}
+    index = {name: i for i, name in enumerate(names)}
     rest = [
         RestBone(
             bone.name,
-            -1 if bone.parent is None else places[bone.parent.name],
+            -1 if bone.parent is None else index[bone.parent.name],
             vector(back @ bone.head_local),
             vector(back @ bone.tail_local),
             bone.use_deform,
@@ -75,7 +75,7 @@ def _recognized(armature: bpy.types.Object, up: str) -> Character:
     ]
     anatomy = recognize(rest)
     extents = [
-        max(places) - min(places) for places in zip(*(bone.head for bone in rest), strict=True)
+        max(values) - min(values) for values in zip(*(bone.head for bone in rest), strict=True)
     ]
     size = anatomy.height if anatomy.hips >= 0 else max(extents, default=0.0)
     return Character(names, anatomy, size, up, turn)

@@ -1,8 +1,8 @@
-"""Numbers of channels made continuous from frame to frame, without another pose at any frame.
+"""Making channels continuous from frame to frame without changing the pose at any frame.
 
-Each frame is solved for itself, so that what stands for a rotation may be another set of numbers
-than at the frame before: a quaternion or its opposite, angles that differ by whole turns, or the
-other one of the two ways in which Euler angles say the same.
+Each frame is solved by itself, so the same rotation may be represented by other values than at the
+frame before: a quaternion or its negative, angles that differ by whole turns, or the other one of
+two equivalent sets of Euler angles.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from .turns import Numbers
 TURN = 2.0 * np.pi
 
 CALM = 1.0
-"""Euler angles that change by less from frame to frame, in radians, are continuous as they are."""
+"""The largest change per frame, in radians, up to which Euler angles count as continuous."""
 
-QUAT_IDENTITY = 1e-6
-"""A turn by less, in radians, has no axis worth the name."""
+NO_ROTATION = 1e-6
+"""The angle, in radians, below which the axis of a rotation is undefined."""
 
 
 def continuous(mode: int, numbers: Numbers, driven: Numbers) -> Numbers:
-    """Return the numbers that mean the same at each frame and jump as little as they can.
+    """Return equivalent values of a channel that change as little as possible between frames.
 
     Args:
-        mode: The rotation mode, or what stands for locations and scales.
-        numbers: Frames × bones × numbers, in single precision.
-        driven: Bones × numbers: what a driver sets, so that it cannot be another one.
+        mode: The rotation mode, or the constant for locations or scales.
+        numbers: The values in single precision, frames × bones × components.
+        driven: Whether a driver sets the component, which is then left alone, bones × components.
     """
     if mode in (LOCATION, SCALE):
         return numbers
@@ -36,36 +36,36 @@ def continuous(mode: int, numbers: Numbers, driven: Numbers) -> Numbers:
         column, fixed = result[:, bone], driven[bone]
         if mode == QUATERNION:
             if not fixed.any():
-                _one_sign(column)
+                _align_quaternions(column)
         elif mode == AXIS_ANGLE:
             if not fixed.any():
-                _one_axis(column)
+                _align_axes(column)
         elif len(column) > 1 and np.abs(np.diff(column, axis=0)).max() > CALM:
-            _one_way(column, EULER_ORDERS[mode - 1], fixed)
+            _align_eulers(column, EULER_ORDERS[mode - 1], fixed)
     return result
 
 
-def _one_sign(column: Numbers) -> None:
-    """Let each quaternion be on the side of the one before."""
+def _align_quaternions(column: Numbers) -> None:
+    """Negate quaternions so that each is in the same hemisphere as the one before."""
     opposite = np.einsum("ij,ij->i", column[1:], column[:-1]) < 0.0
     column[1:][np.cumsum(opposite) % 2 == 1] *= -1.0
 
 
-def _one_axis(column: Numbers) -> None:
-    """Let each axis be on the side of the one before, and the angle within half a turn of it."""
+def _align_axes(column: Numbers) -> None:
+    """Flip axes to the side of the one before, and shift angles to within half a turn of it."""
     before = column[0].astype(np.float64)
     for row in column[1:]:
         now = row.astype(np.float64)
         if np.dot(now[1:], before[1:]) < 0.0:
             now = -now
-        if abs(now[0]) < QUAT_IDENTITY:
+        if abs(now[0]) < NO_ROTATION:
             now[1:] = before[1:]
         now[0] += TURN * np.round((before[0] - now[0]) / TURN)
         row[:] = before = now
 
 
-def _one_way(column: Numbers, order: str, fixed: Numbers) -> None:
-    """Let each set of Euler angles be the nearest to the one before that means the same turn."""
+def _align_eulers(column: Numbers, order: str, fixed: Numbers) -> None:
+    """Replace each set of Euler angles by the equivalent one nearest to the one before."""
     middle = "XYZ".index(order[1])
     before = column[0].astype(np.float64)
     for row in column[1:]:
@@ -82,5 +82,6 @@ def _one_way(column: Numbers, order: str, fixed: Numbers) -> None:
 
 
 def _unwound(angles: Numbers, before: Numbers, fixed: Numbers) -> Numbers:
-    whole = np.round((before - angles) / TURN)
-    return angles + TURN * np.where(fixed, 0.0, whole)
+    """Return the angles, unless fixed, shifted by whole turns to be nearest to those before."""
+    turns = np.round((before - angles) / TURN)
+    return angles + TURN * np.where(fixed, 0.0, turns)

@@ -1,4 +1,4 @@
-"""What data-blocks hold that counts for what moves, in forms that are the same in every session."""
+"""The contents of data-blocks that affect motion, in forms that are the same in every session."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import bpy
 from . import animation
 
 Moving = frozenset[tuple[str, int]]
-"""The animated channels of an object, which differ from frame to frame."""
+"""Animated channels, as pairs of data path and array index."""
 
 SIZE = 16
-"""The bytes of a key."""
+"""The size of a digest, in bytes."""
 
-SHOWN_ONLY = {"name", "active", "select", "is_active", "show_expanded", "show_in_editmode"}
-"""Properties that change nothing of what moves."""
+INTERFACE_ONLY = {"name", "active", "select", "is_active", "show_expanded", "show_in_editmode"}
+"""Properties that have no effect on motion."""
 
 KEY_COLUMNS = (
     ("co", "f", 2),
@@ -31,28 +31,28 @@ KEY_COLUMNS = (
     ("amplitude", "f", 1),
     ("period", "f", 1),
 )
-"""What keys are made of."""
+"""The properties of a keyframe: name, type code and size."""
 
 OWNER = re.compile(r'^(pose\.bones|fabrik\.\w+)\[("(?:[^"\\]|\\.)*"|\d+)\]')
-"""The part of a path that names a bone, or counts what is in one of an armature's lists."""
+"""Matches the part of a data path that identifies a pose bone or an item of our collections."""
 
-_parts: dict[tuple[int, int], Any] = {}
-"""What was worked out of actions and meshes, by their number and that of a slot."""
+_cache: dict[tuple[int, int], Any] = {}
+"""Digests of actions, meshes and shape keys, by `session_uid` and slot handle."""
 
 
 def forget(uids: set[int]) -> None:
-    """Look again at actions and meshes that have changed."""
-    for key in [key for key in _parts if key[0] in uids]:
-        del _parts[key]
+    """Discard the cached digests of data-blocks that have changed."""
+    for key in [key for key in _cache if key[0] in uids]:
+        del _cache[key]
 
 
 def forget_all() -> None:
-    """Look again at everything."""
-    _parts.clear()
+    """Discard all cached digests."""
+    _cache.clear()
 
 
-def still(owner: Any, name: str, moving: Moving) -> object:
-    """Return what a channel holds, without the numbers that are animated."""
+def static_values(owner: Any, name: str, moving: Moving) -> object:
+    """Return the value of a property, without animated components."""
     value = getattr(owner, name)
     if isinstance(value, str):
         return None if (name, 0) in moving else value
@@ -60,15 +60,15 @@ def still(owner: Any, name: str, moving: Moving) -> object:
 
 
 def values(struct: Any, moving: Moving = frozenset()) -> list[tuple[str, object]]:
-    """Return all settings that are neither animated nor what they are by default.
+    """Return the names and values of properties that are neither animated nor at their defaults.
 
-    Without defaults, what a newer Blender adds makes no difference.
+    Defaults are left out so that properties added by a newer Blender make no difference.
     """
     found: list[tuple[str, object]] = []
     for prop in struct.bl_rna.properties:
         name = prop.identifier
-        if name in SHOWN_ONLY or prop.type in ("COLLECTION", "POINTER") or prop.is_readonly:
-            continue  # What is pointed to counts for itself.
+        if name in INTERFACE_ONLY or prop.type in ("COLLECTION", "POINTER") or prop.is_readonly:
+            continue  # Data that it refers to is digested separately.
         value = plain(getattr(struct, name))
         if value != _default(prop):
             found.append((name, value))
@@ -80,7 +80,7 @@ def values(struct: Any, moving: Moving = frozenset()) -> list[tuple[str, object]
 
 
 def plain(value: Any) -> object:
-    """Return a value that says the same in every session."""
+    """Return a value in a form that is the same in every session."""
     if isinstance(value, bpy.types.ID):
         return None
     if isinstance(value, set):
@@ -98,28 +98,28 @@ def _default(prop: Any) -> object:
     return getattr(prop, "default", None)
 
 
-def of_nla(data: Any) -> Iterator[object]:
-    """Yield how the strips of the NLA are laid; their actions count for themselves."""
+def nla_content(data: Any) -> Iterator[object]:
+    """Yield the settings of NLA tracks and strips; their actions are digested separately."""
     yield data.use_nla, data.action_blend_type, data.action_extrapolation, data.action_influence
     yield [(track.mute, track.is_solo) for track in data.nla_tracks]
     for strip in animation.strips(data.nla_tracks):
-        # Blender sets these two as it plays.
-        yield [one for one in values(strip) if one[0] not in ("influence", "strip_time")]
-        yield [of_curve(curve) for curve in strip.fcurves]
+        # Blender sets these two during playback.
+        yield [pair for pair in values(strip) if pair[0] not in ("influence", "strip_time")]
+        yield [curve_digest(curve) for curve in strip.fcurves]
 
 
-def of_action(holder: Any) -> list[tuple[str, bytes]]:
-    """Return the paths of an action's curves, and what each of them is made of."""
+def action_content(holder: Any) -> list[tuple[str, bytes]]:
+    """Return the data paths and digests of the F-curves of a holder's action."""
     action = holder.action
     key = (action.session_uid, getattr(holder, "action_slot_handle", 0))
-    if key not in _parts:
+    if key not in _cache:
         lists = animation.curve_lists(action, getattr(holder, "action_slot", None))
-        _parts[key] = [(c.data_path, of_curve(c)) for curves in lists for c in curves]
-    return _parts[key]
+        _cache[key] = [(c.data_path, curve_digest(c)) for curves in lists for c in curves]
+    return _cache[key]
 
 
-def of_curve(curve: Any) -> bytes:
-    """Return what an F-curve is made of, in short; without what it belongs to (`owner_in`)."""
+def curve_digest(curve: Any) -> bytes:
+    """Return the digest of an F-curve, except for its owner (`owner_in_path`)."""
     group = not animation.HAS_LAYERS and curve.group is not None and curve.group.mute
     name = OWNER.sub("", curve.data_path)
     head = (name, curve.array_index, curve.mute or group, curve.extrapolation)
@@ -133,17 +133,17 @@ def of_curve(curve: Any) -> bytes:
     return hasher.digest()
 
 
-def owner_in(path: str) -> tuple[str, str]:
-    """Return in which list what has a path is, and its name or number there; empty if in none."""
-    found = OWNER.match(path)
-    if found is None:
+def owner_in_path(path: str) -> tuple[str, str]:
+    """Return the collection, and name or index, of a data path's owner; empty without one."""
+    match = OWNER.match(path)
+    if match is None:
         return "", ""
-    kind, name = found.groups()
+    kind, name = match.groups()
     return kind, bpy.utils.unescape_identifier(name[1:-1]) if name.startswith('"') else name
 
 
-def of_driver(driver: Any) -> list[object]:
-    """Return how a driver works; what it reads counts for itself."""
+def driver_content(driver: Any) -> list[object]:
+    """Return the settings of a driver; the data that it reads is digested separately."""
     found: list[object] = [driver.type, driver.expression, driver.use_self]
     for variable in driver.variables:
         found += [variable.name, variable.type]
@@ -151,30 +151,37 @@ def of_driver(driver: Any) -> list[object]:
     return found
 
 
-def of_mesh(mesh: bpy.types.Mesh) -> bytes:
-    """Return the vertices and faces of a mesh, in short."""
+def mesh_digest(mesh: bpy.types.Mesh) -> bytes:
+    """Return the digest of the vertices and faces of a mesh."""
     key = (mesh.session_uid, 0)
-    if key not in _parts:
+    if key not in _cache:
         hasher = blake2b(column(mesh.vertices, "co", "f", 3), digest_size=SIZE)
         hasher.update(column(mesh.loops, "vertex_index", "i", 1))
         hasher.update(column(mesh.polygons, "loop_start", "i", 1))
-        _parts[key] = hasher.digest()
-    return _parts[key]
+        _cache[key] = hasher.digest()
+    return _cache[key]
 
 
-def of_shapes(keys: bpy.types.Key) -> bytes:
-    """Return the places in shape keys, in short."""
+def shape_keys_digest(keys: bpy.types.Key) -> bytes:
+    """Return the digest of the coordinates of shape keys."""
     key = (keys.session_uid, 0)
-    if key not in _parts:
+    if key not in _cache:
         hasher = blake2b(digest_size=SIZE)
         for block in keys.key_blocks:
             hasher.update(column(block.data, "co", "f", 3))
-        _parts[key] = hasher.digest()
-    return _parts[key]
+        _cache[key] = hasher.digest()
+    return _cache[key]
 
 
 def column(items: Any, name: str, kind: str, size: int) -> bytes:
-    """Return a property of all items of a collection, to the last bit."""
+    """Return the raw bytes of a property of all items of a collection.
+
+    Args:
+        items: The collection.
+        name: The property.
+        kind: Its type code, of four bytes.
+        size: Its number of components.
+    """
     column = array(kind, bytes(4 * size * len(items)))
     if column:
         items.foreach_get(name, column)

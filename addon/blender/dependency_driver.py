@@ -1,15 +1,15 @@
-"""Declaring an armature's dependencies to Blender by a driver.
+"""The dependency driver, which declares the dependencies of an armature to Blender.
 
-A pointer property is no dependency to Blender: a target that is hidden, excluded from the view
-layer, or disabled in renders would not be evaluated, and a render would show the chain reach for
-its old place. A driver on a dummy property makes it one. Nothing reads the property, so it causes
-no cycle and no evaluation of a pose; and because the armature is then part of every update of its
-targets, updates without our armatures can be ignored.
+For Blender a pointer property is not a dependency: a target that is hidden, excluded from the view
+layer, or disabled in renders would not be evaluated, and a render would show the chain reaching for
+its old position. A driver on a dummy property makes it a dependency. Nothing reads the property, so
+it causes no dependency cycle and no evaluation of the pose. And since the armature is then part of
+each update of its targets, updates without our armatures can be ignored.
 
-It has to be a custom property. With a driver on any other property of an object, Blender 4.5 and
-later writes the current values of all its drivers again while other drivers are being evaluated,
-and a driven bone is sometimes one frame behind. A custom property also exists when the file is
-opened without the extension, where Blender would report an error for ours.
+The property has to be a custom property. With a driver on any other property of an object, Blender
+4.5 and later writes the values of all its drivers again while other drivers are being evaluated,
+and a driven bone is sometimes one frame late. A custom property also exists when the file is opened
+without the extension, where Blender would report an error for a registered one.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ NAME = "fabrik_dependency"
 PATH = f'["{NAME}"]'
 
 Source = tuple["bpy.types.Object", str]
-"""An object, and a bone of it or an empty name."""
+"""An object and the name of one of its bones, empty for the object itself."""
 
 
-def declare(armature: bpy.types.Object, wanted: Sequence[Source]) -> bool:
-    """Update the driver's variables to an armature's dependencies.
+def declare(armature: bpy.types.Object, sources: Sequence[Source]) -> bool:
+    """Update the dependency driver of an armature; remove it if there are no dependencies.
 
     Returns:
-        Whether they changed.
+        Whether it changed.
     """
     animation = armature.animation_data
     curve: Any = animation.drivers.find(PATH) if animation else None
-    if not wanted:
+    if not sources:
         if curve:
-            # Removing it by path plays the animation, and unkeyed poses are lost.
+            # `driver_remove` would evaluate the animation, and unkeyed poses would be lost.
             cast(Any, animation).drivers.remove(curve)
-            # Blender evaluates drivers by their index in the evaluated copy of the list.
+            # Blender finds drivers by their index in the evaluated copy of the list.
             armature.update_tag(refresh={"OBJECT"})
         if NAME in armature:
             del armature[NAME]
@@ -48,14 +48,14 @@ def declare(armature: bpy.types.Object, wanted: Sequence[Source]) -> bool:
         cast(Any, armature).id_properties_ui(NAME).update(
             description="Makes Blender evaluate the targets of FABRIK IK. Its value has no meaning"
         )
-    if curve and curve.driver.is_valid and _declared(curve.driver) == [*wanted]:
+    if curve and curve.driver.is_valid and _declared(curve.driver) == [*sources]:
         return False
     driver = (curve or cast(Any, armature.driver_add(PATH))).driver
     driver.type = "SUM"
     driver.is_valid = True
     for variable in list(driver.variables):
         driver.variables.remove(variable)
-    for source, bone in wanted:
+    for source, bone in sources:
         variable = driver.variables.new()
         variable.type = "TRANSFORMS"
         variable.targets[0].id = source
@@ -68,8 +68,9 @@ def _declared(driver: Any) -> list[Source]:
 
 
 def existing_bone(ob: bpy.types.Object | None, bone: str) -> str:
-    """Return the name of a bone, empty if there is none: a driver that names it would be invalid.
+    """Return the name of a bone if it exists, otherwise an empty name.
 
-    Blender invalidates it at each evaluation, and fixing it each time would play the animation.
+    Blender invalidates a driver that names a missing bone at each evaluation, and repairing it each
+    time would evaluate the animation.
     """
     return bone if bone and ob and ob.pose and bone in ob.pose.bones else ""

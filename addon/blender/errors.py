@@ -1,4 +1,4 @@
-"""Errors: expected ones as messages for the user, others printed once and contained."""
+"""Error handling: expected errors become messages for the user, others are reported once."""
 
 from __future__ import annotations
 
@@ -8,51 +8,54 @@ from contextlib import contextmanager
 
 
 class ProblemError(Exception):
-    """An expected error, with a message that says what to do."""
+    """An expected error, with a message that tells the user what to do."""
 
 
 def listed(names: Sequence[str]) -> str:
-    """Format names for a sentence: “A”, “B” and “C”."""
+    """Format names, at least one, for a sentence: “A”, “B” and “C”."""
     *others, last = [f"“{name}”" for name in names]
     return f"{', '.join(others)} and {last}" if others else last
 
 
-FAULT = (
+INTERNAL_ERROR = (
     "Internal error in FABRIK IK: the FK pose is shown. Please report the error in the "
     "system console"
 )
-"""The message of a constraint with an unexpected error."""
+"""The message of a constraint after an unexpected error."""
 
-_said: set[str] = set()
+_reported: set[str] = set()
 
 
-def say_once(failure: str) -> None:
-    """Print the current exception once, however many frames raise it.
+def report_once(failure: str) -> None:
+    """Print the traceback of the current exception, unless the same one was printed before.
 
     Args:
-        failure: What could not be done, as in “could not pose the armatures”.
+        failure: What failed, as in “could not pose the armatures”.
     """
     report = traceback.format_exc()
-    if report not in _said:
-        _said.add(report)
+    if report not in _reported:
+        _reported.add(report)
         print(f"FABRIK IK {failure}; please report this:\n{report}")
 
 
 @contextmanager
 def contained(failure: str) -> Iterator[None]:
-    """Contain an exception, except for a reference to removed data.
+    """Report exceptions instead of raising them, except for references to removed data.
 
     Args:
-        failure: As for `say_once`.
+        failure: See `report_once`.
+
+    Raises:
+        ReferenceError: If data has been removed.
     """
     try:
         yield
     except ReferenceError:
         raise
     except Exception:
-        say_once(failure)
+        report_once(failure)
 
 
-def forget_said() -> None:
-    """Print earlier errors again if they happen again."""
-    _said.clear()
+def forget_reported() -> None:
+    """Report errors again that were already printed."""
+    _reported.clear()

@@ -1,11 +1,11 @@
-"""Caches of the file's data: each registers here how it is cleared, so that none is missed."""
+"""Invalidation of caches: each cache of the file's data registers a function that clears it."""
 
 from __future__ import annotations
 
 from .listeners import Listeners
 
 forgets = Listeners[[]]()
-"""Called when a file is loaded, after undo and redo, and on unregister.
+"""Called after loading a file, undo and redo, and on unregister.
 
-References to Blender's data are invalid by then.
+By then all references to Blender's data are invalid.
 """

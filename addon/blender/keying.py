@@ -1,4 +1,4 @@
-"""Inserting many keys at once."""
+"""Inserting keys: many at once, and by Auto Keying."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .errors import ProblemError
 from .refusals import action_problem
 
 LINEAR, BEZIER = 1, 2
-"""Blender's numbers for interpolation types."""
+"""Interpolation types, as Blender stores them."""
 
 FREE, VECTOR, AUTO_CLAMPED = 0, 2, 4
-"""Blender's numbers for handle types."""
+"""Handle types, as Blender stores them."""
 
 KEYFRAME = 0
-"""Blender's number for the key type Keyframe."""
+"""The key type Keyframe, as Blender stores it."""
 
 NEAR = 1e-3
-"""The distance in frames below which keys are at the same frame."""
+"""The distance, in frames, up to which keys count as being at the same frame."""
 
 
 def set_keys(
@@ -41,8 +41,8 @@ def set_keys(
         owner: The owner of the property, such as a pose bone or an object.
         name: The property.
         frames: The frames of the keys, ascending; at least one.
-        rows: The values at the frames, for each component of the property.
-        is_linear: Whether to interpolate linearly, or smoothly.
+        rows: For each component of the property, its values at the frames.
+        is_linear: Whether to interpolate linearly instead of smoothly.
     """
     curves, path = ActiveCurves(owner.id_data), owner.path_from_id(name)
     for i, values in enumerate(rows):
@@ -56,24 +56,24 @@ class ActiveCurves:
     """The F-curves of an object's active action, indexed for fast lookup."""
 
     def __init__(self, ob: bpy.types.Object) -> None:
-        """Index them; create the action if needed."""
-        self._bag = animation.ensured_bag(ob)
-        self._known = {(c.data_path, c.array_index): c for c in self._bag.fcurves}
+        """Index the F-curves; create the action if needed."""
+        self._bag = animation.ensure_channelbag(ob)
+        self._curves = {(c.data_path, c.array_index): c for c in self._bag.fcurves}
         self._groups: dict[str, Any] = {}
 
     def at(self, path: str, index: int, group: str) -> Any:
-        """Return an effective F-curve, created if needed.
+        """Return the F-curve of a property, created if needed, and make it effective.
 
         It is unmuted and unlocked, and its modifiers are disabled, so that new keys take effect.
 
         Args:
-            path: The channel.
+            path: The data path.
             index: The array index.
-            group: The name of the group for a new curve; empty for none.
+            group: The name of the group for a new F-curve; empty for none.
         """
-        curve = self._known.get((path, index))
+        curve = self._curves.get((path, index))
         if curve is None:
-            curve = self._known[path, index] = self._bag.fcurves.new(path, index=index)
+            curve = self._curves[path, index] = self._bag.fcurves.new(path, index=index)
             if group:
                 curve.group = self._group(group)
         curve.mute = curve.lock = False
@@ -84,16 +84,16 @@ class ActiveCurves:
         return curve
 
     def _group(self, name: str) -> Any:
-        """Return an unmuted group of a name, created if needed."""
-        found = self._groups.get(name) or self._bag.groups.get(name)
-        if found is None or _mutes(found):
-            found = self._bag.groups.new(name)
-        self._groups[name] = found
-        return found
+        """Return an unmuted group of this name, created if needed."""
+        group = self._groups.get(name) or self._bag.groups.get(name)
+        if group is None or _mutes(group):
+            group = self._bag.groups.new(name)
+        self._groups[name] = group
+        return group
 
 
 def _mutes(group: Any) -> bool:
-    """Return whether a group mutes its curves."""
+    """Return whether a group mutes its F-curves."""
     return group is not None and group.mute and not animation.HAS_LAYERS
 
 
@@ -103,43 +103,43 @@ def put_keys(
     values: Sequence[float],
     slopes: Sequence[float] | None = None,
 ) -> None:
-    """Put keys on a curve, replacing its keys from the first to the last of the times.
+    """Insert keys, replacing those of the F-curve from the first to the last of the frames.
 
     Args:
         curve: The F-curve.
         times: The frames of the keys, ascending; at least one.
-        values: The values there.
-        slopes: The slopes there, for a smooth curve; None for a linear one.
+        values: The values at the frames.
+        slopes: The slopes at the frames, per frame, for a smooth curve; None for a linear one.
     """
     _clear(curve, times[0], times[-1])
     start = len(curve.keyframe_points)
     _append(curve, times, values, slopes is None)
     if slopes is not None:
-        _put_handles(curve, start, times, values, slopes)
+        _set_handles(curve, start, times, values, slopes)
     curve.update()
 
 
-def _put_handles(
+def _set_handles(
     curve: Any,
     start: int,
     times: Sequence[float],
     values: Sequence[float],
     slopes: Sequence[float],
 ) -> None:
-    """Put the handles of the last keys at a third of the distance, where time is linear."""
+    """Set the handles of the last keys at a third of the distance, which makes time linear."""
     points = curve.keyframe_points
     spans = [(b - a) / 3.0 for a, b in pairwise(times)] or [1.0]
     for name, sign, lengths in (
         ("left", -1.0, [spans[0], *spans]),
         ("right", 1.0, [*spans, spans[-1]]),
     ):
-        _put(points, f"handle_{name}_type", array("i", [FREE]) * len(times), start)
+        _set_column(points, f"handle_{name}_type", array("i", [FREE]) * len(times), start)
         steps = [sign * length for length in lengths][: len(times)]
-        places = _pairs(
+        handles = _pairs(
             [t + step for t, step in zip(times, steps, strict=True)],
             [v + step * m for v, step, m in zip(values, steps, slopes, strict=True)],
         )
-        _put(points, f"handle_{name}", places, start)
+        _set_column(points, f"handle_{name}", handles, start)
 
 
 def set_span(
@@ -150,26 +150,26 @@ def set_span(
     guards: Sequence[float],
     outside: Sequence[float],
 ) -> None:
-    """Key a property, without changing it before and after the frames.
+    """Key a property within a range, without changing it before and after.
 
     Args:
         owner: See `set_keys`.
         name: See `set_keys`.
         frames: See `set_keys`.
         rows: See `set_keys`.
-        guards: The last frame before, and the first one after, that must not change, if any. They
-            get keys, and the curve is constant from the first guard, and from the last of the
-            frames, to the next key. Without guards the curve is smooth.
-        outside: The values there of components without keys.
+        guards: The last frame before the range and the first one after it, or none. They get keys.
+            The curve is constant from the first guard, and if there are two from the last frame of
+            the range, to the next key. Without guards it is smooth.
+        outside: The values at the guards of components without keys, by array index.
     """
     path = owner.path_from_id(name)
-    known = {i: c for i, c in animation.active_curves(owner.id_data, path).items() if _keys(c)}
-    for curve in known.values():
+    keyed = {i: c for i, c in animation.active_curves(owner.id_data, path).items() if _keys(c)}
+    for curve in keyed.values():
         for guard in guards:
             pin(curve, guard, curve.evaluate(guard))
     set_keys(owner, name, frames, rows, is_linear=False)
     for i, curve in animation.active_curves(owner.id_data, path).items() if guards else ():
-        for guard in guards if i not in known else ():
+        for guard in guards if i not in keyed else ():
             pin(curve, guard, outside[i])
         _hold_from(curve, guards[0])
         if len(guards) > 1:
@@ -178,7 +178,7 @@ def set_span(
 
 
 def key_frames(owner: Any, names: Sequence[str]) -> set[float]:
-    """Return the frames at which properties have keys in the active action of their data-block."""
+    """Return the frames at which properties have keys in the active action of their owner."""
     return {
         key.co[0]
         for name in names
@@ -192,7 +192,7 @@ def _keys(curve: Any) -> list[Any]:
 
 
 def pin(curve: Any, frame: float, value: float) -> None:
-    """Insert a key that keeps the curve's shape, whatever keys are added on its other side."""
+    """Insert a key so that keys added on one side of it do not change the curve on the other."""
     keys = _keys(curve)
     before = [key for key in keys if key.co[0] < frame - NEAR]
     after = [key for key in keys if key.co[0] > frame + NEAR]
@@ -203,7 +203,7 @@ def pin(curve: Any, frame: float, value: float) -> None:
 
 
 def _hold_from(curve: Any, frame: float) -> None:
-    """Make a curve constant from its key at a frame to the next one."""
+    """Make a curve constant from its key at a frame to the next key."""
     for key in _keys(curve):
         if abs(key.co[0] - frame) <= NEAR:
             key.interpolation = "CONSTANT"
@@ -212,11 +212,11 @@ def _hold_from(curve: Any, frame: float) -> None:
 def auto_key(owner: Any, name: str) -> None:
     """Key a property at the current frame if Auto Keying is on.
 
-    Like Blender's own tools, this follows the preferences and tool settings: Only Insert Needed and
-    Only Insert Available. Keying sets are ignored.
+    Like Blender's own tools, this respects the preferences and tool settings, such as Only Insert
+    Needed and Only Insert Available. Keying sets are ignored.
 
     Raises:
-        ProblemError: If the action cannot be changed.
+        ProblemError: If the action is linked.
     """
     tools = cast(bpy.types.Scene, bpy.context.scene).tool_settings
     if not tools.use_keyframe_insert_auto:
@@ -225,9 +225,9 @@ def auto_key(owner: Any, name: str) -> None:
         raise ProblemError(problem)
     edit = cast(bpy.types.Preferences, bpy.context.preferences).edit
     is_replacing = tools.auto_keying_mode == "REPLACE_KEYS"
-    is_picky = is_replacing or edit.use_keyframe_insert_available
-    if is_picky and not animation.active_curves(owner.id_data, owner.path_from_id(name)):
-        return  # Blender would warn of each number in the console.
+    needs_curve = is_replacing or edit.use_keyframe_insert_available
+    if needs_curve and not animation.active_curves(owner.id_data, owner.path_from_id(name)):
+        return  # Blender would print a warning for each component.
     options = {
         "INSERTKEY_NEEDED": edit.use_auto_keyframe_insert_needed,
         "INSERTKEY_AVAILABLE": edit.use_keyframe_insert_available,
@@ -263,32 +263,32 @@ def _append(curve: Any, frames: Sequence[float], values: Sequence[float], is_lin
     points = curve.keyframe_points
     start = len(points)
     points.add(len(frames))
-    _put(points, "co", _pairs(frames, values), start)
+    _set_column(points, "co", _pairs(frames, values), start)
     handle = VECTOR if is_linear else AUTO_CLAMPED
-    kinds = {
+    properties = {
         "interpolation": LINEAR if is_linear else BEZIER,
         "handle_left_type": handle,
         "handle_right_type": handle,
         "type": KEYFRAME,
     }
-    for kind, value in kinds.items():
-        _put(points, kind, array("i", [value]) * len(frames), start)
+    for name, value in properties.items():
+        _set_column(points, name, array("i", [value]) * len(frames), start)
 
 
 def _pairs(frames: Sequence[float], values: Sequence[float]) -> array[float]:
-    """Interleave frames and values."""
+    """Interleave frames and values, as `co` and handles are stored."""
     pairs = array("f", bytes(8 * len(frames)))
     pairs[::2] = array("f", frames)
     pairs[1::2] = array("f", values)
     return pairs
 
 
-def _put(points: Any, name: str, column: array[Any], start: int) -> None:
-    """Set a property of the last keys of a curve, from an index on."""
+def _set_column(points: Any, name: str, column: array[Any], start: int) -> None:
+    """Set a property of the keys of a curve from an index to the last one."""
     if start:
         size = column.itemsize * (len(column) // (len(points) - start))
-        whole = array(column.typecode, bytes(size * len(points)))
-        points.foreach_get(name, whole)
-        whole[-len(column) :] = column
-        column = whole
+        all_keys = array(column.typecode, bytes(size * len(points)))
+        points.foreach_get(name, all_keys)
+        all_keys[-len(column) :] = column
+        column = all_keys
     points.foreach_set(name, column)

@@ -1,6 +1,6 @@
-"""Detecting limbs in a skeleton: where their bones end, and how many of them bend together.
+"""Detecting limbs in a skeleton: where their bones end, and which of them bend together.
 
-Only the rest positions of joints count: tails may be anywhere, as importers have to guess them.
+This relies on the rest positions of joints only: importers have to guess tails.
 """
 
 from __future__ import annotations
@@ -16,64 +16,66 @@ from ..core.vectors import ORIGIN, Vec, across, cross, dot, length, sub, unit
 from .skeleton import Skeleton, vector
 
 AT_TAIL: Final = 0.5
-"""How far from the tail of a bone the next one may begin, as a share of the way between the two
-joints, for the tail to be where the bone ends. Riggers leave gaps on purpose, and smaller ones."""
+"""The largest gap between the tail of a bone and the head of its child at which the bone still ends
+at its tail, as a fraction of the distance between the two heads. Intended gaps are smaller."""
 
 NO_BEND: Final = cos(radians(3.0))
-"""The cosine of the angle up to which a joint does not bend, so that it tells no axis."""
+"""The cosine of the angle up to which a joint counts as straight, so that it has no axis."""
 
 SAME_AXIS: Final = cos(radians(35.0))
-"""The cosine of the angle up to which two joints bend about one axis."""
+"""The cosine of the angle up to which the axes of two joints count as the same."""
 
 SHORT: Final = 0.8
-"""A bone that is shorter than this share of the next one carries a limb, as a clavicle does, which
-has 0.58 to 0.75 of the upper arm in skeletons of captures and games."""
+"""The length of a bone, as a fraction of its child's, below which it is not part of the limb.
+
+A clavicle has 0.58 to 0.75 of the length of the upper arm in skeletons of captures and games.
+"""
 
 MOST: Final = 5
-"""The most bones of a limb; longer chains are tails or ropes."""
+"""The largest number of bones of a limb; longer chains are tails or ropes."""
 
 
 def next_joint(rig: Skeleton, bone: int) -> int:
-    """Return the bone whose head is where another one ends; -1 if its tail is.
+    """Return the child whose head is the end of a bone, or -1 if the bone ends at its tail.
 
-    That is the one bone that goes on from there, if it begins elsewhere than at the tail.
+    That is the only child, or the only one with children, if its head is away from the tail.
     """
     children = rig.children[bone]
-    onward = [i for i in children if rig.children[i]]
-    if len(children) != 1 and len(onward) != 1:
+    parents = [i for i in children if rig.children[i]]
+    if len(children) != 1 and len(parents) != 1:
         return -1
-    after = (onward or children)[0]
-    way = dist(_head(rig, after), _head(rig, bone))
+    child = (parents or children)[0]
+    distance = dist(_head(rig, child), _head(rig, bone))
     gap = min(dist(_head(rig, i), _tail(rig, bone)) for i in children)
-    return -1 if gap <= AT_TAIL * way or way == 0.0 else after
+    return -1 if gap <= AT_TAIL * distance or distance == 0.0 else child
 
 
 def limb_length(rig: Skeleton, tip: int) -> int:
     """Return the number of bones, from the tip up, that bend together like an arm or a leg.
 
-    The limb ends below a bone that carries other limbs, where the axis changes about which its
-    joints bend, and above a bone that is short beside the next one.
+    The limb starts below a bone from which other limbs branch, below a bone that is short compared
+    with its child, or where the bend axis of the joints changes.
     """
-    after = next_joint(rig, tip)
-    end = _head(rig, after) if after >= 0 else _tail(rig, tip)
-    way = sub(end, _head(rig, tip))
+    child = next_joint(rig, tip)
+    end = _head(rig, child) if child >= 0 else _tail(rig, tip)
+    segment = sub(end, _head(rig, tip))
     axis: Vec | None = None
     bone, count = tip, 1
     while rig.parents[bone] >= 0:
         parent = rig.parents[bone]
-        above = sub(_head(rig, bone), _head(rig, parent))
-        others = [i for i in rig.children[parent] if i != bone and rig.children[i]]
-        ahead, before = unit(way), unit(above)
-        if others or ahead is None or before is None:
+        parent_segment = sub(_head(rig, bone), _head(rig, parent))
+        branches = [i for i in rig.children[parent] if i != bone and rig.children[i]]
+        direction, parent_direction = unit(segment), unit(parent_segment)
+        if branches or direction is None or parent_direction is None:
             break
-        if count > 1 and length(above) < SHORT * length(way):
+        if count > 1 and length(parent_segment) < SHORT * length(segment):
             break
-        if dot(before, ahead) < NO_BEND:
-            normal = unit(cross(before, ahead)) or ORIGIN
+        if dot(parent_direction, direction) < NO_BEND:
+            normal = unit(cross(parent_direction, direction)) or ORIGIN
             if axis is not None and abs(dot(axis, normal)) < SAME_AXIS:
                 break
             axis = axis or normal
-        bone, way, count = parent, above, count + 1
+        bone, segment, count = parent, parent_segment, count + 1
     return count
 
 
@@ -86,14 +88,14 @@ def _tail(rig: Skeleton, bone: int) -> Vec:
 
 
 def rest_bend(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> Vec | None:
-    """Return the side to which a chain bends at rest, in its first bone's own axes.
+    """Return the direction in which a chain is bent at rest, None if it is straight.
 
-    None if it is straight.
+    It is a unit vector in the space of the first bone.
 
     Args:
         rig: The armature.
         chain: The bones, root first.
-        tip_bone: The bone whose head is the tip; -1 if the last bone's tail is.
+        tip_bone: The bone whose head is the tip; -1 for the last bone's tail.
     """
     bones = [rig.rest(i) for i in chain]
     tip = bones[-1].tail_local
@@ -118,7 +120,7 @@ class NamedChain(NamedTuple):
 
     Attributes:
         bones: Root first.
-        tip: The bone whose head is the tip; empty if the last bone's tail is.
+        tip: The bone whose head is the tip; empty for the last bone's tail.
     """
 
     bones: list[str]
@@ -126,7 +128,12 @@ class NamedChain(NamedTuple):
 
 
 def named_chain(holder: Any, bone: Any) -> NamedChain:
-    """Return the chain of a constraint, Blender's or ours, with a tip bone; cut at its root."""
+    """Return the chain of a constraint, which ends at the root of the skeleton if that is shorter.
+
+    Args:
+        holder: The constraint, Blender's or ours.
+        bone: Its tip bone.
+    """
     tip = "" if holder.use_tail else bone.name
     last = bone if holder.use_tail else bone.parent
     names: list[str] = []

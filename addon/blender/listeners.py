@@ -1,26 +1,26 @@
-"""Lists of callbacks for an event."""
+"""Lists of callbacks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Generic, ParamSpec
 
-Given = ParamSpec("Given")
+Parameters = ParamSpec("Parameters")
 
 
-class Listeners(Generic[Given]):
-    """Callbacks with the same arguments; use it as a decorator to add one."""
+class Listeners(Generic[Parameters]):
+    """Callbacks with the same parameters. Use it as a decorator to add one."""
 
     def __init__(self) -> None:
         """Start without callbacks."""
-        self._known: list[Callable[Given, None]] = []
+        self._listeners: list[Callable[Parameters, None]] = []
 
-    def __call__(self, listener: Callable[Given, None]) -> Callable[Given, None]:
+    def __call__(self, listener: Callable[Parameters, None]) -> Callable[Parameters, None]:
         """Add a callback, and return it."""
-        self._known.append(listener)
+        self._listeners.append(listener)
         return listener
 
-    def tell(self, *given: Given.args, **named: Given.kwargs) -> None:
-        """Call them all."""
-        for listener in self._known:
-            listener(*given, **named)
+    def notify(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        """Call all callbacks in the order in which they were added."""
+        for listener in self._listeners:
+            listener(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""Moving targets and poles, objects or bones, to places in world space."""
+"""Moving targets and poles, whether objects or bones, in world space."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from .rotation import LOCATION, channel_of, channel_values, mode_of, quaternion
 from .skeleton import Point, Skeleton, matrix3, matrix_frame, vector
 
 LOCKED = 1e-5
-"""What a locked number may be off without having to be changed, as a share of 1 or of itself,
-besides what rounding makes of it."""
+"""The relative error (absolute below 1) up to which a locked component counts as unchanged, in
+addition to rounding."""
 
 
 def owner_of(point: Point) -> Any:
@@ -44,16 +44,16 @@ def owner_of(point: Point) -> Any:
 
 
 def channels_of(point: Point, turns: bool) -> list[str]:
-    """Return the channels that moving, and optionally rotating, a target writes."""
+    """Return the channels that moving, and if ``turns`` rotating, a target sets."""
     names = [channel_of(LOCATION)[0]]
     return [*names, channel_of(mode_of(owner_of(point)))[0]] if turns else names
 
 
 def refuse_unmovable(point: Point, turns: bool) -> None:
-    """Refuse a target that cannot be moved, or optionally rotated.
+    """Refuse a target that cannot be moved, or if ``turns`` rotated.
 
     Raises:
-        ProblemError: Saying what is in the way.
+        ProblemError: With the reason.
     """
     ob, owner = point.object, owner_of(point)
     if not ob.is_editable:
@@ -91,20 +91,20 @@ def place_of(depsgraph: bpy.types.Depsgraph, point: Point) -> Frame:
 
 
 def move_to(depsgraph: bpy.types.Depsgraph, point: Point, place: Vec, axes: Mat3 | None) -> None:
-    """Set the channels of a target to move it to a place, and rotate it.
+    """Set the channels of a target so that it is at a place, with the given rotation.
 
-    It keeps its scale. If rotation changes its offset, or rounding is large, repeat this after an
-    update to refine it.
+    Its scale is kept. If rotating changes its offset, or rounding errors are large, calling this
+    again after an update refines the result.
 
     Args:
-        depsgraph: Up to date with everything that the target depends on.
+        depsgraph: The depsgraph, up to date.
         point: The target, accepted by `refuse_unmovable`.
         place: The place in world space.
-        axes: Orthonormal axes in world space, for Y exactly and Z as nearly as possible; None keeps
-            the rotation.
+        axes: The orthonormal axes to align with in world space, Y exactly and Z as nearly as
+            possible; None keeps the rotation.
 
     Raises:
-        ProblemError: If its space has zero scale, or a lock prevents it.
+        ProblemError: If its space has zero scale, or a component that has to change is locked.
     """
     owner = owner_of(point)
     try:
@@ -134,20 +134,24 @@ def location_axes_world(depsgraph: bpy.types.Depsgraph, point: Point) -> Mat3:
     evaluated = point.object.evaluated_get(depsgraph)
     world = matrix3(evaluated.matrix_world)
     if point.skeleton is None:
-        # Whatever the parent type, its transform comes before the object's own.
-        return mat_product(world, _undone(matrix3(evaluated.matrix_basis)))
+        # Removing the own transform leaves that of the parent, whatever its type.
+        return mat_product(world, _inverse_axes(matrix3(evaluated.matrix_basis)))
     bone, parent = _bone_and_parent(evaluated, point)
     return mat_product(world, location_axes(bone, parent))
 
 
 def _rotation_axes(depsgraph: bpy.types.Depsgraph, point: Point) -> tuple[Mat3, Vec]:
-    """Return the axes of a target's rotation channel in world space, and its scale."""
+    """Return the axes of a target's rotation channel in world space, and its scale.
+
+    Raises:
+        ValueError: If the target has zero scale.
+    """
     evaluated = point.object.evaluated_get(depsgraph)
     world = matrix3(evaluated.matrix_world)
     if point.skeleton is None:
         sizes = times(vector(evaluated.scale), vector(evaluated.delta_scale))
-        turned = scale_columns(quat_matrix(_rotation_of(evaluated)), sizes)
-        return mat_product(world, _undone(turned)), sizes
+        own_axes = scale_columns(quat_matrix(_rotation_of(evaluated)), sizes)
+        return mat_product(world, _inverse_axes(own_axes)), sizes
     bone, parent = _bone_and_parent(evaluated, point)
     inherited, post_scale = inherited_axes(bone, parent)
     posed = pose_bones(evaluated)[point.skeleton.names[point.bone]]
@@ -155,13 +159,13 @@ def _rotation_axes(depsgraph: bpy.types.Depsgraph, point: Point) -> tuple[Mat3, 
 
 
 def _bone_and_parent(evaluated: bpy.types.Object, point: Point) -> tuple[Bone, Mat3]:
-    """Return the rest pose of a target bone, and its parent's axes in armature space."""
+    """Return the rest pose of a target bone, and the posed axes of its parent in armature space."""
     rig = cast(Skeleton, point.skeleton)
     parent = pose_bones(evaluated)[rig.names[point.bone]].parent
     return rig.bone(point.bone), IDENTITY if parent is None else matrix3(parent.matrix)
 
 
-def _undone(axes: Mat3) -> Mat3:
+def _inverse_axes(axes: Mat3) -> Mat3:
     return inverse((axes, ORIGIN))[0]
 
 
@@ -171,32 +175,36 @@ def _rotation_of(owner: Any) -> Quat:
 
 
 def _turn(inherited: Mat3, sizes: Vec, axes: Mat3) -> Quat:
-    """Return the local rotation that aligns Y and Z, mirrored by negative scale, with the axes."""
-    _, ahead, up = mat_columns(axes)
+    """Return the local rotation that aligns Y and Z with the axes, considering negative scale.
+
+    Raises:
+        ValueError: If the inherited axes are degenerate.
+    """
+    _, y, z = mat_columns(axes)
     own = (0.0, -1.0 if sizes[1] < 0.0 else 1.0, 0.0), (0.0, 0.0, -1.0 if sizes[2] < 0.0 else 1.0)
-    turn = facing(inherited, own, (ahead, up))
+    turn = facing(inherited, own, (y, z))
     if turn is None:
-        raise ValueError("the axes are flat")
+        raise ValueError("the inherited axes are degenerate")
     return turn
 
 
 def _set(owner: Any, name: str, values: Sequence[float], rounded: float) -> None:
-    """Set a channel, except for locked components whose change is within rounding.
+    """Set a channel, if its locked components change by no more than rounding errors.
 
     Args:
         owner: The object or pose bone.
         name: The channel.
         values: The values to set.
-        rounded: The largest rounding error of the values.
+        rounded: The largest rounding error of the values, in the unit of the channel.
 
     Raises:
         ProblemError: If a locked component would have to change.
     """
     locks = _locks(owner, name)
-    present = list(getattr(owner, name))
+    current = list(getattr(owner, name))
     for i, value in enumerate(values):
-        most = LOCKED * (1.0 + abs(present[i])) + rounded
-        if locks[i] and abs(value - present[i]) > most:
+        tolerance = LOCKED * (1.0 + abs(current[i])) + rounded
+        if locks[i] and abs(value - current[i]) > tolerance:
             what = "location" if name == "location" else "rotation"
             raise ProblemError(
                 f"The {what} of “{owner.name}” is locked: unlock it in the Item tab of the sidebar"
@@ -212,4 +220,4 @@ def _locks(owner: Any, name: str) -> list[bool]:
         return list(owner.lock_rotation)
     if owner.lock_rotations_4d:
         return [owner.lock_rotation_w, *owner.lock_rotation]
-    return [False] * 4  # The locks apply to Euler angles, not to these components.
+    return [False] * 4  # The locks apply to Euler angles only.

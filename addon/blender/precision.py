@@ -1,8 +1,8 @@
 """Rounding errors of locations and rotations in single precision.
 
-Blender stores numbers, and evaluates matrices, in single precision. The error grows with the
-intermediate values, not with the result: a child of a parent far from the world's origin is as
-imprecise as the parent, wherever it is itself.
+Blender stores numbers and evaluates matrices in single precision. The error depends on the
+intermediate values, not on the result: the child of a parent far from the world's origin is as
+imprecise as its parent, wherever it is.
 """
 
 from __future__ import annotations
@@ -20,23 +20,21 @@ from .rotation import AXIS_ANGLE, QUATERNION, channel_of, mode_of
 from .skeleton import Point, matrix3, matrix_frame, vector
 
 UNIT = 2.0**-23
-"""The largest relative error of a number: rounded when computed and when stored."""
+"""The largest relative error of a number that is rounded when computed and when stored."""
 
 STEPS = 2.0
-"""By how many of these a product of two matrices is off: three products are summed up, each of two
-such numbers."""
+"""The error of a matrix product in multiples of `UNIT`: each element is a sum of three products."""
 
 GIMBAL = 2.0**-19
-"""The cosine of the middle one of Euler angles below which Blender takes the first and the last one
-for turns about one axis."""
+"""The cosine of the middle Euler angle below which Blender assumes gimbal lock."""
 
 
 class Rounding(NamedTuple):
-    """The uncertainty of a transform by rounding alone.
+    """The largest rounding error of a transform.
 
     Attributes:
-        place: Of the location, in metres in world space.
-        turn: Of the rotation, in radians.
+        place: That of the location, in metres in world space.
+        turn: That of the rotation, in radians.
     """
 
     place: float
@@ -44,17 +42,17 @@ class Rounding(NamedTuple):
 
 
 class _Error(NamedTuple):
-    """The uncertainty of a matrix: of its location, and of the components of its axes."""
+    """The largest rounding error of a matrix: of its location and of its axes' components."""
 
     place: float
     axes: float
 
 
 def rounding_of(depsgraph: bpy.types.Depsgraph, point: Point) -> Rounding:
-    """Return the rounding of an object or a bone, including that of its channels.
+    """Return the rounding error of an object or a bone, including that of its channels.
 
     Args:
-        depsgraph: Up to date.
+        depsgraph: The depsgraph, up to date.
         point: The object or bone.
     """
     ob = point.object.evaluated_get(depsgraph)
@@ -74,29 +72,29 @@ def chain_rounding(
 ) -> float:
     """Return the largest rounding error of a chain's joints, in metres in world space.
 
-    A nearly straight chain amplifies errors: its joints leave the line by the square root of the
-    tip's change of distance.
+    A nearly straight chain amplifies errors: its joints move sideways by the square root of the
+    change in the distance from root to tip.
 
     Args:
-        depsgraph: Up to date.
+        depsgraph: The depsgraph, up to date.
         points: The last bone of the chain, its target and its pole.
         joints: The positions of its joints and its tip, in world space.
-        has_hand: Whether the last bone is oriented like the target.
+        has_hand: Whether the last bone copies the rotation of the target.
     """
-    found = [rounding_of(depsgraph, point) for point in points]
-    off = sum([rounding.place for rounding in found])
+    errors = [rounding_of(depsgraph, point) for point in points]
+    error = sum([rounding.place for rounding in errors])
     posed = Chain(tuple(joints))
-    size, aside = posed.scale, 0.0
+    size, bend = posed.scale, 0.0
     if size > 0.0:
-        aside = size * max(length(across(joint.at(), posed.axis)) for joint in posed.start)
-    most = sqrt(off * size)
-    bent = off * (1.0 + size / (aside + most)) if most > 0.0 else 0.0
+        bend = size * max(length(across(joint.at(), posed.axis)) for joint in posed.start)
+    sideways = sqrt(error * size)
+    amplified = error * (1.0 + size / (bend + sideways)) if sideways > 0.0 else 0.0
     hand = dist(joints[-2], joints[-1]) if has_hand else 0.0
-    return bent + hand * sum([rounding.turn for rounding in found])
+    return amplified + hand * sum([rounding.turn for rounding in errors])
 
 
 def _turn(owner: Any) -> float:
-    """Return the rounding of a rotation channel, in radians."""
+    """Return the rounding error of an owner's rotation channel, in radians."""
     mode = mode_of(owner)
     if mode == QUATERNION:
         return STEPS * UNIT
@@ -107,7 +105,7 @@ def _turn(owner: Any) -> float:
 
 
 def _object(ob: bpy.types.Object) -> _Error:
-    """Return the error of an evaluated object's matrix."""
+    """Return the error of an evaluated object's world matrix."""
     place, axes = ob.matrix_basis.translation.length, _size(matrix3(ob.matrix_basis))
     own = _Error(UNIT * place, STEPS * UNIT * axes)
     parent = ob.parent
@@ -117,43 +115,44 @@ def _object(ob: bpy.types.Object) -> _Error:
     size = _size(link[0])
     place = length(link[1]) + size * place
     own = _Error(size * own.place + UNIT * place, size * own.axes)
-    over, world = _object(parent), matrix3(parent.matrix_world)
+    parent_error, world = _object(parent), matrix3(parent.matrix_world)
     if ob.parent_type == "BONE" and parent.pose and ob.parent_bone in pose_bones(parent):
         bone = pose_bones(parent)[ob.parent_bone]
         pose = _posed(bone)
-        over = _within(over, world, pose, bone.tail.length, _size(matrix3(bone.matrix)))
+        axes_size = _size(matrix3(bone.matrix))
+        parent_error = _within(parent_error, world, pose, bone.tail.length, axes_size)
         world = matrix3(parent.matrix_world @ bone.matrix)
-    return _within(over, world, own, place, size * axes)
+    return _within(parent_error, world, own, place, size * axes)
 
 
-def _within(over: _Error, world: Mat3, own: _Error, place: float, axes: float) -> _Error:
-    """Return the error of the product of two matrices.
+def _within(parent: _Error, world: Mat3, own: _Error, place: float, axes: float) -> _Error:
+    """Return the error of the product of a parent's matrix and a local one.
 
     Args:
-        over: The error of the first one.
-        world: The axes of the first one.
-        own: The error of the second one.
-        place: The largest intermediate value of the second one's location.
-        axes: The size of the second one's axes.
+        parent: The error of the parent's matrix.
+        world: The axes of the parent's matrix.
+        own: The error of the local matrix.
+        place: The largest intermediate value of the local location.
+        axes: The size of the local axes.
     """
     size = _size(world)
     rounded = STEPS * UNIT * size
     return _Error(
-        over.place + over.axes * place + size * own.place + rounded * place,
-        over.axes * axes + size * own.axes + rounded * axes,
+        parent.place + parent.axes * place + size * own.place + rounded * place,
+        parent.axes * axes + size * own.axes + rounded * axes,
     )
 
 
 def _posed(bone: bpy.types.PoseBone) -> _Error:
-    """Return the error of an evaluated bone's pose, with those of all its parents."""
+    """Return the error of an evaluated bone's pose matrix, including those of its parents."""
     head = bone.head
     place = axes = 0.0
-    above: bpy.types.PoseBone | None = bone
-    while above is not None:
-        size = _size(matrix3(above.matrix))
-        place += above.head.length + (head - above.head).length + size * _offset(above)
+    ancestor: bpy.types.PoseBone | None = bone
+    while ancestor is not None:
+        size = _size(matrix3(ancestor.matrix))
+        place += ancestor.head.length + (head - ancestor.head).length + size * _offset(ancestor)
         axes += size
-        above = above.parent
+        ancestor = ancestor.parent
     return _Error(STEPS * UNIT * place, STEPS * UNIT * axes)
 
 
@@ -163,4 +162,5 @@ def _offset(bone: bpy.types.PoseBone) -> float:
 
 
 def _size(axes: Mat3) -> float:
+    """Return the length of the longest axis."""
     return max(map(length, mat_columns(axes)))

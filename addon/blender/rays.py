@@ -1,7 +1,7 @@
 """Casting rays from a foot to the ground.
 
-Everything is read from the handler's depsgraph, so that moving or deforming ground is the ground of
-the frame, in the viewport and in renders.
+The ground is read from the handler's depsgraph, so that moving and deforming ground is that of the
+current frame, in the viewport and in renders.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ SOURCES: dict[Source, tuple[str, str]] = {
 }
 """The sources of ground, with label and description."""
 
-PAST = 1e-4
+SKIP = 1e-4
 """The distance behind an ignored hit at which a ray continues, in metres."""
 
-MOST_PASSED = 64
-"""The most ignored hits of a ray."""
+MAX_IGNORED = 64
+"""The largest number of ignored hits of a ray."""
 
 
 class Hit(NamedTuple):
     """The hit of a ray.
 
     Attributes:
-        place: The point, in world space.
-        normal: The unit normal in world space, facing the ray's origin.
+        place: The hit point, in world space.
+        normal: The unit normal in world space, on the side of the ray's origin.
         ob: The original object that was hit.
-        face: The face of its evaluated mesh.
+        face: The index of the face of its evaluated mesh.
     """
 
     place: Vec
@@ -51,17 +51,17 @@ class Hit(NamedTuple):
 
 
 class Ground:
-    """Objects that count as ground.
+    """Mesh objects that count as ground.
+
+    Hidden objects count as well, unless they are excluded from the view layer or disabled in
+    renders.
 
     Attributes:
-        objects: Their meshes.
-
-    Hidden objects count as well, unless they are excluded from the view layer or disabled in the
-    render.
+        objects: The objects.
     """
 
     def __init__(self, objects: Iterable[bpy.types.Object]) -> None:
-        """Take the meshes among the objects."""
+        """Keep the mesh objects only."""
         self.objects = [ob for ob in objects if ob.type == "MESH"]
 
     def cast(
@@ -70,7 +70,7 @@ class Ground:
         """Return the nearest hit of a ray, None if there is none.
 
         Args:
-            depsgraph: The depsgraph with the evaluated objects.
+            depsgraph: The depsgraph.
             origin: The origin of the ray, in world space.
             direction: Its direction, a unit vector in world space.
             distance: Its length, in metres.
@@ -78,55 +78,55 @@ class Ground:
         nearest = None
         start, along = Vector(origin), Vector(direction)
         for ob in self.objects:
-            found = _cast(ob, depsgraph, start, along, distance)
-            if found is not None:
-                distance, nearest = found
+            result = _cast(ob, depsgraph, start, along, distance)
+            if result is not None:
+                distance, nearest = result
         return nearest
 
-    def is_left_out(self, depsgraph: bpy.types.Depsgraph) -> bool:
-        """Return whether there are objects, but rays can hit none of them."""
-        return bool(self.objects) and not any(_is_there(ob, depsgraph) for ob in self.objects)
+    def is_excluded(self, depsgraph: bpy.types.Depsgraph) -> bool:
+        """Return whether there is ground, but none of it can be hit by rays."""
+        return bool(self.objects) and not any(_is_evaluated(ob, depsgraph) for ob in self.objects)
 
 
 class SceneGround(Ground):
     """Everything visible in a scene, in the viewport and in renders, except the character."""
 
     def __init__(self, own: bpy.types.Object, besides: Iterable[bpy.types.Object]) -> None:
-        """Exclude an armature and other objects, their children, and what they deform."""
+        """Exclude an armature and other objects, their descendants, and what they deform."""
         self._own = {ob.session_uid for ob in (own, *besides)}
-        self._known: dict[int, bool] = {}
+        self._own_cache: dict[int, bool] = {}
         shown = dict.fromkeys(ob for scene in own.users_scene for ob in scene.objects)
-        super().__init__(ob for ob in shown if not self._is_left_out(ob))
+        super().__init__(ob for ob in shown if not self._is_excluded(ob))
 
     def cast(
         self, depsgraph: bpy.types.Depsgraph, origin: Vec, direction: Vec, distance: float
     ) -> Hit | None:
-        """Return the nearest hit of a ray, as `Ground.cast`."""
+        """Return the nearest hit of a ray; see `Ground.cast`."""
         scene = cast(bpy.types.Scene, depsgraph.scene)
         start, along = Vector(origin), Vector(direction)
-        for _ in range(MOST_PASSED):
+        for _ in range(MAX_IGNORED):
             is_hit, place, normal, face, ob, _ = cast(
                 Any, scene.ray_cast(depsgraph, start, along, distance=distance)
             )
             if not is_hit:
                 return None
-            if not self._is_left_out(ob):
-                return Hit(vector(place), _against(normal, along), ob.original, face)
-            distance -= (place - start).length + PAST
+            if not self._is_excluded(ob):
+                return Hit(vector(place), _facing(normal, along), ob.original, face)
+            distance -= (place - start).length + SKIP
             if distance <= 0.0:
                 return None
-            start = place + along * PAST
+            start = place + along * SKIP
         return None
 
-    def _is_left_out(self, ob: bpy.types.Object) -> bool:
-        # What only the viewport shows would be missing in the render.
+    def _is_excluded(self, ob: bpy.types.Object) -> bool:
+        # Objects that are disabled in renders would give other hits there.
         return ob.hide_render or self._is_own(ob)
 
     def _is_own(self, ob: bpy.types.Object) -> bool:
         uid = session_uid(ob)
-        if uid not in self._known:
-            self._known[uid] = moves_with(ob, self._own)
-        return self._known[uid]
+        if uid not in self._own_cache:
+            self._own_cache[uid] = moves_with(ob, self._own)
+        return self._own_cache[uid]
 
 
 def ground_of(
@@ -138,17 +138,17 @@ def ground_of(
 ) -> Ground:
     """Return the ground.
 
-    It holds references, so it must not outlive a plan.
+    It holds references to objects, so it must not outlive a plan.
 
     Args:
-        source: Whether that is one object, those of a collection, or those of the scene.
-        ob: The object, if that is the source.
-        collection: The collection, if that is.
+        source: The kind of source.
+        ob: The object for the source `OBJECT`.
+        collection: The collection for the source `COLLECTION`.
         own: The armature of the character, which is excluded.
-        besides: Other objects of a scene to exclude.
+        besides: Other objects to exclude for the source `SCENE`.
 
     Raises:
-        ProblemError: If nothing is set, or it cannot be ground.
+        ProblemError: If the source is not set, or cannot be ground.
     """
     if source == "SCENE":
         return SceneGround(own, besides)
@@ -186,31 +186,31 @@ def source_items(numbers: Mapping[Source, int]) -> tuple[tuple[str, str, str, in
     return tuple((name, *SOURCES[name], number) for name, number in numbers.items())
 
 
-def recalled(
+def resolve_ground(
     names: Sequence[str], grounds: Sequence[bpy.types.Object]
 ) -> list[bpy.types.Object | None]:
-    """Return the objects that were the ground of a simulation.
+    """Find the ground objects that a simulation has stored by name.
 
-    They are found by name among the current ground; renamed objects, and copies made together with
-    the armature, by their index.
+    They are looked up by name in the current ground; renamed objects, and copies made together with
+    the armature, by index.
 
     Args:
-        names: Their names at that time: of the ground, in order, and of others.
+        names: The stored names: those of the ground, in order, then those of other objects.
         grounds: The current ground.
 
     Returns:
-        An object for each name, None if it is gone.
+        For each name its object, None if it is missing.
     """
-    named = {ob.name: ob for ob in grounds}
+    by_name = {ob.name: ob for ob in grounds}
 
-    def found(place: int, name: str) -> bpy.types.Object | None:
-        if name in named:
-            return named[name]
-        if place < len(grounds) and grounds[place].name not in names:
-            return grounds[place]
+    def resolve(i: int, name: str) -> bpy.types.Object | None:
+        if name in by_name:
+            return by_name[name]
+        if i < len(grounds) and grounds[i].name not in names:
+            return grounds[i]
         return bpy.data.objects.get(name)
 
-    return [found(place, name) for place, name in enumerate(names)]
+    return [resolve(i, name) for i, name in enumerate(names)]
 
 
 def _cast(
@@ -220,41 +220,41 @@ def _cast(
     along: Vector,
     distance: float,
 ) -> tuple[float, Hit] | None:
-    """Return the distance and the hit of a ray on an object, None if there is none."""
+    """Return the distance in metres and the hit of a ray on an object, None if there is none."""
     evaluated = ob.evaluated_get(depsgraph)
-    if not _is_there(ob, depsgraph):
+    if not _is_evaluated(ob, depsgraph):
         return None
-    _let_be_cast(evaluated)
-    to_local = evaluated.matrix_world.inverted_safe()  # A plane of zero thickness is ground too.
-    # Its local length converts the distance to the object's own, maybe uneven, scale.
+    _ensure_mesh(evaluated)
+    to_local = evaluated.matrix_world.inverted_safe()  # The scale may be zero across a plane.
+    # Scales may be uneven: the length of the local direction converts the distance.
     local = to_local.to_3x3() @ along
     reach = distance * local.length
     try:
         is_hit, place, normal, face = cast(
             Any, evaluated.ray_cast(to_local @ start, local, distance=reach)
         )
-    except RuntimeError:  # It was evaluated once, and is disabled now.
+    except RuntimeError:  # It was evaluated before, and is disabled now.
         return None
     if not is_hit:
         return None
     place = evaluated.matrix_world @ place
-    turned = to_local.to_3x3().transposed() @ normal
-    return (place - start).dot(along), Hit(vector(place), _against(turned, along), ob, face)
+    normal = to_local.to_3x3().transposed() @ normal
+    return (place - start).dot(along), Hit(vector(place), _facing(normal, along), ob, face)
 
 
-def _is_there(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> bool:
-    """Return whether an object is evaluated: the view layer may leave it out."""
+def _is_evaluated(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> bool:
+    """Return whether an object is evaluated: it may be excluded from the view layer."""
     evaluated = ob.evaluated_get(depsgraph)
     if not evaluated.is_evaluated:
         return False
-    # A disabled object has an unevaluated mesh; casting a ray at it makes Blender 4.2 print.
+    # A disabled object has an unevaluated mesh, and Blender 4.2 prints an error for rays at it.
     return not (isinstance(evaluated.data, bpy.types.Mesh) and evaluated.data.is_evaluated)
 
 
-def _let_be_cast(evaluated: bpy.types.Object) -> None:
-    """Prepare a mesh in Edit Mode, of this object or another user of it, for rays.
+def _ensure_mesh(evaluated: bpy.types.Object) -> None:
+    """Make Blender create the mesh of an object in Edit Mode, also if another user of it is.
 
-    Until the mesh is requested Blender only keeps what Edit Mode draws.
+    Until the mesh is requested, only what Edit Mode draws exists.
     """
     mesh = evaluated.data
     if isinstance(mesh, bpy.types.Mesh) and mesh.is_editmode and not mesh.vertices:
@@ -262,7 +262,7 @@ def _let_be_cast(evaluated: bpy.types.Object) -> None:
         evaluated.to_mesh_clear()
 
 
-def _against(normal: Vector, along: Vector) -> Vec:
-    """Return a unit normal that faces the ray's origin."""
+def _facing(normal: Vector, along: Vector) -> Vec:
+    """Return a normal as a unit vector on the side of the ray's origin."""
     normal = normal.normalized()
     return vector(-normal if normal.dot(along) > 0.0 else normal)

@@ -28,7 +28,7 @@ def joints_problem(ob: bpy.types.Object) -> str:
 
 
 def rest_problem(armature: bpy.types.Object) -> str:
-    """Return why an armature does not show its pose, empty if it does."""
+    """Return why an armature object does not show its pose, empty if it does."""
     data = cast(bpy.types.Armature, armature.data)
     if armature.mode != "EDIT" and data.pose_position != "REST":
         return ""
@@ -39,7 +39,7 @@ def rest_problem(armature: bpy.types.Object) -> str:
 
 
 def tweak_problem(ob: bpy.types.Object) -> str:
-    """Return why the NLA prevents changing an object's animation, empty if it does not."""
+    """Return why tweak mode prevents changing an object's animation, empty if it does not."""
     data = ob.animation_data
     if data is None or not data.use_tweak_mode:
         return ""
@@ -47,7 +47,7 @@ def tweak_problem(ob: bpy.types.Object) -> str:
 
 
 def action_problem(ob: bpy.types.Object) -> str:
-    """Return why an object's action takes no keys, empty if it does or there is none."""
+    """Return why an object's active action takes no keys, empty if it does or there is none."""
     action = ob.animation_data.action if ob.animation_data is not None else None
     if action is None or action.is_editable:
         return ""
@@ -55,7 +55,7 @@ def action_problem(ob: bpy.types.Object) -> str:
 
 
 def refuse_unkeyable(ob: bpy.types.Object) -> None:
-    """Refuse an object on which new keys would have no effect, or another one.
+    """Refuse an object on which new keys are impossible, or would not give the keyed pose.
 
     Raises:
         ProblemError: With the reason.

@@ -1,7 +1,7 @@
-"""What hangs on what in Blender, walked upwards from objects and bones.
+"""Dependencies between objects and bones, and the one traversal of them.
 
-This is the only walk of its kind. It knows Blender's own relations; whoever walks says which of
-them count, and makes what it needs of what is met.
+The functions that yield dependencies know Blender's own relations only. The callers of
+`walk_dependencies` choose which of them count, and add their own.
 """
 
 from __future__ import annotations
@@ -11,38 +11,37 @@ from typing import Any, TypeVar, cast
 
 import bpy
 
-from .curves import of_bone
+from .curves import split_bone_path
 from .skeleton import Point, skeleton_of
 
 Node = tuple[bpy.types.Object, int]
-"""An object with -1, or with a number from 0 on a bone of it."""
+"""An object and the index of one of its bones, -1 for the object itself."""
 
-
-Met = TypeVar("Met", bound=tuple[bpy.types.Object, object])
-"""A node, or another kind of part of an object."""
+AnyNode = TypeVar("AnyNode", bound=tuple[bpy.types.Object, object])
+"""A `Node`, or an object with another kind of part."""
 
 
 def node_of(ob: bpy.types.Object, bone: str) -> Node:
-    """Return a bone of an object by its name, the object itself if it has no such bone."""
+    """Return the node of a bone by name, or of the object if it has no such bone."""
     if not bone or ob.type != "ARMATURE" or ob.pose is None:
         return ob, -1
     return ob, skeleton_of(ob).index.get(bone, -1)
 
 
 def node_at(point: Point) -> Node:
-    """Return what a point is on."""
+    """Return the node of a point."""
     return point.object, point.bone
 
 
 def parent_of(ob: bpy.types.Object) -> Node | None:
-    """Return the object or the bone that an object is parented to, None if it has no parent."""
+    """Return the object or bone that an object is parented to, None if it has no parent."""
     if ob.parent is None:
         return None
     return node_of(ob.parent, ob.parent_bone if ob.parent_type == "BONE" else "")
 
 
 def parents(node: Node) -> Iterator[Node]:
-    """Yield the parent of an object; of a bone the armature object, and then the parent bone."""
+    """Yield the parent of an object, or the armature object and the parent bone of a bone."""
     ob, bone = node
     if bone < 0:
         parent = parent_of(ob)
@@ -50,60 +49,64 @@ def parents(node: Node) -> Iterator[Node]:
             yield parent
         return
     yield ob, -1
-    above = skeleton_of(ob).parents[bone]
-    if above >= 0:
-        yield ob, above
+    parent_bone = skeleton_of(ob).parents[bone]
+    if parent_bone >= 0:
+        yield ob, parent_bone
 
 
 def deformers(ob: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return the armatures that deform an object."""
-    found = [getattr(mod, "object", None) for mod in ob.modifiers if mod.type == "ARMATURE"]
-    return [armature for armature in found if armature is not None]
+    """Return the armature objects that deform an object by modifiers."""
+    armatures = [getattr(mod, "object", None) for mod in ob.modifiers if mod.type == "ARMATURE"]
+    return [armature for armature in armatures if armature is not None]
 
 
-def read_by(driver: Any) -> Iterator[Node]:
+def driver_inputs(driver: Any) -> Iterator[Node]:
     """Yield the objects and bones that the variables of a driver read."""
     for target in (target for variable in driver.variables for target in variable.targets):
         if isinstance(target.id, bpy.types.Object):
-            yield node_of(target.id, target.bone_target or of_bone(target.data_path)[0])
+            yield node_of(target.id, target.bone_target or split_bone_path(target.data_path)[0])
 
 
-def above(
-    starts: Iterable[Met],
-    relations: Callable[[Met], Iterable[Met]],
-    known: Container[Met] = (),
-) -> Iterator[Met]:
-    """Yield the starts and all that they hang on, once each, and after what it hangs on itself.
+def walk_dependencies(
+    starts: Iterable[AnyNode],
+    relations: Callable[[AnyNode], Iterable[AnyNode]],
+    known: Container[AnyNode] = (),
+) -> Iterator[AnyNode]:
+    """Yield the starts and their direct and indirect dependencies, each node once.
 
-    What leads back to itself is met once: on the way to it, it comes after what hangs on it.
+    This is a depth-first traversal in postorder: a node comes after its dependencies, except where
+    these form a cycle.
 
     Args:
-        starts: Where the walk begins.
-        relations: Asked once of each node that is met, before any of what it gives is met.
-        known: What is passed over, and what it hangs on with it.
+        starts: The nodes to begin with.
+        relations: Returns the dependencies of a node. It is called once for each node, before any
+            of them is visited.
+        known: Nodes to skip, with their dependencies.
     """
-    met: set[Met] = set()
-    path: list[Met] = []
-    # Not by recursion: a chain may have more bones than Python allows calls.
-    open_: list[Iterator[Met]] = [iter(starts)]
-    while open_:
-        node = next(open_[-1], None)
+    visited: set[AnyNode] = set()
+    path: list[AnyNode] = []
+    # Iterative, since a chain may have more bones than the recursion limit.
+    pending: list[Iterator[AnyNode]] = [iter(starts)]
+    while pending:
+        node = next(pending[-1], None)
         if node is None:
-            open_.pop()
+            pending.pop()
             if path:
                 yield path.pop()
-        elif node not in met and node not in known:
-            met.add(node)
+        elif node not in visited and node not in known:
+            visited.add(node)
             path.append(node)
-            open_.append(iter(relations(node)))
+            pending.append(iter(relations(node)))
 
 
 def moves_with(ob: bpy.types.Object, carriers: Container[int]) -> bool:
-    """Return whether an object, or its copy, is or hangs on one of some, or is deformed by one.
+    """Return whether an object is one of some others, or is parented to or deformed by one.
+
+    Indirect relations count as well.
 
     Args:
-        ob: The object.
-        carriers: The numbers of the others (`session_uid`).
+        ob: The object, or an evaluated copy of it.
+        carriers: The `session_uid`s of the others.
     """
 
     def relations(node: Node) -> Iterator[Node]:
@@ -112,20 +115,22 @@ def moves_with(ob: bpy.types.Object, carriers: Container[int]) -> bool:
             yield from ((armature, -1) for armature in deformers(node[0]))
 
     start = cast(bpy.types.Object, ob.original), -1
-    return any(found.session_uid in carriers for found, _ in above([start], relations))
+    return any(
+        carrier.session_uid in carriers for carrier, _ in walk_dependencies([start], relations)
+    )
 
 
-TURNED_ONLY = ("COPY_ROTATION",)
-"""Bone constraints that set the axes and leave the head where the parent carries it."""
+ROTATION_ONLY = ("COPY_ROTATION",)
+"""Bone constraints that change the axes of a bone, but not the position of its head."""
 
 
 def active_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any]:
-    """Return the active constraints of Blender's on an object or bone."""
+    """Return Blender's own constraints on an object or bone that have an effect."""
     return [con for con in owner.constraints if not con.mute and con.influence > 0.0]
 
 
 def constraint_point(con: Any) -> Point | None:
-    """Return what one of Blender's constraints looks at."""
+    """Return the target of one of Blender's constraints, None if it has none."""
     ob = getattr(con, "target", None)
     if ob is None:
         return None
@@ -137,12 +142,17 @@ def constraint_point(con: Any) -> Point | None:
     return Point(ob.original)
 
 
-def acts_plainly(con: Any, on_bone: bool) -> bool:
-    """Return whether `read` places what this constraint acts on as Blender will."""
+def is_predictable(con: Any, on_bone: bool) -> bool:
+    """Return whether the effect of a constraint of Blender's can be computed ahead of Blender.
+
+    Args:
+        con: The constraint.
+        on_bone: Whether it is on a bone, not on an object.
+    """
     if con.influence < 1.0 or con.owner_space != "WORLD" or con.target_space != "WORLD":
         return False
     if on_bone:
-        return con.type in TURNED_ONLY and con.mix_mode == "REPLACE" and _all_axes(con)
+        return con.type in ROTATION_ONLY and con.mix_mode == "REPLACE" and _all_axes(con)
     if con.type == "CHILD_OF":
         parts = [
             f"use_{part}_{axis}" for part in ("location", "rotation", "scale") for axis in "xyz"

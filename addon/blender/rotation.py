@@ -1,4 +1,4 @@
-"""Channels of pose bones: rotations in any rotation mode, and others."""
+"""Channels of pose bones: rotations in all rotation modes, locations and scales."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mathutils import Euler, Quaternion
 from ..core.vectors import Quat, quat_unit
 
 QUATERNION, AXIS_ANGLE = 0, -1
-"""Numbers by which Blender stores rotation modes; 1 to 6 are the orders of Euler angles."""
+"""Rotation modes as Blender stores them; 1 to 6 are `EULER_ORDERS`."""
 
 EULER_ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 
@@ -22,7 +22,7 @@ MODES = {name: i + 1 for i, name in enumerate(EULER_ORDERS)}
 MODES |= {"QUATERNION": QUATERNION, "AXIS_ANGLE": AXIS_ANGLE}
 
 LOCATION, SCALE = -2, -3
-"""Used in place of a rotation mode for the other channels."""
+"""Constants used instead of a rotation mode for the other channels."""
 
 CHANNELS = {
     QUATERNION: ("rotation_quaternion", 4),
@@ -32,28 +32,28 @@ CHANNELS = {
 }
 
 ALL_CHANNELS = tuple({*CHANNELS.values(), ("rotation_euler", 3)})
-"""All channels of a bone, and their sizes."""
+"""All channels of a bone, with their numbers of components."""
 
 KINDS = (QUATERNION, LOCATION, SCALE)
-"""The channels that can be solved; the first one stands for all rotation modes.
+"""The kinds of channels that are solved; `QUATERNION` stands for all rotation modes.
 
-An armature of n bones has a slot for each bone and kind: bone i's are i, n + i and 2n + i. If
-none but rotations are solved it has the first n only.
+An armature of n bones has a slot for each bone and kind: those of bone i are i, n + i and 2n + i.
+If only rotations are solved, it has the first n only.
 """
 
 
 def channel_of(mode: int) -> tuple[str, int]:
-    """Return the rotation property of a mode, and its size."""
+    """Return the property of a mode, or of locations or scales, and its number of components."""
     return CHANNELS.get(mode, ("rotation_euler", 3))
 
 
 def mode_of(owner: Any) -> int:
-    """Return the number of the rotation mode of an object or a pose bone."""
+    """Return the rotation mode of an object or a pose bone as a number."""
     return MODES.get(owner.rotation_mode, QUATERNION)
 
 
 def floats(bones: bpy.types.bpy_prop_collection, name: str, size: int) -> array[float]:
-    """Return a property of all bones, one after the other."""
+    """Return a float property of all bones, ``size`` components per bone."""
     buffer = array("f", bytes(4 * len(bones) * size))
     bones.foreach_get(name, buffer)
     return buffer
@@ -67,22 +67,22 @@ def integers(bones: bpy.types.bpy_prop_collection, name: str) -> array[int]:
 
 
 Run = tuple[int, int, int]
-"""Consecutive bones: the first, the one after the last, and the index of the first in the list."""
+"""A range of consecutive bones: its start and end, and the index of its first bone in the list."""
 
 
 def runs_of(bones: Sequence[int]) -> list[Run]:
     """Split a list of bones into runs of consecutive ones."""
     runs: list[Run] = []
-    for place, bone in enumerate(bones):
+    for i, bone in enumerate(bones):
         if runs and runs[-1][1] == bone:
             runs[-1] = (runs[-1][0], bone + 1, runs[-1][2])
         else:
-            runs.append((bone, bone + 1, place))
+            runs.append((bone, bone + 1, i))
     return runs
 
 
-def taken(buffer: array[float], runs: Sequence[Run], size: int) -> bytes:
-    """Return the values of some bones, ``size`` per bone, as bytes."""
+def gather(buffer: array[float], runs: Sequence[Run], size: int) -> bytes:
+    """Return the values of the runs' bones, ``size`` per bone, as bytes."""
     if len(runs) == 1:
         first, last, _ = runs[0]
         return buffer[first * size : last * size].tobytes()
@@ -93,15 +93,15 @@ def taken(buffer: array[float], runs: Sequence[Run], size: int) -> bytes:
 def transfer(
     source: array[float], stride: int, first: int, to: array[float], size: int, run: Run
 ) -> None:
-    """Copy the values of consecutive bones between arrays of different strides.
+    """Copy the values of a run of bones between arrays of different strides.
 
     Args:
-        source: The source.
-        stride: Its values per bone.
-        first: The index of the run's first bone in it.
-        to: The destination.
-        size: Its values per bone.
-        run: The bones in it.
+        source: The source array.
+        stride: The number of values per bone there.
+        first: The index of the run's first bone there.
+        to: The destination array.
+        size: The number of values per bone there.
+        run: The bones.
     """
     start, end, _ = run
     last = first + end - start
@@ -111,8 +111,8 @@ def transfer(
         ]
 
 
-FEW = 8
-"""The ratio of all bones to those needed above which these are read one by one."""
+SPARSE = 8
+"""The ratio of all bones to those needed above which bones are accessed individually."""
 
 
 class Rows:
@@ -122,15 +122,15 @@ class Rows:
 
     Attributes:
         names: The names of all bones of the armature.
-        bones: Those that are read.
-        are_few: Whether they are read one by one.
+        bones: The indices of the bones that are read, ascending.
+        are_few: Whether they are accessed individually.
     """
 
     def __init__(self, names: Sequence[str], bones: Iterable[int]) -> None:
-        """Choose the cheaper way."""
+        """Choose between bulk and individual access."""
         self.names = names
         self.bones = sorted(bones)
-        self.are_few = len(self.bones) * FEW < len(names)
+        self.are_few = len(self.bones) * SPARSE < len(names)
         self._all = frozenset(self.bones)
 
     def __contains__(self, bone: int) -> bool:
@@ -140,23 +140,25 @@ class Rows:
     def find(self, bones: bpy.types.bpy_prop_collection, bone: int) -> Any:
         """Return a pose bone of the armature.
 
-        In Edit Mode names change earlier than in evaluated copies: there it is found by index.
+        Names that change in Edit Mode reach evaluated copies late; a bone that is not found by name
+        is looked up by index.
         """
-        found = bones.get(self.names[bone])
-        return bones[bone] if found is None else found
+        pose_bone = bones.get(self.names[bone])
+        return bones[bone] if pose_bone is None else pose_bone
 
 
 class PoseChannels:
-    """The channels of the bones of a pose, each read when a bone first needs it.
+    """The channels of the bones of a pose, each read on first use.
 
-    If only a few bones are needed, columns have no values of the others.
+    A column holds the values of one channel of all bones. If only a few bones are needed, the
+    values of the others are zero.
     """
 
     def __init__(self, bones: bpy.types.bpy_prop_collection, rows: Rows | None = None) -> None:
-        """Take the pose bones of an original or an evaluated armature.
+        """Read nothing yet.
 
         Args:
-            bones: The pose bones.
+            bones: The pose bones of an original or evaluated armature.
             rows: The bones needed in columns; None for all.
         """
         self.bones = bones
@@ -164,8 +166,8 @@ class PoseChannels:
         self._rows = rows if rows is not None and rows.are_few else None
 
     @cached_property
-    def _found(self) -> list[tuple[int, Any]]:
-        """The few bones needed in columns."""
+    def _few_bones(self) -> list[tuple[int, Any]]:
+        """The needed bones, if these are few, with their indices."""
         return [(bone, self._owner(bone)) for bone in cast(Rows, self._rows).bones]
 
     def _owner(self, bone: int) -> Any:
@@ -177,35 +179,37 @@ class PoseChannels:
         if self._rows is None:
             return integers(self.bones, "rotation_mode")
         modes = array("i", bytes(4 * len(self._rows.names)))
-        for bone, owner in self._found:
+        for bone, owner in self._few_bones:
             modes[bone] = mode_of(owner)
         return modes
 
     def buffer(self, channel: str, size: int) -> array[float]:
-        """Return a column: the numbers of one channel of the bones."""
+        """Return the column of a channel, with ``size`` components per bone."""
         return self.read(channel, size)
 
     def read(self, channel: str, size: int) -> array[float]:
-        """Return it as it stands there."""
+        """Return the column as Blender stores it."""
         column = self.buffers.get(channel)
         if column is None:
             rows = self._rows
-            column = floats(self.bones, channel, size) if rows is None else self._few(channel, size)
+            column = (
+                floats(self.bones, channel, size) if rows is None else self._sparse(channel, size)
+            )
             self.buffers[channel] = column
         return column
 
-    def _few(self, channel: str, size: int) -> array[float]:
+    def _sparse(self, channel: str, size: int) -> array[float]:
         column = array("f", bytes(4 * size * len(cast(Rows, self._rows).names)))
-        for bone, owner in self._found:
+        for bone, owner in self._few_bones:
             column[bone * size : (bone + 1) * size] = array("f", getattr(owner, channel)[:])
         return column
 
     def names(self) -> list[tuple[str, int]]:
-        """Return the channels that were read, and how many numbers a bone has there."""
-        return [(name, len(read) // len(self.bones)) for name, read in self.buffers.items()]
+        """Return the channels that were read, and their numbers of components."""
+        return [(name, len(column) // len(self.bones)) for name, column in self.buffers.items()]
 
     def has(self, bone: int) -> bool:
-        """Return whether columns hold the numbers of a bone."""
+        """Return whether columns hold the values of a bone."""
         return self._rows is None or bone in self._rows
 
     def mode(self, bone: int) -> int:
@@ -213,21 +217,21 @@ class PoseChannels:
         return self.modes[bone] if self.has(bone) else mode_of(self._owner(bone))
 
     def values(self, bone: int) -> list[float]:
-        """Return the numbers of the channel that counts in any bone's rotation mode."""
+        """Return the values of any bone's rotation channel."""
         return self.numbers(bone, *channel_of(self.mode(bone)))
 
     def numbers(self, bone: int, channel: str, size: int) -> list[float]:
-        """Return the numbers of one channel of any bone."""
+        """Return the values of a channel of any bone."""
         if self.has(bone):
             return self.buffer(channel, size)[bone * size : bone * size + size].tolist()
         return [*getattr(self._owner(bone), channel)]
 
 
-NOTHING = 2.0**-150
-"""The squared length below which Blender treats a quaternion as zero."""
+ZERO = 2.0**-150
+"""The squared norm below which Blender treats a quaternion as zero."""
 
-OF_NOTHING: Quat = (0.0, 1.0, 0.0, 0.0)
-"""Blender's rotation for a zero quaternion."""
+ZERO_QUATERNION: Quat = (0.0, 1.0, 0.0, 0.0)
+"""The rotation that Blender uses for a zero quaternion."""
 
 
 class PatchedChannels(PoseChannels):
@@ -238,31 +242,31 @@ class PatchedChannels(PoseChannels):
         bones: bpy.types.bpy_prop_collection,
         patches: Callable[[str, int], Iterable[tuple[int, float]]],
     ) -> None:
-        """Take the pose bones of an original armature.
+        """Read nothing yet.
 
         Args:
-            bones: The pose bones.
-            patches: Returns the indices and values to replace, given a channel and its size.
+            bones: The pose bones of an original armature.
+            patches: Returns the flat indices and values to replace, for a channel and its size.
         """
         super().__init__(bones)
         self._patches = patches
         self._patched: dict[str, array[float]] = {}
 
     def buffer(self, channel: str, size: int) -> array[float]:
-        """Return a column: the numbers of one channel of all bones."""
+        """Return the patched column of a channel, with ``size`` components per bone."""
         if channel not in self._patched:
             buffer = self._patched[channel] = self.read(channel, size)[:]
-            for place, number in self._patches(channel, size):
-                buffer[place] = number
+            for i, value in self._patches(channel, size):
+                buffer[i] = value
         return self._patched[channel]
 
 
 def quaternion(mode: int, values: Sequence[float]) -> Quat:
-    """Return the rotation of a channel's values."""
+    """Return the rotation that channel values represent, as a unit quaternion."""
     if mode == QUATERNION:
         w, x, y, z = values[0], values[1], values[2], values[3]
-        if w * w + x * x + y * y + z * z < NOTHING:
-            return OF_NOTHING
+        if w * w + x * x + y * y + z * z < ZERO:
+            return ZERO_QUATERNION
         return quat_unit((w, x, y, z))
     if mode == AXIS_ANGLE:
         turn = Quaternion(values[1:4], values[0])
@@ -272,7 +276,7 @@ def quaternion(mode: int, values: Sequence[float]) -> Quat:
 
 
 def channel_values(mode: int, rotation: Quat, near: Sequence[float]) -> list[float]:
-    """Return the channel values of a rotation; of all possible ones those nearest to ``near``."""
+    """Return the channel values of a rotation (a unit quaternion) that are nearest to ``near``."""
     if mode == QUATERNION:
         opposite = sum(a * b for a, b in zip(rotation, near, strict=True)) < 0.0
         return [-number if opposite else number for number in rotation]
@@ -280,8 +284,8 @@ def channel_values(mode: int, rotation: Quat, near: Sequence[float]) -> list[flo
     if mode == AXIS_ANGLE:
         axis, angle = turn.to_axis_angle()
         sign = -1.0 if axis.dot(near[1:4]) < 0.0 else 1.0
-        rounds = round((near[0] - angle * sign) / tau)
-        return [angle * sign + tau * rounds, axis.x * sign, axis.y * sign, axis.z * sign]
+        turns = round((near[0] - angle * sign) / tau)
+        return [angle * sign + tau * turns, axis.x * sign, axis.y * sign, axis.z * sign]
     order = EULER_ORDERS[mode - 1]
     angles = turn.to_euler(order, Euler(near[:3], order))
     return [angles.x, angles.y, angles.z]
@@ -292,7 +296,7 @@ def continuous(mode: int, rows: Sequence[Sequence[float]]) -> list[list[float]]:
 
     Args:
         mode: The rotation mode.
-        rows: The values of the channel at each frame; at least one, which is kept.
+        rows: The values of the channel at each frame, at least one; the first is kept.
     """
     smooth = [list(rows[0])]
     for values in rows[1:]:

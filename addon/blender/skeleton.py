@@ -15,17 +15,18 @@ from ..core import WHOLE, Bone, Frame, inverse
 from ..core.vectors import Mat3, Vec
 from .access import pose_bones, rest_bone
 from .errors import ProblemError
-from .rotation import FEW, KINDS
+from .rotation import KINDS, SPARSE
 
 
 class Skeleton:
-    """Names, parents and rest pose of an armature object's bones, by index in its pose.
+    """The names, parents and rest pose of an armature object's bones, by index in its pose.
 
-    References to bones are invalid once Blender rebuilds the pose, which also rebuilds relations.
+    References to bones become invalid when Blender rebuilds the pose, which also rebuilds
+    relations.
     """
 
     def __init__(self, armature: bpy.types.Object) -> None:
-        """Read the tree of bones; rest poses are read on demand."""
+        """Read the hierarchy; rest poses are read on demand."""
         self.object = armature
         self.uid: int = armature.session_uid
         bones = pose_bones(armature)
@@ -33,32 +34,35 @@ class Skeleton:
         self.index = {name: i for i, name in enumerate(self.names)}
         parents = [bone.parent for bone in bones]
         self.parents = [-1 if bone is None else self.index[bone.name] for bone in parents]
-        self._fixed = _fixed(armature)
-        self._relied: dict[int, object] = {}
+        self._names_and_rests = _names_and_rests(armature)
+        self._recorded: dict[int, object] = {}
         self._missing: set[str] = set()
         self.renamed: dict[str, str] = {}
-        """The new names of bones that were followed, for all that still name them by the old."""
+        """The new names of renamed bones by their old names, for references that use these."""
         self._bones: dict[int, Bone] = {}
         self._setters: dict[str, tuple[array[float], list[Callable[[], None]]]] = {}
-        self._undone = (WHOLE, WHOLE)
+        self._world_and_inverse = (WHOLE, WHOLE)
 
     def from_world(self, world: Frame) -> Frame:
-        """Return the frame of world space in the armature's, given the armature's in world space.
+        """Return the transform from world space to armature space.
+
+        Args:
+            world: The frame of the armature object in world space.
 
         Raises:
-            ProblemError: If the armature is flat or has no finite place.
+            ProblemError: If it has zero scale, or is not finite.
         """
-        if world != self._undone[0]:
+        if world != self._world_and_inverse[0]:
             try:
-                self._undone = world, inverse(world)
+                self._world_and_inverse = world, inverse(world)
             except ValueError:
                 raise ProblemError(
                     f"“{self.object.name}” has zero scale or an invalid transform: change its scale"
                 ) from None
-        return self._undone[1]
+        return self._world_and_inverse[1]
 
     def bone(self, i: int) -> Bone:
-        """Return the rest pose of a bone as the solver takes it."""
+        """Return the rest pose of a bone in the form of the solver."""
         if i not in self._bones:
             if self.parents[i] >= 0:
                 self.rest(self.parents[i])
@@ -66,35 +70,36 @@ class Skeleton:
         return self._bones[i]
 
     def rest(self, i: int) -> bpy.types.Bone:
-        """Return what is at rest of a bone; what is taken of it has to stay as it is."""
+        """Return the rest bone of a bone, and record its rest pose for `has_changed`."""
         bone = rest_bone(self.object, self.names[i])
-        if self._relied.get(i) is None:
-            self._relied[i] = _fixed_of(bone)
+        if self._recorded.get(i) is None:
+            self._recorded[i] = _rest_state(bone)
         return bone
 
-    def rely_on(self, i: int) -> None:
-        """Rely on the name of a bone, whatever its rest is."""
-        self._relied.setdefault(i, None)
+    def record(self, i: int) -> None:
+        """Record a bone for `has_same_names`, without its rest pose."""
+        self._recorded.setdefault(i, None)
 
-    def miss(self, name: str) -> None:
-        """Rely on there being no bone of a name."""
+    def record_missing(self, name: str) -> None:
+        """Record for `has_same_names` that a bone with this name is missing."""
         self._missing.add(name)
 
     def setters(self, channel: str, size: int) -> tuple[array[float], list[Callable[[], None]]]:
-        """Return room for a channel of all bones, and what sets that of each bone from there.
+        """Return a buffer for a channel of all bones, and for each bone a function that applies it.
 
-        Blender notices nothing. To set a property, or one of all bones at once, makes it copy the
-        armature anew: from 4.3 on the latter as well. The array of one property is set without.
+        The functions tag nothing. Setting a property, or from 4.3 on one of all bones by
+        `foreach_set`, would make Blender copy the armature again; `foreach_set` on the array of a
+        single property does not.
 
         Args:
             channel: The channel.
-            size: How many numbers a bone has there.
+            size: Its number of components.
         """
         if channel not in self._setters:
-            room = array("f", bytes(4 * size * len(self.names)))
-            view = memoryview(room)
+            buffer = array("f", bytes(4 * size * len(self.names)))
+            view = memoryview(buffer)
             self._setters[channel] = (
-                room,
+                buffer,
                 [
                     partial(
                         bone.path_resolve(channel, False).foreach_set,
@@ -106,51 +111,51 @@ class Skeleton:
         return self._setters[channel]
 
     def forget_setters(self) -> None:
-        """Release the bones: Blender may have rebuilt them."""
+        """Release references to bones: Blender may have rebuilt them."""
         self._setters.clear()
 
     def has_same_bones(self) -> bool:
-        """Return whether the armature has the bones that it had, in their order."""
+        """Return whether the armature still has the same bones in the same order."""
         return pose_bones(self.object).keys() == self.names
 
     @property
-    def _is_little(self) -> bool:
-        """Whether but few of the bones are relied on, so that these alone are looked at."""
-        return len(self._relied) * FEW < len(self.names)
+    def _is_sparse(self) -> bool:
+        """Whether so few bones are recorded that they are checked individually."""
+        return len(self._recorded) * SPARSE < len(self.names)
 
     def has_same_names(self) -> bool:
-        """Return whether the bones that are relied on have the names that they had.
+        """Return whether the recorded bones still have their names.
 
-        Blender makes others, or another order, only as it makes new relations.
+        Bones are added, removed or reordered only when Blender rebuilds relations.
         """
-        if not self._is_little:
+        if not self._is_sparse:
             return self.has_same_bones()
         bones = pose_bones(self.object)
-        return all([self.names[i] in bones for i in self._relied]) and not any(
+        return all([self.names[i] in bones for i in self._recorded]) and not any(
             [name in bones for name in self._missing]
         )
 
     def has_changed(self, at_all: bool = False) -> bool:
-        """Return whether bones were renamed, or anything else that is relied on has changed.
+        """Return whether the name or rest pose of a recorded bone has changed.
 
         Args:
-            at_all: Whether to look at all bones, be they relied on or not.
+            at_all: Whether to check all bones, not only the recorded ones.
         """
-        if at_all or not self._is_little:
-            return self._fixed != _fixed(self.object)
+        if at_all or not self._is_sparse:
+            return self._names_and_rests != _names_and_rests(self.object)
         if not self.has_same_names():
             return True
         bones = pose_bones(self.object)
-        rests = [(i, known) for i, known in self._relied.items() if known is not None]
-        return any([_fixed_of(bones[self.names[i]].bone) != known for i, known in rests])
+        rests = [(i, known) for i, known in self._recorded.items() if known is not None]
+        return any([_rest_state(bones[self.names[i]].bone) != known for i, known in rests])
 
     def slot(self, kind: int, bone: int) -> int:
-        """Return the slot of a bone's channel of a kind."""
+        """Return the slot of a bone's channel; see `KINDS`."""
         return KINDS.index(kind) * len(self.names) + bone
 
     @cached_property
     def connected(self) -> frozenset[int]:
-        """Bones whose location channel Blender ignores."""
+        """The connected bones, whose location channel Blender ignores."""
         return frozenset(
             i for i, bone in enumerate(pose_bones(self.object)) if bone.bone.use_connect
         )
@@ -158,34 +163,34 @@ class Skeleton:
     @cached_property
     def children(self) -> list[list[int]]:
         """The children of each bone."""
-        found: list[list[int]] = [[] for _ in self.names]
+        children: list[list[int]] = [[] for _ in self.names]
         for i, parent in enumerate(self.parents):
             if parent >= 0:
-                found[parent].append(i)
-        return found
+                children[parent].append(i)
+        return children
 
     def chain_up(self, tip: int) -> list[int]:
-        """Return a bone and all its parents, topmost first."""
+        """Return a bone and its ancestors, topmost first."""
         chain = [tip]
         while self.parents[chain[-1]] >= 0:
             chain.append(self.parents[chain[-1]])
         return chain[::-1]
 
     def below(self, bones: set[int]) -> set[int]:
-        """Return the bones and all their descendants."""
-        hangs: dict[int, bool] = {-1: False}
+        """Return the bones and their descendants."""
+        is_below: dict[int, bool] = {-1: False}
         for i in range(len(self.parents)):
             path: list[int] = []
-            while i not in hangs and i not in bones:
+            while i not in is_below and i not in bones:
                 path.append(i)
                 i = self.parents[i]
-            verdict = hangs.get(i, True)
-            hangs.update(dict.fromkeys((*path, i), verdict))
-        return {i for i, verdict in hangs.items() if verdict}
+            verdict = is_below.get(i, True)
+            is_below.update(dict.fromkeys((*path, i), verdict))
+        return {i for i, verdict in is_below.items() if verdict}
 
 
-def _fixed(armature: bpy.types.Object) -> tuple[object, ...]:
-    """Return the names and rest poses of all bones: they may change without new relations."""
+def _names_and_rests(armature: bpy.types.Object) -> tuple[object, ...]:
+    """Return the names and rest poses of all bones, which may change without new relations."""
     rests = cast(bpy.types.Armature, armature.data).bones
     columns: list[object] = [pose_bones(armature).keys()]
     for name, kind, size in (
@@ -203,8 +208,8 @@ def _fixed(armature: bpy.types.Object) -> tuple[object, ...]:
     return tuple(columns)
 
 
-def _fixed_of(bone: bpy.types.Bone) -> object:
-    """Return the same of one bone, but for its name."""
+def _rest_state(bone: bpy.types.Bone) -> object:
+    """Return the rest pose of one bone in a form that can be compared."""
     numbers = array("f", bytes(64))
     cast(Any, bone).path_resolve("matrix_local", False).foreach_get(numbers)
     numbers.append(bone.length)
@@ -213,9 +218,9 @@ def _fixed_of(bone: bpy.types.Bone) -> object:
 
 
 def rest_of(bone: bpy.types.Bone) -> Bone:
-    """Return the rest pose of a bone, in the terms of the solver."""
+    """Return the rest pose of a bone in the form of the solver."""
     parent_matrix = bone.parent.matrix_local if bone.parent else Matrix.Identity(4)
-    # Blender's own arithmetic for the offset, so that ordinary bones have no shear at all.
+    # Blender's own arithmetic for the offset, so that ordinary bones have exactly no shear.
     offset = parent_matrix.inverted() @ bone.matrix_local
     return Bone(
         rest=matrix3(offset),
@@ -229,13 +234,13 @@ def rest_of(bone: bpy.types.Bone) -> Bone:
 
 
 def matrix3(matrix: Matrix) -> Mat3:
-    """Return the axes of a matrix as the solver takes them."""
+    """Return the upper left 3 × 3 of a matrix in the form of the solver, row by row."""
     a, b, c = matrix[0], matrix[1], matrix[2]
     return (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])
 
 
 def vector(values: Vector | Sequence[float]) -> Vec:
-    """Return a vector as the solver takes it."""
+    """Return a vector in the form of the solver."""
     return (values[0], values[1], values[2])
 
 
@@ -246,7 +251,14 @@ def matrix_frame(matrix: Matrix) -> Frame:
 
 @dataclass(slots=True)
 class Point:
-    """An object's origin, or the head of one of its bones."""
+    """The origin of an object, or the head of one of its bones.
+
+    Attributes:
+        object: The object.
+        skeleton: Its bones, if the point is on one.
+        bone: The index of the bone, -1 for the object's origin.
+        uid: The `session_uid` of the object.
+    """
 
     object: bpy.types.Object
     skeleton: Skeleton | None = None
@@ -254,7 +266,7 @@ class Point:
     uid: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Look up the object's `session_uid` once."""
+        """Look up the `session_uid` once."""
         self.uid = self.object.session_uid
 
 
@@ -262,10 +274,10 @@ _skeletons: dict[int, Skeleton] = {}
 
 
 def forget_skeletons(armatures: Collection[bpy.types.ID] | None = None) -> None:
-    """Discard cached armatures: their bones may have changed, or references become invalid.
+    """Discard cached skeletons: bones may have changed, or references may be invalid.
 
     Args:
-        armatures: The armatures; None for all.
+        armatures: The armature data; None for all.
     """
     for uid, known in list(_skeletons.items()):
         if armatures is None or known.object.data in armatures:
@@ -273,37 +285,37 @@ def forget_skeletons(armatures: Collection[bpy.types.ID] | None = None) -> None:
 
 
 def forget_bones() -> None:
-    """Release the bones of all armatures: Blender may have rebuilt them."""
+    """Release references to the bones of all armatures: Blender may have rebuilt them."""
     for skeleton in _skeletons.values():
         skeleton.forget_setters()
 
 
-def have_other_bones(armatures: Collection[bpy.types.ID] | None = None) -> bool:
-    """Return whether the bones of an armature, or their order, have changed since they were read.
+def have_bones_changed(armatures: Collection[bpy.types.ID] | None = None) -> bool:
+    """Return whether the names or the order of a cached armature's bones have changed.
 
     Args:
-        armatures: The armatures to check; None for all.
+        armatures: The armature data to check; None for all.
     """
     try:
         return not all(known.has_same_bones() for known in _known_of(armatures))
     except ReferenceError:
-        return True  # Removed, as all are while a file is loaded.
+        return True  # It was removed, as all are when a file is loaded.
 
 
-def by_blocks() -> dict[str, list[Skeleton]]:
-    """Return the cached armatures by the names of their objects and data."""
-    found: dict[str, list[Skeleton]] = {}
-    for known in _skeletons.values():
-        for block in (known.object, cast(bpy.types.ID, known.object.data)):
-            found.setdefault(block.name, []).append(known)
-    return found
+def skeletons_by_name() -> dict[str, list[Skeleton]]:
+    """Return the cached skeletons by the names of their objects and of their armature data."""
+    by_name: dict[str, list[Skeleton]] = {}
+    for skeleton in _skeletons.values():
+        for block in (skeleton.object, cast(bpy.types.ID, skeleton.object.data)):
+            by_name.setdefault(block.name, []).append(skeleton)
+    return by_name
 
 
 def have_skeletons_changed(armatures: Collection[bpy.types.ID] | None = None) -> bool:
-    """Return whether bones were renamed, or anything else that is known of them has changed.
+    """Return whether names or rest poses of cached armatures have changed.
 
     Args:
-        armatures: The armatures that are looked at, as far as they are relied on; None for all.
+        armatures: The armature data whose recorded bones to check; None checks all bones of all.
     """
     return any(known.has_changed(at_all=armatures is None) for known in _known_of(armatures))
 
@@ -314,26 +326,31 @@ def _known_of(armatures: Collection[bpy.types.ID] | None) -> list[Skeleton]:
 
 
 def skeleton_of(armature: bpy.types.Object) -> Skeleton:
-    """Return the bones of an armature object, read once until `forget_skeletons`."""
-    known = _skeletons.get(armature.session_uid)
-    if known is None:
-        known = _skeletons[armature.session_uid] = Skeleton(armature)
-    return known
+    """Return the skeleton of an armature object, cached until `forget_skeletons`."""
+    skeleton = _skeletons.get(armature.session_uid)
+    if skeleton is None:
+        skeleton = _skeletons[armature.session_uid] = Skeleton(armature)
+    return skeleton
 
 
 def rebuild_poses() -> None:
-    """Rebuild the poses of all armatures after undo has replaced bones.
+    """Rebuild the poses of all armatures whose bones undo has replaced.
 
-    Blender only does so for what it evaluates. Up to 4.5 other poses may point to freed bones, as
-    in a scene that is not shown, and reading these crashes.
+    Blender only rebuilds those that it evaluates. Up to 4.5 other poses, as in a scene that is not
+    shown, may point to freed bones, and reading these crashes.
     """
     for ob in bpy.data.objects:
-        if ob.type == "ARMATURE" and ob.pose is not None and ob.library is None and _is_torn(ob):
+        if (
+            ob.type == "ARMATURE"
+            and ob.pose is not None
+            and ob.library is None
+            and _has_freed_bones(ob)
+        ):
             ob.data = cast(Any, ob.data)
 
 
-def _is_torn(armature: bpy.types.Object) -> bool:
+def _has_freed_bones(armature: bpy.types.Object) -> bool:
     rests = cast(bpy.types.Armature, armature.data).bones
-    known = {bone.name: bone.as_pointer() for bone in rests}
-    now = [(bone.name, bone.bone) for bone in pose_bones(armature)]
-    return any(bone is None or bone.as_pointer() != known.get(name) for name, bone in now)
+    pointers = {bone.name: bone.as_pointer() for bone in rests}
+    posed = [(bone.name, bone.bone) for bone in pose_bones(armature)]
+    return any(bone is None or bone.as_pointer() != pointers.get(name) for name, bone in posed)

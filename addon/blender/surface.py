@@ -1,4 +1,4 @@
-"""Meshes for casting rays."""
+"""Evaluated meshes as collision surfaces."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from .skeleton import vector
 
 
 class Shape:
-    """A copy of a mesh in its own space, independent of Blender's data.
+    """A copy of a mesh in object space, independent of Blender's data.
 
-    Equal meshes are the same object, which `_shape_of` ensures.
+    As long as a mesh stays the same, `_shape_of` returns the same object.
 
     Attributes:
-        contents: Identifies the mesh.
-        tree: Its faces, for rays.
-        bounds: The corners of its bounding box.
+        contents: The positions and topology of the mesh as bytes.
+        tree: Its faces, for casting rays.
+        bounds: The minimum and maximum corners of its bounding box.
     """
 
-    def __init__(self, contents: bytes, tree: BVHTree, places: array[float]) -> None:
-        """Keep it."""
+    def __init__(self, contents: bytes, tree: BVHTree, positions: array[float]) -> None:
+        """Compute the bounding box from flat vertex positions."""
         self.contents = contents
         self.tree = tree
-        axes = [places[axis::3] for axis in range(3)]
+        axes = [positions[axis::3] for axis in range(3)]
         self.bounds = vector([*map(min, axes)]), vector([*map(max, axes)])
 
 
@@ -41,18 +41,18 @@ class Surface(NamedTuple):
     """A mesh in world space.
 
     Attributes:
-        shape: The mesh.
-        world: Its frame in world space.
+        shape: The mesh in object space.
+        world: The frame of the object in world space.
     """
 
     shape: Shape
     world: Frame
 
     def seen_from(self, world: Frame) -> Solid:
-        """Return it in the space of a frame, which is given in world space.
+        """Return the surface as a solid in the space of a frame in world space.
 
         Raises:
-            ValueError: If the mesh is flat.
+            ValueError: If the object has zero scale.
         """
         tree: Any = self.shape.tree
 
@@ -70,12 +70,12 @@ def surface_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, world: Fram
     """Return the evaluated mesh of an object.
 
     Args:
-        depsgraph: Where it is evaluated.
+        depsgraph: The depsgraph.
         ob: The object.
-        world: Where it stands in world space.
+        world: Its frame in world space.
 
     Raises:
-        ProblemError: If it has no faces, or no size.
+        ProblemError: If it has no faces, or zero scale.
     """
     with _evaluated(depsgraph, ob) as mesh:
         if mesh is None or not mesh.polygons:
@@ -94,10 +94,10 @@ def surface_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, world: Fram
 def _evaluated(
     depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object
 ) -> Iterator[bpy.types.Mesh | None]:
-    """Yield the evaluated mesh, None if there is none.
+    """Yield the evaluated mesh of an object, None if it is not evaluated.
 
-    While it is in Edit Mode, by this object or another user, Blender only keeps what Edit Mode
-    draws there, and its attributes are in a copy.
+    In Edit Mode, of this object or another user of the mesh, Blender only keeps what Edit Mode
+    draws, so a temporary mesh is created.
     """
     evaluated = ob.evaluated_get(depsgraph)
     mesh = cast(bpy.types.Mesh, evaluated.data)
@@ -111,23 +111,24 @@ def _evaluated(
 
 
 def _shape_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, mesh: bpy.types.Mesh) -> Shape:
-    places = _values(mesh, "position", "vector", "f", 3 * len(mesh.vertices))
-    # By the edge of each corner it is known which corner of its face comes next.
-    corners = [
+    """Return the cached shape of a mesh, created again if the mesh has changed."""
+    positions = _values(mesh, "position", "vector", "f", 3 * len(mesh.vertices))
+    # The edges of corners determine the order of corners in a face.
+    topology = [
         _values(mesh, ".edge_verts", "value", "i", 2 * len(mesh.edges)),
         _values(mesh, ".corner_vert", "value", "i", len(mesh.loops)),
         _values(mesh, ".corner_edge", "value", "i", len(mesh.loops)),
     ]
-    contents = b"".join([places, *corners])
-    known = _shapes.get(ob.session_uid)
-    if known is None or known.contents != contents:
-        known = Shape(contents, BVHTree.FromObject(ob, depsgraph), places)
-        _shapes[ob.session_uid] = known
-    return known
+    contents = b"".join([positions, *topology])
+    shape = _shapes.get(ob.session_uid)
+    if shape is None or shape.contents != contents:
+        shape = Shape(contents, BVHTree.FromObject(ob, depsgraph), positions)
+        _shapes[ob.session_uid] = shape
+    return shape
 
 
 def _values(mesh: bpy.types.Mesh, name: str, key: str, code: str, count: int) -> array[Any]:
-    """Return an attribute: a hundred times as fast as by mesh elements."""
+    """Return an attribute of a mesh, flat: a hundred times as fast as by mesh elements."""
     attribute: Any = mesh.attributes[name]
     values: array[Any] = array(code, bytes(4 * count))
     attribute.data.foreach_get(key, values)
@@ -136,5 +137,5 @@ def _values(mesh: bpy.types.Mesh, name: str, key: str, code: str, count: int) ->
 
 @forgets
 def forget() -> None:
-    """Discard all meshes."""
+    """Discard all cached shapes."""
     _shapes.clear()

@@ -1,4 +1,4 @@
-"""Rotations of many bones at many frames at once, as arrays: frames × bones × numbers."""
+"""Rotations of many bones at many frames, as NumPy arrays of frames × bones × components."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .rotation import AXIS_ANGLE, EULER_ORDERS, OF_NOTHING, QUATERNION
+from .rotation import AXIS_ANGLE, EULER_ORDERS, QUATERNION, ZERO_QUATERNION
 
 Numbers = Any
-"""An array of any shape and type."""
+"""An array of numbers."""
 
 
 def quaternions(mode: int, numbers: Numbers) -> Numbers:
@@ -23,30 +23,31 @@ def quaternions(mode: int, numbers: Numbers) -> Numbers:
     if mode == QUATERNION:
         return _unit(numbers)
     if mode == AXIS_ANGLE:
-        # For Blender a zero axis is no rotation.
+        # Blender treats a zero axis as no rotation.
         size = np.linalg.norm(numbers[..., 1:], axis=-1, keepdims=True)
         axis = numbers[..., 1:] / np.where(size > 0.0, size, 1.0)
         return _about(axis, np.where(size[..., 0] > 0.0, numbers[..., 0], 0.0))
     first, middle, last = ("XYZ".index(axis) for axis in EULER_ORDERS[mode - 1])
     axes = np.eye(3)
-    turn = _about(axes[last], numbers[..., last])
-    turn = product(turn, _about(axes[middle], numbers[..., middle]))
-    return product(turn, _about(axes[first], numbers[..., first]))
+    rotation = _about(axes[last], numbers[..., last])
+    rotation = product(rotation, _about(axes[middle], numbers[..., middle]))
+    return product(rotation, _about(axes[first], numbers[..., first]))
 
 
 def _unit(numbers: Numbers) -> Numbers:
+    """Return unit quaternions, as Blender normalizes them."""
     size = np.linalg.norm(numbers, axis=-1, keepdims=True)
-    return np.where(size > 0.0, numbers / np.where(size > 0.0, size, 1.0), OF_NOTHING)
+    return np.where(size > 0.0, numbers / np.where(size > 0.0, size, 1.0), ZERO_QUATERNION)
 
 
 def _about(axis: Numbers, angle: Numbers) -> Numbers:
-    """Return the rotations by angles about unit axes."""
+    """Return rotations about unit axes by angles in radians, as unit quaternions."""
     half = 0.5 * angle[..., None]
     return np.concatenate((np.cos(half), np.sin(half) * axis), axis=-1)
 
 
 def product(a: Numbers, b: Numbers) -> Numbers:
-    """Return the rotations b followed by a."""
+    """Return the products of quaternions: the rotations b followed by a."""
     aw, ax, ay, az = np.moveaxis(a, -1, 0)
     bw, bx, by, bz = np.moveaxis(b, -1, 0)
     return np.stack(
@@ -62,22 +63,23 @@ def product(a: Numbers, b: Numbers) -> Numbers:
 
 def angles(a: Numbers, b: Numbers) -> Numbers:
     """Return the angles between rotations given as unit quaternions, in radians."""
-    apart, together = np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1)
-    return 4.0 * np.arctan2(np.minimum(apart, together), np.maximum(apart, together))
+    minus, plus = np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1)
+    return 4.0 * np.arctan2(np.minimum(minus, plus), np.maximum(minus, plus))
 
 
 def matrix_angles(a: Numbers, b: Numbers) -> Numbers:
     """Return the angles between the rotations of matrices, whatever their scale, in radians.
 
     Args:
-        a: Matrices along the last two axes, of which only the first three rows and columns count.
-        b: Matrices to compare.
+        a: Matrices along the last two axes; only their first three rows and columns are used.
+        b: Matrices to compare with.
     """
     chord = np.linalg.norm(_directions(a) - _directions(b), axis=(-2, -1))
     return 2.0 * np.arcsin(np.minimum(chord / np.sqrt(8.0), 1.0))
 
 
 def _directions(matrices: Numbers) -> Numbers:
+    """Return the upper left 3 × 3 of matrices, with unit columns."""
     columns = matrices[..., :3, :3]
     size = np.linalg.norm(columns, axis=-2, keepdims=True)
     return columns / np.where(size > 0.0, size, 1.0)

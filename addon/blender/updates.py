@@ -1,4 +1,4 @@
-"""What has changed in an update, read from Blender's own lists."""
+"""What an update has changed, read from `Depsgraph.updates`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ FLAGS = ("is_updated_geometry", "is_updated_transform", "is_updated_shading")
 def has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:
     """Return whether Blender has rebuilt relations.
 
-    It then updates the scene, as it does for a selection, and the shading of all objects, as it
-    does not for a selection.
+    It then flags the scene, as after a selection, and the shading of all objects, unlike after a
+    selection.
     """
     return depsgraph.id_type_updated("SCENE") and any(_column(depsgraph, "is_updated_shading"))
 
@@ -24,27 +24,27 @@ def has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:
 def changed_in(depsgraph: bpy.types.Depsgraph, is_rebuilt: bool) -> set[int]:
     """Return the `session_uid`s of the data-blocks that an update has changed.
 
-    Excluded are those only listed for their shading after new relations, and armatures whose bones
-    were selected or renamed: their data has no flag, and their objects are evaluated unchanged.
+    Excluded are data-blocks that are only listed for their shading after new relations, and
+    armatures whose bones were only selected or renamed: their data is listed without a flag.
 
     Args:
         depsgraph: The updated depsgraph.
-        is_rebuilt: Whether it has new relations.
+        is_rebuilt: Whether Blender has rebuilt relations.
     """
     posed: list[bpy.types.Object] = []
     changed, unchanged = set[int](), set[int]()
     columns = [_column(depsgraph, name) for name in FLAGS]
-    for update, shape, place, look in zip(depsgraph.updates, *columns, strict=True):
+    for update, geometry, transform, shading in zip(depsgraph.updates, *columns, strict=True):
         block = cast(bpy.types.ID, update.id)
-        if shape and not (place or look) and isinstance(block, bpy.types.Object):
+        if geometry and not (transform or shading) and isinstance(block, bpy.types.Object):
             posed.append(block)
-        elif shape or place or (look and not is_rebuilt):
+        elif geometry or transform or (shading and not is_rebuilt):
             changed.add(session_uid(block))
-        elif not look:
+        elif not shading:
             unchanged.add(session_uid(block))
     clicked = {ob for ob in posed if ob.type == "ARMATURE" and session_uid(ob.data) in unchanged}
     changed |= {session_uid(ob) for ob in posed if ob not in clicked}
-    # The changes may affect the others through Blender's drivers and constraints.
+    # Through Blender's drivers and constraints, other changes may affect these as well.
     return changed | {session_uid(ob) for ob in clicked} if changed else changed
 
 
@@ -52,10 +52,10 @@ class Armatures(NamedTuple):
     """The armatures in an update.
 
     Attributes:
-        changed: The data that has changed, by Edit Mode or by posing.
-        clicked: Other data, whose bones were selected or renamed.
-        moved: The objects flagged as moved: also when a constraint of a bone is edited, but not
-            when a bone is posed.
+        changed: The armature data flagged as changed, by Edit Mode or by posing.
+        clicked: Other listed armature data: bones were selected or renamed.
+        moved: The `session_uid`s of objects flagged as moved, as they are when a bone constraint is
+            edited, but not when a bone is posed.
     """
 
     changed: list[bpy.types.Armature]
@@ -77,6 +77,7 @@ def armatures_in(depsgraph: bpy.types.Depsgraph) -> Armatures:
 
 
 def _column(depsgraph: bpy.types.Depsgraph, name: str) -> list[bool]:
+    """Return a flag of all updates."""
     updates = depsgraph.updates
     flags = [False] * len(updates)
     updates.foreach_get(name, flags)
@@ -90,9 +91,9 @@ def graphs_of(*scenes: bpy.types.Scene) -> list[bpy.types.Depsgraph]:
 
 
 def tagged_in(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
-    """Return the names of the data-blocks that are tagged for an evaluation.
+    """Return the names of the data-blocks that are tagged for the next evaluation.
 
-    Nothing but names: what was removed is still among them, and to ask for the original of its copy
-    would crash Blender.
+    Only names are safe to read: removed data-blocks are still listed, and accessing the original of
+    such a copy crashes Blender.
     """
     return {cast(bpy.types.ID, update.id).name for graph in graphs for update in graph.updates}

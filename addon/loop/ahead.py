@@ -8,7 +8,7 @@ from typing import cast
 
 import bpy
 
-from ..blender.errors import say_once
+from ..blender.errors import report_once
 from ..blender.skeleton import matrix3
 from ..core.vectors import Vec
 from .evaluated import Evaluated
@@ -94,7 +94,7 @@ def compose_all(solved: SolvedScene) -> set[int]:
         except ReferenceError:
             raise
         except Exception:
-            say_once(f"could not pose “{writer.rig.object.name}”")
+            report_once(f"could not pose “{writer.rig.object.name}”")
     return changed
 
 

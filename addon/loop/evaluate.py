@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 import bpy
 
 from ..blender.access import is_edited, session_uid
-from ..blender.animated_values import bring_over
+from ..blender.animated_values import flush_to_original
 from ..blender.forgetting import forgets
 from ..blender.skeleton import skeleton_of
 from ..blender.updates import changed_in, tagged_in
@@ -262,7 +262,7 @@ def _write_again(look: _Look, again: Iterable[int]) -> None:
     for uid in again:
         writer = look.plan.writers[uid]
         if look.is_foreign:
-            bring_over(look.held[uid], writer.rig.object)
+            flush_to_original(look.held[uid], writer.rig.object)
         write_pose(writer)
         # The object's own data is not tagged: it would be copied and evaluated once more.
         writer.rig.object.update_tag(refresh={"OBJECT"})

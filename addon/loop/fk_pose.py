@@ -18,9 +18,9 @@ from ..blender.rotation import (
     Rows,
     Run,
     channel_of,
+    gather,
     quaternion,
     runs_of,
-    taken,
     transfer,
 )
 from ..blender.skeleton import Skeleton
@@ -52,7 +52,7 @@ class Group(NamedTuple):
     def of_slots(self, numbers: array[float]) -> bytes:
         """Return what the channel gets of four numbers a slot of the armature."""
         runs = [(self.first + first, self.first + last, place) for first, last, place in self.runs]
-        found = taken(numbers, runs, 4)
+        found = gather(numbers, runs, 4)
         if self.size == 4:
             return found
         fours = array("f", found)
@@ -63,7 +63,7 @@ class Group(NamedTuple):
 
     def of(self, channels: PoseChannels) -> bytes:
         """Return what channels hold of it."""
-        return taken(channels.buffer(self.channel, self.size), self.runs, self.size)
+        return gather(channels.buffer(self.channel, self.size), self.runs, self.size)
 
 
 class FkPose(NamedTuple):
@@ -123,9 +123,9 @@ class FkPose(NamedTuple):
         return (
             self.locations[tip_bone * 3 : tip_bone * 3 + 3].tobytes() if tip_bone >= 0 else b"",
             b"".join([self.modes[first:last].tobytes() for first, last, _ in runs]),
-            taken(self.inputs, runs, 4),
-            taken(self.locations, runs, 3),
-            taken(self.scales, runs, 3),
+            gather(self.inputs, runs, 4),
+            gather(self.locations, runs, 3),
+            gather(self.scales, runs, 3),
         )
 
 

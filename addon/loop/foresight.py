@@ -17,9 +17,9 @@ import bpy
 
 from ..blender import animation
 from ..blender.access import pose_bones
-from ..blender.curves import Curves, of_bone
+from ..blender.curves import Curves, split_bone_path
 from ..blender.errors import contained
-from ..blender.relations import Node, above, node_at, parents
+from ..blender.relations import Node, node_at, parents, walk_dependencies
 from ..blender.rotation import LOCATION, QUATERNION, SCALE
 from ..blender.skeleton import Skeleton, skeleton_of
 from .body_plan import BodyPlan, Unit, chains_of
@@ -159,7 +159,7 @@ def _animated(reader: FkReader, found: animation.Channels) -> set[int]:
     """Return the slots that F-curves or drivers set of those that chains pose."""
     rig, slots = reader.rig, set[int]()
     for path in {path for path, _ in found.keyed | found.driven}:
-        name, channel = of_bone(path)
+        name, channel = split_bone_path(path)
         if channel in KIND_OF and name in rig.index:
             slots.add(rig.slot(KIND_OF[channel], rig.index[name]))
     return slots.intersection(reader.slots)
@@ -168,7 +168,7 @@ def _animated(reader: FkReader, found: animation.Channels) -> set[int]:
 def _switched(rig: Skeleton, found: animation.Channels) -> set[tuple[int, str]]:
     """Return the bones with constraints of Blender's that F-curves or drivers turn on and off."""
     paths = [path for path, _ in found.keyed | found.driven if path.endswith(SWITCHES)]
-    bones = [name for name, rest in map(of_bone, paths) if rest.startswith("constraints[")]
+    bones = [name for name, rest in map(split_bone_path, paths) if rest.startswith("constraints[")]
     return {(rig.uid, name) for name in bones}
 
 
@@ -197,7 +197,7 @@ class _Walk:
             found.append(self._knows(node))
             return parents(node) if found[-1] else ()
 
-        for _ in above(starts, relations):
+        for _ in walk_dependencies(starts, relations):
             pass
         return all(found)
 
@@ -272,8 +272,8 @@ class _Walk:
             return set(bones)
         data = ob.animation_data
         curves = self.curves.get(ob.session_uid)
-        driven = [of_bone(curve.data_path) for curve in (data.drivers if data else ())]
-        keyed = [of_bone(path) for path in (curves.places if curves else ())]
+        driven = [split_bone_path(curve.data_path) for curve in (data.drivers if data else ())]
+        keyed = [split_bone_path(path) for path in (curves.places if curves else ())]
         other = [(name, rest) for name, rest in keyed if rest not in BONE_CHANNELS]
         return {name for name, _ in (*driven, *other)} & set(bones)
 

@@ -15,7 +15,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ..blender import animation
-from ..blender.errors import forget_said, say_once
+from ..blender.errors import forget_reported, report_once
 from ..blender.forgetting import forgets
 from ..blender.skeleton import rebuild_poses
 from ..blender.updates import armatures_in, graphs_of, has_new_relations, tagged_in
@@ -51,7 +51,7 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     except ReferenceError:
         _give_up()  # Something was removed, of which nobody has told us yet.
     except Exception:
-        say_once("could not pose the armatures")
+        report_once("could not pose the armatures")
         _give_up()
 
 
@@ -60,7 +60,7 @@ def _give_up() -> None:
     try:
         take_back(has_new_bones=True)
     except Exception:
-        say_once("could not give the armatures their FK pose back")
+        report_once("could not give the armatures their FK pose back")
 
 
 def _come_last() -> None:
@@ -102,7 +102,7 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
             _give_up()
             _catch_up(depsgraph, is_frame_change, is_rebuilt)
     except Exception:
-        say_once("could not pose the armatures")
+        report_once("could not pose the armatures")
         _give_up()
     finally:
         _is_inside = _is_undone = False
@@ -167,8 +167,8 @@ def leave(_unused: object = None, _unused_too: object = None) -> None:
 @persistent
 def on_load(_path: str, _unused: object = None) -> None:
     """Forget the file before, and pose the armatures of this one."""
-    forgets.tell()
-    forget_said()
+    forgets.notify()
+    forget_reported()
     legacy.bring_over()
     refresh()
 
@@ -177,7 +177,7 @@ def on_load(_path: str, _unused: object = None) -> None:
 def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
     """Forget references that undo or redo killed; an update follows by itself."""
     global _is_undone
-    forgets.tell()
+    forgets.notify()
     rebuild_poses()
     _is_undone = True
 
@@ -270,4 +270,4 @@ def unregister() -> None:
     for name, handler in reversed(HANDLERS):
         getattr(bpy.app.handlers, name).remove(handler)
     take_back(has_new_bones=True)
-    forgets.tell()
+    forgets.notify()

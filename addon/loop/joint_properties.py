@@ -44,7 +44,7 @@ AXIS_ITEMS = (
 def _changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     """Throw away what is known of it, and have all objects with the armature solved again."""
     armature = cast(bpy.types.Armature, item.id_data)
-    changes.structure.tell(armature)
+    changes.structure.notify(armature)
     armature.update_tag()
 
 

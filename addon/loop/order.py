@@ -11,18 +11,18 @@ import bpy
 
 from ..blender import dependency_driver
 from ..blender.access import pose_bones
-from ..blender.curves import of_bone
-from ..blender.errors import FAULT, listed, say_once
+from ..blender.curves import split_bone_path
+from ..blender.errors import INTERNAL_ERROR, listed, report_once
 from ..blender.relations import (
     Node,
-    above,
     active_constraints,
-    acts_plainly,
     constraint_point,
     deformers,
+    driver_inputs,
+    is_predictable,
     node_at,
     parents,
-    read_by,
+    walk_dependencies,
 )
 from ..blender.skeleton import skeleton_of
 from .body_plan import BodyPlan, Unit, chains_of
@@ -230,10 +230,10 @@ class Order:
         except ReferenceError:
             raise
         except Exception:
-            say_once("could not find out what a chain depends on")
+            report_once("could not find out what a chain depends on")
             if isinstance(member, PrePassBone):
                 return set()
-            member.problem = FAULT
+            member.problem = INTERNAL_ERROR
             raise RefusedError from None
 
     def _needs(self, chain: Member, unit: Unit) -> set[Unit]:
@@ -264,13 +264,13 @@ class Order:
             moving[node] = bone in self.posed.get(ob.session_uid, ()) or self._is_posed(node)
             self.visited.add(ob)
             if bone >= 0:
-                skeleton_of(ob).rely_on(bone)
+                skeleton_of(ob).record(bone)
             yield from parents(node)
             for _, source in self._constraints(node):
                 if source is not None:
                     yield source
 
-        for node in above(starts, relations, moving):
+        for node in walk_dependencies(starts, relations, moving):
             moving[node] |= any([moving[parent] for parent in parents(node)])
             moving[node] |= self._follows(node, moving, chain)
             self._note_unseen(node, chain)
@@ -304,7 +304,7 @@ class Order:
         for con, source in self._constraints(node):
             source_moves = source is not None and moving[source]
             follows |= source_moves
-            is_foreseen = is_placed and acts_plainly(con, bone >= 0)
+            is_foreseen = is_placed and is_predictable(con, bone >= 0)
             if (moving[node] or source_moves) and not is_foreseen:
                 chain.is_late = True
                 chain.note = (
@@ -339,7 +339,7 @@ class Order:
                 self._drivers[ob.session_uid] = _drivers_by_bone(ob)
             name = skeleton_of(ob).names[bone] if bone >= 0 else ""
             drivers = self._drivers[ob.session_uid].get(name, ())
-            self._read[node] = [read for driver in drivers for read in read_by(driver)]
+            self._read[node] = [read for driver in drivers for read in driver_inputs(driver)]
         return self._read[node]
 
     def _is_moved(self, node: Node, chain: Member) -> bool:
@@ -365,7 +365,7 @@ def _drivers_by_bone(ob: bpy.types.Object) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for curve in ob.animation_data.drivers if ob.animation_data else ():
         path = curve.data_path
-        name, _ = of_bone(path)
+        name, _ = split_bone_path(path)
         # A custom property of a bone does not move it.
         if name or not (path == dependency_driver.PATH or path.startswith("pose.bones")):
             found.setdefault(name, []).append(curve.driver)

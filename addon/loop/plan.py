@@ -19,10 +19,10 @@ from ..blender.forgetting import forgets
 from ..blender.relations import active_constraints
 from ..blender.skeleton import (
     Skeleton,
-    by_blocks,
     forget_skeletons,
-    have_other_bones,
+    have_bones_changed,
     have_skeletons_changed,
+    skeletons_by_name,
 )
 from . import changes, dependencies, keeping
 from .body_plan import Unit, chains_of
@@ -237,7 +237,7 @@ def is_outdated(
         renamed: That of which nothing but names of bones may have.
         moved: The armatures with bones of which constraints may have been edited; None for all.
     """
-    if renamed and have_other_bones(renamed):
+    if renamed and have_bones_changed(renamed):
         return True
     if edited is not None and not edited:
         return False
@@ -278,7 +278,7 @@ def current() -> Plan:
     """Return the plan, made anew if it was thrown away."""
     global _plan
     if _plan is None:
-        if have_other_bones():  # Of an armature that is hidden Blender tells nobody.
+        if have_bones_changed():  # Of an armature that is hidden Blender tells nobody.
             discard(skeletons=True)
         plan = _make()
         for uid, (ob, names) in _shown.items():
@@ -338,7 +338,7 @@ def _make() -> Plan:
         for watched in member.watched:
             plan.watched.setdefault(watched.session_uid, set()).add(uid)
     plan.foresight = foresight_of(plan)
-    plan.read = by_blocks()
+    plan.read = skeletons_by_name()
     _remember_looked(plan, order)
     return plan
 

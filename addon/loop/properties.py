@@ -87,13 +87,13 @@ def _ends_changed(item: FabrikConstraint, context: bpy.types.Context) -> None:
     """Do as for any structure, and take the offset between tip and target if it is wanted."""
     structure_changed(item, context)
     if not changes.is_following():
-        changes.ends.tell(item)
+        changes.ends.notify(item)
 
 
 def _offset_switched(item: FabrikConstraint, context: bpy.types.Context) -> None:
     """Take the offset as it is now when the switch for it is turned on."""
     if item.use_offset:
-        changes.offset.tell(item)
+        changes.offset.notify(item)
     structure_changed(item, context)
 
 

@@ -41,7 +41,7 @@ def structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context
     if changes.is_following():  # Whoever makes the plan sees to the rest.
         changes.note_followed(armature)
         return
-    changes.structure.tell(armature)
+    changes.structure.notify(armature)
     armature.update_tag()
 
 

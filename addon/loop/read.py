@@ -12,8 +12,8 @@ from typing import cast
 import bpy
 
 from ..blender.access import pose_bones
-from ..blender.curves import Played
-from ..blender.errors import say_once
+from ..blender.curves import Sampler
+from ..blender.errors import report_once
 from ..blender.rotation import PoseChannels, Rows
 from ..blender.skeleton import Skeleton, matrix_frame
 from ..core import Frame
@@ -76,7 +76,7 @@ class SceneSnapshot:
             except ReferenceError:
                 raise
             except Exception:
-                say_once(f"could not read “{reader.rig.object.name}”")
+                report_once(f"could not read “{reader.rig.object.name}”")
                 failed += (uid,)
                 evaluated[uid] = Evaluated(self.rigs[uid], reader.rows)
                 poses[uid] = reader.last or FkPose(reader.rig, reader.rows)
@@ -161,7 +161,7 @@ class SnapshotAhead(SceneSnapshot):
         self.locations: dict[int, Vec] = {}
         self._frame_ahead = frame
         self._seen_in = depsgraph
-        self._played: dict[int, Played | None] = {}
+        self._played: dict[int, Sampler | None] = {}
         self.evaluated, self.poses, self.failed = self._read_all(touched)
 
     def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Unevaluated, FkPose]:
@@ -173,11 +173,11 @@ class SnapshotAhead(SceneSnapshot):
             is_touched or now.has_animated_settings,
         )
 
-    def _curves(self, uid: int) -> Played | None:
+    def _curves(self, uid: int) -> Sampler | None:
         """Return the F-curves of an object, if they are going to be evaluated."""
         if uid not in self._played:
             curves, frame = self.plan.foresight.curves.get(uid), self._frame_ahead
-            self._played[uid] = None if curves is None or frame is None else Played(curves, frame)
+            self._played[uid] = None if curves is None or frame is None else Sampler(curves, frame)
         return self._played[uid]
 
     def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:

@@ -8,7 +8,7 @@ import bpy
 
 from ..blender import animation
 from ..blender.access import pose_bones
-from ..blender.errors import FAULT, ProblemError, say_once
+from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
 from ..blender.limbs import next_joint, rest_bend
 from ..blender.relations import active_constraints
 from ..blender.rotation import KINDS, channel_of, runs_of
@@ -45,8 +45,8 @@ def resolved(rig: Skeleton, index: int) -> ChainPlan:
     except ReferenceError:
         raise
     except Exception:
-        say_once(f"could not plan “{item.name}”")
-        chain.problem = FAULT
+        report_once(f"could not plan “{item.name}”")
+        chain.problem = INTERNAL_ERROR
     return chain
 
 
@@ -170,12 +170,12 @@ def bone_index(rig: Skeleton, owner: bpy.types.PropertyGroup, field_name: str) -
         if heirs:
             rig.renamed[name] = heirs[0]
         elif name not in rig.renamed:
-            rig.miss(name)
+            rig.record_missing(name)
             raise ProblemError(
                 f"There is no bone “{name}” in “{rig.object.name}”: choose another bone"
             )
         name = rig.renamed[name]
         keeping.note(owner, field_name, name)
     keeping.note(bones[name], "fabrik_name", name)
-    rig.rely_on(rig.index[name])
+    rig.record(rig.index[name])
     return rig.index[name]

@@ -14,7 +14,7 @@ from typing import cast
 import bpy
 
 from ..blender.access import rest_bone
-from ..blender.relations import TURNED_ONLY, active_constraints, acts_plainly, constraint_point
+from ..blender.relations import ROTATION_ONLY, active_constraints, constraint_point, is_predictable
 from ..blender.rotation import Rows
 from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
 from ..core import WHOLE, Frame, bone_frame, frame_in, inverse, point_in
@@ -141,7 +141,7 @@ class SolvedScene:
         local = pose.posed_local(bone) if is_posed else pose.local(bone)
         axes, head = bone_frame(rig.bone(bone), local, parent)
         for con in () if is_posed else active_constraints(rows.find(pose.now.bones, bone)):
-            if con.type in TURNED_ONLY:
+            if con.type in ROTATION_ONLY:
                 turned = self._copied_rotation(rig, axes, con)
                 axes = pose.now.frame(bone)[0] if turned is None else turned
         return axes, head
@@ -152,7 +152,7 @@ class SolvedScene:
         None if only Blender knows.
         """
         source = constraint_point(con)
-        if source is None or not acts_plainly(con, on_bone=True):
+        if source is None or not is_predictable(con, on_bone=True):
             return None
         world = self.world(rig.object, rig.uid)[0]
         in_world = mat_product(world, axes)

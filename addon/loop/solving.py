@@ -8,7 +8,7 @@ from typing import cast
 import bpy
 
 from ..blender.access import is_edited, session_uid
-from ..blender.errors import FAULT, ProblemError, listed, say_once
+from ..blender.errors import INTERNAL_ERROR, ProblemError, listed, report_once
 from ..core import ChainInput, Frame, Posture
 from ..core.vectors import Vec
 from .body import body_answer, present_member, read_body
@@ -71,10 +71,10 @@ def _answer(solved: SolvedScene, unit: Unit, frame: float | None) -> Answer:
     except ReferenceError:
         raise
     except Exception:
-        say_once(f"could not pose {_named(unit)}")
+        report_once(f"could not pose {_named(unit)}")
         if isinstance(unit, PrePassBone):
             solved.failed = {*solved.failed, *unit.chains}
-        return _unposed(unit, Report("INVALID", message=FAULT))
+        return _unposed(unit, Report("INVALID", message=INTERNAL_ERROR))
 
 
 def _solution(solved: SolvedScene, unit: Unit, frame: float | None) -> Answer | None:
@@ -84,7 +84,7 @@ def _solution(solved: SolvedScene, unit: Unit, frame: float | None) -> Answer | 
         ProblemError: If there can be none.
     """
     if solved.failed and any(one in solved.failed for one in (unit.rig.uid, *chains_of(unit))):
-        raise ProblemError(FAULT)
+        raise ProblemError(INTERNAL_ERROR)
     pose = solved.poses[unit.rig.uid]
     if isinstance(unit, ChainPlan):
         task = read_chain(solved, unit)

@@ -11,7 +11,7 @@ import bpy
 
 from ..blender import animation
 from ..blender.access import pose_bones, rest_bone
-from ..blender.curves import ITEM, Played, of_bone
+from ..blender.curves import ITEM, Sampler, split_bone_path
 from ..blender.rotation import PatchedChannels, PoseChannels, Rows, channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, matrix3, matrix_frame
 from ..core import Frame
@@ -24,7 +24,7 @@ from .settings_now import form
 class Unevaluated(Evaluated):
     """An armature as Blender is going to evaluate it."""
 
-    def __init__(self, rig: Skeleton, rows: Rows, played: Played | None) -> None:
+    def __init__(self, rig: Skeleton, rows: Rows, played: Sampler | None) -> None:
         """Take the armature.
 
         Args:
@@ -48,10 +48,10 @@ class Unevaluated(Evaluated):
 
     def has_played(self, evaluated: PoseChannels) -> bool:
         """Return whether evaluated channels hold what F-curves set."""
-        played = cast(Played, self._played)
+        played = cast(Sampler, self._played)
         for name, size in self.channels.names():
             there = evaluated.buffer(name, size)
-            if any(there[place] != number for place, number in played.of_bones(name, size)):
+            if any(there[place] != number for place, number in played.bone_values(name, size)):
                 return False
         return True
 
@@ -62,7 +62,7 @@ class Unevaluated(Evaluated):
         played = self._played
         if played is None or not played.animates_bones():
             return PoseChannels(bones, self._rows)
-        return PatchedChannels(bones, played.of_bones)
+        return PatchedChannels(bones, played.bone_values)
 
     def columns(self) -> list[list[Any]]:
         """Return the settings of all constraints, one column a setting of `form`."""
@@ -74,7 +74,7 @@ class Unevaluated(Evaluated):
             place, _, name = path[len(ITEM) :].partition("].")
             if name in names and int(place) < len(columns[0]):
                 item = settings(self.object).constraints[int(place)]
-                for _, number in cast(Played, self._played).at(path):
+                for _, number in cast(Sampler, self._played).at(path):
                     value = _as_property(item.bl_rna.properties[name], number)
                     columns[names.index(name)][int(place)] = value
         return columns
@@ -98,7 +98,7 @@ def _as_property(prop: Any, number: float) -> Any:
     return int(number) if prop.type == "INT" else number
 
 
-def object_place(ob: bpy.types.Object, played: Played | None) -> Vec:
+def object_place(ob: bpy.types.Object, played: Sampler | None) -> Vec:
     """Return where an object stands in the space of its parent's inverse, from its channels.
 
     Args:
@@ -111,7 +111,7 @@ def object_place(ob: bpy.types.Object, played: Played | None) -> Vec:
     return place if delta == ORIGIN else _vec(array("f", add(place, delta)))
 
 
-def object_frame(ob: bpy.types.Object, played: Played | None, turns: bool) -> Frame:
+def object_frame(ob: bpy.types.Object, played: Sampler | None, turns: bool) -> Frame:
     """Return where an object stands, and how it is turned and scaled; see `object_place`.
 
     Args:
@@ -131,7 +131,7 @@ def object_frame(ob: bpy.types.Object, played: Played | None, turns: bool) -> Fr
     return scale_columns(turn, size), object_place(ob, played)
 
 
-def _channel(ob: bpy.types.Object, played: Played | None, name: str) -> list[float]:
+def _channel(ob: bpy.types.Object, played: Sampler | None, name: str) -> list[float]:
     numbers = list(getattr(ob, name))
     if played is not None:
         for i, number in played.at(name):
@@ -160,7 +160,7 @@ def animated_from(
     bone_index = {name: i for i, name in enumerate(bones.keys())}
     places: dict[str, list[tuple[int, int]]] = {}
     for path, index in animated:
-        bone, channel = of_bone(path)
+        bone, channel = split_bone_path(path)
         if bone in bone_index and evaluated.has(bone_index[bone]):
             places.setdefault(channel, []).append((bone_index[bone], index))
 

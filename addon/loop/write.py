@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain as chained
 from typing import Any, NamedTuple
 
-from ..blender.access import pose_bones, set_of_all
+from ..blender.access import pose_bones, set_channel
 from ..blender.forgetting import forgets
 from ..blender.rotation import (
     ALL_CHANNELS,
@@ -22,8 +22,8 @@ from ..blender.rotation import (
     Run,
     channel_values,
     floats,
+    gather,
     runs_of,
-    taken,
     transfer,
 )
 from ..blender.skeleton import Skeleton, forget_bones
@@ -77,7 +77,7 @@ class Column:
         if self._are_few:
             return array("f", [number for setter in self._setters for number in setter])
         self._whole = floats(pose_bones(self.rig.object), self.channel, self.size)
-        return array("f", taken(self._whole, self.runs, self.size))
+        return array("f", gather(self._whole, self.runs, self.size))
 
     def write(self, numbers: array[float]) -> None:
         """Set all of it in the cheapest way after it was read; Blender may notice."""
@@ -88,7 +88,7 @@ class Column:
         for first, end, place in self.runs:
             part = numbers[place * size : (place + end - first) * size]
             self._whole[first * size : end * size] = part
-        set_of_all(self.rig.object, self.channel, self._whole)
+        set_channel(self.rig.object, self.channel, self._whole)
 
     def write_quietly(self, numbers: array[float]) -> None:
         """Set all of it, and have Blender notice nothing."""

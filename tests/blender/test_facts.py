@@ -627,7 +627,7 @@ def test_f_curves_tell_ahead_what_a_frame_gives_to_the_last_bit() -> None:
 def test_f_curves_are_cut_to_the_range_of_a_property_and_switch_on_at_1() -> None:
     rig = make_chain(3)
     item = add_constraint(rig, "B2", make_empty())
-    curves = animation.ensured_bag(rig).fcurves
+    curves = animation.ensure_channelbag(rig).fcurves
     given = {
         "influence": [(5.0, 1.0), (-3.0, 0.0), (0.25, 0.25)],
         "iterations": [(2.6, 2), (1e9, 10000), (-3.0, 1)],
@@ -681,7 +681,7 @@ def test_a_muted_group_of_curves_counts_up_to_4_3() -> None:
     rig = make_chain(1)
     key_ramp(rig.pose.bones["B0"])
     curve = animation.all_active_curves(rig)[0]
-    holder = animation.ensured_bag(rig)
+    holder = animation.ensure_channelbag(rig)
     if curve.group is None:
         curve.group = holder.groups.new("B0")
     go(1)

@@ -98,7 +98,7 @@ class Users(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-        faults.forget_said()
+        faults.forget_reported()
         self.folder = Path(tempfile.mkdtemp())
         self.printed = io.StringIO()
         self.is_evaluated = True
@@ -288,7 +288,7 @@ class Users(RuleBasedStateMachine):
             self._look()
 
     def _look(self) -> None:
-        assert not faults._said
+        assert not faults._reported
         assert "Traceback" not in self.printed.getvalue(), self.printed.getvalue()
         assert_fk_pose()
         if self.is_evaluated and is_finite(pair()[1]):

@@ -141,7 +141,7 @@ def check(number: str, folder: Path) -> Iterator[str]:
     """Break settings, one after the other; the FK pose stays, and comes back in the end."""
     chance = random.Random(number)
     rig = make()
-    faults.forget_said()
+    faults.forget_reported()
     given, printed = channels_bits(rig), io.StringIO()
     with redirect_stderr(printed):
         for _ in range(12):
@@ -149,7 +149,7 @@ def check(number: str, folder: Path) -> Iterator[str]:
             yield act(chance, folder if act is damage else rig)
             update()
             go(chance.choice((1, 3, 5.5)))
-            assert not faults._said, faults._said
+            assert not faults._reported, faults._reported
             assert "Traceback" not in printed.getvalue(), printed.getvalue()
             assert channels_bits(rig) == given
             assert is_finite(rig)

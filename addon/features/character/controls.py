@@ -11,7 +11,7 @@ from mathutils import Matrix
 
 from ...blender import animation
 from ...blender.access import pose_bones
-from ...blender.curves import of_bone
+from ...blender.curves import split_bone_path
 from ...blender.errors import ProblemError
 from ...editing.placing import link_beside
 
@@ -100,7 +100,7 @@ def remove_bones(armature: bpy.types.Object, names: Iterable[str]) -> None:
 
     def drop(curves: Any) -> None:
         for curve in list(curves):
-            if of_bone(curve.data_path)[0] in removed:
+            if split_bone_path(curve.data_path)[0] in removed:
                 curves.remove(curve)
 
     others = [ob for ob in bpy.data.objects if ob != armature]

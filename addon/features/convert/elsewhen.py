@@ -10,7 +10,7 @@ import bpy
 
 from ...blender import animation
 from ...blender.errors import listed
-from ...blender.relations import above, parents
+from ...blender.relations import parents, walk_dependencies
 from ...editing.playing import go_to, returning
 from .poses import Change, Shown, change, shown_pose, size_world
 from .settling import NEAR, Link
@@ -31,7 +31,7 @@ def other_frames(armature: bpy.types.Object, holders: Iterable[Any]) -> list[int
     """
     found: set[int] = set()
     ends = [(end, -1) for one in holders for end in (one.target, one.pole_target) if end]
-    for ob in {armature, *(ob for ob, _ in above(ends, parents))}:
+    for ob in {armature, *(ob for ob, _ in walk_dependencies(ends, parents))}:
         for curve in animation.all_active_curves(ob):
             found.update(round(key.co[0]) for key in curve.keyframe_points)
     if len(found) < 2:

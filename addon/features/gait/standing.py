@@ -11,7 +11,7 @@ import bpy
 from mathutils import Vector
 from mathutils.geometry import area_tri, intersect_point_tri
 
-from ...blender.rays import Hit, recalled
+from ...blender.rays import Hit, resolve_ground
 from ...blender.skeleton import vector
 from ...core import Frame, point_in
 from ...core.vectors import cross, mat_from_columns, sub, unit
@@ -83,7 +83,7 @@ def written(
 
     Args:
         used: What feet stand on.
-        grounds: All that counts as ground; these come first (see `recalled`).
+        grounds: All that counts as ground; these come first (see `resolve_ground`).
     """
     objects = [*grounds]
     objects += [ob for ob in {one.ob: None for one in used} if ob not in grounds]
@@ -101,7 +101,7 @@ def read(names: Sequence[str], grounds: Sequence[bpy.types.Object]) -> list[Stan
     """Return what was `written`, None where there is no such object any more."""
     entries = [CORNERED.fullmatch(name) for name in names]
     named = [name for name, entry in zip(names, entries, strict=True) if entry is None]
-    found = recalled(named, grounds)
+    found = resolve_ground(named, grounds)
     objects = iter(found)
     standings: list[Standing | None] = []
     for entry in entries:

@@ -77,7 +77,7 @@ class Footing:
         stances = self.stances(snapshot, chain)
         probe = self.probe(snapshot, chain, given) if stances is None else stances.probe
         step = Step(snapshot.time, probe, aim, given.blend)
-        note = LEFT_OUT if self.ground.is_left_out(snapshot.depsgraph) else ""
+        note = LEFT_OUT if self.ground.is_excluded(snapshot.depsgraph) else ""
         if given.use_lock:
             note = note or self.walk(chain, given, snapshot.time)[1]
         if stances is not None:

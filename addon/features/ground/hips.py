@@ -8,7 +8,7 @@ from math import ceil, floor, isfinite
 from typing import NamedTuple
 
 from ...blender.errors import ProblemError
-from ...blender.relations import above, node_at, parents
+from ...blender.relations import node_at, parents, walk_dependencies
 from ...blender.rotation import LOCATION
 from ...blender.skeleton import Point, Skeleton
 from ...core import WHOLE, Frame, moved_location
@@ -194,7 +194,7 @@ def _hip_bone(rig: Skeleton, chain: ChainPlan, given: FabrikGround) -> int:
         )
     refuse_connected(rig, bone, "choose another hip")
     target = chain.target
-    if target is not None and (rig.object, bone) in above([node_at(target)], parents):
+    if target is not None and (rig.object, bone) in walk_dependencies([node_at(target)], parents):
         raise ProblemError(
             f"The target depends on the hip “{name}”, which is moved for it (dependency cycle): "
             "parent the target to something else, or choose another hip"

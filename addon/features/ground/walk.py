@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import bpy
 
-from ...blender.rays import recalled
+from ...blender.rays import resolve_ground
 from ...motion.contacts import BALL, FLAT, HEEL, Contact, Thresholds, contacts_of
 from ...motion.planted import Sole, sole_of
 from .track import IN_WORLD, Sample, Track
@@ -37,7 +37,7 @@ class Walk:
         self.contacts: list[Contact] = contacts_of(
             heel, ball, turns, track.rate, track.leg, thresholds
         )
-        self.grounds = recalled(track.grounds, grounds)
+        self.grounds = resolve_ground(track.grounds, grounds)
         self.used = {sample.under for sample in track.samples}
         self.has_ground = self.used != {IN_WORLD} and bool(self.used)
         middles = [(contact.first + contact.last) // 2 for contact in self.contacts]

@@ -16,7 +16,7 @@ import bpy
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Vector
 
-from ...blender.errors import say_once
+from ...blender.errors import report_once
 from ...core.vectors import Vec, mix
 from ...loop import timing
 from ...loop.handlers import solve_in
@@ -245,7 +245,7 @@ def _quietly() -> Iterator[None]:
     except ReferenceError:
         pass  # Something was removed; the update that is due makes a new plan.
     except Exception:
-        say_once("could not draw its overlay")
+        report_once("could not draw its overlay")
 
 
 def draw_switch(panel: Any, context: bpy.types.Context) -> None:

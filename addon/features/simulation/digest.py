@@ -15,7 +15,7 @@ import bpy
 
 from ...blender import animation, data_blocks, dependency_driver
 from ...blender.access import pose_bones
-from ...blender.relations import above, active_constraints
+from ...blender.relations import active_constraints, walk_dependencies
 from ...blender.rotation import LOCATION, SCALE, channel_of, mode_of
 from ...blender.skeleton import Point
 from ...loop import plan
@@ -65,7 +65,7 @@ class Digest:
             starts.append(_part_at(source) if isinstance(source, Point) else _whole(source))
             if isinstance(source, Point) and source.skeleton is not None:
                 places.append((source.object, source.skeleton.names[source.bone]))
-        for _ in above(starts, self._relations):
+        for _ in walk_dependencies(starts, self._relations):
             pass
         for ob, bones in self._bones.items():
             order = [name for name in _all_bones(ob) if name in bones]
@@ -120,11 +120,11 @@ class Digest:
         yield ob.type, ob.parent is not None and (ob.parent_type, bone)
         yield [x for row in ob.matrix_parent_inverse for x in row]
         for name in ("location", "scale", "delta_location", "delta_scale"):
-            yield data_blocks.still(ob, name, moving)
+            yield data_blocks.static_values(ob, name, moving)
         for name in (channel_of(mode_of(ob))[0], "rotation_mode"):
-            yield data_blocks.still(ob, name, moving)
+            yield data_blocks.static_values(ob, name, moving)
             yield (
-                data_blocks.still(ob, f"delta_{name}", moving)
+                data_blocks.static_values(ob, f"delta_{name}", moving)
                 if hasattr(ob, f"delta_{name}")
                 else None
             )
@@ -146,9 +146,9 @@ class Digest:
             self.seen.add(keys.session_uid)
             yield from self._animation(keys)
             yield [(key.name, key.mute, key.relative_key.name) for key in keys.key_blocks]
-            yield data_blocks.of_shapes(keys)
+            yield data_blocks.shape_keys_digest(keys)
         if isinstance(data, bpy.types.Mesh):
-            yield data_blocks.of_mesh(data)
+            yield data_blocks.mesh_digest(data)
         elif isinstance(data, bpy.types.Curve):
             found = animation.animated(data)
             yield data_blocks.values(data, found.keyed | found.driven)
@@ -193,15 +193,16 @@ class Digest:
         if data is None:
             return
         if data.nla_tracks:
-            yield from data_blocks.of_nla(data)
+            yield from data_blocks.nla_content(data)
         for curve in data.drivers:
             place = None if ob is None else self._place(ob, curve.data_path)
             if curve.data_path != dependency_driver.PATH and place != NOWHERE:
-                yield place, data_blocks.of_curve(curve), data_blocks.of_driver(curve.driver)
+                driver = data_blocks.driver_content(curve.driver)
+                yield place, data_blocks.curve_digest(curve), driver
         for holder in animation.holders(owner):
             if holder.action is not None:
                 self.seen.add(holder.action.session_uid)
-                for path, part in data_blocks.of_action(holder):
+                for path, part in data_blocks.action_content(holder):
                     place = None if ob is None else self._place(ob, path)
                     if place != NOWHERE:
                         yield place
@@ -209,7 +210,7 @@ class Digest:
 
     def _place(self, ob: bpy.types.Object, path: str) -> object:
         """Return what a curve belongs to, without its name: `NOWHERE` if it does not count."""
-        kind, name = data_blocks.owner_in(path)
+        kind, name = data_blocks.owner_in_path(path)
         if kind == "pose.bones":
             return self._ranks[ob].get(name, NOWHERE)
         if not kind:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 
 from ...blender.access import session_uid
-from ...blender.errors import say_once
+from ...blender.errors import report_once
 from ...blender.refusals import rest_problem
 from ...ui.layout import Layout, draw_sentence
 from ...ui.refusing import Refusing, Working, active_armature, armature_refusal
@@ -172,7 +172,7 @@ def _tick() -> float | None:
             if due(window.view_layer):
                 cast(Any, bpy.ops).fabrik.simulate_again("INVOKE_DEFAULT")
     except Exception:
-        say_once("could not simulate what is outdated")
+        report_once("could not simulate what is outdated")
     return None
 
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 import bpy
 from bpy.app.handlers import persistent
 
-from ...blender.errors import ProblemError, say_once
+from ...blender.errors import ProblemError, report_once
 from ...blender.refusals import rest_problem
 from ...editing.playing import finish
 from ...loop import plan
@@ -33,7 +33,7 @@ def before_render(scene: bpy.types.Scene, _unused: object = None) -> None:
         else:
             _outdated[:] = outdated(scene)
     except Exception:
-        say_once("could not simulate what is outdated")
+        report_once("could not simulate what is outdated")
 
 
 def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
@@ -88,7 +88,7 @@ def _draw() -> None:
         if lines:
             _write(context, lines, palette(context).target)
     except Exception:
-        say_once("could not draw what is outdated")
+        report_once("could not draw what is outdated")
 
 
 def _write(context: bpy.types.Context, lines: list[str], colour: Colour) -> None:

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import bpy
 
-from ...blender.errors import say_once
+from ...blender.errors import report_once
 from ...ui.paint import Colour, Strokes, faint, pixel
 from . import history
 
@@ -23,7 +23,7 @@ def _draw() -> None:
     try:
         _draw_bars(bpy.context)
     except Exception:
-        say_once("could not draw what is simulated")
+        report_once("could not draw what is simulated")
 
 
 def _draw_bars(context: bpy.types.Context) -> None:

@@ -8,7 +8,14 @@ import bpy
 import pytest
 from rigs import make_chain, make_empty, update
 
-from addon.blender.relations import above, deformers, moves_with, node_of, parents, read_by
+from addon.blender.relations import (
+    deformers,
+    driver_inputs,
+    moves_with,
+    node_of,
+    parents,
+    walk_dependencies,
+)
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -20,7 +27,7 @@ def test_each_is_met_once_and_after_what_it_hangs_on() -> None:
     rig.parent = other.parent = world
     update()
     starts = [(held, -1), (other, -1), node_of(rig, "B3")]
-    found = list(above(starts, parents))
+    found = list(walk_dependencies(starts, parents))
     assert len(found) == len(set(found))
     places = {node: place for node, place in zip(found, count(), strict=False)}
     assert set(places) == {*starts, (world, -1), (rig, -1), *((rig, bone) for bone in range(4))}
@@ -31,16 +38,16 @@ def test_each_is_met_once_and_after_what_it_hangs_on() -> None:
 def test_what_is_known_is_passed_over_with_what_it_hangs_on() -> None:
     rig, world = make_chain(3), make_empty("World")
     rig.parent = world
-    found = list(above([(rig, 2)], parents, {(rig, -1), (rig, 0)}))
+    found = list(walk_dependencies([(rig, 2)], parents, {(rig, -1), (rig, 0)}))
     assert found == [(rig, 1), (rig, 2)]
 
 
 def test_it_ends_where_relations_lead_back_and_has_no_depth_that_is_too_much() -> None:
     ring = [(make_empty(f"Ring {i}"), -1) for i in range(3)]
     after = {ring[i]: [ring[(i + 1) % 3]] for i in range(3)}
-    assert list(above(ring[:1], after.__getitem__)) == ring[::-1]
+    assert list(walk_dependencies(ring[:1], after.__getitem__)) == ring[::-1]
     stairs = [(ring[0][0], i) for i in range(5000)]
-    found = list(above(stairs[-1:], lambda node: stairs[max(node[1], 1) - 1 : node[1]]))
+    found = list(walk_dependencies(stairs[-1:], lambda node: stairs[max(node[1], 1) - 1 : node[1]]))
     assert found == stairs
 
 
@@ -83,4 +90,4 @@ def test_drivers_read_bones_by_their_name_or_by_a_path() -> None:
         variable.type = "SINGLE_PROP" if path else "TRANSFORMS"
         variable.targets[0].id = rig
         variable.targets[0].bone_target, variable.targets[0].data_path = name, path
-    assert list(read_by(driver)) == [(rig, 1), (rig, 2), (rig, -1)]
+    assert list(driver_inputs(driver)) == [(rig, 1), (rig, 2), (rig, -1)]

@@ -715,7 +715,7 @@ STEPS_BY_NAME = {
 
 def look(is_evaluated):
     """Return what is wrong, or an empty text."""
-    if faults._said:
+    if faults._reported:
         return "a handler has failed"
     rig, twin = pair()
     if [bone.rotation_mode for bone in rig.pose.bones] != [

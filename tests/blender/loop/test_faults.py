@@ -38,7 +38,7 @@ ARMS = {
 @pytest.fixture
 def rigs(addon: ModuleType) -> list[Any]:
     """Two armatures with two arms each, of which the first one's right arm is to fail."""
-    faults.forget_said()
+    faults.forget_reported()
     made: list[Any] = []
     for i, name in enumerate(("Rig", "Other")):
         rig = make_armature(ARMS, name)
@@ -105,7 +105,7 @@ def test_a_chain_that_fails_costs_no_other(
             "Other R": "REACHED",
         }
         item = rigs[0].fabrik.constraints[1]
-        assert item.message == faults.FAULT
+        assert item.message == faults.INTERNAL_ERROR
         assert tuple(evaluated(rigs[0]).pose.bones["Upper.R"].rotation_quaternion) == tuple(
             rigs[0].pose.bones["Upper.R"].rotation_quaternion
         )
@@ -153,7 +153,7 @@ def test_an_armature_that_cannot_be_read_costs_no_other(
             "Other L": "REACHED",
             "Other R": "REACHED",
         }
-        assert rigs[0].fabrik.constraints[0].message == faults.FAULT
+        assert rigs[0].fabrik.constraints[0].message == faults.INTERNAL_ERROR
         assert channels_bits(rigs[0]) == fk
     move_all()
     assert set(states().values()) == {"REACHED"}

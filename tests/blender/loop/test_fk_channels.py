@@ -533,7 +533,7 @@ def test_error_half_way_through_writing_leaves_fk(kind, is_keyed, monkeypatch, c
     rig, twin = make(kind, is_keyed=is_keyed)
     import addon.loop.write as write
 
-    real, calls = write.set_of_all, []
+    real, calls = write.set_channel, []
 
     def every_second(*given):
         calls.append(given)
@@ -542,7 +542,7 @@ def test_error_half_way_through_writing_leaves_fk(kind, is_keyed, monkeypatch, c
         real(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(write, "set_of_all", every_second)
+        patch.setattr(write, "set_channel", every_second)
         for frame in (9, 13, 25):
             go(frame)
             assert_same(rig, twin)

@@ -136,8 +136,8 @@ def worked_with(kind: Callable[[Any], None], mode: str) -> list[object]:
 def test_a_few_bones_are_posed_as_all_are(kind, mode, monkeypatch):
     found = []
     for few in (0, 8, 10**6):
-        monkeypatch.setattr("addon.blender.rotation.FEW", few)
-        monkeypatch.setattr("addon.blender.skeleton.FEW", few)
+        monkeypatch.setattr("addon.blender.rotation.SPARSE", few)
+        monkeypatch.setattr("addon.blender.skeleton.SPARSE", few)
         found.append(worked_with(kind, mode))
 
     assert found[0] == found[1] == found[2]

@@ -184,7 +184,7 @@ def test_a_walk_or_leg_that_a_script_removes_is_noticed(lists: str):
     rig.update_tag()
     update()
 
-    assert not faults._said
+    assert not faults._reported
     assert not any("simulated" in item.message for item in rig.fabrik.constraints)
     assert shown_bits(rig) == before
 
