@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple, cast
 
 import bpy
@@ -39,21 +40,38 @@ class Character(NamedTuple):
         """The direction that it faces, in armature space."""
         return self.turn @ Vector(self.anatomy.front)
 
+    @property
+    def front_axis(self) -> str:
+        """The level axis of the armature that is nearest to its front, as `AXES` names it."""
+        return nearest_axis(self.front, [name for name in AXES if name[-1] != self.up_axis[-1]])
+
+
+def nearest_axis(way: Vector, names: Iterable[str]) -> str:
+    """Return the axis that is nearest to a direction."""
+    return max(names, key=lambda name: Vector(AXES[name]).dot(way))
+
 
 def character_of(armature: bpy.types.Object) -> Character:
     """Return what an armature is of, from its rest pose and how the object stands in the world.
 
-    Importers leave the Y axis up and turn the object, or turn the bones: up is the axis of the
-    armature that points up most in the world. Where no legs are found that way, as of one that
-    lies down, it is the axis for which they are.
+    Up is as for `standing_character`. Where no legs are found that way, as of one that lies down,
+    it is the axis for which they are.
     """
-    above = armature.matrix_world.to_3x3().inverted_safe() @ Vector(UP)
-    nearest = max(AXES, key=lambda axis: Vector(AXES[axis]).dot(above))
-    found = [_recognized(armature, nearest)]
+    found = [standing_character(armature)]
     if not found[0].anatomy.limbs:
-        others = [axis for axis in ("Z", "Y") if axis != nearest]
+        others = [axis for axis in ("Z", "Y") if axis != found[0].up_axis]
         found += [_recognized(armature, axis) for axis in others]
     return next((one for one in found if one.anatomy.hips >= 0), found[0])
+
+
+def standing_character(armature: bpy.types.Object) -> Character:
+    """Return what an armature is of if it stands in the world as its object is turned.
+
+    Importers leave the Y axis up and turn the object, or turn the bones: up is the axis of the
+    armature that points up most in the world.
+    """
+    above = armature.matrix_world.to_3x3().inverted_safe() @ Vector(UP)
+    return _recognized(armature, nearest_axis(above, AXES))
 
 
 def _recognized(armature: bpy.types.Object, up: str) -> Character:

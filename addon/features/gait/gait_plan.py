@@ -41,14 +41,6 @@ if TYPE_CHECKING:
 
     from .settings import FabrikGait, FabrikGaitLeg
 
-FRONT: dict[str, Vec] = {
-    "X": (0.0, -1.0, 0.0),
-    "Y": (0.0, 0.0, 1.0),
-    "Z": (0.0, -1.0, 0.0),
-}
-"""Which way a character faces whose way up is an axis; along −Y, as Blender's own do."""
-
-
 class RestLeg(NamedTuple):
     """A leg in the rest pose, in armature space.
 
@@ -197,8 +189,8 @@ def resolved_gait(
     """
     plan = GaitPlan(rig, index)
     gait = gait_settings(rig.object).gaits[index]
-    plan.axes = _axes(gait.up_axis)
     try:
+        plan.axes = _axes(gait.up_axis, gait.front_axis)
         _resolve_body(plan, gait)
         _resolve_legs(plan, gait, chains)
         _check_others(plan, others)
@@ -226,8 +218,10 @@ def _check_others(plan: GaitPlan, others: Sequence[GaitPlan]) -> None:
                 )
 
 
-def _axes(name: str) -> Mat3:
-    up, ahead = AXES[name], FRONT[name[-1]]
+def _axes(up_axis: str, front_axis: str) -> Mat3:
+    if up_axis[-1] == front_axis[-1]:
+        raise ProblemError("Up and Front are along the same axis: choose another Front")
+    up, ahead = AXES[up_axis], AXES[front_axis]
     return mat_from_columns(cross(ahead, up), ahead, up)
 
 

@@ -8,9 +8,9 @@ from itertools import pairwise
 import bpy
 import pytest
 from creatures import FEET, make_quadruped
-from mathutils import Vector
+from mathutils import Matrix, Vector
 from rigs import activate, evaluated, go, link, pose_bits, shown_bones, tip_world, update
-from spiders import key_body, make_floor, make_spider
+from spiders import key_body, make_floor, make_spider, select
 
 
 def make_linear(rig: bpy.types.Object) -> None:
@@ -148,8 +148,6 @@ def test_tail_and_head_stay_alive(empty_file: None) -> None:
 
 
 def test_bones_that_are_selected_are_legs_up_to_where_they_branch(empty_file: None) -> None:
-    from spiders import select
-
     rig = make_quadruped()
     make_floor()
     select(rig, [f"Leg 2{foot[3:]}" for foot in FEET])
@@ -231,3 +229,61 @@ def test_evaluated_body_sinks_no_more_than_the_legs_ask_for(empty_file: None) ->
     go(15)
     hips = evaluated(rig).pose.bones["Hips"].head.z
     assert 0.9 < hips < 1.06
+
+
+TO_X = Matrix.Rotation(0.5 * math.pi, 4, "Z")
+"""Turns what faces −Y so that it faces +X."""
+
+TO_Y_UP = Matrix.Rotation(-0.5 * math.pi, 4, "X")
+"""Turns what has Z up so that it has Y up, as importers leave it; then −Y is where Z was."""
+
+
+@pytest.mark.parametrize(
+    ("rest", "placed", "front", "up"),
+    [
+        (Matrix(), Matrix(), "NEGATIVE_Y", "Z"),
+        (TO_X, Matrix(), "X", "Z"),
+        (Matrix(), TO_X, "NEGATIVE_Y", "Z"),
+        (TO_X, TO_X, "X", "Z"),
+        (TO_Y_UP, TO_Y_UP.inverted(), "Z", "Y"),
+        (TO_Y_UP @ TO_X, TO_X @ TO_Y_UP.inverted(), "X", "Y"),
+    ],
+    ids=["as_blender", "to_x", "turned_object", "both", "y_up", "y_up_to_x"],
+)
+@pytest.mark.parametrize("is_selected", [False, True], ids=["found", "selected"])
+def test_legs_step_from_back_to_front_wherever_it_faces(
+    empty_file: None, rest: Matrix, placed: Matrix, front: str, up: str, is_selected: bool
+) -> None:
+    from addon.features.gait.gait_plan import plans_of
+
+    rig = make_quadruped()
+    rig.data.transform(rest)
+    rig.matrix_world = placed
+    make_floor()
+    update()
+    if is_selected:
+        select(rig, list(FEET))
+    else:
+        activate(rig)
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    gait = rig.fabrik.gaits[0]
+    assert (gait.front_axis, gait.up_axis) == (front, up)
+    gait.pattern = "WAVE"
+    update()
+    groups = dict(zip([leg.constraint for leg in gait.legs], plans_of(rig)[0].groups, strict=True))
+    assert sorted(FEET, key=lambda foot: groups[foot]) == [
+        "Paw.H.L",
+        "Paw.F.L",
+        "Paw.H.R",
+        "Paw.F.R",
+    ]
+
+
+def test_a_front_that_is_up_is_said(empty_file: None) -> None:
+    rig = make_quadruped()
+    make_floor()
+    gait = walk(rig, 0.03, 10)
+    gait.front_axis = "NEGATIVE_Z"
+    assert "choose another Front" in said(rig)
+    gait.front_axis = "X"
+    assert "Front" not in said(rig)
