@@ -124,6 +124,16 @@ def active_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any
     return [con for con in owner.constraints if not con.mute and con.influence > 0.0]
 
 
+def replaces_pose(con: Any) -> bool:
+    """Return whether nothing of a bone's own pose is left where this constraint acts."""
+    if con.influence < 1.0 or not con.is_valid:
+        return False
+    if con.type == "COPY_TRANSFORMS":
+        is_mixed = con.mix_mode != "REPLACE" or con.owner_space != "WORLD"
+        return con.target is not None and not is_mixed
+    return con.type in ("IK", "SPLINE_IK")
+
+
 def constraint_point(con: Any) -> Point | None:
     """Return what one of Blender's constraints looks at."""
     ob = getattr(con, "target", None)

@@ -183,6 +183,53 @@ def test_what_keeps_legs_from_walking_is_said_at_once(empty_file: None, capfd) -
     assert "“Leg 0.F.L” has its own constraint" in warnings(capfd, bpy.ops.fabrik.simulate)
 
 
+def lead(rig: bpy.types.Object, kind: str) -> bpy.types.Constraint:
+    """Let another bone, or Blender's IK, pose a bone in the middle of a leg."""
+    con = rig.pose.bones["Leg 1.F.L"].constraints.new(kind)
+    con.target, con.subtarget = rig, "Leg 1.H.R"
+    update()
+    return con
+
+
+@pytest.mark.parametrize("kind", ["COPY_TRANSFORMS", "IK"])
+def test_legs_that_something_else_poses_are_refused(empty_file: None, kind: str) -> None:
+    rig = make_quadruped()
+    make_floor()
+    con = lead(rig, kind)
+    activate(rig)
+    with pytest.raises(RuntimeError, match=f"“Leg 1.F.L” is posed by its constraint “{con.name}”"):
+        bpy.ops.fabrik.gait_add()
+    assert not rig.fabrik.constraints and not rig.fabrik.gaits
+    con.mute = True
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+
+
+@pytest.mark.parametrize("kind", ["COPY_TRANSFORMS", "IK"])
+def test_a_leg_that_something_else_poses_later_is_invalid(empty_file: None, kind: str) -> None:
+    rig = make_quadruped()
+    make_floor()
+    walk(rig, 0.03, 10)
+    item = rig.fabrik.constraints["Paw.F.L"]
+    con = lead(rig, kind)
+    assert item.state == "INVALID"
+    assert f"mute “{con.name}”" in item.message
+    assert "“Leg 1.F.L” is posed by its constraint" in said(rig)
+    con.influence = 0.5
+    update()
+    assert item.state != "INVALID" and "has its own constraint" in item.message
+    con.influence = 1.0
+    con.keyframe_insert("influence", frame=1)
+    update()
+    assert item.state != "INVALID" and "has its own constraint" in item.message
+    con.driver_remove("influence")
+    rig.animation_data_clear()
+    update()
+    assert item.state == "INVALID"
+    con.mute = True
+    update()
+    assert item.state != "INVALID" and "constraint" not in item.message
+
+
 def test_simulate_says_which_constraints_are_invalid(empty_file: None, capfd) -> None:
     rig = make_quadruped()
     make_floor()
@@ -287,3 +334,30 @@ def test_a_front_that_is_up_is_said(empty_file: None) -> None:
     assert "choose another Front" in said(rig)
     gait.front_axis = "X"
     assert "Front" not in said(rig)
+
+
+def add_strip(ob: bpy.types.Object) -> None:
+    action = bpy.data.actions.new("Strip")
+    data = ob.animation_data_create()
+    data.nla_tracks.new().strips.new("Strip", 1, action)
+
+
+@pytest.mark.parametrize("of", ["target", "body"])
+def test_a_bake_under_nla_strips_is_refused_and_changes_nothing(empty_file: None, of: str) -> None:
+    rig = make_quadruped()
+    make_floor()
+    walk(rig, 0.03, 20)
+    simulate()
+    ob = rig if of == "body" else rig.fabrik.constraints["Paw.F.L"].target
+    add_strip(ob)
+    simulate()
+    go(7)
+    before = pose_bits(rig)
+    with pytest.raises(RuntimeError, match=f"“{ob.name}” has NLA strips"):
+        bpy.ops.fabrik.gait_bake()
+    go(7)
+    assert pose_bits(rig) == before
+    assert rig.fabrik.gaits[0].enabled
+    ob.animation_data.nla_tracks[0].mute = True
+    simulate()
+    assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
