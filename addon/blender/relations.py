@@ -126,12 +126,8 @@ def active_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any
 
 def replaces_pose(con: Any) -> bool:
     """Return whether nothing of a bone's own pose is left where this constraint acts."""
-    if con.influence < 1.0 or not con.is_valid:
-        return False
-    if con.type == "COPY_TRANSFORMS":
-        is_mixed = con.mix_mode != "REPLACE" or con.owner_space != "WORLD"
-        return con.target is not None and not is_mixed
-    return con.type in ("IK", "SPLINE_IK")
+    is_whole = con.type == "COPY_TRANSFORMS" and con.mix_mode == "REPLACE"
+    return is_whole and con.influence == 1.0 and con.is_valid
 
 
 def constraint_point(con: Any) -> Point | None:
