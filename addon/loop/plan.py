@@ -400,9 +400,7 @@ def _objects_of_file() -> array[int]:
     return uids
 
 
-def _all_active(
-    plan: Plan, order: Order
-) -> list[tuple[Skeleton, str, list[tuple[str, bool]]]]:
+def _all_active(plan: Plan, order: Order) -> list[tuple[Skeleton, str, list[tuple[str, bool]]]]:
     """Return the bones with constraints of Blender's that count for the plan."""
     counting = {uid: set(bones) for uid, bones in plan.posed.items()}
     for uid, bone in order.looked:

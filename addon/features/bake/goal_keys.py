@@ -164,8 +164,8 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], Outcome]):
             switch: Switches off, or on again, what changes the goals.
 
         Raises:
-            ProblemError: If a target cannot be moved, two feet have the same one, or keys would have
-                no effect.
+            ProblemError: If a target cannot be moved, two feet have the same one, or the NLA or a
+                linked action keeps keys from having an effect.
         """
         self._channels = [*chained.from_iterable(feet.values()), *bones]
         owners = [one.owner.id_data for one in self._channels]

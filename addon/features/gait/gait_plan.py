@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ...blender.axes import AXES
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from .settings import FabrikGait, FabrikGaitLeg
 
+
 class RestLeg(NamedTuple):
     """A leg in the rest pose, in armature space.
 
@@ -51,6 +53,7 @@ class RestLeg(NamedTuple):
         height: How high that is above the ground.
         axes: The axes of the bone that is the foot, if the constraint orients one.
         group: When it steps.
+        spine: How far along the spine it hangs (see `WalkingLeg`).
     """
 
     chain: ChainPlan
@@ -59,6 +62,7 @@ class RestLeg(NamedTuple):
     height: float
     axes: Mat3 | None
     group: int
+    spine: float
 
 
 @dataclass(eq=False)
@@ -73,6 +77,8 @@ class GaitPlan:
         head: Where the body is in the rest pose, in armature space.
         rest: The body bone's rest axes; None without one.
         legs: Its legs.
+        spine: The bones between the body and the legs farthest along, which share the twist, and
+            the share up to each.
         ground: What they can stand on; nothing while that is not known.
         problem: Why it cannot work; empty if it can.
     """
@@ -84,6 +90,7 @@ class GaitPlan:
     head: Vec = ORIGIN
     rest: Mat3 | None = None
     legs: list[RestLeg] = field(default_factory=list)
+    spine: dict[int, float] = field(default_factory=dict)
     ground: Ground = field(default_factory=lambda: Ground(()))
     problem: str = ""
 
@@ -147,6 +154,7 @@ class GaitPlan:
                 seen(leg, leg.joints[0]),
                 sum(length(mat_apply(world[0], sub(b, a))) for a, b in pairwise(leg.joints)),
                 leg.group,
+                leg.spine,
             )
             for leg in self.legs
         ]
@@ -261,10 +269,33 @@ def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan])
     if gait.pattern != "GROUPS":
         back = transposed(plan.axes)
         groups = groups_of([mat_apply(back, foot) for foot in feet], gait.pattern)
+    plan.spine = _spine(plan, [chain for chain, _ in found])
     for i, (chain, leg) in enumerate(found):
         height = max(0.0, leg.height)
         axes = _foot_axes(chain)
-        plan.legs.append(RestLeg(chain, rests[i], feet[i], height, axes, groups[i]))
+        spine = max([plan.spine.get(bone, 0.0) for bone in plan.rig.chain_up(chain.bones[0])])
+        plan.legs.append(RestLeg(chain, rests[i], feet[i], height, axes, groups[i], spine))
+
+
+def _spine(plan: GaitPlan, chains: Sequence[ChainPlan]) -> dict[int, float]:
+    """Return the bones between the body and legs, each with the share of the spine up to its end.
+
+    A bone that carries one leg alone, as a shoulder blade, is none of them. Where they branch there
+    is no spine.
+    """
+    rig = plan.rig
+    if not plan.leans:
+        return {}
+    carried = Counter[int]()
+    for chain in chains:
+        way = rig.chain_up(chain.bones[0])[:-1]
+        carried.update(way[way.index(plan.body) + 1 :])
+    spine = [bone for bone, count in carried.items() if count > 1]
+    spine.sort(key=lambda bone: len(rig.chain_up(bone)))
+    if [rig.parents[bone] for bone in spine] != [plan.body, *spine][:-1]:
+        return {}
+    ends = list(accumulate(rig.bone(bone).length for bone in spine))
+    return {bone: end / ends[-1] for bone, end in zip(spine, ends, strict=True)}
 
 
 def transposed(m: Mat3) -> Mat3:

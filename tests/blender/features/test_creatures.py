@@ -359,3 +359,116 @@ def test_a_bake_under_nla_strips_is_refused_and_changes_nothing(empty_file: None
     ob.animation_data.nla_tracks[0].mute = True
     simulate()
     assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
+
+
+def twisted_ground() -> bpy.types.Object:
+    """Ground that slopes to the one side before its middle, and to the other behind it."""
+    places = [(0.1 * i, 0.1 * j) for i in range(-10, 11) for j in range(-30, 31)]
+    quads = [
+        (61 * i + j, 61 * i + j + 61, 61 * i + j + 62, 61 * i + j + 1)
+        for i in range(20)
+        for j in range(60)
+    ]
+    mesh = bpy.data.meshes.new("Twisted")
+    mesh.from_pydata([(x, y, 0.4 * x * max(-1.0, min(1.0, y))) for x, y in places], [], quads)
+    return link(bpy.data.objects.new("Twisted", mesh))
+
+
+def rolls(rig: bpy.types.Object) -> dict[str, float]:
+    """By which angle bones of the spine are rolled about the way ahead, in degrees."""
+    found = {}
+    for name in ("Hips", "Loin", "Back", "Chest"):
+        turned = shown_bones(rig)[name].matrix.to_3x3()
+        right = turned @ rig.data.bones[name].matrix_local.to_3x3().inverted() @ Vector((-1, 0, 0))
+        found[name] = math.degrees(math.asin(right.z))
+    return found
+
+
+def twisting(rig: bpy.types.Object, ground: bpy.types.Object) -> None:
+    """Let a quadruped walk slowly over twisted ground."""
+    gait = walk(rig, 0.008, 40)
+    gait.source, gait.ground = "OBJECT", ground
+    simulate()
+    assert said(rig) == ""
+
+
+def test_hips_and_chest_lie_on_their_own_feet_with_the_spine_between(empty_file: None) -> None:
+    rig = make_quadruped()
+    twisting(rig, twisted_ground())
+    go(1)
+    rolled = rolls(rig)
+    # The front is at −Y, and the right side at −X: before the middle it is the higher one.
+    assert rolled["Chest"] > 3.0
+    assert rolled["Hips"] < -3.0
+    lengths = {name: rig.data.bones[name].length for name in rolled}
+    twist = rolled["Chest"] - rolled["Hips"]
+    share = 0.0
+    for name in ("Loin", "Back", "Chest"):
+        share += lengths[name] / sum(lengths[n] for n in ("Loin", "Back", "Chest"))
+        assert rolled[name] - rolled["Hips"] == pytest.approx(share * twist, abs=0.4)
+    for frame in range(1, 41):
+        go(frame)
+        assert {item.state for item in rig.fabrik.constraints} == {"REACHED"}, frame
+
+
+def test_a_spine_on_even_ground_is_as_it_was_animated(empty_file: None) -> None:
+    rig = make_quadruped()
+    make_floor()
+    walk(rig, 0.03, 20)
+    simulate()
+    for frame in (1, 7, 13, 20):
+        go(frame)
+        for name in ("Loin", "Back", "Chest"):
+            matrix = shown_bones(rig)[name].matrix_basis
+            assert max(abs(x) for row in matrix - Matrix() for x in row) < 1e-5
+
+
+def test_a_spine_that_branches_does_not_bend(empty_file: None) -> None:
+    rig = make_quadruped()
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones["Chest"].parent = rig.data.edit_bones["Hips"]
+    chest = rig.data.edit_bones["Chest"]
+    front = rig.data.edit_bones.new("Other")
+    front.head, front.tail, front.parent = chest.head, chest.tail, rig.data.edit_bones["Hips"]
+    for name in ("Leg 0.H.L", "Leg 0.H.R"):
+        rig.data.edit_bones[name].parent = front
+    bpy.ops.object.mode_set(mode="OBJECT")
+    from addon.features.gait.gait_plan import plans_of
+
+    make_floor()
+    walk(rig, 0.03, 20)
+    assert plans_of(rig)[0].spine == {}
+    assert {leg.spine for leg in plans_of(rig)[0].legs} == {0.0}
+
+
+def test_bake_keys_the_spine_too(empty_file: None) -> None:
+    rig = make_quadruped()
+    twisting(rig, twisted_ground())
+    seen = {}
+    for frame in (1, 20, 40):
+        go(frame)
+        seen[frame] = rolls(rig)
+    assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
+    for frame, rolled in seen.items():
+        go(frame)
+        assert rolls(rig) == pytest.approx(rolled, abs=0.2)
+
+
+def test_steps_of_an_older_form_are_outdated(empty_file: None) -> None:
+    from addon.features.simulation import history
+    from addon.motion import codec, packing
+
+    rig = make_quadruped()
+    make_floor()
+    walk(rig, 0.03, 20)
+    simulate()
+    own = "fabrik.gaits[0]"
+    found = history.data(rig, own)
+    before = codec.Form(b"FABW", 3).packed(*packing.FORM.unpacked(found.blob))
+    history.write(rig, own, found._replace(blob=before))
+    update()
+    go(5)
+    assert said(rig) == "Simulation is outdated: press Simulate"
+    simulate()
+    assert said(rig) == ""
