@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple, cast
 
 import bpy
@@ -39,21 +40,38 @@ class Character(NamedTuple):
         """The forward direction, in armature space."""
         return self.turn @ Vector(self.anatomy.front)
 
+    @property
+    def front_axis(self) -> str:
+        """The horizontal axis of the armature nearest to its front, as `AXES` names it."""
+        return nearest_axis(self.front, [name for name in AXES if name[-1] != self.up_axis[-1]])
+
+
+def nearest_axis(direction: Vector, names: Iterable[str]) -> str:
+    """Return the axis nearest to a direction."""
+    return max(names, key=lambda name: Vector(AXES[name]).dot(direction))
+
 
 def character_of(armature: bpy.types.Object) -> Character:
     """Recognize the character of an armature, from its rest pose and the object's orientation.
 
-    Some importers keep Y up and rotate the object, others rotate the bones. So the axis of the
-    armature that points up most in world space is tried first; if it gives no hips, as for a
-    character that lies down, Z and Y are tried.
+    Up is as for `standing_character`. If no legs are found that way, as for a character that lies
+    down, the Z and Y axes are tried.
     """
-    world_up = armature.matrix_world.to_3x3().inverted_safe() @ Vector(UP)
-    nearest = max(AXES, key=lambda axis: Vector(AXES[axis]).dot(world_up))
-    candidates = [_recognize(armature, nearest)]
+    candidates = [standing_character(armature)]
     if not candidates[0].anatomy.limbs:
-        others = [axis for axis in ("Z", "Y") if axis != nearest]
+        others = [axis for axis in ("Z", "Y") if axis != candidates[0].up_axis]
         candidates += [_recognize(armature, axis) for axis in others]
     return next((one for one in candidates if one.anatomy.hips >= 0), candidates[0])
+
+
+def standing_character(armature: bpy.types.Object) -> Character:
+    """Recognize the character of an armature that stands upright in the world.
+
+    Some importers keep Y up and rotate the object, others rotate the bones: up is the axis of the
+    armature that points up most in world space.
+    """
+    world_up = armature.matrix_world.to_3x3().inverted_safe() @ Vector(UP)
+    return _recognize(armature, nearest_axis(world_up, AXES))
 
 
 def _recognize(armature: bpy.types.Object, up: str) -> Character:

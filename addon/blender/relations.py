@@ -129,6 +129,12 @@ def active_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any
     return [con for con in owner.constraints if not con.mute and con.influence > 0.0]
 
 
+def replaces_pose(con: Any) -> bool:
+    """Return whether nothing of a bone's own pose is left where this constraint acts."""
+    is_whole = con.type == "COPY_TRANSFORMS" and con.mix_mode == "REPLACE"
+    return is_whole and con.influence == 1.0 and con.is_valid
+
+
 def constraint_point(con: Any) -> Point | None:
     """Return the target of one of Blender's constraints, None if it has none."""
     ob = getattr(con, "target", None)

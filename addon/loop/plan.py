@@ -16,7 +16,7 @@ import bpy
 from ..blender import dependency_driver
 from ..blender.access import pose_bones
 from ..blender.forgetting import forgets
-from ..blender.relations import active_constraints
+from ..blender.relations import active_constraints, replaces_pose
 from ..blender.skeleton import (
     Skeleton,
     forget_skeletons,
@@ -62,7 +62,8 @@ class Plan:
         copied: For the name of each armature object and its data the armatures copied with it.
         freed: The armatures that show more of the plan before than this one poses.
         left: Armatures without constraints that Blender is told of dependencies of.
-        active: The bones with constraints of Blender's that count, and the names of those that act.
+        active: The bones with constraints of Blender's that count, and those that act,
+            each with whether it replaces the pose.
         is_declared: Whether Blender was told what the armatures depend on.
         is_solved: Whether an update was solved by it.
         remembered: How many bones' solutions the chains remember.
@@ -88,7 +89,7 @@ class Plan:
     copied: dict[str, list[int]] = field(default_factory=dict)
     freed: dict[int, bpy.types.Object] = field(default_factory=dict)
     left: list[bpy.types.Object] = field(default_factory=list)
-    active: list[tuple[Skeleton, str, list[str]]] = field(default_factory=list)
+    active: list[tuple[Skeleton, str, list[tuple[str, bool]]]] = field(default_factory=list)
     is_declared: bool = False
     is_solved: bool = False
     remembered: int = 0
@@ -399,13 +400,15 @@ def _objects_of_file() -> array[int]:
     return uids
 
 
-def _all_active(plan: Plan, order: Order) -> list[tuple[Skeleton, str, list[str]]]:
+def _all_active(plan: Plan, order: Order) -> list[tuple[Skeleton, str, list[tuple[str, bool]]]]:
     """Return the bones with constraints of Blender's that count for the plan."""
     counting = {uid: set(bones) for uid, bones in plan.posed.items()}
     for uid, bone in order.looked:
         if uid in counting and bone >= 0:
             counting[uid].add(bone)
-    found: list[tuple[Skeleton, str, list[str]]] = []
+    for chain in plan.chains:  # Those that cannot be solved pose nothing, perhaps for this reason.
+        counting[chain.rig.uid].update(chain.bones)
+    found: list[tuple[Skeleton, str, list[tuple[str, bool]]]] = []
     for uid, rig in plan.rigs.items():
         bones = pose_bones(rig.object)
         for name in [rig.names[bone] for bone in counting[uid]]:
@@ -414,5 +417,5 @@ def _all_active(plan: Plan, order: Order) -> list[tuple[Skeleton, str, list[str]
     return found
 
 
-def _active(bone: bpy.types.PoseBone) -> list[str]:
-    return [con.name for con in active_constraints(bone)]
+def _active(bone: bpy.types.PoseBone) -> list[tuple[str, bool]]:
+    return [(con.name, replaces_pose(con)) for con in active_constraints(bone)]

@@ -10,7 +10,7 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
 from ..blender.limbs import next_joint, rest_bend
-from ..blender.relations import active_constraints
+from ..blender.relations import active_constraints, replaces_pose
 from ..blender.rotation import KINDS, channel_of, runs_of
 from ..blender.skeleton import Point, Skeleton, skeleton_of
 from ..core import Frame
@@ -39,6 +39,7 @@ def resolved(rig: Skeleton, index: int) -> ChainPlan:
             resolve_reach(chain, item)
         else:
             motion.resolve(chain, item)
+        _refuse_posed_bones(chain)
         chain.note = _disturbance(chain) or chain.note
     except ProblemError as problem:
         chain.problem = str(problem)
@@ -117,6 +118,24 @@ def _resolve_joints(chain: ChainPlan) -> None:
         if problem:
             raise ProblemError(problem)
     chain.joints = joints_of(bones, chain.bones)
+
+
+def _refuse_posed_bones(chain: ChainPlan) -> None:
+    """Refuse bones of which nothing that is solved would be seen.
+
+    Raises:
+        ProblemError: With what poses one instead.
+    """
+    bones = pose_bones(chain.rig.object)
+    for bone in [bones[chain.rig.names[i]] for i in chain.bones]:
+        for con in filter(replaces_pose, active_constraints(bone)):
+            if animation.animated(chain.rig.object).sets(f"{con.path_from_id()}.influence"):
+                continue
+            raise ProblemError(
+                f"“{bone.name}” is posed by its constraint “{con.name}”, so that the solution "
+                f"would not be seen: mute “{con.name}”, or choose bones that no other constraint "
+                "poses"
+            )
 
 
 def _disturbance(chain: ChainPlan) -> str:

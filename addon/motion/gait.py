@@ -22,12 +22,14 @@ class WalkingLeg(NamedTuple):
         root: The position of its hip, in the body's frame.
         reach: Its length, stretched out.
         group: Legs with the same number step together; the groups step in turn.
+        spine: How far along the spine it hangs: 0 on the body itself, 1 at the spine's far end.
     """
 
     rest: Vec
     root: Vec
     reach: float
     group: int
+    spine: float = 0.0
 
 
 class WalkSettings(NamedTuple):

@@ -8,9 +8,9 @@ from .footfall import STILL, Footfall
 from .gait import RecordedWalk
 from .stance import Lean, Swaying
 
-FORM = codec.Form(b"FABW", 3)
+FORM = codec.Form(b"FABW", 4)
 
-FALL, SWAY = 14, 6
+FALL, SWAY = 14, 8
 """How many numbers are kept of a footfall, and of how the body leans at a frame."""
 
 
@@ -71,4 +71,4 @@ def _is_sound(fall: Footfall, grounds: int) -> bool:
 
 
 def _sway(*n: float) -> Swaying:
-    return Swaying(Lean(n[0], n[1], n[2]), Lean(n[3], n[4], n[5]))
+    return Swaying(Lean(*n[:4]), Lean(*n[4:]))

@@ -9,7 +9,7 @@ from math import exp, fsum
 from typing import NamedTuple
 
 from ..core import Frame, frame_in
-from ..core.vectors import ORIGIN, Vec, quat_between, quat_matrix
+from ..core.vectors import ORIGIN, Vec, quat_between, quat_matrix, solve_symmetric
 
 STEEPEST = 1.0
 """The steepest tilt, as a slope: steeper ones have to be animated (or are noise)."""
@@ -22,11 +22,17 @@ class Lean(NamedTuple):
         lift: Upwards, in metres.
         right: The slope of the ground to the right.
         ahead: The slope of the ground ahead.
+        twist: How much steeper the slope to the right is at the far end of the spine.
     """
 
     lift: float
     right: float
     ahead: float
+    twist: float = 0.0
+
+    def right_at(self, spine: float) -> float:
+        """Return the slope to the right at a share of the spine."""
+        return self.right + self.twist * spine
 
 
 UPRIGHT = Lean(0.0, 0.0, 0.0)
@@ -39,7 +45,9 @@ class Swaying(NamedTuple):
     speed: Lean
 
 
-def plane_through(feet: Sequence[Vec], rests: Sequence[Vec]) -> Lean:
+def plane_through(
+    feet: Sequence[Vec], rests: Sequence[Vec], spines: Sequence[float] | None = None
+) -> Lean:
     """Return the lean that fits the heights of the feet by least squares.
 
     Feet nearly in a line do not determine the slope across it, which then stays 0.
@@ -47,6 +55,8 @@ def plane_through(feet: Sequence[Vec], rests: Sequence[Vec]) -> Lean:
     Args:
         feet: The positions of the feet, in the body's frame.
         rests: Their rest positions, in the same order.
+        spines: How far along the spine each leg hangs, as in `gait.WalkingLeg`; None for a body
+            that does not bend.
 
     Returns:
         The lean; none without any feet.
@@ -54,19 +64,23 @@ def plane_through(feet: Sequence[Vec], rests: Sequence[Vec]) -> Lean:
     n = len(feet)
     if n == 0:
         return UPRIGHT
-    x, y = fsum([foot[0] for foot in feet]) / n, fsum([foot[1] for foot in feet]) / n
+    # Both ends of a spine turn against each other as far as feet at both ends ask for.
+    sides = [2.0 * spine - 1.0 for spine in spines] if spines and any(spines) else [0.0] * n
+    places = [(foot[0], foot[1], foot[0] * side) for foot, side in zip(feet, sides, strict=True)]
+    x, y, w = (fsum(column) / n for column in zip(*places, strict=True))
     z = fsum([foot[2] - rest[2] for foot, rest in zip(feet, rests, strict=True)]) / n
-    xx = xy = yy = xz = yz = 0.0
-    for foot, rest in zip(feet, rests, strict=True):
-        dx, dy, dz = foot[0] - x, foot[1] - y, foot[2] - rest[2] - z
-        xx, xy, yy, xz, yz = xx + dx * dx, xy + dx * dy, yy + dy * dy, xz + dx * dz, yz + dy * dz
+    xx = yy = ww = xy = xw = yw = xz = yz = wz = 0.0
+    for place, foot, rest in zip(places, feet, rests, strict=True):
+        dx, dy, dw, dz = place[0] - x, place[1] - y, place[2] - w, foot[2] - rest[2] - z
+        xx, yy, ww = xx + dx * dx, yy + dy * dy, ww + dw * dw
+        xy, xw, yw = xy + dx * dy, xw + dx * dw, yw + dy * dw
+        xz, yz, wz = xz + dx * dz, yz + dy * dz, wz + dw * dz
     # Ridge regression, by a twentieth of the feet's variance.
     ridge = 0.05 * (xx + yy) + 1e-12
-    xx, yy = xx + ridge, yy + ridge
-    size = xx * yy - xy * xy
-    right = _held((yy * xz - xy * yz) / size)
-    ahead = _held((xx * yz - xy * xz) / size)
-    return Lean(z - right * x - ahead * y, right, ahead)
+    diagonal = xx + ridge, yy + ridge, ww + ridge
+    right, ahead, apart = map(_held, solve_symmetric(diagonal, (xy, xw, yw), (xz, yz, wz)))
+    lift = z - right * x - ahead * y - apart * w
+    return Lean(lift, right - apart, ahead, 2.0 * apart)
 
 
 def _held(slope: float) -> float:
@@ -104,18 +118,19 @@ def lean_between(a: Swaying, b: Swaying, share: float) -> Lean:
     return Lean(
         *(
             from_a * a.lean[i] + from_b * b.lean[i] + out_of * a.speed[i] + into * b.speed[i]
-            for i in range(3)
+            for i in range(len(a.lean))
         )
     )
 
 
-def leaned(body: Frame, lean: Lean, bob: float = 0.0) -> Frame:
+def leaned(body: Frame, lean: Lean, bob: float = 0.0, spine: float = 0.0) -> Frame:
     """Return the frame of a leaning body.
 
     Args:
         body: Its animated frame in the world.
         lean: Its lean.
         bob: Its additional height.
+        spine: How far along the spine to take its twist.
     """
-    turn = quat_between((0.0, 0.0, 1.0), (-lean.right, -lean.ahead, 1.0), ORIGIN)
+    turn = quat_between((0.0, 0.0, 1.0), (-lean.right_at(spine), -lean.ahead, 1.0), ORIGIN)
     return frame_in(body, (quat_matrix(turn), (0.0, 0.0, lean.lift + bob)))

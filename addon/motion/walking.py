@@ -40,6 +40,9 @@ from .walking_foot import Now, WalkingFoot, brought
 HIGH: Final = 0.5
 """The most that a leg lifts its foot over obstacles, as a share of its reach."""
 
+SINK: Final = 0.25
+"""How far a body may sink for a foot that finds no ground within reach, as a share of the reach."""
+
 TICK: Final = 0.05
 """The most that a leg's root moves in a substep, as a share of its reach."""
 
@@ -212,10 +215,17 @@ class StepPlanner:
         back = inverse(now.body)
         falls = [(foot, foot.support()) for foot in self.feet]
         places = {foot: point_in(back, place_of(f, now.grounds)) for foot, f in falls if f.is_held}
-        plane = plane_through([*places.values()], [foot.leg.rest for foot in places])
+        legs = [foot.leg for foot in places]
+        plane = plane_through(
+            [*places.values()], [leg.rest for leg in legs], [leg.spine for leg in legs]
+        )
         tilt = self.settings.tilt
-        right, ahead = tilt * plane.right, tilt * plane.ahead
-        lift = self.settings.height * plane.lift
+        lean = Lean(
+            self.settings.height * plane.lift,
+            tilt * plane.right,
+            tilt * plane.ahead,
+            tilt * plane.twist,
+        )
         others = max(1, len(self.groups) - 1)
         sunk, lowest = inf, -inf
         for foot in self.feet:
@@ -223,13 +233,13 @@ class StepPlanner:
             # One without a hold finds none if its leg is too high for any.
             x, y, z = places.get(foot, leg.rest)
             if foot not in places:
-                z += plane.lift + plane.right * x + plane.ahead * y
-            drop = z - leg.root[2] - right * leg.root[0] - ahead * leg.root[1]
+                z += plane.lift + plane.right_at(leg.spine) * x + plane.ahead * y
+            slope = lean.right_at(leg.spine) * leg.root[0] + lean.ahead * leg.root[1]
+            drop = z - leg.root[2] - slope
             sunk = min(sunk, drop + root_height(leg, self.settings, speed, others))
             lowest = max(lowest, drop + least_height(leg))
         # One foot far below draws the body down, but not into what the others stand on.
-        lift = min(lift, max(sunk, lowest))
-        return Lean(lift, right, ahead)
+        return lean._replace(lift=min(lean.lift, max(sunk, lowest)))
 
     # Steps
 
@@ -312,6 +322,10 @@ class StepPlanner:
             now.cast, now.up, root, landing_reach(leg, self.settings), above, self.settings.climbs
         )
         hit, is_held = hold_at(search, point_in(carry, aim))
+        if not is_held and self.settings.leans:
+            below = sub(root, scaled(now.up, SINK * leg.reach))
+            found, is_held = hold_at(search._replace(root=below), point_in(carry, aim))
+            hit = found if is_held else hit
         arc = Arc(share * self.settings.step_height * leg.reach, 0.0, 0.0)
         if land > lift:
             start = place_of(last, now.whole)

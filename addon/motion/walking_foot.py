@@ -170,11 +170,14 @@ def brought(
     Returns:
         The present, with these directions.
     """
-    body = leaned(now.body, lean)
+    spines = {foot.leg.spine for foot in feet}
+    bodies = {spine: leaned(now.body, lean, spine=spine) for spine in (0.0, *spines)}
+    body = bodies[0.0]
     now = now._replace(up=mat_columns(body[0])[2], ahead=mat_columns(body[0])[1])
     for foot in feet:
         leg = foot.leg
-        home, root = point_in(body, leg.rest), point_in(body, leg.root)
+        carrier = bodies[leg.spine]
+        home, root = point_in(carrier, leg.rest), point_in(carrier, leg.root)
         place = place_of(foot.falls[-1], now.grounds)
         if is_moving:
             carried = sub(place, foot.place)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from addon.core import Frame, inverse, point_in
+from addon.core import WHOLE, Frame, inverse, point_in
 from addon.core.vectors import Vec, dot, mat_columns, quat_about, quat_matrix, sub
 from addon.motion.footfall import STILL, Footfall, foot_at, set_on
 from addon.motion.foothold import GroundHit
@@ -587,6 +587,21 @@ def test_the_body_leans_without_a_jerk(settings: WalkSettings, body: Body, slope
     most = 4.0 * max(abs(lean.lift) for lean in leans) + 0.5
     for a, b, c in zip(leans, leans[1:], leans[2:], strict=False):
         assert abs(a.lift - 2.0 * b.lift + c.lift) <= most * min(1.0, rate * rate)
+
+
+def test_a_twist_is_that_of_the_feet_at_both_ends_of_a_spine() -> None:
+    rests = [(x, y, 0.0) for y in (0.0, 1.0) for x in (-1.0, 1.0)]
+    spines = [0.0, 0.0, 1.0, 1.0]
+    feet = [(x, y, 0.1 + x * (0.2 - 0.3 * y) + 0.1 * y) for x, y, _ in rests]
+    lean = plane_through(feet, rests, spines)
+    # By a twentieth of the variance, 4 + 1, it is less than that.
+    shrunk = 4.0 / (4.0 + 0.05 * 5.0)
+    assert lean.right_at(0.0) + lean.right_at(1.0) == pytest.approx(0.1 * shrunk)
+    assert lean.twist == pytest.approx(-0.3 * shrunk)
+    assert leaned(WHOLE, lean, spine=1.0)[0] != leaned(WHOLE, lean)[0]
+    # All at one end, or none on a spine: there is nothing to twist.
+    assert plane_through(feet, rests).twist == 0.0
+    assert plane_through(feet, rests, [0.0] * 4) == plane_through(feet, rests)
 
 
 def test_a_lean_is_the_plane_through_the_feet() -> None:

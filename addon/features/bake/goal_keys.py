@@ -16,6 +16,7 @@ from ...blender.continuity import continuous
 from ...blender.errors import ProblemError
 from ...blender.keying import ActiveCurves, put_keys
 from ...blender.moving import channels_of, move_to, owner_of, refuse_unmovable
+from ...blender.refusals import refuse_unkeyable
 from ...blender.rotation import LOCATION, channel_of, mode_of
 from ...blender.simplifying import simplified, slopes
 from ...blender.skeleton import Point, vector
@@ -163,11 +164,14 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], Outcome]):
             switch: Switches off, or on again, what changes the goals.
 
         Raises:
-            ProblemError: If a target cannot be moved, or two have the same one.
+            ProblemError: If a target cannot be moved, two feet have the same one, or the NLA or a
+                linked action keeps keys from having an effect.
         """
         self._channels = [*chained.from_iterable(feet.values()), *bones]
         owners = [one.owner.id_data for one in self._channels]
         super().__init__(scene, layer, frames, [armature], owners)
+        for owner in self.owners:
+            refuse_unkeyable(owner)
         self._feet, self._bones, self._switch = feet, bones, switch
         known: list[tuple[object, int]] = []
         for chain in self._chains():

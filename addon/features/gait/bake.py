@@ -100,8 +100,10 @@ def _body_channels(
 ) -> list[Channel]:
     if not walking.leans:
         return []
-    bone = pose_bones(armature)[walking.rig.names[walking.body]]
-    return [Channel(bone, LOCATION, distance), Channel(bone, mode_of(bone), angle)]
+    bones = pose_bones(armature)
+    body, *spine = (bones[walking.rig.names[bone]] for bone in (walking.body, *walking.spine))
+    turns = [Channel(bone, mode_of(bone), angle) for bone in (body, *spine)]
+    return [Channel(body, LOCATION, distance), *turns]
 
 
 def _mark(channel: Channel, falls: Sequence[Footfall], frames: range) -> None:

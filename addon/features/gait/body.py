@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import isfinite
+from math import atan, isfinite
 from typing import NamedTuple
 from weakref import ReferenceType, ref
 
@@ -24,6 +24,7 @@ from ...core import (
     point_in,
 )
 from ...core.vectors import (
+    ORIGIN,
     Mat3,
     Vec,
     add,
@@ -35,6 +36,7 @@ from ...core.vectors import (
     mat_from_columns,
     mat_product,
     mix,
+    quat_about,
     quat_compatible,
     quat_matrix,
     quat_of,
@@ -310,7 +312,84 @@ class WalkingBody(PrePassBone):
         return Answer(task, self.bones, quat_compatible(turn, local.rotation), (), NOTHING, placed)
 
 
-def bodies_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[WalkingBody]:
+class SpineTask(NamedTuple):
+    """All that the pose of a bone of the spine depends on, to the last bit.
+
+    Attributes:
+        channels: Its FK pose, and what was solved of it before.
+        parent: The frame of its parent, in armature space.
+        body: The frame of the body, in armature space.
+        world: Where the armature is.
+        angle: By how much it turns about the body's way ahead, in radians.
+    """
+
+    channels: tuple[object, ...]
+    parent: Frame
+    body: Frame
+    world: Frame
+    angle: float
+
+
+@dataclass(eq=False)
+class WalkingSpine(PrePassBone):
+    """Turns a bone between body and chest by its share of the twist between their feet.
+
+    Attributes:
+        stepping: The walk.
+        span: From which share of the spine to which it reaches.
+    """
+
+    stepping: Stepping = field(kw_only=True)
+    span: tuple[float, float] = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Say that it moves with the time."""
+        super().__post_init__()
+        self.is_timed = True
+
+    def needs(self) -> list[Point]:
+        """Return the places that have to be right before: none but its parent's."""
+        return []
+
+    def read(self, snapshot: Snapshot) -> SpineTask | None:
+        """Return how far it turns, None while the walk is off."""
+        rig = self.rig
+        pose = snapshot.poses[rig.uid]
+        if not any(pose.settings[leg.item].enabled for leg in self.chains):
+            return None
+        walked = self.stepping.look(snapshot)
+        if isinstance(walked, str):
+            return None
+        lean = lean_at(walked.record, walked.time)
+        before, after = (atan(lean.right_at(share)) for share in self.span)
+        return SpineTask(
+            (*pose.bits_of(self.runs, -1), pose.beneath(self.bones)),
+            snapshot.frame(rig, self.root_parent),
+            snapshot.frame(rig, self.stepping.plan.body),
+            snapshot.world(rig.object, rig.uid),
+            walked.influence * (before - after),
+        )
+
+    def answer(self, snapshot: Snapshot, task: object) -> Answer:
+        """Return the bone's rotation."""
+        assert isinstance(task, SpineTask)
+        rig, bone = self.rig, self.rig.bone(self.bone)
+        local = snapshot.poses[rig.uid].posed_local(self.bone)
+        body = self.stepping.plan.body_frame(task.world, task.body)
+        turn = quat_matrix(quat_about(mat_columns(body[0])[1], task.angle))
+        axes, _ = frame_in(task.world, bone_frame(bone, local, task.parent))
+        try:
+            axes, _ = frame_in(rig.from_world(task.world), (mat_product(turn, axes), ORIGIN))
+        except ValueError:
+            axes = task.parent[0]
+        inherited, _ = inherited_axes(bone, task.parent[0])
+        _, y, z = mat_columns(axes)
+        rotation = facing(inherited, (Y_AXIS, Z_AXIS), (y, z)) or local.rotation
+        rotation = quat_compatible(rotation, local.rotation)
+        return Answer(task, self.bones, rotation, (), NOTHING, NOTHING)
+
+
+def bodies_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[PrePassBone]:
     """Yield the bodies of an armature's walks, and let these lead their legs."""
     for plan in resolve_gaits(rig, chains):
         if plan.problem:
@@ -323,3 +402,7 @@ def bodies_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[WalkingBod
         if plan.leans:
             led = [leg.chain for leg in plan.legs]
             yield WalkingBody(rig, plan.body, led, stepping=stepping)
+            for before, (bone, share) in zip(
+                (0.0, *plan.spine.values()), plan.spine.items(), strict=False
+            ):
+                yield WalkingSpine(rig, bone, led, stepping=stepping, span=(before, share))

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import bpy
 
-from ...blender.character import Character, character_of
+from ...blender.character import Character, character_of, standing_character
 from ...blender.errors import ProblemError
 from ...blender.skeleton import Skeleton, skeleton_of, vector
 from ...editing import constraints as editing
@@ -75,7 +75,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> tuple[Fabr
     """
     plan.discard_if_outdated()
     rig = skeleton_of(armature)
-    character = character_of(armature)
+    character = standing_character(armature) if tips else character_of(armature)
     legs = _chosen(rig, tips) if tips else _recognized(rig, character)
     if len(legs) < 2:
         raise ProblemError(
@@ -94,8 +94,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> tuple[Fabr
         gait = gait_settings(armature).gaits.add()
         gait.name = title
         gait.body = rig.names[body] if body >= 0 else ""
-        if not tips:
-            gait.up_axis = character.up_axis
+        gait.up_axis, gait.front_axis = character.up_axis, character.front_axis
         floor = _floor(rig, character, legs)
         for leg, name in zip(legs, names, strict=True):
             _append(armature, gait, name)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ...blender.axes import AXES
@@ -41,13 +42,6 @@ if TYPE_CHECKING:
 
     from .settings import FabrikGait, FabrikGaitLeg
 
-FRONT: dict[str, Vec] = {
-    "X": (0.0, -1.0, 0.0),
-    "Y": (0.0, 0.0, 1.0),
-    "Z": (0.0, -1.0, 0.0),
-}
-"""Which way a character faces whose way up is an axis; along −Y, as Blender's own do."""
-
 
 class RestLeg(NamedTuple):
     """A leg in the rest pose, in armature space.
@@ -59,6 +53,7 @@ class RestLeg(NamedTuple):
         height: How high that is above the ground.
         axes: The axes of the bone that is the foot, if the constraint orients one.
         group: When it steps.
+        spine: How far along the spine it hangs (see `WalkingLeg`).
     """
 
     chain: ChainPlan
@@ -67,6 +62,7 @@ class RestLeg(NamedTuple):
     height: float
     axes: Mat3 | None
     group: int
+    spine: float
 
 
 @dataclass(eq=False)
@@ -81,6 +77,8 @@ class GaitPlan:
         head: Where the body is in the rest pose, in armature space.
         rest: The body bone's rest axes; None without one.
         legs: Its legs.
+        spine: The bones between the body and the legs farthest along, which share the twist, and
+            the share up to each.
         ground: What they can stand on; nothing while that is not known.
         problem: Why it cannot work; empty if it can.
     """
@@ -92,6 +90,7 @@ class GaitPlan:
     head: Vec = ORIGIN
     rest: Mat3 | None = None
     legs: list[RestLeg] = field(default_factory=list)
+    spine: dict[int, float] = field(default_factory=dict)
     ground: Ground = field(default_factory=lambda: Ground(()))
     problem: str = ""
 
@@ -155,6 +154,7 @@ class GaitPlan:
                 seen(leg, leg.joints[0]),
                 sum(length(mat_apply(world[0], sub(b, a))) for a, b in pairwise(leg.joints)),
                 leg.group,
+                leg.spine,
             )
             for leg in self.legs
         ]
@@ -197,8 +197,8 @@ def resolved_gait(
     """
     plan = GaitPlan(rig, index)
     gait = gait_settings(rig.object).gaits[index]
-    plan.axes = _axes(gait.up_axis)
     try:
+        plan.axes = _axes(gait.up_axis, gait.front_axis)
         _resolve_body(plan, gait)
         _resolve_legs(plan, gait, chains)
         _check_others(plan, others)
@@ -226,8 +226,10 @@ def _check_others(plan: GaitPlan, others: Sequence[GaitPlan]) -> None:
                 )
 
 
-def _axes(name: str) -> Mat3:
-    up, ahead = AXES[name], FRONT[name[-1]]
+def _axes(up_axis: str, front_axis: str) -> Mat3:
+    if up_axis[-1] == front_axis[-1]:
+        raise ProblemError("Up and Front are along the same axis: choose another Front")
+    up, ahead = AXES[up_axis], AXES[front_axis]
     return mat_from_columns(cross(ahead, up), ahead, up)
 
 
@@ -267,10 +269,33 @@ def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan])
     if gait.pattern != "GROUPS":
         back = transposed(plan.axes)
         groups = groups_of([mat_apply(back, foot) for foot in feet], gait.pattern)
+    plan.spine = _spine(plan, [chain for chain, _ in found])
     for i, (chain, leg) in enumerate(found):
         height = max(0.0, leg.height)
         axes = _foot_axes(chain)
-        plan.legs.append(RestLeg(chain, rests[i], feet[i], height, axes, groups[i]))
+        spine = max([plan.spine.get(bone, 0.0) for bone in plan.rig.chain_up(chain.bones[0])])
+        plan.legs.append(RestLeg(chain, rests[i], feet[i], height, axes, groups[i], spine))
+
+
+def _spine(plan: GaitPlan, chains: Sequence[ChainPlan]) -> dict[int, float]:
+    """Return the bones between the body and legs, each with the share of the spine up to its end.
+
+    A bone that carries one leg alone, as a shoulder blade, is none of them. Where they branch there
+    is no spine.
+    """
+    rig = plan.rig
+    if not plan.leans:
+        return {}
+    carried = Counter[int]()
+    for chain in chains:
+        way = rig.chain_up(chain.bones[0])[:-1]
+        carried.update(way[way.index(plan.body) + 1 :])
+    spine = [bone for bone, count in carried.items() if count > 1]
+    spine.sort(key=lambda bone: len(rig.chain_up(bone)))
+    if [rig.parents[bone] for bone in spine] != [plan.body, *spine][:-1]:
+        return {}
+    ends = list(accumulate(rig.bone(bone).length for bone in spine))
+    return {bone: end / ends[-1] for bone, end in zip(spine, ends, strict=True)}
 
 
 def transposed(m: Mat3) -> Mat3:

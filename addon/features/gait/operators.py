@@ -339,6 +339,7 @@ class FABRIK_PT_gait(ArmaturePanel, bpy.types.Panel):
 def _draw_legs(layout: Layout, armature: bpy.types.Object, gait: FabrikGait) -> None:
     layout.prop_search(gait, "body", armature.pose, "bones")
     layout.prop(gait, "up_axis")
+    layout.prop(gait, "front_axis")
     layout.prop(gait, "pattern")
     row = layout.row()
     row.template_list("FABRIK_UL_gait_legs", "", gait, "legs", gait, "active_leg", rows=4)

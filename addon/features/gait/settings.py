@@ -161,6 +161,17 @@ class FabrikGait(bpy.types.PropertyGroup):
             in_presets=False,
         ),
     ]
+    front_axis: Annotated[
+        str,
+        fixed(
+            EnumProperty,
+            "Front",
+            "Direction in which the body faces in the rest pose",
+            items=axis_items("the armature's"),
+            default="NEGATIVE_Y",
+            in_presets=False,
+        ),
+    ]
     legs: Annotated[
         ItemList[FabrikGaitLeg],
         defined(

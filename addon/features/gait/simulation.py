@@ -71,7 +71,7 @@ class WalkSimulation:
         }
         given = [(name, values[name]) for name in keyed if name in values]
         given = [one for one in given if f"{self.owner}.{one[0]}" not in moving]
-        legs = [(leg.joints, leg.foot, leg.height, leg.axes, leg.group) for leg in self.plan.legs]
+        legs = [leg[1:] for leg in self.plan.legs]  # All but their constraints.
         still = tuple([value for name, value in values.items() if name not in keyed])
         return given, still, legs
 

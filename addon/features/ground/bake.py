@@ -13,7 +13,6 @@ import bpy
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
-from ...blender.refusals import refuse_unkeyable
 from ...blender.rotation import LOCATION
 from ...editing.constraints import chains_in
 from ...loop.chain_plan import ChainPlan
@@ -67,10 +66,7 @@ def bake(
         for index in feet:
             ground_settings(settings(armature).constraints[index]).use = is_on
 
-    work = TargetBake(scene, layer, frames, armature, feet, bones, switch)
-    for owner in work.owners:
-        refuse_unkeyable(owner)
-    return (yield from work.run())
+    return (yield from TargetBake(scene, layer, frames, armature, feet, bones, switch).run())
 
 
 def _feet(armature: bpy.types.Object) -> list[ChainPlan]:

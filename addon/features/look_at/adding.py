@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import bpy
 from mathutils import Matrix, Vector
 
 from ...blender.access import pose_bones, rest_bone
 from ...blender.axes import AXES
-from ...blender.character import Character, character_of
+from ...blender.character import Character, character_of, nearest_axis
 from ...blender.errors import ProblemError
 from ...blender.skeleton import vector
 from ...editing.constraints import add
@@ -35,7 +33,7 @@ def likely_axes(character: Character, axes: Matrix, bone: str) -> tuple[str, str
         axes: The rest axes of the bone, in armature space.
         bone: The name of the bone.
     """
-    up, front = character.up, character.front
+    up, front, back = character.up, character.front, axes.transposed()
     along = axes @ Vector(AXES["Y"])
     is_upright = abs(along.dot(up)) >= ALIGNED
     anatomy = character.anatomy
@@ -44,15 +42,10 @@ def likely_axes(character: Character, axes: Matrix, bone: str) -> tuple[str, str
     if not is_upright and (along.dot(front) >= ALIGNED or bone not in trunk):
         ahead = "Y"
     else:
-        ahead = _nearest(axes, front, across if is_upright else list(AXES))
+        ahead = nearest_axis(back @ front, across if is_upright else AXES)
     if is_upright:
         return ahead, "Y" if along.dot(up) > 0.0 else "NEGATIVE_Y"
-    return ahead, _nearest(axes, up, [name for name in AXES if name[-1] != ahead[-1]])
-
-
-def _nearest(axes: Matrix, direction: Vector, names: Iterable[str]) -> str:
-    """Return the axis of a bone that is nearest to a direction in armature space."""
-    return max(names, key=lambda name: (axes @ Vector(AXES[name])).dot(direction))
+    return ahead, nearest_axis(back @ up, [name for name in AXES if name[-1] != ahead[-1]])
 
 
 def add_look(

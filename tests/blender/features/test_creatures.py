@@ -8,9 +8,9 @@ from itertools import pairwise
 import bpy
 import pytest
 from creatures import FEET, make_quadruped
-from mathutils import Vector
+from mathutils import Matrix, Vector
 from rigs import activate, evaluated, go, link, pose_bits, shown_bones, tip_world, update
-from spiders import key_body, make_floor, make_spider
+from spiders import key_body, make_floor, make_spider, select
 
 
 def make_linear(rig: bpy.types.Object) -> None:
@@ -148,8 +148,6 @@ def test_tail_and_head_stay_alive(empty_file: None) -> None:
 
 
 def test_bones_that_are_selected_are_legs_up_to_where_they_branch(empty_file: None) -> None:
-    from spiders import select
-
     rig = make_quadruped()
     make_floor()
     select(rig, [f"Leg 2{foot[3:]}" for foot in FEET])
@@ -183,6 +181,51 @@ def test_what_keeps_legs_from_walking_is_said_at_once(empty_file: None, capfd) -
     activate(rig)
     assert "“Leg 0.F.L” has its own constraint" in warnings(capfd, bpy.ops.fabrik.gait_add)
     assert "“Leg 0.F.L” has its own constraint" in warnings(capfd, bpy.ops.fabrik.simulate)
+
+
+def lead(rig: bpy.types.Object) -> bpy.types.Constraint:
+    """Let another bone pose one in the middle of a leg."""
+    con = rig.pose.bones["Leg 1.F.L"].constraints.new("COPY_TRANSFORMS")
+    con.target, con.subtarget = rig, "Leg 1.H.R"
+    update()
+    return con
+
+
+def test_legs_that_something_else_poses_are_refused(empty_file: None) -> None:
+    rig = make_quadruped()
+    make_floor()
+    con = lead(rig)
+    activate(rig)
+    with pytest.raises(RuntimeError, match=f"“Leg 1.F.L” is posed by its constraint “{con.name}”"):
+        bpy.ops.fabrik.gait_add()
+    assert not rig.fabrik.constraints and not rig.fabrik.gaits
+    con.mute = True
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+
+
+def test_a_leg_that_something_else_poses_later_is_invalid(empty_file: None) -> None:
+    rig = make_quadruped()
+    make_floor()
+    walk(rig, 0.03, 10)
+    item = rig.fabrik.constraints["Paw.F.L"]
+    con = lead(rig)
+    assert item.state == "INVALID"
+    assert f"mute “{con.name}”" in item.message
+    assert "“Leg 1.F.L” is posed by its constraint" in said(rig)
+    con.influence = 0.5
+    update()
+    assert item.state != "INVALID" and "has its own constraint" in item.message
+    con.influence = 1.0
+    con.keyframe_insert("influence", frame=1)
+    update()
+    assert item.state != "INVALID" and "has its own constraint" in item.message
+    con.driver_remove("influence")
+    rig.animation_data_clear()
+    update()
+    assert item.state == "INVALID"
+    con.mute = True
+    update()
+    assert item.state != "INVALID" and "constraint" not in item.message
 
 
 def test_simulate_says_which_constraints_are_invalid(empty_file: None, capfd) -> None:
@@ -231,3 +274,201 @@ def test_evaluated_body_sinks_no_more_than_the_legs_ask_for(empty_file: None) ->
     go(15)
     hips = evaluated(rig).pose.bones["Hips"].head.z
     assert 0.9 < hips < 1.06
+
+
+TO_X = Matrix.Rotation(0.5 * math.pi, 4, "Z")
+"""Turns what faces −Y so that it faces +X."""
+
+TO_Y_UP = Matrix.Rotation(-0.5 * math.pi, 4, "X")
+"""Turns what has Z up so that it has Y up, as importers leave it; then −Y is where Z was."""
+
+
+@pytest.mark.parametrize(
+    ("rest", "placed", "front", "up"),
+    [
+        (Matrix(), Matrix(), "NEGATIVE_Y", "Z"),
+        (TO_X, Matrix(), "X", "Z"),
+        (Matrix(), TO_X, "NEGATIVE_Y", "Z"),
+        (TO_X, TO_X, "X", "Z"),
+        (TO_Y_UP, TO_Y_UP.inverted(), "Z", "Y"),
+        (TO_Y_UP @ TO_X, TO_X @ TO_Y_UP.inverted(), "X", "Y"),
+    ],
+    ids=["as_blender", "to_x", "turned_object", "both", "y_up", "y_up_to_x"],
+)
+@pytest.mark.parametrize("is_selected", [False, True], ids=["found", "selected"])
+def test_legs_step_from_back_to_front_wherever_it_faces(
+    empty_file: None, rest: Matrix, placed: Matrix, front: str, up: str, is_selected: bool
+) -> None:
+    from addon.features.gait.gait_plan import plans_of
+
+    rig = make_quadruped()
+    rig.data.transform(rest)
+    rig.matrix_world = placed
+    make_floor()
+    update()
+    if is_selected:
+        select(rig, list(FEET))
+    else:
+        activate(rig)
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    gait = rig.fabrik.gaits[0]
+    assert (gait.front_axis, gait.up_axis) == (front, up)
+    gait.pattern = "WAVE"
+    update()
+    groups = dict(zip([leg.constraint for leg in gait.legs], plans_of(rig)[0].groups, strict=True))
+    assert sorted(FEET, key=lambda foot: groups[foot]) == [
+        "Paw.H.L",
+        "Paw.F.L",
+        "Paw.H.R",
+        "Paw.F.R",
+    ]
+
+
+def test_a_front_that_is_up_is_said(empty_file: None) -> None:
+    rig = make_quadruped()
+    make_floor()
+    gait = walk(rig, 0.03, 10)
+    gait.front_axis = "NEGATIVE_Z"
+    assert "choose another Front" in said(rig)
+    gait.front_axis = "X"
+    assert "Front" not in said(rig)
+
+
+def add_strip(ob: bpy.types.Object) -> None:
+    action = bpy.data.actions.new("Strip")
+    data = ob.animation_data_create()
+    data.nla_tracks.new().strips.new("Strip", 1, action)
+
+
+@pytest.mark.parametrize("of", ["target", "body"])
+def test_a_bake_under_nla_strips_is_refused_and_changes_nothing(empty_file: None, of: str) -> None:
+    rig = make_quadruped()
+    make_floor()
+    walk(rig, 0.03, 20)
+    simulate()
+    ob = rig if of == "body" else rig.fabrik.constraints["Paw.F.L"].target
+    add_strip(ob)
+    simulate()
+    go(7)
+    before = pose_bits(rig)
+    with pytest.raises(RuntimeError, match=f"“{ob.name}” has NLA strips"):
+        bpy.ops.fabrik.gait_bake()
+    go(7)
+    assert pose_bits(rig) == before
+    assert rig.fabrik.gaits[0].enabled
+    ob.animation_data.nla_tracks[0].mute = True
+    simulate()
+    assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
+
+
+def twisted_ground() -> bpy.types.Object:
+    """Ground that slopes to the one side before its middle, and to the other behind it."""
+    places = [(0.1 * i, 0.1 * j) for i in range(-10, 11) for j in range(-30, 31)]
+    quads = [
+        (61 * i + j, 61 * i + j + 61, 61 * i + j + 62, 61 * i + j + 1)
+        for i in range(20)
+        for j in range(60)
+    ]
+    mesh = bpy.data.meshes.new("Twisted")
+    mesh.from_pydata([(x, y, 0.4 * x * max(-1.0, min(1.0, y))) for x, y in places], [], quads)
+    return link(bpy.data.objects.new("Twisted", mesh))
+
+
+def rolls(rig: bpy.types.Object) -> dict[str, float]:
+    """By which angle bones of the spine are rolled about the way ahead, in degrees."""
+    found = {}
+    for name in ("Hips", "Loin", "Back", "Chest"):
+        turned = shown_bones(rig)[name].matrix.to_3x3()
+        right = turned @ rig.data.bones[name].matrix_local.to_3x3().inverted() @ Vector((-1, 0, 0))
+        found[name] = math.degrees(math.asin(right.z))
+    return found
+
+
+def twisting(rig: bpy.types.Object, ground: bpy.types.Object) -> None:
+    """Let a quadruped walk slowly over twisted ground."""
+    gait = walk(rig, 0.008, 40)
+    gait.source, gait.ground = "OBJECT", ground
+    simulate()
+    assert said(rig) == ""
+
+
+def test_hips_and_chest_lie_on_their_own_feet_with_the_spine_between(empty_file: None) -> None:
+    rig = make_quadruped()
+    twisting(rig, twisted_ground())
+    go(1)
+    rolled = rolls(rig)
+    # The front is at −Y, and the right side at −X: before the middle it is the higher one.
+    assert rolled["Chest"] > 3.0
+    assert rolled["Hips"] < -3.0
+    lengths = {name: rig.data.bones[name].length for name in rolled}
+    twist = rolled["Chest"] - rolled["Hips"]
+    share = 0.0
+    for name in ("Loin", "Back", "Chest"):
+        share += lengths[name] / sum(lengths[n] for n in ("Loin", "Back", "Chest"))
+        assert rolled[name] - rolled["Hips"] == pytest.approx(share * twist, abs=0.4)
+    for frame in range(1, 41):
+        go(frame)
+        assert {item.state for item in rig.fabrik.constraints} == {"REACHED"}, frame
+
+
+def test_a_spine_on_even_ground_is_as_it_was_animated(empty_file: None) -> None:
+    rig = make_quadruped()
+    make_floor()
+    walk(rig, 0.03, 20)
+    simulate()
+    for frame in (1, 7, 13, 20):
+        go(frame)
+        for name in ("Loin", "Back", "Chest"):
+            matrix = shown_bones(rig)[name].matrix_basis
+            assert max(abs(x) for row in matrix - Matrix() for x in row) < 1e-5
+
+
+def test_a_spine_that_branches_does_not_bend(empty_file: None) -> None:
+    rig = make_quadruped()
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones["Chest"].parent = rig.data.edit_bones["Hips"]
+    chest = rig.data.edit_bones["Chest"]
+    front = rig.data.edit_bones.new("Other")
+    front.head, front.tail, front.parent = chest.head, chest.tail, rig.data.edit_bones["Hips"]
+    for name in ("Leg 0.H.L", "Leg 0.H.R"):
+        rig.data.edit_bones[name].parent = front
+    bpy.ops.object.mode_set(mode="OBJECT")
+    from addon.features.gait.gait_plan import plans_of
+
+    make_floor()
+    walk(rig, 0.03, 20)
+    assert plans_of(rig)[0].spine == {}
+    assert {leg.spine for leg in plans_of(rig)[0].legs} == {0.0}
+
+
+def test_bake_keys_the_spine_too(empty_file: None) -> None:
+    rig = make_quadruped()
+    twisting(rig, twisted_ground())
+    seen = {}
+    for frame in (1, 20, 40):
+        go(frame)
+        seen[frame] = rolls(rig)
+    assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
+    for frame, rolled in seen.items():
+        go(frame)
+        assert rolls(rig) == pytest.approx(rolled, abs=0.2)
+
+
+def test_steps_of_an_older_form_are_outdated(empty_file: None) -> None:
+    from addon.features.simulation import history
+    from addon.motion import codec, packing
+
+    rig = make_quadruped()
+    make_floor()
+    walk(rig, 0.03, 20)
+    simulate()
+    own = "fabrik.gaits[0]"
+    found = history.data(rig, own)
+    before = codec.Form(b"FABW", 3).packed(*packing.FORM.unpacked(found.blob))
+    history.write(rig, own, found._replace(blob=before))
+    update()
+    go(5)
+    assert said(rig) == "Simulation is outdated: press Simulate"
+    simulate()
+    assert said(rig) == ""

@@ -379,6 +379,7 @@ def test_add_pole_is_offered_while_there_is_none(addon: ModuleType) -> None:
 NUMBERS = {
     "FabrikConstraint.solver": (" ".join(SOLVERS), range(8)),
     "FabrikConstraint.state": ("REACHED OUT_OF_REACH LIMITED INVALID DISABLED", range(5)),
+    "FabrikGait.front_axis": ("X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(6)),
     "FabrikGait.pattern": ("ALTERNATING PAIRS WAVE GROUPS", range(4)),
     "FabrikGait.source": ("SCENE OBJECT COLLECTION", range(3)),
     "FabrikGait.up_axis": ("X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(6)),
