@@ -74,24 +74,35 @@ def influence(height: float, blend: float) -> float:
     return 1.0 if blend <= 0.0 else 1.0 - smooth(height / blend - 1.0)
 
 
-def lift(u: float, needs: Sequence[tuple[float, float]]) -> float:
-    """Return how much higher a foot swings for what is in its way.
+class Arc(NamedTuple):
+    """The arc over an obstacle in the way of a swinging foot.
 
-    Each obstacle asks for an arc over the whole swing, with its height above it; together they are
-    at least as high as the highest of them, and as smooth as each.
-
-    Args:
-        u: How much of the swing is over.
-        needs: For times of the swing, in the same share, by how much the foot would be too low.
+    Attributes:
+        begin: The time at which the foot begins to rise.
+        top: The time at which it passes the obstacle.
+        end: The time from which on it is where it would be without the obstacle.
+        height: By how much it would be too low; nothing is done below 0.
     """
-    high = max((need for _, need in needs), default=0.0)
-    if high <= 0.0 or not 0.0 < u < 1.0:
+
+    begin: float
+    top: float
+    end: float
+    height: float
+
+
+def lift(time: float, arcs: Sequence[Arc]) -> float:
+    """Return how much higher a foot swings for the obstacles in its way.
+
+    Together the arcs are at least as high as the highest of them, and as smooth as each.
+    """
+    high = max((arc.height for arc in arcs), default=0.0)
+    if high <= 0.0:
         return 0.0
     total = 0.0
-    for at, need in needs:
-        if need > 0.0:
-            arc = smoother(u / at) if u < at else smoother((1.0 - u) / (1.0 - at))
-            total += float((need / high * arc) ** STEPS)
+    for begin, top, end, height in arcs:
+        if height > 0.0 and begin < time < end:
+            share = (time - begin) / (top - begin) if time < top else (end - time) / (end - top)
+            total += float((height / high * smoother(share)) ** STEPS)
     return high * float(total ** (1.0 / STEPS))
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from addon.core.vectors import Vec, add, dot, length, rotate, sub
 from addon.motion.easing import smoother
 from addon.motion.ground import (
+    Arc,
     Leg,
     foreseen_drop,
     hip_drop,
@@ -31,19 +32,25 @@ shares = st.floats(0.01, 0.99)
 vectors = st.tuples(*[st.floats(-1.0, 1.0)] * 3)
 
 
+def over_a_swing(needs: list[tuple[float, float]]) -> list[Arc]:
+    """Arcs over obstacles at shares of a swing, from lift-off to landing."""
+    return [Arc(0.0, at, 1.0, need) for at, need in needs]
+
+
 @given(st.lists(st.tuples(shares, st.floats(-0.5, 2.0)), max_size=16), shares)
 def test_lift_clears_all_that_is_in_the_way(needs: list[tuple[float, float]], u: float) -> None:
+    arcs = over_a_swing(needs)
     for at, need in needs:
-        assert lift(at, needs) >= need - 1e-9
-    assert lift(0.0, needs) == lift(1.0, needs) == 0.0
+        assert lift(at, arcs) >= need - 1e-9
+    assert lift(0.0, arcs) == lift(1.0, arcs) == 0.0
     highest = max([need for _, need in needs], default=0.0)
-    assert 0.0 <= lift(u, needs) <= max(0.0, highest) * 16 ** (1 / 8) + 1e-9
+    assert 0.0 <= lift(u, arcs) <= max(0.0, highest) * 16 ** (1 / 8) + 1e-9
 
 
 def test_lift_is_smooth_over_the_whole_swing() -> None:
     """A stair of 18 cm in a swing of 0.5 s: its second differences are those of one soft arc."""
     needs = [(k / 12, 0.18 if 4 <= k <= 7 else 0.02) for k in range(1, 12)]
-    heights = [lift(i / 240, needs) for i in range(241)]
+    heights = [lift(i / 240, over_a_swing(needs)) for i in range(241)]
     bends = [abs(a - 2 * b + c) for a, b, c in zip(heights, heights[1:], heights[2:], strict=False)]
     # That of the arc to the first obstacle alone, and of what comes right after the foot is lifted.
     assert max(bends) < 5.8 * 0.18 / (240 / 3) ** 2 + 2 * 5.8 * 0.02 / (240 / 12) ** 2
@@ -182,7 +189,7 @@ def walk(
                 v = k / 10
                 height = 0.1 * sin(pi * v) ** 2 + low + (high - low) * smoother(v)
                 base.append((v, terrain(start + stride * smoother(v)) - height))
-            up = lift(u, base)
+            up = lift(u, over_a_swing(base))
             feet.append((target[0], 0.0, target[2] + shift + up))
             goal = (target[0], 0.0, target[2] + shift)
             hip = (stride * (frame - 0.5 * stand) / cycle, 0.0, 0.93)

@@ -14,6 +14,7 @@ from ...core.vectors import (
     across,
     add,
     dot,
+    length,
     mat_apply,
     mat_determinant,
     mix,
@@ -35,6 +36,15 @@ from .walk import Walk
 
 LOOKED = 8
 """At how many places of a swing is looked for what is in its way."""
+
+FASTEST = 25.0
+"""How fast a foot can be, in legs a second. What is faster is a cut, as after the rest pose in the
+first frame of many captures. The swinging foot of a sprinter is about twice as fast as the body,
+which reaches 12 m/s."""
+
+SWING = 0.4
+"""How many seconds a swing is taken to last that begins or ends outside of the clip: 40 % of a
+stride (Perry, “Gait Analysis”, 1992), which takes about one second."""
 
 EDGE = 0.03
 """How much higher the ground is at one of them than at the next if an edge is between, in legs."""
@@ -101,6 +111,8 @@ class Clip:
         ankle: The joint in which the leg ends, seen from the goal in the axes of the foot.
         planted: The foot, locked where it stands.
         made_of: What else it is made of.
+        first: The first frame of the clip, or that after the last cut before all contacts.
+        last: The last frame, or that before the first cut after all contacts.
     """
 
     def __init__(self, walk: Walk, made_of: MadeOf) -> None:
@@ -118,6 +130,11 @@ class Clip:
             for contact, under in zip(walk.contacts, walk.unders, strict=True)
             for frame in range(contact.first, contact.last + 1)
         }
+        most = FASTEST * walk.track.leg / walk.track.rate
+        cuts = [frame for frame, sample in enumerate(samples) if length(sample.step) > most]
+        begin, end = walk.contacts[0].first, walk.contacts[-1].last
+        self.first = max((cut for cut in cuts if cut <= begin), default=0)
+        self.last = min((cut - 1 for cut in cuts if cut > end), default=len(samples) - 1)
         foot = walk.track.foot
         self.ankle = foot.heel if foot.ball == ORIGIN else ORIGIN
         self.planted = Planted(
@@ -191,6 +208,7 @@ class Stances:
         self._up = probe.up
         self._blend = blend
         self._lyings: dict[int, Lying | None] = {}
+        self._hangings: dict[int, Lying | None] = {}
         self._edges: dict[int, Moved] = {}
 
     def locked(self, time: float, pose: Pose) -> tuple[Pose, Moved]:
@@ -215,19 +233,33 @@ class Stances:
         return blended(given, foot, moved.share), moved
 
     def lift(self, time: float) -> float:
-        """Return how much higher the foot swings for what is in its way."""
-        local, contacts = time - self._start, self.clip.walk.contacts
+        """Return how much higher the foot swings for the obstacles in its way."""
+        local = time - self._start
         number, stands = self.clip.planted.around(local)
-        if stands or number < 0 or number + 1 >= len(contacts):
+        if stands:
             return 0.0
-        first, last = contacts[number].last, contacts[number + 1].first
-        stride = max(1, -(-(last - first) // LOOKED))
-        needs = {frame: self._need(frame) for frame in range(first + 1, last, stride)}
-        for a, b in pairwise(sorted(needs)):
+        contacts, first, last = self.clip.walk.contacts, self.clip.first, self.clip.last
+        swing = max(2, round(SWING * self.clip.walk.track.rate))
+        begin, end, near = first - swing, last + swing, swing // 2
+        if number >= 0:
+            begin = contacts[number].last
+        if number + 1 < len(contacts):
+            end = contacts[number + 1].first
+        if number >= 0 and number + 1 < len(contacts):
+            swing = near = end - begin
+        stride = -(-swing // LOOKED)
+        # The same frames whatever the time is, so that arcs do not come and go.
+        first, last = max(begin + 1, first), min(end - 1, last)
+        looked = [f for f in range(first, last + 1) if (f - first) % stride == 0 or f == last]
+        looked = [f for f in looked if abs(f - local) < near + stride]
+        needs = {frame: self._need(frame) for frame in looked}
+        for a, b in pairwise(looked):
             self._look_between(needs, a, b)
-        span = last - first
-        lacks = [((f - first) / span, self._share(f) * needs[f].lack) for f in sorted(needs)]
-        return shape.lift((local - first) / span, lacks)
+        arcs = [
+            shape.Arc(max(begin, f - near), f, min(end, f + near), self._share(f) * need.lack)
+            for f, need in needs.items()
+        ]
+        return shape.lift(local, arcs)
 
     def _look_between(self, needs: dict[int, Need], a: int, b: int) -> None:
         """Find at which frame a foot comes over an edge between two."""
@@ -270,7 +302,10 @@ class Stances:
         """Return how the foot lies in all contacts on which its way between two frames depends."""
         around, contacts = self.clip.planted.around, self.clip.walk.contacts
         low, high = around(first - self._start)[0], around(last - self._start)[0] + 1
-        return tuple([self._lying(i) for i in range(max(0, low), min(high + 1, len(contacts)))])
+        found = [self._lying(i) for i in range(max(0, low), min(high + 1, len(contacts)))]
+        found += [self._hanging(self.clip.first)] if low < 0 else []
+        found += [self._hanging(self.clip.last)] if high >= len(contacts) else []
+        return tuple(found)
 
     def _moved(self, time: float, flat: Pose) -> Moved:
         """Return what the ground makes of a foot that is locked on a flat floor."""
@@ -278,14 +313,17 @@ class Stances:
         if stands:
             return self._in_contact(number, flat)
         contacts = self.clip.walk.contacts
-        before = self._edge(number, contacts[number].last) if number >= 0 else None
-        after = None
+        first, last = self.clip.first, self.clip.last
+        if number >= 0:
+            first = contacts[number].last
         if number + 1 < len(contacts):
-            after = self._edge(number + 1, contacts[number + 1].first)
+            last = contacts[number + 1].first
+        before = self._edge(number, first) if number >= 0 else self._beyond(first)
+        after = self._edge(number + 1, last) if number + 1 < len(contacts) else self._beyond(last)
+        before, after = before or after, after or before
         if before is None or after is None or before == after:
-            return before or after or Moved()
-        first, last = contacts[number].last, contacts[number + 1].first
-        share = smoother((time - first) / (last - first))
+            return before or Moved()
+        share = smoother((time - first) / max(1, last - first))
         return Moved(
             mix(before.shift, after.shift, share),
             mix(before.tilt, after.tilt, share),
@@ -299,6 +337,26 @@ class Stances:
         if moved is None:
             moved = self._edges[frame] = self._in_contact(number, self.clip.flat(frame))
         return moved
+
+    def _beyond(self, frame: int) -> Moved | None:
+        """Return what the ground makes of the foot where its way begins, or ends, in a swing.
+
+        None if there is no ground there, or the animation does not come from there.
+        """
+        lying = self._hanging(frame)
+        if lying is None:
+            return None
+        shift = scaled(self._up, lying.height - dot(self.clip.flat(frame).place, self._up))
+        return Moved(shift, lying.tilt, lying.rise)
+
+    def _hanging(self, frame: int) -> Lying | None:
+        """Return how the foot would lie on the ground below it at a frame of a swing."""
+        if frame not in self._hangings:
+            flat = self.clip.flat(frame)
+            ends = dict.fromkeys((self.clip.sole.heel, self.clip.sole.ball))
+            points = [level(flat, end, self._up, self.probe.floor) for end in ends]
+            self._hangings[frame] = laid(self.probe, flat.place, points)
+        return self._hangings[frame]
 
     def _in_contact(self, number: int, flat: Pose) -> Moved:
         lying = self._lying(number)
@@ -318,6 +376,12 @@ class Stances:
             base = self.clip.planted.places[number].base
             self._lyings[number] = laid(self.probe, base, self.clip.ends(number))
         return self._lyings[number]
+
+
+def level(foot: Pose, point: Vec, up: Vec, floor: float) -> Vec:
+    """Return the place on the floor below or above a point of a foot, seen from its goal."""
+    end = rotate(foot.turn, point)
+    return sub(end, scaled(up, dot(add(foot.place, end), up) - floor))
 
 
 def blended(given: Pose, foot: Pose, share: float) -> Pose:

@@ -11,16 +11,14 @@ from ...core.vectors import (
     quat_matrix,
     quat_of,
     quat_product,
-    rotate,
     scaled,
-    sub,
 )
 from ...loop.chain_plan import Aim
 from ...motion import ground as shape
 from ...motion.planted import Pose
 from .probe import Probe
 from .sole import laid
-from .stances import Stances, blended
+from .stances import Stances, blended, level
 
 
 class Foothold(NamedTuple):
@@ -57,8 +55,8 @@ class Step:
             points: The joints above its heel and its ball, seen from its goal, in its own axes.
             note: What is to be said.
         """
-        ends = [rotate(self._given.turn, point) for point in dict.fromkeys(points)]
-        under = [sub(end, scaled(self._up, self._height + dot(end, self._up))) for end in ends]
+        ends = dict.fromkeys(points)
+        under = [level(self._given, end, self._up, self._probe.floor) for end in ends]
         lying = laid(self._probe, self._aim.place, under)
         if lying is None:
             return Foothold(self._aim._replace(note=note), self._aim.place)

@@ -731,7 +731,7 @@ def test_a_foot_casts_few_rays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Ground, "cast", counted)
     for frame in range(1, LAST + 1):
         go(frame)
-    assert 0 < rays <= 14 * len(SIDES) * LAST
+    assert 0 < rays <= 16 * len(SIDES) * LAST
 
 
 def test_sparse_bake_keys_contacts_and_stays_within_the_error(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from math import radians
+from collections.abc import Callable
+from math import floor, pi, radians, sin
 from typing import Any
 
 import bpy
@@ -261,3 +262,27 @@ def test_longer_lock_time_moves_the_foot_for_longer(empty_file: None) -> None:
         pairs = zip(after["FootL"], before["FootL"], strict=True)
         counts.append(sum((a - b).xy.length > 1e-3 for a, b in pairs))
     assert counts[1] > counts[0] + 10
+
+
+def bumps(x: float, _y: float) -> float:
+    return 0.07 * sin(2.0 * pi * (x - 0.1) / 0.6)
+
+
+def steps_up(x: float, _y: float) -> float:
+    return 0.16 * min(max(floor((x + 0.3) / 0.6), 0), 5)
+
+
+@pytest.mark.parametrize("terrain", [bumps, steps_up])
+def test_swing_that_begins_or_ends_outside_of_the_clip_goes_over_the_ground(
+    terrain: Callable[[float, float], float], empty_file: None
+) -> None:
+    """The left foot swings in the first frame, and the right one in the last."""
+    rig = captured(creep=0.0)
+    start = bpy.context.scene.frame_start = 44
+    before = played(rig, start)
+    put_on_ground(rig, make_ground(terrain))
+    after = played(rig, start)
+    for side in SIDES:
+        for bone in (f"Foot{side}", f"Leg{side}"):
+            assert max(bends(after[bone])) < 2.0 * max(bends(before[bone]))
+        assert min(ball.z - terrain(ball.x, 0.0) for ball in after[f"Toe{side}"]) > -1e-3
