@@ -11,7 +11,7 @@ import bpy
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.character import character_of
-from ...blender.curves import of_bone
+from ...blender.curves import split_bone_path
 from ...blender.errors import ProblemError
 from ...blender.limbs import NO_BEND
 from ...blender.relations import active_constraints
@@ -114,7 +114,7 @@ def add_hinges(armature: bpy.types.Object, part: FabrikPart) -> None:
     rig = skeleton_of(armature)
     chain = rig.chain_up(rig.index[part.bone])[-part.chain_count - 1 :]
     heads: list[Any] = [rig.rest(i).head_local for i in chain]
-    keyed = {of_bone(path)[0] for path, _ in animation.animated(armature).keyed}
+    keyed = {split_bone_path(path)[0] for path, _ in animation.animated(armature).keyed}
     hinges: list[str] = []
     for k in range(1, len(chain) - 1):
         name = rig.names[chain[k]]

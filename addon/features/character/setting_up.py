@@ -12,10 +12,10 @@ from mathutils import Matrix, Vector
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.axes import AXES
-from ...blender.curves import of_bone
+from ...blender.curves import split_bone_path
 from ...blender.errors import ProblemError
 from ...blender.moving import move_to, place_of
-from ...blender.relations import above, node_of, parents
+from ...blender.relations import node_of, parents, walk_dependencies
 from ...blender.rotation import ALL_CHANNELS
 from ...blender.skeleton import Point, skeleton_of, vector
 from ...editing.playing import staged, updated
@@ -138,7 +138,7 @@ def _animated_frames(armature: bpy.types.Object, parts: Sequence[FabrikPart]) ->
     It may be of their bones, the object and all parents of these, in actions and in NLA strips.
     """
     moving: dict[bpy.types.Object, set[str]] = {}
-    for ob, bone in above((node_of(armature, part.bone) for part in parts), parents):
+    for ob, bone in walk_dependencies((node_of(armature, part.bone) for part in parts), parents):
         moving.setdefault(ob, set()).add("" if bone < 0 else skeleton_of(ob).names[bone])
     ends = [end for ob, bones in moving.items() for end in _action_ends(ob, bones)]
     return [float(i) for i in range(floor(min(ends)), ceil(max(ends)) + 1)] if ends else []
@@ -149,8 +149,12 @@ def _action_ends(ob: bpy.types.Object, bones: set[str]) -> Iterator[float]:
     channels = {name for name, _ in ALL_CHANNELS}
 
     def concerns(curve: bpy.types.FCurve) -> bool:
-        bone, channel = of_bone(curve.data_path)
-        return bone in bones and (channel or curve.data_path) in channels and animation.acts(curve)
+        bone, channel = split_bone_path(curve.data_path)
+        return (
+            bone in bones
+            and (channel or curve.data_path) in channels
+            and animation.has_effect(curve)
+        )
 
     for curve in filter(concerns, animation.all_active_curves(ob)):
         yield from (key.co[0] for key in curve.keyframe_points)
