@@ -1,12 +1,11 @@
 """A free chain: its head follows a path, and the rest is dragged along.
 
 The root is free. FABRIK's backward pass alone (Aristidou and Lasenby, 2011, “FABRIK: a fast,
-iterative solver for the inverse kinematics problem”) puts the head on its place and lets each joint
-follow the one before it along the line between them, which keeps every length. Done in ever smaller
-steps it comes to what a trailer does, the tractrix; along a straight line that has a closed form
-(Steinhaus, “Mathematical Snapshots”), which is what is used here: a few steps then do for many. How
-the chain lies depends on the way that the head has come, so that a chain is a function of all
-places of its head from the start on.
+iterative solver for the inverse kinematics problem”) moves the head to its goal and lets each joint
+follow the one before it along the line between them, which keeps all lengths. With ever smaller
+steps each joint moves along a tractrix, like a trailer. For a straight step the tractrix has a
+closed form (Steinhaus, “Mathematical Snapshots”), so that few steps suffice. A pose is a function
+of the whole path of the head from the start on.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,16 +22,16 @@ On a circle of four bones' radius the error of the fifth bone is then below a hu
 and four hundredths at two bones per frame.
 """
 
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 """The most substeps of a frame, for a head that jumps very far."""
 
-OUTRIGHT = 3.0
-"""The largest tangent, in distances to the nearer neighbour: more would overshoot."""
+MAX_TANGENT = 3.0
+"""The largest tangent, in distances to the nearer neighbor: a larger one would overshoot."""
 
 UPWARD: Vec = (0.0, 0.0, 1.0)
-"""The side of a joint that has none."""
+"""The default direction, if none is defined."""
 
-MOST_KEPT = 200_000
+MAX_CACHED = 200_000
 """The most joints that a trail caches: about 30 MB. Beyond that they are computed again."""
 
 
@@ -49,21 +48,21 @@ class Trail:
     """
 
     def __init__(self, start: Sequence[Vec], path: Sequence[Vec], is_on_path: bool = False) -> None:
-        """Take a chain.
+        """Start with a chain and a path.
 
         Raises:
-            ValueError: If there is no bone, no place of the head, or a number is not finite.
+            ValueError: If there is no bone, the path is empty, or a number is not finite.
         """
         if len(start) < 2 or not path:
-            raise ValueError("a free chain needs at least one bone, and a place of its head")
-        if not all(isfinite(x + y + z) for places in (start, path) for x, y, z in places):
-            raise ValueError("a place is not finite")
+            raise ValueError("a free chain needs at least one bone and one position of its head")
+        if not all(isfinite(x + y + z) for positions in (start, path) for x, y, z in positions):
+            raise ValueError("a position is not finite")
         self.start = tuple(start)
         self.path = tuple(path)
         self.is_on_path = is_on_path
         self._lengths = [length(sub(b, a)) for a, b in pairwise(self.start[::-1])]
         self._step = FINENESS * min([size for size in self._lengths if size > 0.0], default=0.0)
-        self._known = [dragged(self.start[::-1], self._lengths, self.path[0])]
+        self._cached = [dragged(self.start[::-1], self._lengths, self.path[0])]
 
     def joints(self, time: float, head: Vec | None = None) -> tuple[Vec, ...]:
         """Return the joints, root first.
@@ -75,65 +74,65 @@ class Trail:
         time = min(max(time, 0.0), len(self.path) - 1.0)
         whole = floor(time)
         if self.is_on_path:
-            return self._along(self._back(whole, time - whole, head))[::-1]
+            return self._along(self._backward(whole, time - whole, head))[::-1]
         joints = self._at(whole)
-        for place in self._way(whole, time - whole):
-            joints = dragged(joints, self._lengths, place)
+        for position in self._substeps(whole, time - whole):
+            joints = dragged(joints, self._lengths, position)
         if head is not None:
             joints = dragged(joints, self._lengths, head)
         return joints[::-1]
 
     def _at(self, frame: int) -> tuple[Vec, ...]:
         """Return the joints at a whole frame, head first."""
-        joints = self._known[min(frame, len(self._known) - 1)]
-        for i in range(len(self._known) - 1, frame):
-            for place in self._way(i, 1.0):
-                joints = dragged(joints, self._lengths, place)
-            if len(self._known) * len(joints) < MOST_KEPT:
-                self._known.append(joints)
+        joints = self._cached[min(frame, len(self._cached) - 1)]
+        for i in range(len(self._cached) - 1, frame):
+            for position in self._substeps(i, 1.0):
+                joints = dragged(joints, self._lengths, position)
+            if len(self._cached) * len(joints) < MAX_CACHED:
+                self._cached.append(joints)
         return joints
 
-    def _way(self, frame: int, share: float) -> Iterator[Vec]:
-        """Yield the substeps of the head after a frame, up to a share of the way to the next."""
+    def _substeps(self, frame: int, share: float) -> Iterator[Vec]:
+        """Yield the substeps of the head after a frame, up to a fraction of the way to the next."""
         if share == 0.0:
             return
-        curve, distance = way(self.path, frame)
+        curve, distance = curve_between(self.path, frame)
         steps = 1
         if self._step > 0.0:
-            steps = ceil(min(max(distance / self._step, 1.0), MOST_STEPS))
+            steps = ceil(min(max(distance / self._step, 1.0), MAX_STEPS))
         for i in range(1, ceil(share * steps)):
             yield curve(i / steps)
         yield curve(share) if share < 1.0 else self.path[frame + 1]
 
-    def _back(self, frame: int, share: float, head: Vec | None) -> Iterator[Vec]:
+    def _backward(self, frame: int, share: float, head: Vec | None) -> Iterator[Vec]:
         """Yield the path backward from the head, without end.
 
-        Before the path's start it follows the initial chain, and then goes straight on.
+        Before the start of the path it follows the initial chain, then its first direction.
         """
         if head is not None:
             yield head
-        yield from reversed(list(self._way(frame, share)))
+        yield from reversed(list(self._substeps(frame, share)))
         for i in reversed(range(frame)):
-            yield from reversed(list(self._way(i, 1.0)))
+            yield from reversed(list(self._substeps(i, 1.0)))
         yield self.path[0]
         yield from self.start[::-1]
         side = next(filter(None, (unit(sub(a, b)) for a, b in pairwise(self.start))), UPWARD)
         for i in count(1):
             yield add(self.start[0], scaled(side, 2.0 * i * max(self._lengths)))
 
-    def _along(self, way_back: Iterator[Vec]) -> tuple[Vec, ...]:
+    def _along(self, backward: Iterator[Vec]) -> tuple[Vec, ...]:
         """Return the joints along a path, head first, each at its bone's length from the last."""
-        near = far = next(way_back)
+        near = far = next(backward)
         joints = [near]
         for size in self._lengths:
             while length(sub(far, joints[-1])) < size:
-                near, far = far, next(way_back)
+                near, far = far, next(backward)
             near = _crossing(joints[-1], size, near, far)
             joints.append(near)
         return tuple(joints)
 
 
-def dragged(joints: Sequence[Vec], lengths: Sequence[float], place: Vec) -> tuple[Vec, ...]:
+def dragged(joints: Sequence[Vec], lengths: Sequence[float], position: Vec) -> tuple[Vec, ...]:
     """Drag a chain in a straight line to a new position of its head; return the joints, head first.
 
     With θ between a bone and the movement of the joint that drags it, tan θ/2 falls as exp(−s/L)
@@ -142,10 +141,10 @@ def dragged(joints: Sequence[Vec], lengths: Sequence[float], place: Vec) -> tupl
     Args:
         joints: The joints before, head first.
         lengths: The distance from each to the one after it.
-        place: Where the head goes.
+        position: The new position of the head.
     """
-    moved = [place]
-    x, y, z = place
+    moved = [position]
+    x, y, z = position
     for leader, joint, size in zip(joints[:-1], joints[1:], lengths, strict=True):
         ahead_x, ahead_y, ahead_z = x - leader[0], y - leader[1], z - leader[2]
         distance = hypot(ahead_x, ahead_y, ahead_z)
@@ -170,7 +169,7 @@ def dragged(joints: Sequence[Vec], lengths: Sequence[float], place: Vec) -> tupl
     return tuple(moved)
 
 
-def way(path: Sequence[Vec], frame: int) -> tuple[Callable[[float], Vec], float]:
+def curve_between(path: Sequence[Vec], frame: int) -> tuple[Callable[[float], Vec], float]:
     """Return the curve from one position of a path to the next, and its approximate length.
 
     It is a Catmull–Rom spline with clamped tangents, so that it does not overshoot where the head
@@ -188,9 +187,9 @@ def way(path: Sequence[Vec], frame: int) -> tuple[Callable[[float], Vec], float]
 
     def curve(share: float) -> Vec:
         rest = 1.0 - share
-        place = add(a, scaled(step, smooth(share)))
+        position = add(a, scaled(step, smooth(share)))
         swing = sub(scaled(leaving, rest), scaled(arriving, share))
-        return add(place, scaled(swing, share * rest))
+        return add(position, scaled(swing, share * rest))
 
     return curve, max(length(step), length(leaving), length(arriving))
 
@@ -199,24 +198,24 @@ def _slope(before: Vec, after: Vec) -> Vec:
     """Return the tangent at a position, from the vectors to its neighbours."""
     mean = mix(before, after, 0.5)
     size = length(mean)
-    most = OUTRIGHT * min(length(before), length(after))
+    most = MAX_TANGENT * min(length(before), length(after))
     return scaled(mean, most / size) if size > most else mean
 
 
-def _crossing(centre: Vec, size: float, near: Vec, far: Vec) -> Vec:
-    """Return the point at which a line leaves a sphere, exactly at its radius.
+def _crossing(center: Vec, size: float, near: Vec, far: Vec) -> Vec:
+    """Return the intersection of a line with a sphere, exactly at its radius.
 
     Args:
-        centre: The centre of the sphere.
+        center: The center of the sphere.
         size: Its radius.
         near: The start of the line, inside.
         far: Its end, outside.
     """
-    along, offset = sub(far, near), sub(near, centre)
+    along, offset = sub(far, near), sub(near, center)
     square = dot(along, along)
     if size == 0.0 or square == 0.0:
         return near
     half = dot(along, offset)
     root = sqrt(max(0.0, half * half - square * (dot(offset, offset) - size * size)))
-    place = add(offset, scaled(along, (root - half) / square))
-    return add(centre, scaled(unit(place) or UPWARD, size))
+    position = add(offset, scaled(along, (root - half) / square))
+    return add(center, scaled(unit(position) or UPWARD, size))

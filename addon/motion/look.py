@@ -57,9 +57,9 @@ NEAR: Final = 0.1
 """The distance below which a target is too close, as a share of the last bone's length."""
 
 CLOSE: Final = 0.25
-"""The share of the way from the root to the last bone within which the bones before it ease back.
+"""The distance, relative to that from root to last bone, within which the bones before ease back.
 
-They would move its head past the target else."""
+Otherwise they would move the last bone's head past the target."""
 
 
 class Look(NamedTuple):
@@ -70,7 +70,7 @@ class Look(NamedTuple):
         up_axis: The axis to keep up, along another axis; None takes the smallest rotation.
         up: Its direction in armature space, as nearly as possible; None takes that of the FK pose.
         share: The shares of the rotation: 0 leaves it to the last bone, 1 gives each an equal part,
-            in between they grow towards the last bone.
+            between them the shares grow toward the last bone.
         limit: The largest angle from the FK pose's gaze, in radians; π for any.
         softness: The last share of the limit, over which the gaze eases out.
     """
@@ -89,7 +89,7 @@ class Gaze(NamedTuple):
     Attributes:
         ahead: The direction of its gaze.
         side: The direction perpendicular to it of the axis to keep up, or of another one.
-        up: The wanted direction of that; None takes the smallest rotation.
+        up: The goal_axes direction of that; None takes the smallest rotation.
         own: The two axes before the bone's rotation.
         reach: The distance below which a target is too close.
         shared_reach: The same for the bones that share the rotation.
@@ -119,7 +119,7 @@ class Turn(NamedTuple):
     share: tuple[float, float]
 
 
-UNTURNED: Final = Turn(Z_AXIS, 0.0, 0.0, (0.0, 0.0))
+NO_TURN: Final = Turn(Z_AXIS, 0.0, 0.0, (0.0, 0.0))
 
 
 def pose_look(
@@ -146,24 +146,26 @@ def pose_look(
         ValueError: If a number of the target is not finite.
     """
     goal = Goal(target)  # Raises if it is not finite.
-    _, stood = _placed(chain, chain.rotations)
-    gaze = _gaze(chain, stood[-1], look)
-    rotations = [*chain.rotations] if gaze is None else _turned(chain, stood, gaze, target, look)
-    joints, axes = _placed(chain, rotations)
-    tip, missed = _seen(joints, axes[-1], gaze, target)
+    _, fk_axes = _joints_and_axes(chain, chain.rotations)
+    gaze = _gaze(chain, fk_axes[-1], look)
+    rotations = (
+        [*chain.rotations] if gaze is None else _rotations(chain, fk_axes, gaze, target, look)
+    )
+    joints, axes = _joints_and_axes(chain, rotations)
+    tip, missed = _gaze_point(joints, axes[-1], gaze, target)
     state: State = "REACHED"
     if missed > tolerance:
-        is_held = bool(chain.constrained) or look.limit < UNLIMITED
-        state = "LIMITED" if is_held and gaze is not None else "OUT_OF_REACH"
+        is_limited = bool(chain.constrained) or look.limit < UNLIMITED
+        state = "LIMITED" if is_limited and gaze is not None else "OUT_OF_REACH"
     if influence != 1.0:
         pairs = zip(chain.rotations, rotations, strict=True)
-        rotations = [slerp(given, turned, influence) for given, turned in pairs]
-        joints, axes = _placed(chain, rotations)
-        tip, _ = _seen(joints, axes[-1], gaze, target)
+        rotations = [slerp(fk, turned, influence) for fk, turned in pairs]
+        joints, axes = _joints_and_axes(chain, rotations)
+        tip, _ = _gaze_point(joints, axes[-1], gaze, target)
     solved = Chain(tuple(joints))
     numbers: list[float] = []
-    for given, rotation in zip(chain.rotations, rotations, strict=True):
-        numbers.extend(quat_compatible(rotation, given))
+    for fk, rotation in zip(chain.rotations, rotations, strict=True):
+        numbers.extend(quat_compatible(rotation, fk))
     residual = length(sub(tip, target))
     solution = Solution(solved, solved.start, state, state == "REACHED", residual, 0, ORIGIN)
     return Posture(numbers, tip, state, goal, solution, orientation_error=missed)
@@ -193,9 +195,9 @@ def shares(chain: ChainInput, share: float) -> list[float]:
 def gaze_angle(angle: float, limit: float, softness: float) -> float:
     """Return how far a gaze turns to a target that is off by an angle, both in radians.
 
-    It follows the target up to the limit, which softness begins to ease into before; it stays there
-    until half of the way from the limit to straight behind; and on the other half it turns back, so
-    that it is not torn from one side to the other behind.
+    It follows the target up to the limit, with softness more slowly near it. There it stays until
+    halfway between the limit and straight behind; then it turns back, so that it does not jump from
+    side to side when the target passes behind.
     """
     if limit >= UNLIMITED:
         return angle
@@ -204,36 +206,36 @@ def gaze_angle(angle: float, limit: float, softness: float) -> float:
     if angle > start and softness > 0.0:
         soft = limit * softness
         turned = start + soft * (1.0 - exp((start - angle) / soft)) if soft > 0.0 else 0.0
-    return turned * _fall(angle, 0.5 * (limit + pi))
+    return turned * _ease_out(angle, 0.5 * (limit + pi))
 
 
-def _turned(
-    chain: ChainInput, stood: list[Mat3], gaze: Gaze, target: Vec, look: Look
+def _rotations(
+    chain: ChainInput, fk_axes: list[Mat3], gaze: Gaze, target: Vec, look: Look
 ) -> list[Quat]:
     """Return the local rotations of the bones."""
     parts = shares(chain, look.share)
-    turn = UNTURNED
+    turn = NO_TURN
     if len(parts) > 1 and parts[-2] > 0.0:
         turn = _turn(gaze, chain.joints[-2], target, look)
     axes, head = chain.parent[0], chain.root
     rotations: list[Quat] = []
     for i, (link, part) in enumerate(zip(chain.links, parts, strict=True)):
         inherited, post_scale = inherited_axes(link.bone, axes)
-        held = chain.constrained[i] if chain.constrained else None
+        constrained = chain.constrained[i] if chain.constrained else None
         rotation = link.rotation
-        if held is not None and held.compliance == 0.0:
-            pass  # It never leaves its FK pose.
+        if constrained is not None and constrained.compliance == 0.0:
+            pass  # Fully stiff: keeps its FK pose.
         elif i + 1 == len(chain.links):
             whole = _quat(gaze, _turn(gaze, head, target, look))
-            wanted = rotate(whole, gaze.ahead), rotate(whole, gaze.side)
-            rotation = facing(inherited, gaze.own, wanted) or rotation
+            goal_axes = rotate(whole, gaze.ahead), rotate(whole, gaze.side)
+            rotation = facing(inherited, gaze.own, goal_axes) or rotation
         elif part > 0.0:
-            partly = _quat(gaze, turn, part * turn.share[0], part * turn.share[1])
-            _, y, z = mat_columns(stood[i])
-            wanted = rotate(partly, y), rotate(partly, z)
-            rotation = facing(inherited, (Y_AXIS, Z_AXIS), wanted) or rotation
-        if held is not None:
-            rotation = held.allowed(rotation)
+            shared = _quat(gaze, turn, part * turn.share[0], part * turn.share[1])
+            _, y, z = mat_columns(fk_axes[i])
+            goal_axes = rotate(shared, y), rotate(shared, z)
+            rotation = facing(inherited, (Y_AXIS, Z_AXIS), goal_axes) or rotation
+        if constrained is not None:
+            rotation = constrained.allowed(rotation)
         rotations.append(rotation)
         turned = mat_product(inherited, quat_matrix(rotation))
         axes = scale_columns(turned, times(link.scale, post_scale))
@@ -242,14 +244,14 @@ def _turned(
 
 
 def _turn(gaze: Gaze, head: Vec, target: Vec, look: Look) -> Turn:
-    """Return the rotation that points the last bone at a target, given its head."""
+    """Return the rotation that points the last bone at a target, fk its head."""
     way = sub(target, head)
     to = unit(way) or gaze.ahead
     angle = angle_between(gaze.ahead, to)
-    # Straight behind any axis will do: take the one that turns a head instead of nodding it.
+    # Straight behind, any axis will do: turn the head instead of tilting it.
     axis = unit(across(cross(gaze.ahead, to), gaze.ahead)) or gaze.side
-    turned = gaze_angle(angle, look.limit, look.softness) * _rise(length(way), gaze.reach)
-    share = _fall(angle, BEHIND) * _rise(length(way), gaze.shared_reach)
+    turned = gaze_angle(angle, look.limit, look.softness) * _ease_in(length(way), gaze.reach)
+    share = _ease_out(angle, BEHIND) * _ease_in(length(way), gaze.shared_reach)
     if gaze.up is None:
         return Turn(axis, turned, 0.0, (share, 0.0))
     swing = quat_about(axis, turned)
@@ -257,7 +259,7 @@ def _turn(gaze: Gaze, head: Vec, target: Vec, look: Look) -> Turn:
     up = across(gaze.up, ahead)
     # Straight up or down the roll is undefined.
     roll = atan2(dot(cross(side, up), ahead), dot(side, up)) if length(up) > 1e-9 else 0.0
-    roll_share = share * _fall(abs(roll), BEHIND) * _rise(length(up), OVERHEAD)
+    roll_share = share * _ease_out(abs(roll), BEHIND) * _ease_in(length(up), OVERHEAD)
     return Turn(axis, turned, roll, (share, roll_share))
 
 
@@ -269,12 +271,12 @@ def _quat(gaze: Gaze, turn: Turn, angle: float = 1.0, roll: float = 1.0) -> Quat
     return quat_product(quat_about(rotate(swing, gaze.ahead), turn.roll * roll), swing)
 
 
-def _gaze(chain: ChainInput, stood: Mat3, look: Look) -> Gaze | None:
+def _gaze(chain: ChainInput, fk_axes: Mat3, look: Look) -> Gaze | None:
     """Return the gaze of the last bone under the FK pose; None if its axes are singular.
 
     Args:
         chain: The bones.
-        stood: The axes of the last one under the FK pose, without its scale.
+        fk_axes: The axes of the last one under the FK pose, without its scale.
         look: The settings.
     """
     x, y, z = chain.links[-1].scale
@@ -282,8 +284,8 @@ def _gaze(chain: ChainInput, stood: Mat3, look: Look) -> Gaze | None:
     signs = (-1.0 if x < 0.0 else 1.0, -1.0 if y < 0.0 else 1.0, -1.0 if z < 0.0 else 1.0)
     axis = times(look.axis, signs)
     other = times(look.up_axis or any_perpendicular(look.axis), signs)
-    ahead = unit(mat_apply(stood, axis))
-    raised = mat_apply(stood, other)
+    ahead = unit(mat_apply(fk_axes, axis))
+    raised = mat_apply(fk_axes, other)
     if ahead is None:
         return None
     side = unit(across(raised, ahead))
@@ -296,7 +298,7 @@ def _gaze(chain: ChainInput, stood: Mat3, look: Look) -> Gaze | None:
     return Gaze(ahead, side, up, (axis, other), reach, shared_reach)
 
 
-def _placed(chain: ChainInput, rotations: Sequence[Quat]) -> tuple[list[Vec], list[Mat3]]:
+def _joints_and_axes(chain: ChainInput, rotations: Sequence[Quat]) -> tuple[list[Vec], list[Mat3]]:
     """Return the heads and the tail of a chain under rotations, and its unscaled axes."""
     axes, head = chain.parent[0], chain.root
     joints = [head]
@@ -311,7 +313,7 @@ def _placed(chain: ChainInput, rotations: Sequence[Quat]) -> tuple[list[Vec], li
     return joints, found
 
 
-def _seen(joints: list[Vec], axes: Mat3, gaze: Gaze | None, target: Vec) -> tuple[Vec, float]:
+def _gaze_point(joints: list[Vec], axes: Mat3, gaze: Gaze | None, target: Vec) -> tuple[Vec, float]:
     """Return the point that the last bone looks at, and the angle by which it misses the target."""
     ahead = None if gaze is None else unit(mat_apply(axes, gaze.own[0]))
     if ahead is None:
@@ -326,11 +328,11 @@ def angle_between(a: Vec, b: Vec) -> float:
     return atan2(length(cross(a, b)), dot(a, b))
 
 
-def _rise(value: float, end: float) -> float:
+def _ease_in(value: float, end: float) -> float:
     """Return a smoothstep from 0 at 0 to 1 at the end."""
     return smooth(value / end) if end > 0.0 else 1.0
 
 
-def _fall(angle: float, start: float) -> float:
+def _ease_out(angle: float, start: float) -> float:
     """Return a smoothstep from 1 at the start to 0 at π."""
-    return 1.0 - _rise(max(0.0, angle - start), pi - start)
+    return 1.0 - _ease_in(max(0.0, angle - start), pi - start)

@@ -18,7 +18,7 @@ STEPS: Final = 60
 """The most Newton iterations. Three or four are enough, except for ropes almost in a line."""
 
 TAUT: Final = 1e-13
-"""How near to its length a rope of length 1 counts as straight."""
+"""The slack below which a rope of length 1 counts as straight."""
 
 SLACK: Final = 0.2
 """The largest slack of a bone of a folded rope, as a share of its weight."""
@@ -26,8 +26,8 @@ SLACK: Final = 0.2
 ROUNDS: Final = 30
 """The most solves for a rope whose bones change their lengths as they turn."""
 
-WHOLE_ROUNDS: Final = 5
-"""The solves that take the new lengths as they are; later ones are under-relaxed."""
+FULL_ROUNDS: Final = 5
+"""The solves that use the new lengths unchanged; later ones are under-relaxed."""
 
 FITTED: Final = 1e-6
 """The error at the end, as a share of the rope's length, at which its bones fit.
@@ -75,7 +75,7 @@ def pose_rope(
         rounds += 1
         if dist(posture.tip, joints[-1]) <= FITTED * size or rounds == ROUNDS:
             break
-        share = min(1.0, WHOLE_ROUNDS / rounds)
+        share = min(1.0, FULL_ROUNDS / rounds)
         changes = zip(lengths, swing_along(chain, joints)[2], strict=True)
         lengths = tuple([old + share * (new - old) for old, new in changes])
     return posture if influence == 1.0 else weakened(posture, chain, influence)
@@ -124,8 +124,8 @@ def hang(root: Vec, target: Vec, lengths: Sequence[float], down: Vec, side: Vec)
     x, y = length(across_way) / size, -dot(way, down) / size
     ahead = unit(across_way) if x > 1e-12 else None
     ahead = ahead or unit(across(side, down)) or any_perpendicular(down)
-    wide, slack = _apart(x, y, max(shares))
-    tension = _tension(shares, wide, y, slack)
+    width, slack = _regularized(x, y, max(shares))
+    tension = _tension(shares, width, y, slack)
     joints = [root]
     ax, ay, az = scaled(ahead, size)
     ux, uy, uz = scaled(down, -size)
@@ -160,7 +160,7 @@ def _straight(root: Vec, way: Vec, lengths: Sequence[float]) -> list[Vec]:
     return joints
 
 
-def _apart(x: float, y: float, longest: float) -> tuple[float, float]:
+def _regularized(x: float, y: float, longest: float) -> tuple[float, float]:
     """Return the regularization of a rope of length 1 with one end nearly above the other.
 
     Returns:
@@ -181,17 +181,17 @@ def _tension(shares: Sequence[float], x: float, y: float, slack: float) -> tuple
     Both are in units of the rope's weight.
     """
     h, v = _smooth_tension(x, y)
-    gone = inf
+    previous = inf
     step_h = step_v = 0.0
     for _ in range(STEPS):
         value, (gx, gy), (xx, xy, yy) = _energy(shares, h, v, x, y, slack)
-        if value > gone + 1e-15:
+        if value > previous + 1e-15:
             step_h, step_v = 0.5 * step_h, 0.5 * step_v
             h, v = h - step_h, v - step_v
             continue
         if gx * gx + gy * gy <= EXACT * EXACT:
             break
-        gone = value
+        previous = value
         # Singular if all bones are in line: regularize, for a small step along the gradient.
         xx, yy = xx * (1.0 + 1e-12), yy * (1.0 + 1e-12)
         determinant = xx * yy - xy * xy

@@ -42,8 +42,8 @@ LIFTS: Final = 3
 FITTED: Final = 1e-4
 """The Newton step at which the bulge fits: the iterations do the rest."""
 
-MOST_ASIDE: Final = 2.0
-"""The most that a joint is moved aside, as a multiple of its depth."""
+MAX_ASIDE: Final = 2.0
+"""The largest sideways movement of a joint, as a multiple of its depth."""
 
 ROUNDING: Final = 1e-6
 """The penetration depth to ignore, as a share of the rope's length."""
@@ -90,7 +90,7 @@ def on_plane(
         return [*joints]
     beside = _beside(joints, target, normal, side)
     depths = [max(0.0, level - height) for height in heights]
-    risen = _risen(joints, depths, normal, beside, fsum(lengths))
+    risen = _lifted_aside(joints, depths, normal, beside, fsum(lengths))
     floor = _Floor(normal, dot(point, normal) + level, beside)
     return _pushed_out(risen, lengths, target, floor)
 
@@ -124,7 +124,9 @@ def on_surface(
     if max(depths) <= 0.0:
         return [*joints]
     beside = _beside(joints, target, cover.up, side)
-    return _pushed_out(_risen(joints, depths, cover.up, beside, size), lengths, target, cover)
+    return _pushed_out(
+        _lifted_aside(joints, depths, cover.up, beside, size), lengths, target, cover
+    )
 
 
 @final
@@ -201,7 +203,7 @@ class _Cover(Obstacle):
 
 
 def _beside(joints: Sequence[Vec], target: Vec, normal: Vec, side: Vec) -> Vec:
-    """Return the unit vector in the ground to the side on which a rope bulges."""
+    """Return the unit vector, along the ground, to the side on which a rope bulges."""
     ahead = unit(across(sub(target, joints[0]), normal))
     if ahead is None:
         return unit(across(side, normal)) or any_perpendicular(normal)
@@ -209,7 +211,7 @@ def _beside(joints: Sequence[Vec], target: Vec, normal: Vec, side: Vec) -> Vec:
     return beside if dot(beside, side) >= 0.0 else scaled(beside, -1.0)
 
 
-def _risen(
+def _lifted_aside(
     joints: Sequence[Vec], depths: Sequence[float], up: Vec, beside: Vec, size: float
 ) -> list[Vec]:
     """Lift joints by their depths, and move them aside in proportion to these.
@@ -233,7 +235,7 @@ def _risen(
         if slope <= 0.0:
             break
         step = total / slope
-        share = min(max(0.0, share - step), MOST_ASIDE)
+        share = min(max(0.0, share - step), MAX_ASIDE)
         if abs(step) < FITTED:
             break
     return [add(place, scaled(beside, share * d)) for place, d in zip(lifted, depths, strict=True)]

@@ -3,8 +3,8 @@
 The feet are given relative to a root that stays in place, as in a cycle on the spot. In each step
 from one sample to the next the root translates and rotates over level ground. All steps are one
 problem of linear least squares: the sum of the squared velocities of the points of the soles,
-weighted by how much each stands, and of the squared changes of the root's velocity. While a foot
-stands, the latter is negligible; in a flight phase it alone counts, and interpolates the velocity
+weighted by how much each contacts, and of the squared changes of the root's velocity. While a foot
+contacts, the latter is negligible; in a flight phase it alone counts, and interpolates the velocity
 between those before and after. In a loop the last step is next to the first. The weights are
 refined by iteratively reweighted least squares, so that a foot that swings low counts little.
 """
@@ -20,55 +20,55 @@ from ..core.vectors import Vec
 from .easing import smooth
 from .planar import STILL, Planar
 
-FLOOR: Final = 0.05
-"""The share of the time in which a foot is below its floor: clips have outliers, rounded soles
-roll, and runs penetrate the ground."""
+FLOOR_QUANTILE: Final = 0.05
+"""The quantile of heights that is the floor: clips have outliers, rounded soles roll, and runs
+penetrate the ground."""
 
-WHILE: Final = 1.4
-"""The time over which the floor is found, in seconds: the ground of captures drifts, and each foot
-stands at least once in it."""
+FLOOR_WINDOW: Final = 1.4
+"""The time window of the floor in seconds: the ground of captures drifts, and each foot has a
+stance phase within the window."""
 
-UNEVEN: Final = 0.15
-"""The most that the floor rises above its lowest, in lengths of the leg: a foot above it is in the
+MAX_FLOOR_RISE: Final = 0.15
+"""The largest height of the floor above its lowest, in leg lengths: a foot above it is in the
 air."""
 
-SOLE: Final = 0.03
-"""The most that the floor of one point of a foot is above that of the foot, in lengths of the leg:
-the sole is estimated from the joints."""
+MAX_SOLE_RISE: Final = 0.03
+"""The largest height of the floor of a point above that of its foot, in leg lengths: the sole is
+estimated from the joints."""
 
 ON_FLOOR: Final = 0.01
-"""The height above the floor up to which a point stands fully, in lengths of the leg."""
+"""The height above the floor up to which a point is in full contact, in leg lengths."""
 
 OFF_FLOOR: Final = 0.04
-"""The height from which on it does not stand at all."""
+"""The height from which a point has no contact, in leg lengths."""
 
 UPWARD: Final = 3.0
-"""The vertical speed at which the weight of a point is halved, in lengths of the leg per second."""
+"""The vertical speed at which the weight of a point is halved, in leg lengths per second."""
 
 SLIP: Final = 0.5
 """The speed over the floor at which the weight of a point is quartered, in the same unit."""
 
-ROUNDS: Final = 8
+ITERATIONS: Final = 8
 """The number of iterations of reweighting."""
 
 SWING: Final = 1.0
 """A low foot swings if it is faster over the floor than the body on average, and than this, in the
 same unit."""
 
-CALM: Final = 0.003
-"""The time over which the velocity is smoothed while a point stands fully, in seconds."""
+SMOOTHING: Final = 0.003
+"""The time over which the velocity is smoothed while a point is in full contact, in seconds."""
 
-FAINT: Final = 1e-9
-"""A weight that keeps the equations regular."""
+MIN_WEIGHT: Final = 1e-9
+"""The weight that regularizes the equations."""
 
 STRAIGHT: Final = radians(10.0)
 """The least rotation over the clip that is a turn: feet twist at toe off, and bodies sway."""
 
-BETTER: Final = 0.5
-"""The share to which a turn must reduce the slide of a straight path to be accepted."""
+MAX_TURN_SLIDE: Final = 0.5
+"""The largest slide of a turning path, relative to that of a straight path, to be accepted."""
 
-SAME: Final = 0.02
-"""The most that points may differ at the ends of a loop, in lengths of the leg."""
+LOOP_TOLERANCE: Final = 0.02
+"""The largest distance between points at the ends of a loop, in leg lengths."""
 
 
 class Steps(NamedTuple):
@@ -128,12 +128,12 @@ def travel_of(steps: Steps, is_loop: bool, use_turn: bool) -> list[Planar]:
         return straight
     stances = stances_of(steps, path)
     turning, going = (fsum(slides_of(steps, one, stances)) for one in (path, straight))
-    return path if turning < BETTER * going else straight
+    return path if turning < MAX_TURN_SLIDE * going else straight
 
 
 def is_loop(steps: Steps, travel: Planar = STILL) -> bool:
     """Return whether the last sample equals the first, up to a motion over the ground."""
-    limit = SAME * steps.leg
+    limit = LOOP_TOLERANCE * steps.leg
     ends = [(foot[0], foot[-1]) for foot in steps.feet] + [((steps.body[0],), (steps.body[-1],))]
     return all(
         dist(travel.moved(a), b) <= limit
@@ -154,18 +154,18 @@ def stances_of(steps: Steps, path: Sequence[Planar]) -> list[StancePhase]:
     fastest = max(SWING * steps.leg, gone / (steps.times[-1] - steps.times[0]))
     spans = [b - a for a, b in pairwise(steps.times)]
     for number, foot in enumerate(steps.feet):
-        stands = _stands(foot, steps)
+        contacts = _contacts(foot, steps)
         on_floor = [
             max(map(min, *pair)) >= 0.5 and hypot(*way) <= fastest * span
             for pair, way, span in zip(
-                pairwise(stands), _ways(foot, stands, path), spans, strict=True
+                pairwise(contacts), _displacements(foot, contacts, path), spans, strict=True
             )
         ]
         first = -1
-        for i, stands_on in enumerate([*on_floor, False]):
-            if stands_on and first < 0:
+        for i, is_on_floor in enumerate([*on_floor, False]):
+            if is_on_floor and first < 0:
                 first = i
-            elif not stands_on and first >= 0:
+            elif not is_on_floor and first >= 0:
                 found.append(StancePhase(number, first, i))
                 first = -1
     return found
@@ -181,7 +181,7 @@ def slides_of(steps: Steps, path: Sequence[Planar], stances: Sequence[StancePhas
         path: The motion of the root from the first sample to each.
         stances: The stance phases.
     """
-    ways = [_ways(foot, _stands(foot, steps), path) for foot in steps.feet]
+    ways = [_displacements(foot, _contacts(foot, steps), path) for foot in steps.feet]
     found: list[float] = []
     for stance in stances:
         places = [(0.0, 0.0)]
@@ -191,14 +191,14 @@ def slides_of(steps: Steps, path: Sequence[Planar], stances: Sequence[StancePhas
     return found
 
 
-def _ways(
-    foot: Sequence[Sequence[Vec]], stands: Sequence[Sequence[float]], path: Sequence[Planar]
+def _displacements(
+    foot: Sequence[Sequence[Vec]], contacts: Sequence[Sequence[float]], path: Sequence[Planar]
 ) -> list[tuple[float, float]]:
     """Return the displacement over the floor of the points that stand, for each step."""
     moved = [[place.moved(p) for p in points] for place, points in zip(path, foot, strict=True)]
     found: list[tuple[float, float]] = []
     for i, (before, after) in enumerate(pairwise(moved)):
-        shares = [min(a, b) + FAINT for a, b in zip(stands[i], stands[i + 1], strict=True)]
+        shares = [min(a, b) + MIN_WEIGHT for a, b in zip(contacts[i], contacts[i + 1], strict=True)]
         ways = list(zip(shares, before, after, strict=True))
         x = fsum(share * (q[0] - p[0]) for share, p, q in ways) / fsum(shares)
         y = fsum(share * (q[1] - p[1]) for share, p, q in ways) / fsum(shares)
@@ -206,41 +206,43 @@ def _ways(
     return found
 
 
-def _stands(foot: Sequence[Sequence[Vec]], steps: Steps) -> list[list[float]]:
-    """Return how much each point of a foot stands at each sample, from 0 to 1."""
+def _contacts(foot: Sequence[Sequence[Vec]], steps: Steps) -> list[list[float]]:
+    """Return the contact of each point of a foot at each sample, from 0 to 1."""
     rows = [[p[2] / steps.leg for p in points] for points in foot]
     lowest = [min(row) for row in rows]
-    most = _low(lowest) + UNEVEN
+    most = _floor_height(lowest) + MAX_FLOOR_RISE
     found: list[list[float]] = []
     first = last = 0
     for time, row in zip(steps.times, rows, strict=True):
-        # At the ends of the clip the time is as long.
-        start = max(steps.times[0], min(time - 0.5 * WHILE, steps.times[-1] - WHILE))
+        # At the ends of the clip the window is shifted, not shortened.
+        start = max(steps.times[0], min(time - 0.5 * FLOOR_WINDOW, steps.times[-1] - FLOOR_WINDOW))
         while steps.times[first] < start:
             first += 1
-        while last < len(rows) and steps.times[last] <= start + WHILE:
+        while last < len(rows) and steps.times[last] <= start + FLOOR_WINDOW:
             last += 1
-        floor = min(most, _low(lowest[first:last]))
-        own = [_low([one[k] for one in rows[first:last]]) for k in range(len(row))]
-        heights = [z - max(floor, min(low, floor + SOLE)) for z, low in zip(row, own, strict=True)]
+        floor = min(most, _floor_height(lowest[first:last]))
+        own = [_floor_height([one[k] for one in rows[first:last]]) for k in range(len(row))]
+        heights = [
+            z - max(floor, min(low, floor + MAX_SOLE_RISE)) for z, low in zip(row, own, strict=True)
+        ]
         found.append([1.0 - smooth((z - ON_FLOOR) / (OFF_FLOOR - ON_FLOOR)) for z in heights])
     return found
 
 
-def _low(heights: Sequence[float]) -> float:
-    return sorted(heights)[int(FLOOR * (len(heights) - 1))]
+def _floor_height(heights: Sequence[float]) -> float:
+    return sorted(heights)[int(FLOOR_QUANTILE * (len(heights) - 1))]
 
 
 def _weights(steps: Steps) -> list[list[Point]]:
-    """Return for each step the points that may stand."""
+    """Return for each step the points that may be in contact."""
     spans = [b - a for a, b in pairwise(steps.times)]
     found: list[list[Point]] = [[] for _ in spans]
     for foot in steps.feet:
-        stands = _stands(foot, steps)
+        contacts = _contacts(foot, steps)
         for i, span in enumerate(spans):
             for k, (p, q) in enumerate(zip(foot[i], foot[i + 1], strict=True)):
                 rise = (q[2] - p[2]) / (span * steps.leg * UPWARD)
-                weight = stands[i][k] * stands[i + 1][k] / (1.0 + rise * rise)
+                weight = contacts[i][k] * contacts[i + 1][k] / (1.0 + rise * rise)
                 if weight > 0.0:
                     # A point that lands or lifts off is already moving.
                     found[i].append((p, q, weight**4))
@@ -257,7 +259,7 @@ def _rates(
     order = [i % count for i in range(-around, count + around)]
     rates: list[Rate] = []
     weighted = weights
-    for _ in range(ROUNDS):
+    for _ in range(ITERATIONS):
         rates = _solved(steps, weighted, order, use_turn)[around : around + count]
         weighted = [
             [(p, q, w / (1.0 + _slip(steps, i, p, q, rates[i]) ** 2) ** 2) for p, q, w in points]
@@ -288,7 +290,7 @@ def _solved(
     leg = steps.leg
     spans = [b - a for a, b in pairwise(steps.times)]
     size = 3 * len(order)
-    rows = [[0.0, 0.0, 0.0, FAINT] for _ in range(size)]
+    rows = [[0.0, 0.0, 0.0, MIN_WEIGHT] for _ in range(size)]
     right = [0.0] * size
     for n, i in enumerate(order):
         for p, q, weight in weights[i]:
@@ -305,7 +307,7 @@ def _solved(
             right[3 * n + 1] -= w * v
             right[3 * n + 2] -= w * (x * v - y * u) / leg
         if n:
-            near = CALM * CALM / (0.5 * (spans[i] + spans[order[n - 1]]))
+            near = SMOOTHING * SMOOTHING / (0.5 * (spans[i] + spans[order[n - 1]]))
             for k in range(3):
                 rows[3 * n + k][0] -= near
                 rows[3 * n + k][3] += near

@@ -11,7 +11,7 @@ from .easing import smooth
 FULL_TURN: Final = 2.0 * pi
 
 WORD: Final = 0xFFFFFFFF
-"""All bits of the numbers that noise is made of, so that it is the same on any machine."""
+"""The mask of 32-bit arithmetic, so that the noise is the same on any machine."""
 
 
 class Wave(NamedTuple):
@@ -76,22 +76,22 @@ def turns(lengths: Sequence[float], wave: Wave) -> list[Vec]:
     found: list[Vec] = []
     at = 0.0
     for i, part in enumerate(lengths):
-        # The middle of the bone; in numbers of bones if they have no length.
-        way = (at + 0.5 * part) / size if size > 0.0 else (i + 0.5) / len(lengths)
+        # The middle of the bone, or by the number of bones if they have no length.
+        position = (at + 0.5 * part) / size if size > 0.0 else (i + 0.5) / len(lengths)
         at += part
-        angle = wave.amplitude * _share(way, wave.falloff)
-        place = way / wave.wavelength - wave.turns
-        order = (wave.noise - 1.0) * angle * sin(FULL_TURN * place)
-        chaos = wave.noise * angle
-        along = order + chaos * smooth_noise(place, 2 * wave.seed)
-        aside = chaos * smooth_noise(place, 2 * wave.seed + 1)
-        found.append((along * cosine - aside * sine, 0.0, along * sine + aside * cosine))
+        angle = wave.amplitude * _share(position, wave.falloff)
+        phase = position / wave.wavelength - wave.turns
+        regular = (wave.noise - 1.0) * angle * sin(FULL_TURN * phase)
+        random = wave.noise * angle
+        along = regular + random * smooth_noise(phase, 2 * wave.seed)
+        across = random * smooth_noise(phase, 2 * wave.seed + 1)
+        found.append((along * cosine - across * sine, 0.0, along * sine + across * cosine))
     return found
 
 
-def _share(way: float, falloff: float) -> float:
+def _share(position: float, falloff: float) -> float:
     """Return the share of the amplitude at a position from the root, 0, to the tip, 1."""
-    still = way if falloff < 0.0 else 1.0 - way
+    still = position if falloff < 0.0 else 1.0 - position
     return 1.0 - abs(falloff) * still
 
 

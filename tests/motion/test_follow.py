@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from addon.compiled import COMPILED
 from addon.core.vectors import quat_about, rotate
 from addon.motion import follow
-from addon.motion.follow import FINENESS, Trail, dragged, way
+from addon.motion.follow import FINENESS, Trail, curve_between, dragged
 
 numbers = st.floats(-5.0, 5.0, allow_nan=False).map(lambda x: round(x, 6))
 places = st.tuples(numbers, numbers, numbers)
@@ -82,7 +82,7 @@ def test_answer_is_the_same_whichever_way_it_was_reached(chain, path, is_on_path
 def test_what_is_not_cached_is_computed_again(monkeypatch):
     path = circle(3.0, 40)
     whole = Trail(straight(4), path).joints(37.25)
-    monkeypatch.setattr("addon.motion.follow.MOST_KEPT", 50)
+    monkeypatch.setattr("addon.motion.follow.MAX_CACHED", 50)
     assert Trail(straight(4), path).joints(37.25) == whole
 
 
@@ -139,7 +139,7 @@ def test_on_path_every_joint_stays_on_the_way_of_the_head(frames, fineness):
     trail = Trail(chain, path, is_on_path=True)
     line = [*chain]
     for i in range(frames - 1):
-        curve, _ = way(path, i)
+        curve, _ = curve_between(path, i)
         line += [curve(share / fineness) for share in range(fineness + 1)]
     shown = range(0, frames, frames // 15)
     worst = max(distance_to(line, joint) for i in shown for joint in trail.joints(i))
@@ -206,9 +206,9 @@ def test_chain_that_is_pushed_straight_back_stays_straight_and_a_bent_one_turns_
 
 
 def test_head_that_stops_does_not_run_on():
-    curve, _ = way([(0.0, 0.0, 0.0), (5.0, 0.0, 0.0), (5.0, 0.0, 0.0)], 1)
+    curve, _ = curve_between([(0.0, 0.0, 0.0), (5.0, 0.0, 0.0), (5.0, 0.0, 0.0)], 1)
     assert all(curve(i / 10)[0] == 5.0 for i in range(11))
-    curve, _ = way([(0.0, 0.0, 0.0), (5.0, 0.0, 0.0), (5.0, 0.0, 0.0)], 0)
+    curve, _ = curve_between([(0.0, 0.0, 0.0), (5.0, 0.0, 0.0), (5.0, 0.0, 0.0)], 0)
     assert max(curve(i / 100)[0] for i in range(101)) <= 5.0
 
 

@@ -120,7 +120,7 @@ def test_the_output_may_be_the_input_if_it_is_named(blend):
     assert [path.name for path in blend.parent.iterdir()] == ["shot.blend"]
 
 
-WRONG = {
+INVALID = {
     "missing": (["{folder}/none.blend"], "Cannot read “"),
     "no blend": (["{folder}/text.blend"], "is not a file that this version of Blender can open"),
     "folder": (["{blend}", "--output", "{folder}"], "it is a folder"),
@@ -167,14 +167,14 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize("case", INVALID)
 def test_what_is_wrong_is_said_in_one_sentence_and_nothing_is_written(blend, case, capfd):
-    arguments, sentence = WRONG[case]
+    arguments, sentence = INVALID[case]
     (blend.parent / "text.blend").write_text("no blend")
     before = {path.name: path.read_bytes() for path in blend.parent.iterdir()}
     filled = [part.format(folder=blend.parent, blend=blend) for part in arguments]
     capfd.readouterr()
-    assert command.run(filled) == command.WRONG
+    assert command.run(filled) == command.INVALID
     lines = said(capfd)
     assert len(lines) == 1 and sentence in lines[0] and lines[0].endswith(".")
     assert {path.name: path.read_bytes() for path in blend.parent.iterdir()} == before
@@ -223,7 +223,7 @@ def test_what_is_no_regular_file_is_refused(blend, option, make, capfd):
     before = listing(blend.parent)
     capfd.readouterr()
     arguments = [str(other)] if option == "FILE" else [str(blend), option, str(other)]
-    assert command.run(arguments) == command.WRONG
+    assert command.run(arguments) == command.INVALID
     (line,) = said(capfd)
     assert line.endswith(("it is not a regular file.", "it is a folder.", "symbolic links."))
     assert listing(blend.parent) == before
@@ -276,7 +276,7 @@ def test_a_path_that_blender_would_cut_short_is_refused(blend, capfd):
             away.write_bytes(blend.read_bytes())
         before = sorted(blend.parent.rglob("*"))
         capfd.readouterr()
-        assert command.run(arguments) == command.WRONG
+        assert command.run(arguments) == command.INVALID
         (line,) = said(capfd)
         assert "is too long for Blender" in line
         assert sorted(blend.parent.rglob("*")) == before
@@ -289,7 +289,7 @@ def test_too_little_memory_is_said(blend, monkeypatch, capfd):
         raise MemoryError
 
     monkeypatch.setattr(recording, "_Recorder", fail)
-    assert command.run([str(blend)]) == command.WRONG
+    assert command.run([str(blend)]) == command.INVALID
     assert "memory" in said(capfd)[-1]
 
 
@@ -297,7 +297,7 @@ def test_a_bake_that_is_not_as_it_was_live_is_not_written(blend, monkeypatch, ca
     from addon.features.bake import bake as baking
 
     monkeypatch.setattr(baking, "write", lambda picked, keys: None)
-    assert command.run([str(blend)]) == command.UNPROVEN
+    assert command.run([str(blend)]) == command.MISMATCH
     assert "No file was written" in said(capfd)[-1]
     assert [path.name for path in blend.parent.iterdir()] == ["shot.blend"]
 
@@ -363,7 +363,7 @@ def test_ranges_of_four_processes_make_the_keys_of_one_bit_for_bit(blend, tmp_pa
         ([*parts, parts[1]], "Frame 11 is in both “part1.part” and “part1.part”"),
     ):
         capfd.readouterr()
-        assert command.run([str(one) for one in (blend, "--merge", *chosen)]) == command.WRONG
+        assert command.run([str(one) for one in (blend, "--merge", *chosen)]) == command.INVALID
         assert sentence in said(capfd)[0]
     for more, sentence in (
         (["--constraint", "Rig IK"], "contains other constraints"),
@@ -371,10 +371,10 @@ def test_ranges_of_four_processes_make_the_keys_of_one_bit_for_bit(blend, tmp_pa
     ):
         capfd.readouterr()
         arguments = [str(one) for one in (blend, "--merge", *parts)] + more
-        assert command.run(arguments) == command.WRONG
+        assert command.run(arguments) == command.INVALID
         assert sentence in said(capfd)[0]
     capfd.readouterr()
-    assert command.run([str(one) for one in (single, "--merge", *parts)]) == command.WRONG
+    assert command.run([str(one) for one in (single, "--merge", *parts)]) == command.INVALID
     assert (
         "holds" in (line := said(capfd)[0]) or "cannot be baked" in line or "another file" in line
     )
@@ -415,7 +415,7 @@ def test_two_runs_with_one_output_are_kept_apart(blend, capfd):
     with replaced(output) as draft:
         draft.write_text("first")
         capfd.readouterr()
-        assert command.run([str(blend), "--output", str(output)]) == command.WRONG
+        assert command.run([str(blend), "--output", str(output)]) == command.INVALID
         assert "is being written by another process" in said(capfd)[-1]
     assert output.read_text() == "first"
     assert sorted(path.name for path in blend.parent.iterdir()) == ["out.blend", "shot.blend"]
@@ -434,7 +434,7 @@ def test_the_merge_proves_against_what_the_parts_saw(blend, tmp_path, monkeypatc
     part = tmp_path / "whole.part"
     assert command.run([str(blend), "--part", str(part)]) == 0
     capfd.readouterr()
-    assert command.run([str(blend), "--merge", str(part)]) == command.UNPROVEN
+    assert command.run([str(blend), "--merge", str(part)]) == command.MISMATCH
     assert "frame 7" in said(capfd)[-1]
 
 
@@ -450,7 +450,7 @@ def refused(blend, part, capfd):
     """Merge a part and return the one sentence that refuses it."""
     capfd.readouterr()
     before = listing(blend.parent)
-    assert command.run([str(blend), "--merge", str(part)]) == command.WRONG
+    assert command.run([str(blend), "--merge", str(part)]) == command.INVALID
     assert listing(blend.parent) == before
     out, err = capfd.readouterr()
     assert "Traceback" not in out + err
@@ -518,7 +518,7 @@ def forge(part, change, head=lambda head: head):
 
     form = codec.Form(*parts.FORM[:2])
     (payload,) = form.opened(part.read_bytes())
-    picks, _ = picking.pick(command._places(bpy.context.view_layer, None))
+    picks, _ = picking.pick(command._constraints(bpy.context.view_layer, None))
     rows = np.frombuffer(payload[parts.FORM.fields.size :], parts.row(picks)).copy()
     rows = rows if (made := change(rows)) is None else made
     payload = head(payload[: parts.FORM.fields.size]) + rows.tobytes()
@@ -577,7 +577,7 @@ def test_parts_of_version_01_are_refused(blend, part, case, capfd):
 
     from addon.features.bake import parts, picking
 
-    picks, _ = picking.pick(command._places(bpy.context.view_layer, None))
+    picks, _ = picking.pick(command._constraints(bpy.context.view_layer, None))
     digest = parts.digest_of(blend)
     about = {
         "format": 1,
