@@ -34,10 +34,16 @@ def wrapped(sentence: str, context: bpy.types.Context) -> list[str]:
     return lines
 
 
-def draw_if(layout: Layout, item: bpy.types.PropertyGroup, switch: str, *names: str) -> None:
-    """Draw properties that are inactive while a boolean property is off."""
+def active_column(layout: Layout, is_active: bool) -> Layout:
+    """Add a column, greyed out unless it is active."""
     column = layout.column()
-    column.active = getattr(item, switch)
+    column.active = is_active
+    return column
+
+
+def draw_if(is_active: bool, layout: Layout, item: bpy.types.PropertyGroup, *names: str) -> None:
+    """Draw properties in a column that is greyed out unless it is active."""
+    column = active_column(layout, is_active)
     for name in names:
         column.prop(item, name)
 

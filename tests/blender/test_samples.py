@@ -10,7 +10,7 @@ from pathlib import Path
 import bpy
 import pytest
 from mathutils import Vector
-from rigs import channels_bits, shown_bits
+from rigs import KEYABLE, channels_bits, shown_bits
 
 from samples import build, measure
 
@@ -18,29 +18,9 @@ pytestmark = pytest.mark.usefixtures("empty_file")
 
 BIGGEST = 300_000
 SETTINGS = (
-    *("name", "enabled", "influence", "solver", "bone", "chain_count", "use_tail"),
-    *(
-        "subtarget",
-        "pole_subtarget",
-        "pole_angle",
-        "pole_weight",
-        "softness",
-        "swing",
-        "rotation_weight",
-        "twist_spread",
-        "stretch_max",
-        "use_volume",
-        "chain_bias",
-        "weight",
-        "root_weight",
-        "use_rotation",
-        "use_offset",
-        "use_stretch",
-        "use_free_root",
-        "use_continuous",
-        "iterations",
-        "tolerance",
-    ),
+    *KEYABLE,
+    *("name", "bone", "chain_count", "use_tail", "subtarget", "pole_subtarget", "use_rotation"),
+    *("use_offset", "use_stretch", "use_free_root", "use_continuous"),
 )
 JOINT_SETTINGS = (
     *("limit_type", "hinge_axis", "hinge_min", "hinge_max"),

@@ -11,7 +11,7 @@ from ...editing.constraints import active_constraint
 from ...loop.plan import partners
 from ...loop.properties import FabrikConstraint, settings
 from ...loop.registry import MOTIONS
-from ...ui.layout import Layout, draw_bone_of, draw_if, draw_sentence
+from ...ui.layout import Layout, active_column, draw_bone_of, draw_if, draw_sentence
 from ...ui.registering import registering
 from ...ui.sections import (
     SECTIONS,
@@ -101,13 +101,12 @@ def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstrai
     if not reaches(item.solver):
         return
     layout.prop(item, "chain_bias")
-    swing = layout.column()
-    # These always swing the chain as a whole first.
-    swing.active = item.solver != "TWO_BONE" and item.pole_target is None
-    swing.prop(item, "swing")
+    # Two Bone and poles always swing the chain as a whole first.
+    is_free = item.solver != "TWO_BONE" and item.pole_target is None
+    draw_if(is_free, layout, item, "swing")
     root = layout.column(heading="Move Root")
     root.prop(item, "use_free_root", text="")
-    draw_if(root, item, "use_free_root", "root_weight")
+    draw_if(item.use_free_root, root, item, "root_weight")
 
 
 def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -123,23 +122,21 @@ def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
         return
     offset.operator("fabrik.offset_set", text="Set to Current")
     layout.prop(item, "offset_location", text="Location")
-    turn = layout.column()
-    turn.active = item.use_rotation
-    turn.prop(item, "offset_rotation", text="Rotation")
+    column = active_column(layout, item.use_rotation)
+    column.prop(item, "offset_rotation", text="Rotation")
 
 
 def _draw_rotation(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(item, "use_rotation", text="Copy Target Rotation")
-    turn = layout.column()
-    turn.active = item.use_rotation
-    turn.prop(item, "rotation_weight", text="Weight")
-    turn.prop(item, "twist_spread")
+    column = active_column(layout, item.use_rotation)
+    column.prop(item, "rotation_weight", text="Weight")
+    column.prop(item, "twist_spread")
 
 
 def _draw_reach(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(item, "softness")
     layout.prop(item, "use_stretch")
-    draw_if(layout, item, "use_stretch", "stretch_max", "use_volume")
+    draw_if(item.use_stretch, layout, item, "stretch_max", "use_volume")
 
 
 def _draw_pole(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -154,8 +151,7 @@ def _draw_pole(layout: Layout, _armature: bpy.types.Object, item: FabrikConstrai
 
 def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(item, "solver")
-    column = layout.column()
-    column.active = item.solver != "TWO_BONE"
+    column = active_column(layout, item.solver != "TWO_BONE")
     if reaches(item.solver):
         column.prop(item, "iterations")
     if has_target(item.solver):

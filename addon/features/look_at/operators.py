@@ -10,7 +10,7 @@ from bpy.props import EnumProperty, IntProperty
 from ...blender.axes import axis_items
 from ...loop.properties import FabrikConstraint
 from ...ui.adding import MOTION_OPERATORS, chosen_target, tip_refusal
-from ...ui.layout import Layout
+from ...ui.layout import Layout, draw_if
 from ...ui.refusing import Working
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section
@@ -79,15 +79,10 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
     look = look_of(item)
     layout.prop(look, "axis")
     layout.prop(look, "up_axis")
-    up = layout.column()
-    up.active = look.up_axis != "NONE"
-    up.prop(look, "up")
-    share = layout.column()
-    share.active = item.chain_count != 1
-    share.prop(look, "share")
-    layout.prop(look, "limit_angle")
-    layout.prop(look, "limit_softness")
-    layout.prop(look, "damping")
+    draw_if(look.up_axis != "NONE", layout, look, "up")
+    draw_if(item.chain_count != 1, layout, look, "share")
+    for name in ("limit_angle", "limit_softness", "damping"):
+        layout.prop(look, name)
 
 
 register, unregister = registering(

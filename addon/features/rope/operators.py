@@ -32,12 +32,9 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
     rope = rope_of(item)
     layout.prop(rope, "use_scene_gravity")
     layout.prop(rope, "collision")
-    column = layout.column()
-    column.active = rope.collision != "NONE"
-    column.prop(rope, "collision_object")
-    column.prop(rope, "thickness")
+    draw_if(rope.collision != "NONE", layout, rope, "collision_object", "thickness")
     layout.prop(item, "use_stretch")
-    draw_if(layout, item, "use_stretch", "stretch_max", "use_volume")
+    draw_if(item.use_stretch, layout, item, "stretch_max", "use_volume")
 
 
 register, unregister = registering(
