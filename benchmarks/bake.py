@@ -1,4 +1,4 @@
-"""Baking, ours beside Blender's own bake of the same file."""
+"""Baking, compared with Blender's own bake of the same file."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ VERTICES = 50_000
 ROUNDS = 3
 
 MEANING = """\
-Frames a second of baking all constraints of a file over {frames} frames, medians of {rounds} runs \
-in turns, each in a file opened anew. Blender's is `bpy.ops.nla.bake` with visual keying of the \
-bones that our constraints pose, rotations only, on the very same file, so that both play the \
-same constraints. Ours is what the operator does: it plays the range, writes the keys, and plays \
-it once more with the constraints off to prove that nothing has changed; “unproven” is the time up \
-to that. “playing” is the same file played and nothing else. “apart” is the largest distance \
-between live and baked that the proof found, in metres."""
+Frames per second when baking all constraints of a file over {frames} frames, medians of {rounds} \
+alternating runs, each in a newly opened file. Blender's is `bpy.ops.nla.bake` with visual keying \
+of the bones that our constraints pose, rotations only, on the same file, so that both evaluate \
+the same constraints. Ours is the operator: it plays the range, writes the keys, and plays the \
+range again without the constraints to compare; “without comparison” is the rate up to that \
+point. “playback” only plays the same file. “difference” is the largest distance between the live \
+and the baked motion, in metres."""
 
 PLAYED = """\
-playing alone gives {share:.1f} times the frames a second of Blender's bake, and much more cannot \
-be had while Blender evaluates each frame; the proof plays once more"""
+playback alone has {share:.1f} times the frame rate of Blender's bake, and a bake cannot be much \
+faster as long as Blender evaluates each frame; the comparison plays the range again"""
 
 
 def run(effort: Effort) -> Section:
@@ -52,23 +52,23 @@ def run(effort: Effort) -> Section:
                 MEANING.format(frames=frames, rounds=effort.of(ROUNDS, 1)),
                 (
                     "rig",
-                    "ours, proven",
-                    "unproven",
+                    "ours",
+                    "without comparison",
                     "Blender",
-                    "playing",
-                    "ours / Blender, proven",
-                    "unproven",
-                    "apart",
+                    "playback",
+                    "ours / Blender",
+                    "without comparison",
+                    "difference",
                 ),
                 [_row(name, speeds) for name, speeds in found.items()],
             )
         ],
         goals=[
             Goal(
-                f"{name}: frames a second of Blender's bake / ours, proven",
+                f"{name}: frames per second of Blender's bake / ours",
                 0.1,
-                speeds["blender"] / speeds["proven"],
-                PLAYED.format(share=speeds["playing"] / speeds["blender"]),
+                speeds["blender"] / speeds["ours"],
+                PLAYED.format(share=speeds["playback"] / speeds["blender"]),
             )
             for name, speeds in found.items()
         ],
@@ -76,18 +76,18 @@ def run(effort: Effort) -> Section:
 
 
 def _row(name: str, speeds: dict[str, float]) -> list[str]:
-    kinds = ("proven", "unproven", "blender", "playing")
+    kinds = ("ours", "without comparison", "blender", "playback")
     return [
         name,
         *(f"{speeds[kind]:.0f}" for kind in kinds),
-        times(speeds["proven"] / speeds["blender"]),
-        times(speeds["unproven"] / speeds["blender"]),
-        f"{speeds['apart']:.1e}",
+        times(speeds["ours"] / speeds["blender"]),
+        times(speeds["without comparison"] / speeds["blender"]),
+        f"{speeds['difference']:.1e}",
     ]
 
 
 def _measured(rig: Rig | None, name: str, frames: int, effort: Effort) -> dict[str, float]:
-    """Return the frames a second of each way, and how far ours was off."""
+    """Return the frames per second of each kind of bake, and the error of ours."""
     found: dict[str, list[float]] = {}
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"{OURS}.blend"
@@ -115,7 +115,7 @@ def _play(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
     start = perf_counter()
     for frame in range(1, frames + 1):
         scene.frame_set(frame)
-    return {"playing": frames / (perf_counter() - start)}
+    return {"playback": frames / (perf_counter() - start)}
 
 
 def _bake(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
@@ -137,7 +137,7 @@ def _bake(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
         if done > passes.PLAYED and not written:
             written = perf_counter() - start
     proven = perf_counter() - start
-    return {"proven": frames / proven, "unproven": frames / written, "apart": apart}
+    return {"ours": frames / proven, "without comparison": frames / written, "difference": apart}
 
 
 def _bake_as_blender(scene: bpy.types.Scene, frames: int) -> dict[str, float]:

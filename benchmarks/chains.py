@@ -1,6 +1,6 @@
-"""Chains and targets that every section shares, without Blender.
+"""Chains and targets that the sections share, without Blender.
 
-Space is the chain's own: the root is the origin, a chain rises along Z, in metres.
+The root of a chain is the origin, and it extends along Z, in metres.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from random import Random
 Point = tuple[float, float, float]
 
 TURN = 0.5
-"""How far the last bone of a chain at rest is turned from its first, in radians."""
+"""The angle between the first and the last bone of a chain at rest, in radians."""
 
 
 def arc(count: int, total: float) -> tuple[Point, ...]:
@@ -26,7 +26,7 @@ def arc(count: int, total: float) -> tuple[Point, ...]:
 
 
 def direction(random: Random) -> Point:
-    """Return a random direction, all directions alike."""
+    """Return a random unit vector, uniformly distributed."""
     x, y, z = (random.gauss(0.0, 1.0) for _ in range(3))
     size = hypot(x, y, z)
     return (x / size, y / size, z / size)

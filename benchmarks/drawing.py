@@ -1,4 +1,4 @@
-"""Pictures of the figures, by matplotlib."""
+"""Drawing the plots with matplotlib."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import matplotlib as mpl
 
-mpl.use("Agg")  # Pictures only: no window, no display.
+mpl.use("Agg")  # Needs no display.
 
 from matplotlib import pyplot as plt
 from matplotlib.ticker import FuncFormatter
@@ -20,11 +20,11 @@ GREY = "#8a8f98"
 MARKERS = "osD^v"
 SIZE = (9.0, 4.4)
 SHARE = 0.8
-"""Of the room between two names that their bars take."""
+"""The share of the space of a name that its bars fill."""
 
 
 def draw(plot: Plot, path: Path) -> None:
-    """Write a picture as PNG."""
+    """Write a plot as PNG."""
     figure, axes = plt.subplots(figsize=SIZE, layout="constrained")
     if isinstance(plot, Bars):
         _bars(axes, plot)
@@ -35,7 +35,7 @@ def draw(plot: Plot, path: Path) -> None:
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", frameon=False, fontsize=9, ncols=3)
-    # No name of a program and its version: the same figures give the same file.
+    # Without the version of matplotlib, the same figures give the same file.
     figure.savefig(path, dpi=110, metadata={"Software": None})
     plt.close(figure)
 

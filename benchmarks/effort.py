@@ -8,14 +8,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Effort:
-    """Everything, or just enough to see that the benchmark itself works.
+    """Whether to measure in full, or just enough to test the benchmark itself.
 
     Attributes:
-        quick: Whether to do little; the figures then mean nothing.
+        quick: Whether to measure little; the figures then mean nothing.
     """
 
     quick: bool = False
 
     def of(self, full: T, quick: T) -> T:
-        """Return one of two amounts."""
+        """Return the amount for a full or a quick run."""
         return quick if self.quick else full

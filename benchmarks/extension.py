@@ -1,4 +1,4 @@
-"""The extension as a whole: on, off, its handlers alone, and the files it works in."""
+"""Switching the extension and its handlers on and off, and opening files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Handlers = dict[str, list[Callable[..., None]]]
 
 
 def turn(on: bool) -> None:
-    """Register or unregister the extension, if it is not so already."""
+    """Register or unregister the extension, if needed."""
     if hasattr(bpy.types.Object, "fabrik") == on:
         return
     if on:
@@ -58,9 +58,9 @@ def _is_ours(handler: Callable[..., None]) -> bool:
 def handlers_replaced(
     by: Callable[[Callable[..., None]], Callable[..., None] | None],
 ) -> Iterator[None]:
-    """Put something else in the place of each of our handlers for a while, or nothing for None.
+    """Replace our handlers within a context; None removes a handler.
 
-    Everything else of the extension stays, so that the same file can be timed with and without.
+    The rest of the extension stays, so that the same file can be timed with and without handlers.
     """
     kept = {name: list(found) for name, found in _lists().items()}
     try:

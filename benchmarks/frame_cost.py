@@ -1,4 +1,4 @@
-"""What a frame costs, ours beside Blender's IK and beside the floor."""
+"""The cost of a frame, compared with Blender's IK and with the floor."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ JUDGE_EVERY = 3
 
 TIMES = """\
 Milliseconds that one `Scene.frame_set` takes, everything included: all {frames} frames once, the \
-three taking turns every {block} frames. “floor” has the same rig and the same moving targets but \
-no IK: a handler writes all rotations, and Blender evaluates again, which is the least that any \
-extension that writes after each frame costs. A ratio below 1 means that we are faster than \
-Blender's own IK (C++) at its defaults. “above floor” is our own time in units of the floor's. \
-“again” is the ratio when the same frames are played a second time without an edit between."""
+three variants alternating every {block} frames. “floor” has the same rig and the same moving \
+targets but no IK: a handler writes all rotations, and Blender evaluates again, which is the \
+minimum cost of any extension that writes after each frame. A ratio below 1 means that we are \
+faster than Blender's own IK (C++) at its defaults. “above floor” is our own time in units of the \
+floor's. “again” is the ratio when the same frames are played a second time without an edit in \
+between."""
 
 ERRORS = """\
 Distance of the tips to their targets as a share of the chain's length (single precision ends at \
-about 1e-7), both with default settings; all targets are well in reach. “not reached” counts our \
-chains whose state was not REACHED at a frame."""
-
+about 1e-7), both with default settings; all targets are well within reach. “not reached” counts \
+how often the state of a chain was not REACHED."""
 
 PYTHON = """\
 an update costs some 0.1 ms before anything is solved, and a chain some 10 µs, of which the solver \
-takes 2: asking Blender's data from Python, anew at every frame, with code and data that Blender's \
-own work has driven out of the processor's caches. Blender's IK leaves {left:.0f} µs above the \
-floor here"""
+takes 2: reading Blender's data from Python, again at every frame, with code and data that \
+Blender's own work has displaced from the processor's caches. Blender's IK leaves {left:.0f} µs \
+above the floor here"""
 
 DEEP = "single precision: each bone's rotation is rounded, and the chain adds them up"
 

@@ -1,4 +1,4 @@
-"""Feet on the ground: what they cost, and how far they slide."""
+"""Feet on the ground: their cost, and how far they slide."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .report import Goal, Section, Table, percentile
 MEANING = """\
 The biped of the sample `hills`: two legs of two bones and a hip, keyed for a flat floor, over a \
 mesh of {vertices:,} vertices. Milliseconds of one `Scene.frame_set`, each frame for the first \
-time and again, with the ground on and off in turn. “slide” is the farthest that a foot goes from \
-where it is at the beginning of a contact, in millimetres; “simulate” one pass over the frames, in \
-milliseconds a frame."""
+time and again, alternately with the ground on and off. “slide” is the largest distance of a foot \
+from its position at the start of a contact, in millimetres; “simulate” one pass over the frames, \
+in milliseconds per frame."""
 
 ROUNDS = 5
 
@@ -35,10 +35,10 @@ it stands (Pražák 2011). “before” is the animation on its flat floor, “a
 hills. Heights are those of the ankle above where it stands."""
 
 DRIFT = 0.08
-"""The strength of the noise, in metres; it goes half of that to each side."""
+"""The strength of the noise, in metres; half of it to each side."""
 
 LOW, FAST, NOTICED = 0.05, 0.5, 0.021
-"""Metres, metres a second, and metres."""
+"""In metres, metres per second, and metres."""
 
 
 def run(effort: Effort) -> Section:
@@ -51,7 +51,7 @@ def run(effort: Effort) -> Section:
     again: dict[bool, list[float]] = {True: [], False: []}
     for _ in range(effort.of(ROUNDS, 1)):
         for is_on in (True, False):
-            _turn(rig, is_on)  # All that was remembered is forgotten.
+            _turn(rig, is_on)  # This discards caches.
             first[is_on] += play(scene, frames)
             again[is_on] += play(scene, frames)
     _turn(rig, True)
@@ -105,7 +105,7 @@ def _turn(rig: Any, is_on: bool) -> None:
 
 
 def _skating(rig: Any, scene: bpy.types.Scene, frames: list[int]) -> list[list[str]]:
-    """Return rows on how much drifting feet skate, before and after they are put on the ground."""
+    """Return rows on the skating of drifting feet, before and after putting them on the ground."""
     for side in SIDES:
         target: Any = bpy.data.objects[f"Foot target.{side}"]
         for axis, curve in animation.active_curves(target, "location").items():
@@ -136,7 +136,7 @@ def _skating(rig: Any, scene: bpy.types.Scene, frames: list[int]) -> list[list[s
 def _places(
     rig: Any, scene: bpy.types.Scene, frames: list[int], is_on: bool
 ) -> dict[str, list[tuple[Any, float]]]:
-    """Return where the ankles are at each frame, and how high they are above where they stand."""
+    """Return the positions of the ankles at each frame, and their heights above that in stance."""
     found: dict[str, list[tuple[Any, float]]] = {side: [] for side in SIDES}
     ground = bpy.data.objects["Hills"]
     for frame in frames:
@@ -155,7 +155,7 @@ def _places(
 
 
 def _skates(way: list[tuple[Any, float]], rate: float) -> int:
-    """Return at how many frames a foot skates."""
+    """Return the number of frames at which a foot skates."""
     count = 0
     for i in range(2, len(way) - 2):
         speed = sum((way[j + 1][0] - way[j][0]).xy.length for j in range(i - 2, i + 2)) * rate / 4.0
@@ -164,7 +164,7 @@ def _skates(way: list[tuple[Any, float]], rate: float) -> int:
 
 
 def _spans(rig: Any, frame: int) -> dict[str, list[tuple[int, int]]]:
-    """Return when the feet are flat on the ground, counted from a frame."""
+    """Return the frame ranges in which the feet are flat, relative to a frame."""
     from addon.loop import plan
 
     spans: dict[str, list[tuple[int, int]]] = {}
@@ -176,7 +176,7 @@ def _spans(rig: Any, frame: int) -> dict[str, list[tuple[int, int]]]:
 
 
 def _slide(rig: Any, scene: bpy.types.Scene, frames: list[int]) -> float:
-    """Return how far a foot is at most from where it was when it came to lie flat, in metres."""
+    """Return the largest distance of a flat foot from where it became flat, in metres."""
     spans = _spans(rig, 0)
     began: dict[tuple[str, int], Any] = {}
     most = 0.0

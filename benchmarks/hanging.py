@@ -1,4 +1,4 @@
-"""Ropes and waves: what they add to a frame of the same rig without them."""
+"""Ropes and waves: the time that they add to a frame of the same rig."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .scenes import FLOOR, OURS, Rig, add_ours, armature, build, link
 WITHOUT = "without"
 
 MOST = 2e-3
-"""What a rope of 100 bones may add to a frame, in seconds."""
+"""The goal for the time that a rope of 100 bones adds to a frame, in seconds."""
 
 ROPE = Rig(1, 100, solver="ROPE")
 TENTACLES = Rig(8, 16)
@@ -26,15 +26,15 @@ TENTACLES = Rig(8, 16)
 TIMES = """\
 Milliseconds that one `Scene.frame_set` takes, everything included, each frame played for the \
 first time. “without” is the same rig with the same moving targets and no constraint; “added” is \
-what the constraints add to that. “floor” is what Blender takes if a handler only writes all \
-rotations. The plane and the mesh (a ball of {faces} faces) stand where a rope lies on them at \
-most frames."""
+the cost of the constraints. “floor” is the time if a handler only writes all rotations. The \
+plane and the mesh (a ball of {faces} faces) are placed so that a rope lies on them at most \
+frames."""
 
 Setting = Callable[[], None]
 
 
 def _free() -> None:
-    """Leave the ropes as they are."""
+    """Change nothing: the ropes hang freely."""
 
 
 def _on_plane() -> None:

@@ -1,4 +1,4 @@
-"""How far limbs bend off their own hinge while their pole goes round, beside Blender's own IK."""
+"""How far limbs bend off their hinge as the pole moves around, compared with Blender's IK."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ AROUND = 24
 KINDS = (("TWO_BONE", 2), ("FABRIK", 2), ("FABRIK", 3), ("FABRIK", 5), ("CCD", 3))
 
 MEANING = """\
-Limbs that lie in a plane, in any direction, with bones of any rolls and lengths: {legs} of each \
-kind, {places} places of the target in reach and beyond, {around} of the pole once round the line \
-to it. “off hinge” is the largest angle in degrees between the hinge of a joint, about which the \
-rest pose bends, as the bones on both sides of it have it. “misses” is how far the tip is from a \
-target within 0.9 of the reach, as a share of the length. Blender's IK has its pole angle set in \
-the rest pose."""
+Limbs that lie in a plane, in any direction, with bones of random rolls and lengths: {legs} of \
+each kind, {places} target positions within reach and beyond, {around} positions of the pole \
+around the line to it. “off hinge” is the largest angle in degrees between the hinge of a joint, \
+about which the rest pose bends, as given by the bones on both sides of it. “misses” is how far \
+the tip is from a target within 0.9 of the reach, as a share of the length. Blender's IK has its \
+pole angle set in the rest pose."""
 
 
 def run(effort: Effort) -> Section:

@@ -1,4 +1,4 @@
-"""What the extension costs while there is nothing for it to do."""
+"""The cost of the extension when it has nothing to do."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .scenes import FLOOR, FRAMES, OURS, Rig, link, save_variants
 Work = Callable[[], list[float]]
 
 UPDATES = """\
-Microseconds of an update that concerns no rig: an Empty that nothing depends on is moved, in a \
+Microseconds of an update that affects no rig: an Empty that nothing depends on is moved, in a \
 file whose armature has 100 chains of 3 bones, with a constraint of ours on none or on each. “our \
-handlers” is the time inside of our own functions that Blender calls. The whole update is measured \
-in turns with the extension's handlers in Blender's lists, and taken out of them."""
+handlers” is the time spent in our handler functions. The whole update is measured alternately \
+with the extension's handlers registered and removed."""
 
 PLAYBACK = """\
 Microseconds of one `Scene.frame_set` in files without any of our constraints, in which the \
-targets move, in turns with the extension's handlers and without."""
+targets move, alternately with the extension's handlers and without."""
 
 
 BUSY = "the machine was busy or its clock slow: compare the time of the whole update"
@@ -101,7 +101,7 @@ def _update(effort: Effort) -> list[float]:
 
 
 def _inside_our_handlers(updates: Work) -> list[float]:
-    """Return how long our handlers, taken together, run at each update."""
+    """Return the total time of our handlers in each update."""
     spent: list[float] = []
 
     def timed(handler: Callable[..., None]) -> Callable[..., None]:

@@ -1,6 +1,6 @@
-"""Chains with joint limits, targets that they can reach, and by how much a limit is broken.
+"""Chains with joint limits, targets that they can reach, and the violation of limits.
 
-Measured apart from the code that keeps the limits, and for each system by its own idea of them.
+Violations are measured independently of the solvers, by each system's own definition of limits.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ KINDS = ("hinges", "cones", "mixed")
 
 @dataclass(frozen=True)
 class Case:
-    """A chain of equal bones, 1 m in all, its limits, and a target that they let it reach.
+    """A chain of equal bones, 1 m in total, its limits, and a target within reach.
 
     Attributes:
         rests: The rest rotation of each bone, relative to its parent.
-        limits: Of each bone; a cone is symmetric and stands about the rest pose.
-        target: In armature space; the chain begins at the origin.
+        limits: The limit of each bone; cones are symmetric about the rest pose.
+        target: The target in armature space; the root is the origin.
     """
 
     rests: tuple[Quat, ...]
@@ -52,7 +52,7 @@ class Case:
 
     @property
     def size(self) -> float:
-        """Length of a bone."""
+        """The length of a bone."""
         return 1.0 / len(self.rests)
 
 
@@ -70,7 +70,7 @@ def _case(random: Random, kind: str, bones: int) -> Case:
 
 
 def _rest(random: Random) -> Quat:
-    """Return a bone's rest: rolled at will, and up to 0.4 off its parent's direction."""
+    """Return a rest rotation: a random roll, and up to 0.4 rad off the parent's direction."""
     heading = random.uniform(0.0, 2.0 * pi)
     lean = quat_about((cos(heading), 0.0, sin(heading)), random.uniform(0.0, 0.4))
     return quat_product(quat_about(Y, random.uniform(-pi, pi)), lean)
@@ -86,7 +86,7 @@ def _limit(random: Random, kind: str) -> Hinge | Cone:
 
 
 def _allowed(random: Random, limit: Hinge | Cone) -> Quat:
-    """Return a rotation that all systems allow, even where they mean different cones."""
+    """Return a rotation within the limit by the definitions of all systems."""
     if isinstance(limit, Hinge):
         return quat_about(limit.axis, random.uniform(*limit.turn))
     while True:
@@ -100,7 +100,7 @@ def _allowed(random: Random, limit: Hinge | Cone) -> Quat:
 
 
 def tip_of(rests: Sequence[Quat], pose: Sequence[Quat]) -> Vec:
-    """Return where the tip is when the bones turn so far from their rest."""
+    """Return the tip of a pose, given by rotations relative to rest."""
     axes: Quat = (1.0, 0.0, 0.0, 0.0)
     tip: Vec = (0.0, 0.0, 0.0)
     for rest, rotation in zip(rests, pose, strict=True):
@@ -113,7 +113,7 @@ def tip_of(rests: Sequence[Quat], pose: Sequence[Quat]) -> Vec:
 
 
 def _of_hinge(limit: Hinge, rotation: Quat) -> float:
-    """Return how far the axis is tilted, or the angle about it is out of its range."""
+    """Return the tilt of the axis or the excess of the angle about it, if larger, in radians."""
     tilt = length(_least_turn(limit.axis, rotate(rotation, limit.axis)))
     # Y is at right angles to X and Z.
     image = rotate(rotation, Y)
@@ -122,12 +122,12 @@ def _of_hinge(limit: Hinge, rotation: Quat) -> float:
 
 
 def _of_cone(limit: Cone, rotation: Quat, half: bool) -> float:
-    """Return how far the swing is out of its ellipse, or the twist out of its range.
+    """Return by how many radians the swing exceeds its ellipse, or the twist its range.
 
     Args:
         limit: The limit.
-        rotation: The bone's.
-        half: Whether the ellipse is one of the sines of half the angles, not of the angles.
+        rotation: The rotation of the bone.
+        half: Whether the ellipse is one of the sines of half the angles.
     """
     swing = _least_turn(Y, rotate(rotation, Y))
     angle = length(swing)
@@ -142,7 +142,7 @@ def _of_cone(limit: Cone, rotation: Quat, half: bool) -> float:
 
 
 def _of_box(limit: Cone, rotation: Quat) -> float:
-    """Return how far an Euler angle is out of its range; the twist turns first, then Z, then X."""
+    """Return by how much an Euler angle exceeds its range; the order is twist, Z, X."""
     m = quat_matrix(rotation)
     x, y, z = atan2(m[7], m[4]), atan2(m[2], m[0]), asin(max(-1.0, min(1.0, -m[1])))
     ranges = (limit.swing_x, limit.twist, limit.swing_z)
@@ -154,25 +154,25 @@ CONES: dict[str, Callable[[Cone, Quat], float]] = {
     BLENDERS: lambda limit, rotation: _of_cone(limit, rotation, half=True),
     THREE: _of_box,
 }
-"""By how much a rotation is out of a cone, as each system understands it."""
+"""The violation of a cone by a rotation, as each system defines it, in radians."""
 
 
 def broken(system: str, limit: Hinge | Cone, rotation: Quat) -> float:
-    """Return by how many radians a rotation is out of a limit; hinges mean the same to all."""
+    """Return by how many radians a rotation exceeds a limit; all define hinges alike."""
     if isinstance(limit, Hinge):
         return _of_hinge(limit, rotation)
     return CONES[system](limit, rotation)
 
 
 def _least_turn(start: Vec, end: Vec) -> Vec:
-    """Return the rotation vector of the least turn from one direction to another."""
+    """Return the rotation vector of the smallest rotation from one direction to another."""
     side = cross(start, end)
     axis = unit(side)
     return scaled(axis, atan2(length(side), dot(start, end))) if axis else (0.0, 0.0, 0.0)
 
 
 def _outside(angle: float, ends: tuple[float, float]) -> float:
-    """Return how far an angle is out of a range, the short way round."""
+    """Return by how much an angle exceeds a range, modulo whole turns."""
     return min(
         max(ends[0] - angle - turn, angle + turn - ends[1], 0.0)
         for turn in (-2.0 * pi, 0.0, 2.0 * pi)

@@ -1,4 +1,4 @@
-"""Chains with joint limits, solved from rest: by our solver, in Blender, and by three.js."""
+"""Chains with joint limits, solved from rest by our solver, Blender and three.js."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from .jointed import THREE, Case, X, broken, tip_of
 from .scenes import BLENDERS, OURS, link
 
 ITERATIONS = 500
-"""Of three.js at most: as many as are the default of Blender's IK."""
+"""The maximum for three.js: the default of Blender's IK."""
 
 SCRIPT = Path(__file__).with_name("three_ccd.mjs")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a system made of a case.
+    """The solution of a case.
 
     Attributes:
-        away: Distance of the tip to the target.
-        broken: By how many radians the limit that is broken most is broken.
-        seconds: What solving took.
+        away: The distance of the tip from the target.
+        broken: The largest violation of a limit, in radians.
+        seconds: The duration of the solve.
     """
 
     away: float
@@ -51,7 +51,7 @@ def _judged(system: str, case: Case, rotations: Sequence[Quat], tip: Vec, second
 
 
 def ours(cases: Sequence[Case]) -> list[Answer]:
-    """Solve by our solver alone, at its defaults."""
+    """Solve with our solver alone, at its defaults."""
     return [_by_us(case) for case in cases]
 
 
@@ -71,7 +71,7 @@ def _by_us(case: Case) -> Answer:
 
 
 def blenders(cases: Sequence[Case]) -> list[Answer]:
-    """Solve by Blender's own IK constraint, at its defaults; all chains have as many bones."""
+    """Solve with Blender's IK constraint, at its defaults; all chains have equally many bones."""
     extension.turn(False)
     extension.new_file()
     data: Any = bpy.data.armatures.new("Rig")
@@ -118,7 +118,7 @@ def _in_blender(case: Case, ob: Any, target: Any, names: Sequence[str]) -> Answe
 
 
 def _limit(bone: Any, limit: Hinge | Cone) -> None:
-    """Lock what does not turn, and limit what does."""
+    """Lock the axes of a bone that cannot rotate, and limit the others."""
     ranges = {"x": (0.0, 0.0), "y": (0.0, 0.0), "z": (0.0, 0.0)}
     if isinstance(limit, Hinge):
         ranges["x" if limit.axis == X else "z"] = limit.turn
@@ -147,10 +147,10 @@ class MissingError(Exception):
 
 
 def by_three(cases: Sequence[Case]) -> list[Answer]:
-    """Solve by CCDIKSolver of three.js, which Node runs.
+    """Solve with CCDIKSolver of three.js in Node.
 
     Raises:
-        MissingError: It cannot.
+        MissingError: If it cannot run.
     """
     try:
         folder = scripts()
@@ -188,9 +188,9 @@ def _for_three(case: Case) -> list[dict[str, Any]]:
 def _angles(limit: Hinge | Cone) -> dict[str, Any]:
     """Return a limit as Euler angles.
 
-    The axis that turns between the two others has only half a turn. A hinge leaves it to Y, about
-    which it does not turn; of a cone it is Z, so that Y, the twist, turns first of all. A hinge's
-    other angles are 0, which holds its axis; a `limitation` besides would make fewer tips arrive.
+    The middle angle has a range of only half a turn. For a hinge that is Y, which does not rotate;
+    for a cone it is Z, so that Y, the twist, comes first. The other angles of a hinge are 0, which
+    keeps its axis; an additional `limitation` would make fewer tips reach their targets.
     """
     if isinstance(limit, Hinge):
         least, most = ([part * end for part in limit.axis] for end in limit.turn)

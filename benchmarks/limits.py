@@ -1,4 +1,4 @@
-"""Joint limits: how often the tip arrives at targets that they let it reach, and do they hold."""
+"""Joint limits: how often reachable targets are reached, and whether limits hold."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ NEAR = 1e-3
 BROKEN = 1e-4
 
 MEANING = """\
-{count} random chains a row of equal bones, 1 m in all, rolled at will and leaning up to 0.4 rad \
-off their parents, and for each a target that it can reach: where a random pose within the limits \
-has its tip. The seed is {seed}; all systems solve the same cases, each from rest. Hinges turn \
-about the bone's X or Z axis, by 0 to 0.8 rad to one side and 0.5 to 2.2 to the other; cones stand \
-about the rest pose, are 0.2 to 1.4 rad wide to both sides of X and of Z, and twist by 0.1 to 1 to \
-both sides; “mixed” has either at each bone. “arrived” is the share of tips that came within \
-{near:g} m of the target, “broken” the worst of all joints in radians. Both are measured from the \
-posed bones: no solver is taken at its word."""
+{count} random chains per row, of equal bones, 1 m in total, with random rolls and up to 0.4 rad \
+off their parent's direction, each with a target that it can reach: the tip of a random pose \
+within the limits. The seed is {seed}; all systems solve the same cases, each from rest. Hinges \
+turn about the bone's X or Z axis, by 0 to 0.8 rad to one side and 0.5 to 2.2 to the other; cones \
+are centered on the rest pose, extend 0.2 to 1.4 rad to both sides about X and about Z, and allow \
+a twist of 0.1 to 1 rad to both sides; “mixed” has either for each bone. “arrived” is the share \
+of tips that came within {near:g} m of the target, “broken” the worst of all joints in radians. \
+Both are measured from the posed bones, independently of what solvers report."""
 
 REGIONS = """\
-A cone is not quite the same to all three, and each is held to its own: to us an ellipse of the \
-angles of swing, to Blender one of the sines of half these angles, to three.js a range for each \
-Euler angle (twist first, then Z, then X). The poses behind the targets are allowed by all three."""
+The three define cones differently, and each is checked by its own definition: ours is an ellipse \
+of the swing angles, Blender's one of the sines of half these angles, that of three.js a range \
+for each Euler angle (twist first, then Z, then X). The poses behind the targets are allowed by \
+all three."""
 
 SYSTEMS = """\
-Ours is `pose_chain` at its defaults (20 sweeps, tolerance 1e-4), and the time that of the call. \
-Blender's is its IK constraint at its defaults (500 iterations) with locked axes and limits, and \
-the time that of the whole update after the target has moved. three.js is `CCDIKSolver` with up to \
-{iterations} iterations and `rotationMin` and `rotationMax`, run by Node, whose clock is read. It \
-does better so at hinges than with a `limitation` besides. Another bone above each holds its rest. \
-All times are medians."""
+Ours is `pose_chain` at its defaults (20 iterations, tolerance 1e-4), timed per call. Blender's \
+is its IK constraint at its defaults (500 iterations) with locked axes and limits, timed for the \
+whole update after the target has moved. three.js is `CCDIKSolver` with up to {iterations} \
+iterations and `rotationMin` and `rotationMax`, timed within Node; with an additional \
+`limitation` it reaches fewer targets of hinges. An additional parent of each bone provides its \
+rest rotation. All times are medians."""
 
 LEFT_OUT = "three.js is left out: {}"
 

@@ -1,4 +1,4 @@
-"""Long chains: time against the number of bones, Blender's IK and Caliko beside it."""
+"""Long chains: time by the number of bones, compared with Blender's IK and Caliko."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ DEFAULTS = {"iterations": 20, "tolerance": 1e-4}
 SEED = 2011
 
 CALIKO = {100: 1.4, 500: 10.6, 2000: 34.7}
-"""Milliseconds a solve, from the time graph that Caliko published in 2016."""
+"""Milliseconds per solve, from the time graph that Caliko published in 2016."""
 
 SOLVER = """\
-The solver alone, without Blender, at the constraint's defaults ({iterations} sweeps, tolerance \
-{tolerance:g} of the length): {count} random targets at two thirds of the length from the tip and \
-less than 0.98 of it from the root, each from the same slightly bent pose. Over {first} to {last} \
-bones the time grows as n^{exponent:.2f}; 1 is linear."""
+The solver alone, without Blender, at the constraint's defaults ({iterations} iterations, \
+tolerance {tolerance:g} of the length): {count} random targets at two thirds of the length from \
+the tip and less than 0.98 of it from the root, each from the same slightly bent pose. Over \
+{first} to {last} bones the time grows as n^{exponent:.2f}; 1 is linear."""
 
 BLENDER = """\
-Milliseconds of one `Scene.frame_set` on one chain of so many bones, and the distance of its tip \
-to its target as a share of the length, at the defaults of both. Blender's IK is asked for the \
+Milliseconds of one `Scene.frame_set` on one chain of that many bones, and the distance of its \
+tip to its target as a share of the length, at the defaults of both. Blender's IK solves the \
 whole chain (`chain_count` 0)."""
 
 PUBLISHED = """\
 Caliko's experiment: bones 10 long, {count} random targets uniform in ± half the chain on each \
-axis (`random.Random(123)`), at most 20 sweeps, arrived within a distance of 1. Each of our solves \
-begins at the same slightly bent pose. Caliko is Java; its times were published in 2016 for \
-another, unknown machine, so only the order of magnitude compares."""
+axis (`random.Random(123)`), at most 20 iterations, arrival within a distance of 1. Each of our \
+solves starts from the same slightly bent pose. Caliko is Java; its times were published in 2016 \
+for another, unknown machine, so only orders of magnitude are comparable."""
 
 
 def run(effort: Effort) -> Section:
@@ -64,7 +64,7 @@ def run(effort: Effort) -> Section:
                     "bones",
                     "µs a solve",
                     "µs a bone",
-                    "sweeps",
+                    "iterations",
                     "residual median",
                     "worst",
                     "arrived",
@@ -81,7 +81,14 @@ def run(effort: Effort) -> Section:
             ),
             Table(
                 PUBLISHED.format(count=_targets(effort)),
-                ("bones", "Caliko ms, published", "ours ms, mean", "median", "sweeps", "arrived"),
+                (
+                    "bones",
+                    "Caliko ms, published",
+                    "ours ms, mean",
+                    "median",
+                    "iterations",
+                    "arrived",
+                ),
                 [_caliko_row(bones, runs) for bones, runs in caliko.items()],
             ),
         ],
@@ -121,7 +128,7 @@ def _solver_row(bones: int, runs: Runs) -> list[str]:
         str(bones),
         us(runs.time),
         f"{1e6 * runs.time / bones:.2f}",
-        f"{median(runs.sweeps):.0f}",
+        f"{median(runs.iterations):.0f}",
         small(median(runs.residuals)),
         small(max(runs.residuals)),
         runs.arrived(),
@@ -147,7 +154,7 @@ def _caliko_row(bones: int, runs: Runs) -> list[str]:
         f"{CALIKO[bones]:.1f}",
         ms(mean(runs.seconds)),
         ms(runs.time),
-        f"{mean(runs.sweeps):.1f}",
+        f"{mean(runs.iterations):.1f}",
         runs.arrived(),
     ]
 

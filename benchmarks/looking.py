@@ -1,4 +1,4 @@
-"""Heads with two eyes each that look at targets, beside Blender's own Damped Track."""
+"""Heads with two eyes each that look at targets, compared with Blender's Damped Track."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ HEADS = 20
 PARTS = ("Neck", "Head", "Eye.L", "Eye.R")
 
 MEANING = """\
-Milliseconds of one `Scene.frame_set` of {heads} heads, each with a neck that shares its turn and \
-two eyes with constraints of their own, which look at moving targets. Blender's variant has Damped \
-Track on the four bones of each, that of the neck at an influence of 0.5. “damped” is ours with \
-Damping on the heads. “floor” writes all rotations in a handler and nothing else. “gaze” is the \
-largest angle in radians by which an eye misses its target."""
+Milliseconds of one `Scene.frame_set` of {heads} heads, each with a neck that shares its rotation \
+and two eyes with constraints of their own, which look at moving targets. Blender's variant has \
+Damped Track on the four bones of each head, on the neck with an influence of 0.5. “damped” is \
+ours with Damping on the heads. “floor” writes all rotations in a handler and nothing else. \
+“gaze” is the largest angle in radians by which an eye misses its target."""
 
 PER_CHAIN = "{count} constraints at {each:.0f} µs each, read, solved and written from Python"
 

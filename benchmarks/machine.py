@@ -1,4 +1,4 @@
-"""On what was measured."""
+"""The machine on which the figures were measured."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from addon.compiled import COMPILED
 
 
 def about() -> str:
-    """Return machine, versions and date in one sentence, with nothing that names a computer."""
+    """Return machine, versions and date in one sentence, without identifying the computer."""
     way = "compiled" if COMPILED else "interpreted"
     return (
         f"Measured on {date.today().isoformat()} with Blender {bpy.app.version_string}, Python "
@@ -23,7 +23,7 @@ def about() -> str:
 
 
 def load() -> str:
-    """Return a warning if the machine is busy with something else, else nothing."""
+    """Return a warning if the machine is busy otherwise, or an empty string."""
     try:
         busy = os.getloadavg()[0]
     except (AttributeError, OSError):

@@ -1,4 +1,4 @@
-"""Whether memory grows while frames are played."""
+"""Growth of memory during playback."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .scenes import BLENDERS, FLOOR, FRAMES, OURS, Rig, opened, save_variants
 RIG = Rig(8, 3)
 
 MEANING = """\
-Megabytes that the process holds (resident set), on 8 chains of 3 bones, the {loop} frames of the \
-file played over and over: after {warm_up} frames to warm up, and how much is added by the next \
-{half} and by the {half} after those."""
+Megabytes of resident memory, on 8 chains of 3 bones, the {loop} frames of the file played over \
+and over: after {warm_up} frames of warm-up, and the growth over the next {half} frames and over \
+the {half} after those."""
 
 
 def run(effort: Effort) -> Section:
-    """Play the same frames with our constraints, with Blender's, and with neither."""
+    """Play the same frames with our constraints, with Blender's, and without any."""
     if not sys.platform.startswith("linux"):
         return Section("Memory", [Table("Only measured on Linux.", ("variant",), [])])
     warm_up, half = effort.of((1000, 5000), (5, 5))

@@ -1,8 +1,8 @@
-"""Frames played one after the other: what each takes, and where the tips are.
+"""Playing frames: the time that each takes, and the distance of the tips from their targets.
 
-A block is one file opened anew, some frames to warm up, and the frames of the block: a first time
-(nothing that was kept from earlier frames can help) and a second time. The variants take turns
-block by block, so that a machine that is busy for a while slows down all of them.
+A block opens the file again, plays some frames as warm-up, and then the frames of the block: once
+without help from caches of these frames, then again. The variants alternate block by block, so that
+a machine that is busy for a while slows down all of them.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ WARM_UP = 5
 
 @dataclass
 class Score:
-    """What playing a variant came to.
+    """The results of playing a variant.
 
     Attributes:
-        first: Seconds that frames took which were played for the first time.
-        again: Seconds that the same frames took directly afterwards.
+        first: Seconds of each frame, played for the first time.
+        again: Seconds of the same frames, played again.
         errors: Distances of tips to targets as shares of the chain's length.
-        missed: How many chains had not the state REACHED at a frame.
+        missed: How often the state of a chain was not REACHED.
     """
 
     first: list[float] = field(default_factory=list)
@@ -39,20 +39,20 @@ class Score:
 
     @property
     def typical(self) -> float:
-        """Seconds of a frame played for the first time, median."""
+        """The median of the first times, in seconds."""
         return median(self.first)
 
     def ratio(self, other: Score) -> float:
-        """Return how much longer a frame takes than in another variant, played first."""
+        """Return the ratio of the first times to those of another variant."""
         return self.typical / other.typical
 
     def ratio_again(self, other: Score) -> float:
-        """Return the same for frames that were played before."""
+        """Return the ratio for frames that are played again."""
         return median(self.again) / median(other.again)
 
 
 def play(scene: bpy.types.Scene, frames: Iterable[int]) -> list[float]:
-    """Return what each frame takes, in seconds."""
+    """Return the time of each frame, in seconds."""
     times: list[float] = []
     for frame in frames:
         start = perf_counter()
@@ -62,7 +62,7 @@ def play(scene: bpy.types.Scene, frames: Iterable[int]) -> list[float]:
 
 
 def warm_up(scene: bpy.types.Scene, first: int) -> None:
-    """Play some frames before one that will be timed, and clear away."""
+    """Play some frames before the first to be timed, and collect garbage."""
     play(scene, range(first - WARM_UP, first))
     gc.collect()
 
@@ -70,12 +70,12 @@ def warm_up(scene: bpy.types.Scene, first: int) -> None:
 def in_turns(
     folder: Path, variants: Sequence[str], blocks: Sequence[range], passes: int = 2
 ) -> dict[str, Score]:
-    """Time blocks of frames of several variants, which take turns.
+    """Time blocks of frames of several variants alternately.
 
     Args:
-        folder: Where `scenes.save_variants` saved them.
+        folder: The folder in which `scenes.save_variants` saved them.
         variants: Their names.
-        blocks: The frames, none of them twice where the first pass is to be one.
+        blocks: The frames; none twice, so that each is new in the first pass.
         passes: How often a block is played.
     """
     scores = {variant: Score() for variant in variants}
@@ -90,7 +90,7 @@ def in_turns(
 
 
 def judge(folder: Path, variant: str, rig: Rig, frames: Iterable[int], score: Score) -> None:
-    """Note how well the chains arrive, untimed."""
+    """Record the errors of the chains, without timing."""
     with opened(folder, variant) as scene:
         for frame in frames:
             scene.frame_set(frame)

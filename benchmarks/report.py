@@ -1,4 +1,4 @@
-"""What a section hands back, and how it is shown: as text, and as Markdown with pictures."""
+"""Results of sections, formatted as text, and as Markdown with pictures."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from math import ceil
 from textwrap import fill
 
 GOALS = """\
-What we want, and what this run measured. Ratios compare medians of one run, in which the variants \
-took turns; on a busy machine they still move by a tenth or two."""
+Goals and the figures of this run. Ratios compare medians of one run, in which the variants \
+alternate; on a busy machine they still vary by a tenth or two."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Figures, and what they mean.
+    """A table of figures.
 
     Attributes:
-        meaning: In plain words, what was done and how to read it.
-        headings: One a column.
-        rows: One text a column; the first says what was measured.
+        meaning: A description of what was measured and how to read it.
+        headings: One per column.
+        rows: One text per column; the first names what was measured.
     """
 
     meaning: str
@@ -41,7 +41,7 @@ class Table:
         return "\n".join([fill(self.meaning, 100), "", *shown])
 
     def markdown(self) -> str:
-        """Return the table for a page."""
+        """Return the table as Markdown."""
         marks = ["---", *["---:"] * (len(self.headings) - 1)]
         lines = [f"| {' | '.join(line)} |" for line in (self.headings, marks, *self.rows)]
         return "\n".join([self.meaning, "", *lines])
@@ -49,13 +49,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Goal:
-    """A figure that the project wants to stay below.
+    """An upper bound for a figure.
 
     Attributes:
-        what: What was measured.
-        most: What is wanted at most.
-        found: What was measured.
-        reason: Why it is more, if it is.
+        what: The name of the figure.
+        most: The bound.
+        found: The measured value.
+        reason: Why the bound is exceeded, if it is.
     """
 
     what: str
@@ -64,7 +64,7 @@ class Goal:
     reason: str = ""
 
     def row(self) -> list[str]:
-        """Return what a table says of it."""
+        """Return the row of the table of goals."""
         found = small(self.found) if 0.0 < self.found < 0.01 else f"{self.found:.2f}"
         verdict = (
             "yes" if self.found <= self.most else f"no: {self.reason}" if self.reason else "no"
@@ -74,7 +74,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Bars:
-    """A picture of bars, a group for each name, with a line to compare them with."""
+    """A bar chart with a group per name, and optionally a reference line."""
 
     file: str
     title: str
@@ -87,7 +87,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Lines:
-    """A picture of lines on two logarithmic axes; NaN leaves a gap."""
+    """A line chart with two logarithmic axes; NaN leaves a gap."""
 
     file: str
     title: str
@@ -101,7 +101,7 @@ Plot = Bars | Lines
 
 @dataclass(frozen=True)
 class Section:
-    """One part of the benchmark, done."""
+    """The results of one section of the benchmark."""
 
     title: str
     tables: Sequence[Table]
@@ -114,7 +114,7 @@ class Section:
         return "\n\n".join([head, *(table.text() for table in self.tables)]) + "\n"
 
     def markdown(self) -> str:
-        """Return the section for a page that lies beside the pictures."""
+        """Return the section as Markdown, for a page in the folder of the pictures."""
         parts = [f"## {self.title}"]
         parts += [table.markdown() for table in self.tables]
         parts += [f"![{plot.title}]({plot.file})" for plot in self.plots]
@@ -122,9 +122,9 @@ class Section:
 
 
 def goals(sections: Sequence[Section]) -> Table:
-    """Return what is wanted of all that was measured, and whether it was reached."""
+    """Return the table of all goals, and whether they were reached."""
     rows = [goal.row() for section in sections for goal in section.goals]
-    return Table(GOALS, ("figure", "wanted", "measured", "reached"), rows)
+    return Table(GOALS, ("figure", "goal", "measured", "reached"), rows)
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -133,20 +133,20 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def ms(seconds: float) -> str:
-    """Return a time in milliseconds."""
+    """Format a time in milliseconds."""
     return f"{1e3 * seconds:.3f}" if seconds < 0.01 else f"{1e3 * seconds:.1f}"
 
 
 def us(seconds: float) -> str:
-    """Return a time in microseconds."""
+    """Format a time in microseconds."""
     return f"{1e6 * seconds:.2f}" if seconds < 1e-4 else f"{1e6 * seconds:.0f}"
 
 
 def times(ratio: float) -> str:
-    """Return how many times as much something is."""
+    """Format a ratio."""
     return f"{ratio:.2f}×"
 
 
 def small(value: float) -> str:
-    """Return a small number by its power of ten."""
+    """Format a small number in scientific notation."""
     return f"{value:.1e}"

@@ -1,9 +1,9 @@
-"""Measure the extension beside Blender's own IK, print tables, and write them with pictures.
+"""Measure the extension and Blender's own IK, print tables, and write them with pictures.
 
-python benchmarks/run.py                     prints everything; some minutes
-python benchmarks/run.py frame_cost sweeps   only these sections
-python benchmarks/run.py --quick             does little, to see that the benchmark works
-python benchmarks/run.py --to FOLDER         writes README.md and pictures into a folder as well
+python benchmarks/run.py                     runs all sections; takes some minutes
+python benchmarks/run.py frame_cost idle     only these sections
+python benchmarks/run.py --quick             measures little, to test the benchmark itself
+python benchmarks/run.py --to FOLDER         also writes README.md and pictures to a folder
 
 In a real Blender: blender --background --factory-startup --python benchmarks/run.py -- …
 """
@@ -30,7 +30,7 @@ SECTIONS = (
     "frame_cost",
     "skinned",
     "idle",
-    "sweeps",
+    "iterations",
     "limits",
     "hinged",
     "shots",
@@ -45,10 +45,12 @@ SECTIONS = (
 
 
 def main(arguments: list[str]) -> None:
-    """Run what the command line asks for."""
+    """Run the sections given on the command line."""
     parser = argparse.ArgumentParser(prog="benchmarks/run.py")
     parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(SECTIONS))
-    parser.add_argument("--quick", action="store_true", help="do little; the figures mean nothing")
+    parser.add_argument(
+        "--quick", action="store_true", help="measure little; the figures mean nothing"
+    )
     parser.add_argument("--to", type=Path, help="folder for README.md and pictures")
     options = parser.parse_args(arguments)
     unknown = set(options.sections) - set(SECTIONS)
@@ -67,7 +69,7 @@ def main(arguments: list[str]) -> None:
 def measured(names: Sequence[str], effort: Effort) -> list[Section]:
     """Run sections, print each as soon as it is done, and return them in the order of `SECTIONS`.
 
-    Memory comes first: what the other sections have freed would hide its growth.
+    Memory comes first: memory freed by other sections would hide its growth.
     """
     done: dict[str, Section] = {}
     try:
@@ -77,13 +79,13 @@ def measured(names: Sequence[str], effort: Effort) -> list[Section]:
             print(done[name].text())
             print(f"({name}: {perf_counter() - begin:.0f} s)\n", flush=True)
     finally:
-        # The wheels crash, or hang, when they end with a handler registered.
+        # The wheels crash or hang on exit if a handler is still registered.
         extension.turn(False)
     return [done[name] for name in SECTIONS if name in done]
 
 
 def write(sections: list[Section], about: str, folder: Path) -> None:
-    """Write the page, and the pictures that it shows."""
+    """Write the page and its pictures."""
     from benchmarks.drawing import draw
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -100,6 +102,6 @@ if __name__ == "__main__":
     started_by_blender = "--" in sys.argv
     main(sys.argv[sys.argv.index("--") + 1 :] if started_by_blender else sys.argv[1:])
     if not started_by_blender:
-        # The wheel of 4.2 crashes as it ends if Python lets go of its modules in an unlucky order.
+        # The wheel of 4.2 may crash on exit, depending on the order of unloading modules.
         sys.stdout.flush()
         os._exit(0)

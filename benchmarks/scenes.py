@@ -1,4 +1,4 @@
-"""Rigs to measure, each as one file a variant, with the same animated targets in all of them."""
+"""Rigs to measure, with a file for each variant and the same animated targets in all of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BLENDERS = "Blender's IK"
 FLOOR = "floor"
 
 LENGTH = 1.0
-"""Of every chain, in metres."""
+"""The length of each chain, in metres."""
 
 FRAMES = 250
 KEY_EVERY = 10
@@ -30,12 +30,12 @@ SPACING = 0.2
 
 @dataclass(frozen=True)
 class Rig:
-    """What to build: chains of equal bones in one armature, each with a target of its own.
+    """Chains of equal bones in one armature, each with its own target.
 
     Attributes:
-        chains: How many.
-        bones: Of each chain.
-        solver: Of our constraints; empty for the default.
+        chains: The number of chains.
+        bones: The number of bones of each chain.
+        solver: The solver of our constraints; empty for the default.
         keyed: Whether the targets move along a path.
     """
 
@@ -50,9 +50,9 @@ class Rig:
         return f"{self.chains} × {self.bones}"
 
     def root(self, chain: int) -> Point:
-        """Return where a chain begins; all stand on a square grid about the origin.
+        """Return the root of a chain; they form a square grid about the origin.
 
-        They stand close, so that positions in single precision are as fine as they can be.
+        It is dense, so that positions in single precision are as precise as possible.
         """
         side = ceil(sqrt(self.chains))
         row, column = divmod(chain, side)
@@ -84,7 +84,7 @@ def link(ob: bpy.types.Object) -> bpy.types.Object:
 
 
 def build(rig: Rig) -> None:
-    """Make armature and targets in a new file, with no IK."""
+    """Make the armature and its targets in a new file, without IK."""
     scene = extension.new_file()
     scene.frame_start, scene.frame_end = 1, FRAMES
     data: Any = bpy.data.armatures.new("Rig")
@@ -110,14 +110,14 @@ def _target(rig: Rig, chain: int) -> None:
     way = _path(rig.root(chain), Random(chain))
     empty.location = way(0.0)
     if rig.keyed:
-        # Beyond both ends, so that frames before the first can warm up.
+        # Beyond both ends, so that there are frames for the warm-up.
         for frame in range(1 - 2 * KEY_EVERY, FRAMES + 2 * KEY_EVERY, KEY_EVERY):
             empty.location = way(2.0 * pi * (frame - 1) / FRAMES)
             empty.keyframe_insert("location", frame=frame)
 
 
 def _path(root: Point, random: Random) -> Callable[[float], Point]:
-    """Return a closed smooth way around a root, between 0.35 and 0.85 of the reach."""
+    """Return a closed smooth path around a root, at 0.35 to 0.85 of the reach."""
     first, second, third = (random.uniform(0.0, 2.0 * pi) for _ in range(3))
 
     def place(angle: float) -> Point:
@@ -134,12 +134,12 @@ def _path(root: Point, random: Random) -> Callable[[float], Point]:
 
 
 def save_variants(rig: Rig, folder: Path, more: Callable[[], None] | None = None) -> None:
-    """Save a file without IK, one with Blender's IK and one with ours, the rest being equal.
+    """Save three files that differ only in IK: none, Blender's and ours.
 
     Args:
-        rig: What to build.
-        folder: Where the files go.
-        more: What to add to the scene.
+        rig: The rig.
+        folder: The folder of the files.
+        more: Adds something to the scene.
     """
     extension.turn(False)
     build(rig)
@@ -185,7 +185,7 @@ def opened(folder: Path, variant: str) -> Iterator[bpy.types.Scene]:
 
 
 def _writer() -> Callable[..., None]:
-    """Return a handler that writes all rotations, other ones each time, and does nothing else."""
+    """Return a handler that only writes all rotations, with values that differ each time."""
     ob = armature()
     bones = ob.pose.bones
     poses = [array("f", [cos(turn), sin(turn), 0.0, 0.0] * len(bones)) for turn in (0.001, 0.002)]

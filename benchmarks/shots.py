@@ -35,24 +35,25 @@ PATHS = 10
 SEED = 16
 BONES = (3, 5, 10)
 JUMP = 0.1
-"""Of the length: what no joint may go from one frame to the next."""
+"""The largest movement of a joint per frame that is not a jump, as a fraction of the length."""
 
 MEANING = """\
-Chains of 1 m whose joints have limits; their targets go where the tip is on the way from one pose \
-that the limits allow to another, so that a continuous solution exists: {paths} paths of {frames} \
-frames in each row. “jumps” counts the paths on which a joint goes farther than {jump} m from one \
-frame to the next, “step” is the farthest that one goes; “alone” is each frame solved by itself, \
-“shot” all of them by Continuous. “missed” is the farthest that a tip of a shot is from its \
-target. The times are those of the solver, a frame."""
+Chains of 1 m whose joints have limits; their targets follow the tip of a motion between poses \
+within the limits, so that a continuous solution exists: {paths} paths of {frames} frames in each \
+row. “jumps” counts the paths on which a joint moves farther than {jump} m from one frame to the \
+next, “step” is the largest movement of a joint per frame; “alone” is each frame solved by \
+itself, “shot” all of them by Continuous. “missed” is the largest distance of a tip from its \
+target in a shot. Times are those of the solver per frame."""
 
 SIMULATED = """\
-Milliseconds a frame that `fabrik.simulate` takes for chains without limits, {frames} frames, with \
-Continuous on and everything included, and of one `Scene.frame_set` afterwards and with it off."""
+Milliseconds per frame that `fabrik.simulate` takes for chains without limits, {frames} frames, \
+with Continuous on and everything included, and of one `Scene.frame_set` afterward, and with \
+Continuous off."""
 
 
 @dataclass
 class _Row:
-    """What came of some paths."""
+    """The results of some paths."""
 
     jumps_alone: int = 0
     jumps_shot: int = 0
@@ -64,7 +65,7 @@ class _Row:
 
 
 def run(effort: Effort) -> Section:
-    """Measure the solver by itself, and what simulating takes in Blender."""
+    """Measure the solver alone, and simulating in Blender."""
     paths, frames = effort.of(PATHS, 1), effort.of(FRAMES, 20)
     rows: list[list[str]] = []
     jumps, worst = 0, 0.0
@@ -127,7 +128,7 @@ def _measured(cases: Sequence[Case], frames: int) -> _Row:
 
 
 def _path(case: Case, random: Random, frames: int) -> tuple[ChainInput, list[Vec]]:
-    """Return a chain, and the way of its tip between two poses that its limits allow."""
+    """Return a chain, and the path of its tip between two poses within its limits."""
     size = case.size
     bones = [
         Bone(quat_matrix(rest), (0.0, size if i else 0.0, 0.0), size)
@@ -147,13 +148,13 @@ def _path(case: Case, random: Random, frames: int) -> tuple[ChainInput, list[Vec
 
 
 def _step(chain: ChainInput, poses: Sequence[Candidate]) -> float:
-    """Return the farthest that the head of a bone goes from one frame to the next."""
+    """Return the largest movement of a bone's head from one frame to the next."""
     heads = [[head for _, head in chain_frames(chain, one.rotations)] for one in poses]
     return max(dist(a, b) for p, q in pairwise(heads) for a, b in zip(p, q, strict=True))
 
 
 def _simulated(rig: Rig, frames: int) -> list[str]:
-    """Return what simulating chains takes, as a row."""
+    """Return the times of simulating chains as a row."""
     extension.turn(True)
     build(rig)
     add_ours(rig)
@@ -172,7 +173,7 @@ def _simulated(rig: Rig, frames: int) -> list[str]:
 
 
 def _played(scene: bpy.types.Scene, frames: int) -> float:
-    """Return what a frame takes on average, each played for the first time."""
+    """Return the mean time of a frame, each played for the first time."""
     scene.frame_set(1)
     begin = perf_counter()
     for frame in range(2, frames + 1):

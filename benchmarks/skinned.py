@@ -35,9 +35,9 @@ RADIUS = 0.05
 MEANING = """\
 Milliseconds of one `Scene.frame_set` of 4 chains of 3 bones with default settings that move a \
 mesh of {vertices} vertices. “still” moves only the targets; “animated” has keys on another bone \
-of the armature and on the armature object as well, so that Blender evaluates the mesh whatever a \
-handler does, and twice where that writes afterwards, as the floor does. “first” are frames seen \
-for the first time after the file was opened, “later” the same frames in two more passes."""
+of the armature and on the armature object as well, so that Blender evaluates the mesh in any \
+case, and twice if a handler writes afterward, as that of the floor does. “first” is the first \
+pass over the frames after opening the file, “later” two more passes."""
 
 
 OWN_TIME = "our own time, with code and data that the mesh has driven out of the caches"

@@ -16,16 +16,16 @@ from .chains import Point, arc
 
 @dataclass
 class Runs:
-    """What solving came to, one value a target.
+    """The results of solving, one value per target.
 
     Attributes:
-        sweeps: Sweeps taken.
-        seconds: What a solve took.
+        iterations: The iterations of each solve.
+        seconds: The duration of each solve.
         residuals: Distances of the tip to the target as shares of the length.
-        missed: How many did not come within the tolerance.
+        missed: The number of targets not reached within the tolerance.
     """
 
-    sweeps: list[int] = field(default_factory=list)
+    iterations: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     residuals: list[float] = field(default_factory=list)
     missed: int = 0
@@ -36,21 +36,21 @@ class Runs:
         return median(self.seconds)
 
     def arrived(self) -> str:
-        """Return how many of those tried arrived."""
-        return f"{len(self.sweeps) - self.missed} of {len(self.sweeps)}"
+        """Return how many of the targets tried were reached."""
+        return f"{len(self.iterations) - self.missed} of {len(self.iterations)}"
 
 
 @dataclass(frozen=True)
 class Task:
-    """What to solve, and how.
+    """A chain and its targets, and how to solve them.
 
     Attributes:
-        bones: Of the chain, all equal; at its start it is slightly bent.
-        length: Of the chain.
-        targets: In the chain's space.
-        iterations: The most sweeps.
-        tolerance: Residual at which it stops, as a share of the length.
-        seconds: After so long no further target is tried.
+        bones: The number of bones of the chain, which are equal; it starts slightly bent.
+        length: The length of the chain, in metres.
+        targets: The targets, in the space of the chain.
+        iterations: The maximum number of iterations.
+        tolerance: The residual at which to stop, as a fraction of the length.
+        seconds: The time after which no further target is tried.
     """
 
     bones: int
@@ -61,7 +61,7 @@ class Task:
     seconds: float = 60.0
 
     def run(self, solver: str) -> Runs:
-        """Solve for one target after the other."""
+        """Solve for each target."""
         chain = Chain(arc(self.bones, self.length))
         runs = Runs()
         gc.collect()
@@ -72,8 +72,8 @@ class Task:
             answer = solve(chain, goal, solver, self.iterations, self.tolerance)
             end = perf_counter()
             runs.seconds.append(end - start)
-            runs.sweeps.append(answer.iterations_used)
-            # Measured here: no solver is taken at its word.
+            runs.iterations.append(answer.iterations_used)
+            # Measured independently of what the solver reports.
             residual = dist(answer.joints[-1], target) / self.length
             runs.residuals.append(residual)
             runs.missed += residual > self.tolerance * (1.0 + 1e-6)

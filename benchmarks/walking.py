@@ -21,12 +21,11 @@ FRAMES = 1000
 LEGS = (2, 4, 8, 16)
 
 MEANING = """\
-A body with legs of three bones each that walks over a floor with waves, {frames} frames. \
-“simulate” is the whole of `fabrik.simulate`, which plays all frames once; “of that steps” is the \
-time in which the steps themselves are found. “frame” is one `Scene.frame_set` \
-afterwards, with the chains solved, in milliseconds. “off” is the largest distance of a foot to \
-where its step has it, and “slides” that of a standing foot from where it came down, both as a \
-share of the leg's length."""
+A body with legs of three bones each that walks over a wavy floor, {frames} frames. “simulate” is \
+the whole of `fabrik.simulate`, which plays all frames once; “of that steps” is the time to plan \
+the steps. “frame” is one `Scene.frame_set` afterwards, with the chains solved, in milliseconds. \
+“off” is the largest distance of a foot from its planned position, and “slides” that of a foot in \
+stance from where it landed, both as a share of the leg's length."""
 
 
 def run(effort: Effort) -> Section:

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Find or make the Python environments that this project's commands run in.
+"""Find or create the Python environments in which this project's commands run.
 
-Blender's wheels are tied to one Python each (`bpy` 4.x to 3.11, 5.2 to 3.13), so no single
-environment can hold all that the tests need. Each lives in a folder of its own under `.venv/`, is
-made at its first use and again when its requirements below change.
+Each wheel of Blender needs one version of Python (`bpy` 4.x 3.11, 5.2 3.13), so the tests need
+several environments. Each has its own folder under `.venv/`, and is created on first use and again
+when its requirements below change.
 
     python3 tools/environment.py bpy-5.2           prints the path of that environment's python
-    python3 tools/environment.py newest            prints the newest wheel that a Python is here for
-    python3 tools/environment.py packages BLENDER  puts pytest where tests/run.py looks for it
-    python3 tools/environment.py node              prints where the scripts that Node runs are
+    python3 tools/environment.py newest            prints the newest wheel that can run here
+    python3 tools/environment.py packages BLENDER  installs pytest where tests/run.py looks for it
+    python3 tools/environment.py node              prints the folder of the packages for Node
 
-It needs nothing but Python 3.8 and its standard library: it is what starts a fresh machine.
+It needs only Python 3.8 and its standard library, so that it runs on a fresh machine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 try:
     import fcntl
-except ImportError:  # There is none on Windows.
+except ImportError:  # Not available on Windows.
     fcntl = None
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,11 +45,11 @@ SCRIPTS = ("three@0.187.0",)
 
 
 class Environment(NamedTuple):
-    """What an environment is made of.
+    """The contents of an environment.
 
     Attributes:
-        pythons: The versions that will do, the best one first; empty for the running one.
-        requirements: What pip installs into it.
+        pythons: The supported versions of Python, the best one first; empty for the running Python.
+        requirements: The requirements that pip installs.
     """
 
     pythons: tuple[str, ...]
@@ -69,26 +69,26 @@ NEWEST_FIRST = ("5.2", "4.5")
 
 
 class SetupError(Exception):
-    """Something is missing that this script cannot provide; the message says what to do."""
+    """Something is missing that this script cannot install; the message says what to do."""
 
 
 def note(text: str) -> None:
-    """Say something to the user; standard output is kept for the answer."""
+    """Print a message to standard error; standard output is reserved for the result."""
     print(f"environment: {text}", file=sys.stderr, flush=True)
 
 
 def run(*command: str | Path) -> str:
-    """Return what a command prints; what it has to say besides reaches the user."""
+    """Return the standard output of a command; its errors are shown to the user."""
     return subprocess.run(
         [str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True
     ).stdout
 
 
 def is_python(command: str | Path, version: str, needs: str) -> bool:
-    """Tell whether a command is a Python of this version in which the statements ``needs`` work.
+    """Return whether a command is a Python of this version in which the statements ``needs`` run.
 
-    Asking is the only sure way: a name on the PATH may be a shim of a version manager that leads
-    nowhere, and some systems split parts of Python off into packages of their own.
+    Only running it is reliable: a name on the PATH may be a dangling shim of a version manager, and
+    some systems put parts of the standard library into separate packages.
     """
     question = f"import sys; print('%d.%d' % sys.version_info[:2]); {needs}"
     try:
@@ -105,11 +105,11 @@ def is_python(command: str | Path, version: str, needs: str) -> bool:
 
 
 def find_python(version: str, needs: str = "import venv, ensurepip") -> str | None:
-    """Return a Python of this version that is on the machine, if there is one.
+    """Return a Python of this version on the machine, None if there is none.
 
     Args:
         version: Such as ``3.13``.
-        needs: Python statements that raise an error if something is missing there.
+        needs: Python statements that raise an error if something is missing.
     """
     names = (shutil.which(name) for name in (f"python{version}", "python3", "python"))
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
@@ -122,16 +122,16 @@ def find_python(version: str, needs: str = "import venv, ensurepip") -> str | No
 
 
 def fetch_python(version: str) -> str:
-    """Let uv download a Python of this version and return its path.
+    """Download a Python of this version with uv, and return its path.
 
     Raises:
-        SetupError: It could not be fetched.
+        SetupError: If that fails.
     """
-    note(f"no Python {version} here; asking uv for one")
+    note(f"no Python {version} found; downloading it with uv")
     try:
         uv = shutil.which("uv") or python_of("uv").with_name("uv")
         run(uv, "python", "install", version)
-        # --system: without it uv may answer with an environment that happens to be active.
+        # Without --system uv may return an active environment.
         return run(uv, "python", "find", "--system", version).strip()
     except (OSError, subprocess.CalledProcessError):
         raise SetupError(
@@ -141,20 +141,20 @@ def fetch_python(version: str) -> str:
 
 
 def python_for(versions: tuple[str, ...]) -> str:
-    """Return a Python of one of these versions, the first that is here, else a downloaded one."""
+    """Return the first of these versions that is here; otherwise download the best one."""
     if not versions:
         return sys.executable
-    here = (find_python(version) for version in versions)
-    return next((path for path in here if path), None) or fetch_python(versions[0])
+    found = (find_python(version) for version in versions)
+    return next((path for path in found if path), None) or fetch_python(versions[0])
 
 
 def make_once(folder: Path, contents: str, fill: Callable[[], None]) -> None:
-    """Fill a folder unless that was done before with the same contents.
+    """Fill a folder, unless it already has these contents.
 
-    The stamp is written last: a folder whose making was interrupted has none, and is made anew.
+    The stamp is written last, so that an interrupted folder is made again.
     """
     stamp = folder / "made-of.txt"
-    with alone(folder):
+    with locked(folder):
         if stamp.is_file() and stamp.read_text(encoding="utf-8") == contents:
             return
         shutil.rmtree(folder, ignore_errors=True)
@@ -164,8 +164,8 @@ def make_once(folder: Path, contents: str, fill: Callable[[], None]) -> None:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Wait until nobody else makes a folder: `make -j` may ask for one twice at a time."""
+def locked(folder: Path) -> Iterator[None]:
+    """Lock a folder within a context: `make -j` may request it twice at the same time."""
     FOLDER.mkdir(exist_ok=True)
     with (FOLDER / f"{folder.name}.lock").open("w") as lock:
         if fcntl is not None:
@@ -174,15 +174,15 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def python_path(name: str) -> Path:
-    """Return where the python of an environment is, or will be."""
+    """Return the path of an environment's python, which may not exist yet."""
     return FOLDER / name / "bin" / "python"
 
 
 def python_of(name: str) -> Path:
-    """Return the python of an environment, made if need be.
+    """Return the python of an environment, created if needed.
 
     Raises:
-        SetupError: There is no fitting Python, or pip could not install what belongs in it.
+        SetupError: If there is no suitable Python, or pip fails.
     """
     pythons, requirements = ENVIRONMENTS[name]
     python = python_path(name)
@@ -193,19 +193,19 @@ def python_of(name: str) -> Path:
             run(base, "-m", "venv", python.parent.parent)
             run(python, "-m", "pip", "install", "--quiet", *requirements)
         except subprocess.CalledProcessError as error:
-            raise SetupError(f"could not make the environment {name}: {error}") from None
+            raise SetupError(f"could not create the environment {name}: {error}") from None
 
-    with alone(FOLDER / name):
-        if not python.exists():  # e.g. the Python it was made with is gone: the link leads nowhere
+    with locked(FOLDER / name):
+        if not python.exists():  # The link dangles if its Python was removed.
             shutil.rmtree(FOLDER / name, ignore_errors=True)
     make_once(FOLDER / name, " ".join(requirements), fill)
     return python
 
 
 def newest_wheel() -> str:
-    """Return the newest version of the wheel that a Python of this machine can run.
+    """Return the newest version of the wheel for which this machine has a Python.
 
-    Where there is none, it is the newest of all, and making its environment tries to fetch one.
+    Without any it is the newest of all, and creating its environment downloads a Python.
     """
     for version in NEWEST_FIRST:
         name = f"bpy-{version}"
@@ -215,10 +215,13 @@ def newest_wheel() -> str:
 
 
 def packages_for(blender: str) -> Path:
-    """Install the test tools for the Python that a real Blender brings along.
+    """Install the test tools for the Python of a real Blender.
 
-    They are installed from outside, for its version: that Python may have no pip, and may see the
-    machine's files under other paths.
+    That Python may have no pip, and may see files under other paths, so that another Python
+    installs them for its version.
+
+    Raises:
+        SetupError: If Blender cannot be started, or pip fails.
     """
     question = "import sys; print('its Python is %d.%d.' % sys.version_info[:2])"
     try:
@@ -230,10 +233,10 @@ def packages_for(blender: str) -> Path:
 
 
 def packages(name: str, version: str, requirements: tuple[str, ...]) -> Path:
-    """Return a folder of packages for a Python of this version, filled if need be.
+    """Return a folder of packages for a Python of this version, installed if needed.
 
     Raises:
-        SetupError: pip could not install them.
+        SetupError: If pip fails.
     """
     folder = FOLDER / f"{name}-{version}"
 
@@ -251,10 +254,10 @@ def packages(name: str, version: str, requirements: tuple[str, ...]) -> Path:
 
 
 def scripts() -> Path:
-    """Return a folder with the packages for Node that the benchmark compares with.
+    """Return the folder of the packages for Node that the benchmarks use, installed if needed.
 
     Raises:
-        SetupError: There is no Node or npm, or npm could not install them.
+        SetupError: If there is no Node or npm, or npm fails.
     """
     folder = FOLDER / "node"
     npm = shutil.which("npm")
@@ -273,11 +276,11 @@ def scripts() -> Path:
     return folder
 
 
-def answer_to(arguments: list[str]) -> str:
-    """Do what the command line asks for and return what to print.
+def result_of(arguments: list[str]) -> str:
+    """Run the command given by the arguments, and return the text to print.
 
     Raises:
-        SetupError: The question is not understood, or cannot be answered.
+        SetupError: If the arguments are unknown, or the command fails.
     """
     if arguments == ["newest"]:
         return newest_wheel()
@@ -293,6 +296,6 @@ def answer_to(arguments: list[str]) -> str:
 
 if __name__ == "__main__":
     try:
-        print(answer_to(sys.argv[1:]))
+        print(result_of(sys.argv[1:]))
     except SetupError as error:
         sys.exit(f"environment: {error}")

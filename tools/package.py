@@ -1,7 +1,8 @@
-"""Build the extension's zip with Blender's own tool, and have it validated before and after.
+"""Build the extension's zip with Blender's own tool, which validates it before and after.
 
-The tool is taken out of the `bpy` wheel of the Python that runs this script; Blender itself is not
-started. Prints the path of the zip. What `make wheels` has compiled goes in.
+The tool is in the `bpy` wheel of the Python that runs this script; Blender itself is not started.
+The zip contains the wheel that `make wheels` has built, if there is one. Prints the path of the
+zip.
 """
 
 import shutil
@@ -21,7 +22,7 @@ def blender_ext(*arguments: str | Path) -> None:
     """Run Blender's extension tool; its messages go to standard error."""
     bpy = find_spec("bpy")
     if bpy is None or bpy.origin is None:
-        sys.exit("package: this Python has no bpy, and so no extension tool of Blender")
+        sys.exit("package: this Python has no bpy, which contains Blender's extension tool")
     pattern = "*/scripts/addons_core/bl_pkg/cli/blender_ext.py"
     tool = next(Path(bpy.origin).parent.glob(pattern))
     command = [sys.executable, str(tool), *map(str, arguments)]
@@ -29,14 +30,14 @@ def blender_ext(*arguments: str | Path) -> None:
 
 
 def stage() -> None:
-    """Lay out the package: the builder wants `__init__.py` beside the manifest."""
+    """Lay out the package: the tool expects `__init__.py` next to the manifest."""
     shutil.rmtree(STAGE, ignore_errors=True)
     shutil.copytree(ROOT / "addon", STAGE, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
     shutil.copy(ROOT / "LICENSE", STAGE)
     wheels = sorted(WHEELS.glob("*.whl"))
     manifest = (ROOT / "blender_manifest.toml").read_text(encoding="utf-8")
     if wheels:
-        # Without `platforms`: where no wheel fits, Blender skips them all and installs the rest.
+        # Without `platforms`, Blender skips wheels that do not fit, and installs the rest.
         listed = "".join(f'  "./wheels/{wheel.name}",\n' for wheel in wheels)
         manifest += f"\nwheels = [\n{listed}]\n"
         (STAGE / "wheels").mkdir()
@@ -46,18 +47,18 @@ def stage() -> None:
 
 
 def make_reproducible(package: Path) -> None:
-    """Write the zip anew, sorted and without dates, so that the same inputs give the same zip."""
+    """Rewrite the zip, sorted and with a fixed date: the same inputs give the same zip."""
     with zipfile.ZipFile(package) as archive:
         files = {name: archive.read(name) for name in sorted(archive.namelist())}
     with zipfile.ZipFile(package, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
-            entry = zipfile.ZipInfo(name)  # dated 1980, the first day that a zip knows
+            entry = zipfile.ZipInfo(name)  # The default date is the earliest one, in 1980.
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, data, compress_type=zipfile.ZIP_DEFLATED)
 
 
 def main() -> None:
-    """Stage, validate, build, validate."""
+    """Stage, validate and build the package, and validate the zip."""
     stage()
     blender_ext("validate", STAGE)
     shutil.rmtree(DIST, ignore_errors=True)
@@ -73,4 +74,4 @@ if __name__ == "__main__":
     try:
         main()
     except subprocess.CalledProcessError as error:
-        sys.exit(f"package: Blender's extension tool refused it (exit code {error.returncode})")
+        sys.exit(f"package: Blender's extension tool failed (exit code {error.returncode})")

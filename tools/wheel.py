@@ -1,17 +1,16 @@
-"""Compile solver and motions into one wheel, for each of Blender's Pythons that is here.
+"""Compile `core` and `motion` into one wheel, for each of Blender's Pythons on this machine.
 
-It leaves
+The output is
 
-    build/wheels/fabrik_ik_compiled-….whl   what the extension brings along
-    build/compiled                          the same, unpacked: what PYTHONPATH needs to run it here
+    build/wheels/fabrik_ik_compiled-….whl   the wheel for the extension
+    build/compiled                          its unpacked contents, for PYTHONPATH
 
-A Python for which the interpreter, its headers or a C compiler is missing is left out with a
-sentence: their source then runs as it stands.
+A version of Python without an interpreter, headers or a C compiler here is skipped with a message;
+it runs the source.
 
-The wheel holds the libraries of all Pythons side by side, which their names keep apart, and is
-tagged for any Python 3: Blender refuses an extension whose wheels are all for other Pythons, and
-with this tag it installs it everywhere. Where no library fits, importing the package fails, and
-the source runs.
+The wheel contains the libraries for all Pythons, distinguished by their file names, and is tagged
+for any Python 3: Blender refuses an extension if all of its wheels are for other Pythons. Where no
+library fits, importing the package fails, and the source runs.
 """
 
 import base64
@@ -34,7 +33,7 @@ CHOOSER = runpy.run_path(str(ADDON / "compiled.py"))
 NAME: str = CHOOSER["NAME"]
 
 PYTHONS = ("3.11", "3.13", "3.14")
-"""Of Blender 4.2 to 5.0, of Blender 5.1 and 5.2, and of the Blender 5.2 that Debian has built."""
+"""The Pythons of Blender 4.2 to 5.0, of Blender 5.1 and 5.2, and of Debian's Blender 5.2."""
 
 BUILD = ROOT / "build"
 UNPACKED = BUILD / "compiled"
@@ -47,16 +46,16 @@ os.stat(shutil.which(shlex.split(compiler)[0]) or "")"""
 
 
 def say(text: str) -> None:
-    """Say something to the user; standard output is kept for the answer."""
+    """Print a message to standard error; standard output is reserved for the result."""
     print(f"wheel: {text}", file=sys.stderr, flush=True)
 
 
-def take_sources() -> tuple[str, dict[str, str]]:
-    """Return the digest of the source, and the package's modules by their paths in it."""
+def read_sources() -> tuple[str, dict[str, str]]:
+    """Return the digest of the source, and the modules of the package by their paths in it."""
     digest: str = CHOOSER["digest_of"](ADDON)
     files: list[Path] = [*CHOOSER["files_in"](ADDON)]
     modules = {file.relative_to(ADDON).as_posix(): file.read_text("utf-8") for file in files}
-    # All are imported at once: either the package is there as a whole, or the import fails.
+    # Importing all modules at once ensures that the package is complete.
     lines = [f"from .{file.parent.name} import {file.stem}" for file in files]
     lines = [line for line in lines if not line.endswith("__")]
     modules["__init__.py"] = "\n".join([*lines, "", f'SOURCE = "{digest}"', ""])
@@ -64,16 +63,16 @@ def take_sources() -> tuple[str, dict[str, str]]:
 
 
 def compile_for(version: str, digest: str, modules: dict[str, str]) -> Path | None:
-    """Return a folder with the package compiled for this Python, or None if it cannot be here.
+    """Return a folder with the package compiled for this Python, None if that is impossible.
 
     Raises:
-        SetupError: mypyc could not be installed, or refuses the source.
+        SetupError: If mypyc cannot be installed, or the source does not compile.
     """
     python = find_python(version, HEADERS_AND_COMPILER)
     if python is None:
         say(
-            f"no Python {version} with its headers and a C compiler is here: "
-            "solver and motions will run as plain Python there."
+            f"no Python {version} with headers and a C compiler found: "
+            "it will run the Python source of solver and motions."
         )
         return None
     folder = BUILD / f"compiled-{version}"
@@ -104,7 +103,7 @@ def libraries_in(folder: Path) -> dict[str, bytes]:
 
 
 def write_wheel(version: str, files: dict[str, bytes]) -> Path:
-    """Write a wheel with these files, the same for the same files."""
+    """Write a wheel with these files; the same files give the same wheel."""
     tag = "py3-none-" + re.sub(r"\W", "_", sysconfig.get_platform())
     info = f"{NAME}-{version}.dist-info"
     files = {
@@ -121,25 +120,25 @@ def write_wheel(version: str, files: dict[str, bytes]) -> Path:
     wheel = WHEELS / f"{NAME}-{version}-{tag}.whl"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in sorted(files.items()):
-            entry = zipfile.ZipInfo(name)  # dated 1980, the first day that a zip knows
+            entry = zipfile.ZipInfo(name)  # The default date is the earliest one, in 1980.
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, data, compress_type=zipfile.ZIP_DEFLATED)
     return wheel
 
 
 def record_hash(data: bytes) -> str:
-    """Return a hash as the list of a wheel's files has it."""
+    """Return a hash in the format of a wheel's RECORD."""
     digest = base64.urlsafe_b64encode(sha256(data).digest()).decode().rstrip("=")
     return f"sha256={digest}"
 
 
 def main() -> None:
-    """Compile for each Python, and put what came of it into one wheel.
+    """Compile for each Python, and put the libraries into one wheel.
 
     Raises:
-        SetupError: The source does not compile.
+        SetupError: If the source does not compile.
     """
-    digest, modules = take_sources()
+    digest, modules = read_sources()
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         made = pool.map(lambda python: compile_for(python, digest, modules), PYTHONS)
         folders = [folder for folder in made if folder is not None]
@@ -147,13 +146,13 @@ def main() -> None:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
     if not folders:
-        say("nothing was compiled; all the rest works without.")
+        say("nothing was compiled; the extension will run its Python source.")
         return
     files = {name: data for folder in folders for name, data in libraries_in(folder).items()}
     files[f"{NAME}/__init__.py"] = modules["__init__.py"].encode()
     manifest = (ROOT / "blender_manifest.toml").read_text(encoding="utf-8")
     (version,) = re.findall(r'^version = "(.+)"$', manifest, re.MULTILINE)
-    # With the source in its name: Blender leaves a wheel alone that it has unpacked before.
+    # The digest is part of the version, since Blender does not unpack the same wheel again.
     wheel = write_wheel(f"{version}+{digest[:12]}", files)
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(UNPACKED)

@@ -21,7 +21,7 @@ TITLES = (
     "Frame cost",
     "Skinned",
     "Idle",
-    "Sweeps",
+    "Iterations",
     "Joint limits",
     "Hinges",
     "Continuous",
@@ -52,7 +52,7 @@ def test_every_section_of_the_benchmark_runs() -> None:
 
 @pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib is not in this Python")
 def test_the_page_shows_all_pictures_that_are_written(tmp_path: Path) -> None:
-    done = run("--quick", "sweeps", "--to", str(tmp_path))
+    done = run("--quick", "iterations", "--to", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
     pictures = [path.name for path in tmp_path.glob("*.png")]

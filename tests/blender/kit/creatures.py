@@ -1,4 +1,4 @@
-"""Quadrupeds: forelegs on the chest, hind legs on the hips, a spine between, tail and head."""
+"""Quadrupeds with forelegs on the chest, hind legs on the hips, spine, tail and head."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import bpy
 from rigs import make_armature
 
 HIGH = 1.0
-"""How high the legs begin above the ground, in metres."""
+"""The height of the roots of the legs, in metres."""
 
 ANKLE = 0.06
 
@@ -18,16 +18,16 @@ FEET = ("Paw.F.L", "Paw.F.R", "Paw.H.L", "Paw.H.R")
 
 
 def leg_joints(bones: int, extension: float) -> list[tuple[float, float]]:
-    """Joints of a leg in a zigzag, along and above its foot, which is under its root.
+    """Return the joints of a zigzag leg as Y and Z; its foot is below its root.
 
     Args:
-        bones: How many bones it has.
-        extension: How far its ends are apart, as a share of its length.
+        bones: The number of bones.
+        extension: The distance between its ends, as a fraction of its length.
     """
     aside = (HIGH - ANKLE) / bones * sqrt(1.0 / extension**2 - 1.0)
     heights = [HIGH - (HIGH - ANKLE) * i / bones for i in range(bones + 1)]
     ways = [0.0, *((aside if i % 2 else 0.0) for i in range(1, bones)), 0.0]
-    if bones % 2:  # The last joint is under the first one, and so all bones slope alike.
+    if bones % 2:  # The last joint is below the first one, with the same slope for all bones.
         ways = [aside * (i % 2 - i / bones) for i in range(bones + 1)]
     return list(zip(ways, heights, strict=True))
 
@@ -38,9 +38,9 @@ def make_quadruped(
     """Make a quadruped that faces −Y.
 
     Args:
-        bones: How many bones a leg has, without its paw.
-        extension: How far the legs are stretched at rest.
-        fore: The same of the forelegs; None for the same.
+        bones: The number of bones of a leg, without its paw.
+        extension: The extension of the legs at rest, as in `leg_joints`.
+        fore: The extension of the forelegs; None for the same.
         name: The name of the armature.
     """
     built: dict[str, tuple[Sequence[float], Sequence[float], str]] = {

@@ -1,4 +1,4 @@
-"""Edits of users, each drawn from a random number generator, to a rig and to its twin."""
+"""Random user edits, applied to a rig and to its twin without constraints."""
 
 import random
 from array import array
@@ -27,7 +27,7 @@ from rigs import (
 from addon.blender import errors as faults
 
 FRAMES = 30
-"""Keys are put to frames from 1 to this one."""
+"""The last frame with keys."""
 
 CHANNELS = {
     "rotation_quaternion": 4,
@@ -44,11 +44,11 @@ PAIR = ("Rig", "Twin")
 TARGETS = ("Left", "Right")
 
 NEAR = 1e-4
-"""How far a tip may be from its target where that is said to be reached, for chains of length 1."""
+"""The largest error of a tip whose state is REACHED, for chains of length 1."""
 
 
 def simple(name):
-    """A chain of three bones."""
+    """Make a chain of three bones."""
     return make_chain(3, name)
 
 
@@ -57,7 +57,7 @@ def constrain_simple(rig, left, right):
 
 
 def long(name):
-    """A chain of five bones, each of another rotation mode."""
+    """Make a chain of five bones with several rotation modes."""
     rig = make_chain(5, name)
     for bone, mode in zip(rig.pose.bones, ("XYZ", "QUATERNION", "AXIS_ANGLE", "ZXY"), strict=False):
         bone.rotation_mode = mode
@@ -69,7 +69,7 @@ def constrain_long(rig, left, right):
 
 
 def torso(name):
-    """Two arms that share a spine."""
+    """Make two arms that share a spine."""
     bones = {"Hips": ((0, 0, 1), (0, 0, 1.2), ""), "Spine": ((0, 0, 1.2), (0, 0.1, 1.7), "Hips")}
     for side, x in (("L", 0.3), ("R", -0.3)):
         bones[f"Upper.{side}"] = ((x, 0, 1.6), (2 * x, 0.1, 1.5), "Spine")
@@ -88,7 +88,7 @@ def constrain_free_torso(rig, left, right):
 
 
 def constrain_arms(rig, left, right):
-    """The second arm reaches for the hand of the first."""
+    """Let the second arm reach for the hand of the first."""
     add_constraint(rig, "Lower.R", rig, subtarget="Lower.L", chain_count=2)
     add_constraint(rig, "Lower.L", left, chain_count=2, solver="TWO_BONE")
 
@@ -103,7 +103,7 @@ KINDS = {
 
 
 def build(kind, number):
-    """Make the rig, its twin, the targets and an object that things can be parented to."""
+    """Make the rig, its twin, the targets, and an object to use as parent."""
     make, constrain = KINDS[kind]
     rig, _ = (make(name) for name in PAIR)
     left, right = (
@@ -111,7 +111,7 @@ def build(kind, number):
     )
     make_empty("Carrier", (0, 0, 0))
     constrain(rig, left, right)
-    if number % 2:  # Else the rig qualifies for being solved ahead, at first.
+    if number % 2:  # Otherwise the rig can be solved ahead at first.
         for ob in pair():
             for bone in ob.pose.bones:
                 bone.keyframe_insert("rotation_quaternion", frame=1)
@@ -125,7 +125,7 @@ def pair():
 
 @contextmanager
 def view():
-    """As if the pointer were over a 3D view."""
+    """Override the context, as if the pointer were over a 3D Viewport."""
     window = bpy.context.window_manager.windows[0]
     area = max(window.screen.areas, key=lambda area: area.width * area.height)
     area.type = "VIEW_3D"
@@ -151,7 +151,7 @@ def select(armature, names):
 
 
 class Step:
-    """One step of a walk, drawn from numbers of its own."""
+    """A step of a random walk, with its own random numbers."""
 
     def __init__(self, walk, number, folder):
         self.random = random.Random(f"{walk}/{number}")
@@ -161,7 +161,7 @@ class Step:
         self.name = self.random.choices(names, weights)[0]
 
     def take(self):
-        """Return whether Blender has evaluated what the step has done."""
+        """Apply the step, and return whether Blender has evaluated it."""
         return STEPS_BY_NAME[self.name][1](self) is not False
 
     def bones(self, most=3):
@@ -169,7 +169,7 @@ class Step:
         return self.random.sample(names, min(len(names), self.random.randint(1, most)))
 
     def channel(self, bone):
-        """Mostly the rotation that counts."""
+        """Return a channel, mostly that of the rotation mode."""
         mode = pair()[0].pose.bones[bone].rotation_mode
         counts = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(
             mode, "rotation_euler"
@@ -187,14 +187,14 @@ class Step:
         return frame + self.random.choice((0, 0, 0, 0.5, 0.25))
 
     def maybe_update(self):
-        """Let some edits be made without an evaluation between."""
+        """Update, except for some edits, so that several are evaluated together."""
         if self.random.random() < 0.2:
             return False
         update()
         return True
 
     def curve(self):
-        """Return the places of a curve in the lists of both; None without one."""
+        """Return the data path and index of an F-curve that both have, None if there is none."""
         found = [[(c.data_path, c.array_index) for c in curves(ob)] for ob in pair()]
         common = [place for place in found[1] if place in found[0]]
         return self.random.choice(common) if common else None
@@ -231,7 +231,7 @@ def pose_in_bulk(step):
 
 
 def pose_as_shown(step):
-    """The animator makes what is shown the FK pose."""
+    """Make the displayed pose the FK pose."""
     update()
     shown = evaluated(pair()[0]).pose.bones
     names = step.bones(7)
@@ -247,7 +247,7 @@ def pose_as_shown(step):
 
 
 def pose_by_matrix(step):
-    update()  # A bone may have got another name.
+    update()  # A bone may have been renamed.
     name = step.bones(1)[0]
     matrix = evaluated(pair()[0]).pose.bones[name].matrix_basis.copy()
     for ob in pair():
@@ -272,7 +272,7 @@ def path_to(bone, channel):
 def insert(ob, path, frame, index=-1):
     has_action = ob.animation_data is not None and ob.animation_data.action is not None
     ob.keyframe_insert(path, index=index, frame=frame)
-    if not has_action:  # Else Blender may overlook the new action over strips of the NLA.
+    if not has_action:  # Otherwise Blender may ignore the new action above NLA strips.
         ob.update_tag(refresh={"OBJECT", "DATA", "TIME"})
 
 
@@ -282,7 +282,7 @@ def key_by_operator(step):
         ("Location", "Rotation", "LocRotScale", "Available", "WholeCharacterSelected")
     )
     for ob in pair():
-        with pose_mode(ob), view(), suppress(RuntimeError):  # It refuses if nothing is keyed.
+        with pose_mode(ob), view(), suppress(RuntimeError):  # It fails if there are no keys.
             select(ob, names)
             bpy.ops.anim.keyframe_insert_by_name(type=kind)
     for ob in pair():
@@ -308,7 +308,7 @@ def pose_by_operator(step):
     ]
     operator = step.random.choice(operators)
     for ob in pair():
-        with pose_mode(ob), view(), suppress(RuntimeError):  # Without keys some of them refuse.
+        with pose_mode(ob), view(), suppress(RuntimeError):  # Some fail without keys.
             select(ob, names)
             operator()
 
@@ -353,7 +353,7 @@ def remove_curve(step):
 
 
 def owners(ob):
-    """Return the lists that hold the F-curves of an object."""
+    """Return the F-curve collections of an object."""
     data = ob.animation_data
     if not hasattr(data.action, "layers"):
         return [data.action.fcurves]
@@ -440,7 +440,7 @@ def key_influence(step):
     item, frame = rig.fabrik.constraints[0], step.frame()
     item.influence = step.random.choice((0.0, 0.3, 1.0))
     insert(rig, "fabrik.constraints[0].influence", frame)
-    twin["influence"] = 1.0  # Else its strips would be of another length.
+    twin["influence"] = 1.0  # Otherwise the lengths of strips would differ.
     insert(twin, '["influence"]', frame)
     return step.maybe_update()
 
@@ -505,11 +505,11 @@ def parent(step):
 
 
 def push(message):
-    """Push an undo step in which a number of both differs from the step before.
+    """Push an undo step in which both rigs differ from the step before.
 
-    Blender reads what differs between two steps, and leaves the rest as it stands, even what the
-    animation was played over meanwhile. Else a rig, which is tagged and reports, and its twin,
-    which does neither, would now and then not be read alike.
+    Undo only reads the data-blocks that differ between two steps, and leaves the others as they
+    are, even if animation has changed them meanwhile. Without a difference, the rig, which is
+    tagged and has status properties, and its twin would sometimes be treated differently.
     """
     for ob in pair():
         ob["pushed"] = ob.get("pushed", 0) + 1
@@ -522,9 +522,9 @@ def undo_push(step):
 
 
 def undo(step):
-    """Undo and redo as far as there is anything; what is not pushed yet Blender cannot undo.
+    """Undo and redo some steps, after pushing one, as Blender cannot undo changes before a push.
 
-    View layers that no window shows are not updated by undo, and show what was before.
+    View layers that no window shows are removed first, since undo does not update them.
     """
     layers = bpy.context.scene.view_layers
     while len(layers) > 1:
@@ -570,7 +570,7 @@ def change_tracks(step):
 
 
 def change_action(step):
-    """Take the action away and back; it has a user of its own meanwhile."""
+    """Unassign the action, with a fake user, or assign it again."""
     for ob in pair():
         data = ob.animation_data or ob.animation_data_create()
         if data.action:
@@ -585,7 +585,7 @@ def change_action(step):
 
 
 def drive(step):
-    """Have a channel follow a target, or no more."""
+    """Add or remove a driver of a channel."""
     name = step.bones(1)[0]
     channel = step.channel(name)
     path, index = path_to(name, channel), step.random.randrange(3)
@@ -594,7 +594,7 @@ def drive(step):
         found = ob.animation_data and ob.animation_data.drivers.find(path, index=index)
         if found:
             ob.driver_remove(path, index)
-            ob.update_tag(refresh={"OBJECT"})  # Else 4.2 confuses those that are left.
+            ob.update_tag(refresh={"OBJECT"})  # Otherwise 4.2 mixes up the remaining drivers.
             continue
         driver = ob.driver_add(path, index).driver
         driver.type = "SUM"
@@ -624,7 +624,7 @@ def save_and_load(step):
 
 
 def edit_bones(step):
-    """Move a joint at rest, or only be in Edit Mode."""
+    """Move a rest joint, or only enter and leave Edit Mode."""
     name, up = step.bones(1)[0], step.random.choice((0, 0.05))
     for ob in pair():
         activate(ob)
@@ -645,7 +645,7 @@ def rename_bone(step):
 
 
 def show_elsewhere(step):
-    """Evaluate the scene for another view layer, too."""
+    """Add, update or remove a second view layer."""
     scene = bpy.context.scene
     if len(scene.view_layers) > 1:
         if step.random.random() < 0.5:
@@ -710,11 +710,11 @@ STEPS_BY_NAME = {
     "show elsewhere": (0.5, show_elsewhere),
     "switch off and on": (0.3, switch_off_and_on),
 }
-"""How often each step is taken, and what it does; it returns False if nothing was evaluated."""
+"""The weight and the function of each step, which returns False if nothing was evaluated."""
 
 
 def look(is_evaluated):
-    """Return what is wrong, or an empty text."""
+    """Return a description of what is wrong, empty if nothing is."""
     if faults._reported:
         return "a handler has failed"
     rig, twin = pair()
@@ -730,9 +730,9 @@ def look(is_evaluated):
 
 
 def differences(rig, twin):
-    """Return what differs by more than the sign of a zero.
+    """Return the channels that differ, ignoring the sign of zero.
 
-    Where an F-curve gives 0, Blender leaves a -0 that it finds.
+    Blender does not replace a -0 by the 0 of an F-curve.
     """
     return [
         (a.name, channel, tuple(getattr(a, channel)), tuple(getattr(b, channel)))
@@ -750,7 +750,7 @@ def shown_wrong(rig):
         return "what is shown is not finite"
     drivers = rig.animation_data.drivers if rig.animation_data else ()
     if any(curve.data_path.startswith("pose.") for curve in drivers):
-        return ""  # They have the last word.
+        return ""  # Drivers override the solution.
     for item, there in zip(rig.fabrik.constraints, shown.fabrik.constraints, strict=False):
         if item.state != "REACHED" or item.message or there.influence < 1.0:
             continue
@@ -760,12 +760,12 @@ def shown_wrong(rig):
         error = (end_world(rig, item) - place).length
         size = max(rig.dimensions.length, place.length, 1.0)
         if error > NEAR * size and not math_isclose(error, item.error):
-            return f"“{item.bone}” is {error} away from its target, and {item.error} is said"
+            return f"“{item.bone}” is {error} away from its target, but reports {item.error}"
     return ""
 
 
 def end_world(rig, item):
-    """Return where the bone of a constraint ends: where the next begins if far from its tail."""
+    """Return the tip of a constraint in world space: the tail of its bone, or a child's head."""
     from addon.blender.limbs import next_joint
     from addon.blender.skeleton import skeleton_of
 
@@ -781,14 +781,14 @@ def math_isclose(error, said):
 
 
 def walk(kind, seed, numbers, folder, note=None):
-    """Take steps of a walk; return which is the first that was wrong, and what it was.
+    """Take steps of a random walk, and return the first failure as number, name and problem.
 
     Args:
         kind: The kind of rig.
-        seed: What its steps are drawn from.
-        numbers: Which steps.
-        folder: Where files are saved.
-        note: Called with the number and name of each step ahead of it.
+        seed: The seed of the steps.
+        numbers: The numbers of the steps.
+        folder: The folder in which files are saved.
+        note: Called with the number and name of each step before it is taken.
     """
     build(kind, seed)
     for number in numbers:

@@ -1,4 +1,4 @@
-"""How far joints turn, and whether that is within their limits."""
+"""The rotations of joints, and whether they are within limits."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from mathutils import Quaternion, Vector
 from rigs import evaluated
 
 KEPT = 1e-4
-"""No limit may be broken by more, in radians."""
+"""The largest violation of a limit that counts as none, in radians."""
 
 PLACES = [(0.9, 0.2, 1.1), (-1.2, 0.4, 0.6), (0.3, -1.4, 0.9), (0.2, 1.5, -0.4), (1, 1, 1)]
-"""Where targets go, for chains of two or three bones of length 1 on the origin."""
+"""Target locations for chains of two or three bones of length 1 from the origin."""
 
 
 def turn_of(rig: bpy.types.Object, name: str) -> Quaternion:
-    """Return the turn of a bone out of its rest pose, from the evaluated pose alone."""
+    """Return the rotation of a bone relative to its rest pose, from evaluated matrices."""
     bone = evaluated(rig).pose.bones[name]
     rest, posed = bone.bone.matrix_local, bone.matrix
     if bone.parent:
@@ -27,7 +27,7 @@ def turn_of(rig: bpy.types.Object, name: str) -> Quaternion:
 
 
 def swing_and_twist(turn: Quaternion) -> tuple[float, float, float]:
-    """Return the swing about X and about Z, and the twist, which comes before it."""
+    """Return the swing about X and about Z, and the twist, which comes first, in radians."""
     twist = Quaternion((turn.w, 0, turn.y, 0))
     twist = twist.normalized() if twist.magnitude > 1e-9 else Quaternion()
     swing = turn @ twist.inverted()
@@ -40,7 +40,7 @@ def swing_and_twist(turn: Quaternion) -> tuple[float, float, float]:
 
 
 def hinge_angle(turn: Quaternion, axis: Vector) -> tuple[float, float]:
-    """Return the turn about an axis, and how far the whole turn is from being about it alone."""
+    """Return the angle about an axis, and the angle of the rest of the rotation, in radians."""
     if turn.w < 0:
         turn = -turn
     along = Vector((turn.x, turn.y, turn.z)).dot(axis)
@@ -51,5 +51,5 @@ def hinge_angle(turn: Quaternion, axis: Vector) -> tuple[float, float]:
 def assert_in_hinge(rig: bpy.types.Object, name: str, axis: Any, low: float, high: float) -> float:
     angle, aside = hinge_angle(turn_of(rig, name), Vector(axis).normalized())
     assert aside < KEPT, f"{name} leaves its hinge by {aside}"
-    assert low - KEPT <= angle <= high + KEPT, f"{name} turns by {degrees(angle)}°"
+    assert low - KEPT <= angle <= high + TOLERANCE, f"{name} turns by {degrees(angle)}°"
     return angle

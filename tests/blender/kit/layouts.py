@@ -1,4 +1,4 @@
-"""What is drawn: our classes, and what stands in for Blender's layout."""
+"""Our registered classes, and a substitute for Blender's layout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import bpy
 
 
 def classes(addon: ModuleType) -> dict[str, Any]:
-    """Return all classes of ours that Blender knows, by their names."""
+    """Return all registered classes of the extension by name."""
     from addon.app import PARTS
     from addon.loop import properties
 
@@ -23,9 +23,9 @@ def classes(addon: ModuleType) -> dict[str, Any]:
 
 
 class Layout:
-    """Stands in for Blender's layout, which only exists in a window.
+    """A substitute for `UILayout`, which only exists in a window.
 
-    It refuses what Blender would refuse: unknown properties, operators and icons.
+    It rejects what Blender would reject: unknown properties, operators and icons.
     """
 
     def __init__(self, shown: list[str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Bones as users choose them, and operators that refuse."""
+"""Selecting bones as users do, and operators that refuse."""
 
 import bpy
 import pytest
@@ -6,7 +6,7 @@ from rigs import activate
 
 
 def enter_pose_mode(*rigs: bpy.types.Object) -> None:
-    """Bring armatures into Pose Mode together; the first is the active one."""
+    """Enter Pose Mode with armatures, the first one active, and deselect all bones."""
     activate(rigs[0])
     for rig in rigs:
         rig.select_set(True)
@@ -17,18 +17,18 @@ def enter_pose_mode(*rigs: bpy.types.Object) -> None:
 
 
 def select_bone(rig: bpy.types.Object, name: str, on: bool = True) -> None:
-    """Select a bone; since 5.0 that belongs to the pose."""
+    """Select or deselect a bone; since 5.0 the selection belongs to the pose."""
     pose_bone = rig.pose.bones[name]
     (pose_bone if hasattr(pose_bone, "select") else pose_bone.bone).select = on
 
 
 def click_bone(rig: bpy.types.Object, name: str) -> None:
-    """Select a bone and make it the active one, as a click does."""
+    """Select a bone and make it active, like a click."""
     select_bone(rig, name)
     rig.data.bones.active = rig.data.bones[name]
 
 
 def refuses(operator: object, saying: str, **arguments: object) -> None:
-    """Calling the operator is refused with a sentence that holds this."""
+    """Assert that an operator refuses with a message that matches."""
     with pytest.raises(RuntimeError, match=saying):
         operator(**arguments)

@@ -1,4 +1,4 @@
-"""Renders that are looked at instead of drawn: what they were given to draw."""
+"""Rendering with an engine that records the depsgraph instead of drawing."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Look = Callable[[bpy.types.Depsgraph], object]
 
 
 def bones_of(depsgraph: bpy.types.Depsgraph) -> bytes:
-    """Return the matrices of all bones that a depsgraph holds, to the last bit."""
+    """Return the matrices of all evaluated bones of a depsgraph as bytes."""
     armatures = [ob.original for ob in depsgraph.objects if ob.type == "ARMATURE"]
     return pose_bits(*sorted(armatures, key=lambda ob: ob.name), depsgraph=depsgraph)
 
 
 class Witness(bpy.types.RenderEngine):
-    """A render engine that draws nothing and looks at what it was given to draw."""
+    """A render engine that records the result of `look` for each frame, and draws nothing."""
 
     bl_idname = "TEST_WITNESS"
     bl_label = "Witness"
@@ -35,13 +35,13 @@ class Witness(bpy.types.RenderEngine):
 
 @contextmanager
 def witnessed(look: Look = bones_of) -> Iterator[dict[int, object]]:
-    """Have the scene's renders looked at.
+    """Render with `Witness` within a context.
 
     Args:
-        look: What looks at the depsgraph of a render.
+        look: Is called with the depsgraph of each render.
 
     Yields:
-        What it returned, by frame.
+        Its results by frame.
     """
     scene = bpy.context.scene
     Witness.look, Witness.seen = look, {}
@@ -59,7 +59,7 @@ def witnessed(look: Look = bones_of) -> Iterator[dict[int, object]]:
 
 
 def rendered(first: int, last: int, step: int = 1, look: Look = bones_of) -> dict[int, object]:
-    """Render frames of the scene, and return what was seen of them."""
+    """Render frames of the scene with `Witness`, and return its results by frame."""
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end, scene.frame_step = first, last, step
     with witnessed(look) as seen:

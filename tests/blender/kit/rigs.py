@@ -1,4 +1,4 @@
-"""Small rigs for the tests in Blender, and what they show once evaluated."""
+"""Small rigs for the tests in Blender, and their evaluated state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import bpy
 from mathutils import Vector
 
 BENT = ((0, 0, 0), (0, 0.2, 1), (0, 0, 2), (0, 0.1, 3), (0, 0, 4), (0, 0.1, 5), (0, 0, 6))
-"""Joints of the default chain: up along Z, a little bent along Y."""
+"""The joints of the default chain: along Z, slightly bent along Y."""
 
 
 KEYABLE = (
@@ -40,13 +40,13 @@ KEYABLE = (
 
 
 def link(ob: bpy.types.Object) -> bpy.types.Object:
-    """Put an object into the scene."""
+    """Link an object to the scene collection."""
     bpy.context.scene.collection.objects.link(ob)
     return ob
 
 
 def activate(ob: bpy.types.Object) -> None:
-    """Make an object the only selected one, and the active one."""
+    """Make an object the only selected one, and active."""
     for other in bpy.context.view_layer.objects:
         other.select_set(other == ob)
     bpy.context.view_layer.objects.active = ob
@@ -98,7 +98,7 @@ def add_constraint(
     target: bpy.types.Object | None = None,
     **settings: object,
 ) -> bpy.types.PropertyGroup:
-    """Add a constraint from Python, as a script would."""
+    """Add a constraint, as a script would."""
     item = armature.fabrik.constraints.add()
     item.bone = bone
     item.target = target
@@ -108,7 +108,7 @@ def add_constraint(
 
 
 def as_strip(ob: bpy.types.Object, name: str = "Strip", start: int = 1) -> Any:
-    """Put the action of an object into a strip of the NLA, in a track of its own."""
+    """Move the action of an object to a new NLA track, and return its strip."""
     data: Any = ob.animation_data
     action, slot = data.action, getattr(data, "action_slot", None)
     data.action = None
@@ -119,27 +119,27 @@ def as_strip(ob: bpy.types.Object, name: str = "Strip", start: int = 1) -> Any:
 
 
 def update() -> None:
-    """Have Blender evaluate what changed."""
+    """Update the view layer."""
     bpy.context.view_layer.update()
 
 
 def go(frame: float) -> None:
-    """Go to a frame, or between two."""
+    """Set the frame, with subframe."""
     bpy.context.scene.frame_set(int(frame // 1), subframe=frame % 1)
 
 
 def evaluated(ob: bpy.types.Object) -> bpy.types.Object:
-    """Return an object as evaluated for the viewport."""
+    """Return the evaluated copy of an object in the viewport."""
     return ob.evaluated_get(bpy.context.view_layer.depsgraph)
 
 
 def world_location(ob: bpy.types.Object) -> Vector:
-    """Return where an object stands as evaluated."""
+    """Return the evaluated location of an object in world space."""
     return evaluated(ob).matrix_world.translation.copy()
 
 
 def tip_world(armature: bpy.types.Object, bone: str, use_tail: bool = True) -> Vector:
-    """Return the tail (or head) of a bone in world space, from the evaluated pose."""
+    """Return the evaluated tail (or head) of a bone in world space."""
     rig = evaluated(armature)
     posed = rig.pose.bones[bone]
     return rig.matrix_world @ (posed.tail if use_tail else posed.head)
@@ -148,12 +148,12 @@ def tip_world(armature: bpy.types.Object, bone: str, use_tail: bool = True) -> V
 def tip_error(
     armature: bpy.types.Object, bone: str, target: bpy.types.Object, use_tail: bool = True
 ) -> float:
-    """Return how far a bone's tip is from an object's origin in world space, as evaluated."""
+    """Return the evaluated distance of a bone's tip from an object's origin, in metres."""
     return (tip_world(armature, bone, use_tail) - world_location(target)).length
 
 
 def pose_bits(*armatures: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None = None) -> bytes:
-    """Return the bones' matrices as evaluated, for the viewport or as given, to the last bit."""
+    """Return the bytes of evaluated bone matrices, in the viewport or a given depsgraph."""
     bits = b""
     for armature in armatures:
         shown = armature.evaluated_get(depsgraph) if depsgraph else evaluated(armature)
@@ -165,7 +165,7 @@ def pose_bits(*armatures: bpy.types.Object, depsgraph: bpy.types.Depsgraph | Non
 
 
 def world_bits(*objects: bpy.types.Object) -> bytes:
-    """Return the evaluated world matrices of objects, to the last bit."""
+    """Return the bytes of the evaluated world matrices of objects."""
     return b"".join(
         array("f", [x for row in evaluated(ob).matrix_world for x in row]).tobytes()
         for ob in objects
@@ -173,20 +173,20 @@ def world_bits(*objects: bpy.types.Object) -> bytes:
 
 
 def shown_bones(armature: bpy.types.Object) -> bpy.types.bpy_prop_collection[bpy.types.PoseBone]:
-    """Return the bones as evaluated: what chains pose is in their channels, and nowhere else."""
+    """Return the evaluated pose bones, whose channels hold the solution."""
     return evaluated(armature).pose.bones
 
 
 def channels_bits(armature: bpy.types.Object) -> bytes:
-    """Return all rotation, location and scale channels of the file's bones, to the last bit.
+    """Return the bytes of all rotation, location and scale channels of the original bones.
 
-    They hold the FK pose, whether it is solved or not.
+    They hold the FK pose, solved or not.
     """
     return _bits(armature.pose.bones)
 
 
 def shown_bits(armature: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None = None) -> bytes:
-    """Return the same channels as evaluated, for the viewport or as given: with what is solved."""
+    """Return the bytes of the evaluated channels, which hold the solution."""
     copy = armature.evaluated_get(depsgraph) if depsgraph else evaluated(armature)
     return _bits(copy.pose.bones)
 
@@ -207,14 +207,14 @@ def _bits(bones: bpy.types.bpy_prop_collection[bpy.types.PoseBone]) -> bytes:
 
 
 def everything_bits() -> bytes:
-    """Return the evaluated bones and places of all objects in the file, to the last bit."""
+    """Return the bytes of the evaluated matrices of all objects and bones in the file."""
     objects = sorted(bpy.data.objects, key=lambda ob: ob.name)
     armatures = [ob for ob in objects if ob.type == "ARMATURE"]
     return pose_bits(*armatures) + world_bits(*objects)
 
 
 def curves(ob: bpy.types.Object) -> list[bpy.types.FCurve]:
-    """Return the F-curves of an object's action, whichever way Blender's versions store them."""
+    """Return the F-curves of an object's action, in any version of Blender."""
     data = ob.animation_data
     if data is None or data.action is None:
         return []
@@ -255,12 +255,12 @@ def elsewhere(
 
     Args:
         blend: The file.
-        preparation: Python that runs after it was opened.
-        expression: Python whose value is returned; all of this module can be used.
+        preparation: Python code to run after opening the file.
+        expression: The Python expression to return; it can use all of this module.
         with_addon: Whether the add-on is registered there.
 
     Returns:
-        The value, and all that was printed.
+        The value, and the output of the process.
     """
     answer = blend.with_suffix(".answer")
     script = blend.with_suffix(".py")
@@ -279,7 +279,7 @@ def elsewhere(
 
 
 def run_elsewhere(script: Path, timeout: float = 60.0) -> str:
-    """Run a script in another process of this Blender; return all that it printed."""
+    """Run a script in another process of this Blender, and return its output."""
     if bpy.app.binary_path:
         options = ["--background", "--factory-startup", "--python-exit-code", "1", "--python"]
         command = [bpy.app.binary_path, *options, str(script)]
@@ -293,39 +293,39 @@ def run_elsewhere(script: Path, timeout: float = 60.0) -> str:
 def assert_frames_are_the_same_whichever_way(
     rig: bpy.types.Object, end: int, jumps: Sequence[int], between: float, blend: Path
 ) -> None:
-    """Look at what is simulated by playing, jumping, backwards, after loading, and elsewhere.
+    """Compare simulated frames: played, jumped to, backward, after loading, and in a new process.
 
     Args:
-        rig: The armature, which is found by its name after loading.
+        rig: The armature.
         end: The last frame.
-        jumps: Frames in no order.
-        between: A place between two frames.
+        jumps: Frames in random order.
+        between: A frame with subframe.
         blend: The file to save to.
     """
     name = rig.name
-    wanted = {}
+    expected = {}
     for frame in range(1, end + 1):
         go(frame)
-        wanted[frame] = pose_bits(rig)
+        expected[frame] = pose_bits(rig)
     for frame in jumps:
         go(frame)
-        assert pose_bits(rig) == wanted[frame]
+        assert pose_bits(rig) == expected[frame]
     go(between)
-    wanted[between] = pose_bits(rig)
+    expected[between] = pose_bits(rig)
     for frame in (*range(end, 0, -1), between):
         go(frame)
-        assert pose_bits(rig) == wanted[frame]
+        assert pose_bits(rig) == expected[frame]
     bpy.ops.wm.save_as_mainfile(filepath=str(blend))
     bpy.ops.wm.open_mainfile(filepath=str(blend))
     for frame in jumps[::-1]:
         go(frame)
-        assert pose_bits(bpy.data.objects[name]) == wanted[frame]
+        assert pose_bits(bpy.data.objects[name]) == expected[frame]
     found, _ = elsewhere(
         blend,
         f"rig = bpy.data.objects[{name!r}]; go({jumps[0]})",
         "(pose_bits(rig), rig.fabrik.simulation.state)",
     )
-    assert found == (wanted[jumps[0]], "FRESH")
+    assert found == (expected[jumps[0]], "FRESH")
 
 
 def key_places(ob: bpy.types.Object, places: dict[int, Sequence[float]]) -> None:

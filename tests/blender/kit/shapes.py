@@ -1,4 +1,4 @@
-"""Meshes to hang over and to stand on."""
+"""Meshes to collide with."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""A body on many legs, and what it walks over."""
+"""Bodies with many legs, and terrain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ END = 60
 
 
 def make_spider(count: int = 8, bones: int = 3, name: str = "Spider") -> bpy.types.Object:
-    """An armature with a body, facing −Y, and legs in rows."""
+    """Make an armature with a body that faces −Y, and pairs of legs."""
     built = {"Body": ((0, 0.2, 0.5), (0, -0.3, 0.5), "")}
     rows = count // 2
     for row in range(rows):
@@ -28,7 +28,7 @@ def make_spider(count: int = 8, bones: int = 3, name: str = "Spider") -> bpy.typ
 
 
 def make_floor(name: str = "Floor", *boxes: tuple[tuple[float, ...], tuple[float, ...]]):
-    """A mesh of boxes, each given by two corners; without any it is a wide floor."""
+    """Make a mesh of boxes, each given by two corners; by default a wide floor."""
     vertices, faces = [], []
     for low, high in boxes or (((-50, -50, -1), (50, 50, 0)),):
         at = len(vertices)
@@ -54,7 +54,7 @@ def tips(rig: bpy.types.Object) -> list[str]:
 
 
 def key_body(rig: bpy.types.Object, ways: dict[float, tuple[float, float, float]]) -> None:
-    """Key the armature object's place; its body goes along."""
+    """Key the location of the armature object."""
     for frame, place in ways.items():
         rig.location = place
         rig.keyframe_insert("location", frame=frame)

@@ -1,8 +1,7 @@
-"""What users do, drawn from a random number generator: to a rig, to its twin, and around them.
+"""Random user actions on a rig, its twin and the rest of the file, beyond those of `edits`.
 
-The twin has no constraints. What concerns bones, keys or objects in general is done to both, so
-that the twin tells the FK pose, and what of all that happens is Blender's own doing. Edits that
-`edits` draws are drawn there; here is what else users do.
+The twin has no constraints. Actions on bones, keys and objects are applied to both, so that the
+twin shows the FK pose, and behavior of Blender itself can be told apart from that of the extension.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ SOLVERS = ("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK", "LOOK_AT", "ROPE", "FOLLOW",
 NAMES = ('a"]["b', "\\", 'pose.bones["B0"]', "ünïcödé", "new\nline", "a" * 60, "[0]", "  ", "%s{}")
 SCALES = ((1, 1, 1), (2, 2, 2), (0.5, 2, 1), (-1, 1, 1), (1e-3,) * 3, (0, 0, 0), (1, 0, 1))
 LOOSE = ("T0", "T1", "T2")
-"""Targets that may get any name or vanish; `edits` needs those that it knows."""
+"""Targets that may be renamed or deleted, unlike those that `edits` uses."""
 
 EXTRA = "Extra"
-"""What the names of armatures without a twin begin with."""
+"""The prefix of the names of armatures without a twin."""
 
 INSTANCED = "Instanced"
-"""A collection with the pair, which Empties show once more, and with an armature of its own."""
+"""A collection with the pair and another armature, which Empties instance."""
 
 LAST_FRAME = 12
 PRESETS = Path(__file__).resolve().parents[3] / "addon/presets/fabrik_ik"
@@ -44,8 +43,8 @@ Chance = random.Random
 def build(chance: Chance) -> None:
     """Make a rig and its twin, targets, ground, and sometimes a second scene or view layer.
 
-    View layers are there from the start or not at all: plain Blender 4.2 and 5.2 crash where they
-    are added or removed together with objects and undo.
+    View layers are not added or removed later: together with changes of objects and undo, that
+    crashes Blender 4.2 and 5.2 even without the extension.
     """
     shape = chance.choice((limb, limb, bent, torso, forked))
     for name in PAIR:
@@ -58,7 +57,7 @@ def build(chance: Chance) -> None:
     mesh.from_pydata(corners, [], [(0, 1, 2, 3)])
     bpy.context.scene.collection.objects.link(bpy.data.objects.new("Ground", mesh))
     for ob in bpy.data.objects:
-        ob.use_fake_user = True  # It may be in no collection for a while.
+        ob.use_fake_user = True  # It may be unlinked for a while.
     scene = bpy.context.scene
     scene.frame_end = LAST_FRAME
     if chance.random() < 0.2:
@@ -74,7 +73,7 @@ def limb(name: str) -> bpy.types.Object:
 
 
 def bent(name: str) -> bpy.types.Object:
-    """Bones of several rotation modes."""
+    """Make a chain with several rotation modes."""
     rig = make_chain(5, name)
     for bone, mode in zip(rig.pose.bones, ("XYZ", "QUATERNION", "AXIS_ANGLE", "ZXY"), strict=False):
         bone.rotation_mode = mode
@@ -82,7 +81,7 @@ def bent(name: str) -> bpy.types.Object:
 
 
 def forked(name: str) -> bpy.types.Object:
-    """Two chains of which one hangs on the middle of the other, a little off."""
+    """Make two chains, one of which is a disconnected child of the other's middle bone."""
     bones = {f"B{i}": ((0, 0, i), (0.1, 0, i + 1), f"B{i - 1}" if i else "") for i in range(3)}
     bones["C0"] = ((0.3, 0, 1.5), (1, 0, 2), "B1")
     bones["C1"] = ((1, 0, 2), (1.5, 0.2, 2.5), "C0")
@@ -90,33 +89,32 @@ def forked(name: str) -> bpy.types.Object:
 
 
 def extras() -> list[bpy.types.Object]:
-    # None stands there for what was removed, up to the next update.
+    # Removed objects are None until the next update.
     objects = [ob for ob in bpy.context.view_layer.objects if ob is not None]
     return [ob for ob in objects if ob.name.startswith(EXTRA) and ob.type == "ARMATURE"]
 
 
 def targets() -> list[bpy.types.Object]:
-    """What is no armature, and can be pulled about."""
+    """Return local objects that can be targets: Empties and meshes."""
     return [ob for ob in bpy.data.objects if ob.type in {"EMPTY", "MESH"} and ob.library is None]
 
 
 def own_objects() -> list[bpy.types.Object]:
-    """What is in this file: a linked object that is animated is elsewhere after loading."""
+    """Return local objects: the animation of linked ones is evaluated again after loading."""
     return [ob for ob in bpy.data.objects if ob.library is None]
 
 
-def kept() -> list[bpy.types.Object]:
-    """What is in the scene, or in this file: not what only linked objects have brought along.
+def persistent_objects() -> list[bpy.types.Object]:
+    """Return objects that are local or in the view layer, but not those linked only indirectly.
 
-    A saved file forgets who names such an object, and so does 4.2 where the first step that knows
-    of it is undone to.
+    Pointers to the latter are lost in saved files, and in 4.2 by undo to the first step with them.
     """
     shown = bpy.context.view_layer.objects
     return [ob for ob in bpy.data.objects if ob.library is None or ob in shown.values()]
 
 
-def loose() -> list[bpy.types.Object]:
-    """Targets that can be renamed and deleted; there are always some."""
+def loose_targets() -> list[bpy.types.Object]:
+    """Return the targets that can be renamed and deleted, at least one."""
     found = [ob for ob in targets() if "loose" in ob or ob.name in LOOSE]
     return found or [make_empty(LOOSE[0])]
 
@@ -137,7 +135,7 @@ def in_object_mode() -> None:
 
 
 def show(*objects: bpy.types.Object) -> None:
-    """Have objects seen, so that their modes can be entered."""
+    """Show objects, so that their modes can be entered."""
     for ob in objects:
         ob.hide_viewport = False
         if ob.name in bpy.context.view_layer.objects:
@@ -155,7 +153,7 @@ def mode(ob: bpy.types.Object, name: str) -> Iterator[None]:
 
 
 def renew_twin() -> None:
-    """Have the twin stand as the rig does, after what only a rig with constraints can do."""
+    """Replace the twin by a copy of the rig without constraints."""
     rig = pair()[0]
     old = bpy.data.objects.get("Twin")
     if old is not None:
@@ -167,7 +165,7 @@ def renew_twin() -> None:
     data = twin.animation_data
     if data is not None and data.action is not None:
         data.action = data.action.copy()
-    if twin.get("action", "") in bpy.data.actions:  # It was taken away for a while.
+    if twin.get("action", "") in bpy.data.actions:  # It is unassigned at the moment.
         twin["action"] = bpy.data.actions[twin["action"]].copy().name
     for curve in list(data.drivers) if data is not None else ():
         if curve.data_path.startswith("fabrik."):
@@ -185,7 +183,7 @@ def items() -> list[tuple[bpy.types.Object, int]]:
 
 
 def add(chance: Chance) -> str:
-    """Add a constraint of any kind, from Python."""
+    """Add a random constraint from a script."""
     rig = pair()[0]
     if len(rig.fabrik.constraints) > 4:
         return "no more"
@@ -230,7 +228,7 @@ def arrange(chance: Chance) -> str:
 
 
 def settings_of(group: bpy.types.PropertyGroup, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Return the settings of a group and of the groups in it, by their paths."""
+    """Yield the paths and properties of a group's settings, including nested groups."""
     for prop in settings_in(type(group)):
         value = getattr(group, prop.identifier)
         if isinstance(value, bpy.types.PropertyGroup):
@@ -291,7 +289,7 @@ def limit(chance: Chance) -> str:
 
 
 def animate(chance: Chance) -> str:
-    """Key or drive a setting; or drive it no more."""
+    """Key a setting, or add or remove a driver of it."""
     rig = pair()[0]
     if not rig.fabrik.constraints:
         return ""
@@ -301,7 +299,7 @@ def animate(chance: Chance) -> str:
     if chance.random() < 0.3:
         if rig.animation_data and rig.animation_data.drivers.find(path):
             rig.driver_remove(path)
-            # Else 4.2 confuses those that are left; and 5.2 plays the animation of the rig alone.
+            # Otherwise 4.2 mixes up the others, and 5.2 evaluates the animation of the rig alone.
             for ob in pair():
                 ob.update_tag(refresh={"OBJECT", "TIME"})
             return f"drive {path} no more"
@@ -313,7 +311,7 @@ def animate(chance: Chance) -> str:
         return f"drive {path}"
     has_strips = [bool(ob.animation_data and ob.animation_data.nla_tracks) for ob in pair()]
     if any(has_strips):
-        return ""  # Its strips would be of another length than those of the twin.
+        return ""  # The lengths of strips would differ from those of the twin.
     for frame in (1, 9):
         value = any_value(chance, rig.fabrik.constraints[i].bl_rna.properties[name])
         setattr(rig.fabrik.constraints[i], name, value)
@@ -324,7 +322,7 @@ def animate(chance: Chance) -> str:
 
 
 def walk(chance: Chance) -> str:
-    """Let constraints be legs, or no more."""
+    """Make constraints the legs of a walk, or remove the walk."""
     rig = pair()[0]
     gaits = rig.fabrik.gaits
     if len(gaits) and chance.random() < 0.5:
@@ -368,7 +366,7 @@ def key_target(chance: Chance) -> str:
 
 def parent_target(chance: Chance) -> str:
     ob = chance.choice(targets())
-    carrier = chance.choice([None, *(one for one in kept() if can_carry(one, ob))])
+    carrier = chance.choice([None, *(one for one in persistent_objects() if can_carry(one, ob))])
     ob.parent, ob.parent_type = carrier, "OBJECT"
     if carrier is None:
         return f"{ob.name} from nothing"
@@ -380,7 +378,7 @@ def parent_target(chance: Chance) -> str:
 
 
 def hide(chance: Chance) -> str:
-    """Hide, unlink or show an object again, the pair among them."""
+    """Toggle the visibility of an object, or unlink or link it; also for the pair."""
     ob = chance.choice([*targets(), pair()[0]])
     objects = pair() if ob.type == "ARMATURE" else [ob]
     kind = chance.choice(("hide_viewport", "hide_render", "eye", "link"))
@@ -396,14 +394,14 @@ def hide(chance: Chance) -> str:
 
 
 def rename_target(chance: Chance) -> str:
-    ob = chance.choice(loose())
+    ob = chance.choice(loose_targets())
     ob["loose"], ob.name = True, chance.choice((*NAMES, *LOOSE))
     return ob.name
 
 
 def delete_target(chance: Chance) -> str:
-    """Delete a target by Python or as users do; another one comes."""
-    ob = chance.choice(loose())
+    """Delete a target by script or operator, and add another one."""
+    ob = chance.choice(loose_targets())
     name = ob.name
     if chance.random() < 0.5 or ob.name not in bpy.context.view_layer.objects:
         bpy.data.objects.remove(ob)
@@ -419,7 +417,7 @@ def delete_target(chance: Chance) -> str:
 
 
 def change_bones(chance: Chance) -> str:
-    """Change how bones inherit, what is locked, and Blender's own constraints."""
+    """Change the inheritance and locks of a bone, or a constraint of Blender's."""
     name = any_bone(chance, pair()[0])
     kind = chance.choice(
         (
@@ -526,7 +524,7 @@ def place_rig(chance: Chance) -> str:
 
 
 def duplicate(chance: Chance) -> str:
-    """Duplicate the rig, with its own or the same armature data; or delete such a copy."""
+    """Duplicate the rig, with or without its armature data, or delete a copy."""
     found = extras()
     if len(found) > 2:
         bpy.data.objects.remove(chance.choice(found))
@@ -563,7 +561,7 @@ def bring(chance: Chance, folder: Path) -> str:
 
 
 def instance(chance: Chance) -> str:
-    """Show the rigs once more by an Empty that instances their collection; move or remove it."""
+    """Add, move or remove an instance of the pair's collection, or change the collection."""
     collection = bpy.data.collections.get(INSTANCED)
     if collection is None:
         collection = bpy.data.collections.new(INSTANCED)
@@ -597,9 +595,9 @@ def change_scene(chance: Chance) -> str:
     if chance.random() < 0.5:
         window.scene = chance.choice(list(bpy.data.scenes))
     window.view_layer = chance.choice(list(window.scene.view_layers))
-    update()  # Blender calls no handler at the first update of a view layer …
+    update()  # Blender calls no handlers in the first update of a view layer …
     for ob in bpy.context.view_layer.objects:
-        ob.update_tag()  # … so that chains are solved there as soon as anything is touched.
+        ob.update_tag()  # … so the tag makes the next one solve the chains.
     return f"{window.scene.name}, {window.view_layer.name}"
 
 
@@ -607,11 +605,11 @@ def change_scene(chance: Chance) -> str:
 
 
 OWN_PRESETS = {"constraint_preset_add", "joint_preset_add", "gait_preset_add"}
-"""They would write into the user's folder; `test_presets` has one of its own for them."""
+"""These write to the user's folder; `test_presets` tests them in a folder of its own."""
 
 
 def any_options(chance: Chance, operator: Any) -> dict[str, Any]:
-    """Return some of an operator's options."""
+    """Return random values for some of an operator's options."""
     options: dict[str, Any] = {}
     for prop in operator.get_rna_type().properties:
         if prop.identifier == "rna_type" or prop.is_readonly or chance.random() < 0.5:
@@ -632,7 +630,7 @@ def any_options(chance: Chance, operator: Any) -> dict[str, Any]:
 
 
 def operate(chance: Chance) -> str:
-    """Call any operator of the extension, in any mode, with any options; then renew the twin."""
+    """Call a random operator of the extension in a random mode, and make the twin match again."""
     names = sorted(set(dir(bpy.ops.fabrik)) - OWN_PRESETS)
     name = chance.choice(names)
     operator = getattr(bpy.ops.fabrik, name)
@@ -647,7 +645,7 @@ def operate(chance: Chance) -> str:
         options = any_options(chance, operator)
         said = call(operator, **options)
     renew_twin()
-    go(bpy.context.scene.frame_current_final)  # What is new is played at once, the rig is not.
+    go(bpy.context.scene.frame_current_final)  # New objects are already animated, the rig is not.
     return f"{name} {options} {said}"
 
 
@@ -662,7 +660,7 @@ def call(operator: Callable[..., Any], **options: Any) -> str:
 
 
 class Drawn(Step):
-    """A step of `edits` that is drawn from a generator of its own."""
+    """A step of `edits` with a given random number generator."""
 
     def __init__(self, chance: Chance, folder: Path) -> None:
         self.random = chance

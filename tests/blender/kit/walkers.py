@@ -1,4 +1,4 @@
-"""A biped with a flat walk cycle, and grounds for it to walk on."""
+"""A biped with a walk cycle for flat ground, and terrains."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mathutils import Vector
 from rigs import activate, add_constraint, curves, link, make_armature, make_empty, tip_world
 
 STAND, SWING = 14, 10
-"""Frames of a cycle in which a foot stands, and in which it swings."""
+"""The durations of stance and swing, in frames."""
 
 CYCLE = STAND + SWING
 LAST = 1 + 3 * CYCLE
@@ -30,12 +30,12 @@ def hills(x: float, y: float) -> float:
 
 
 def stairs(x: float, _y: float) -> float:
-    """Steps of 15 cm, 35 cm deep: half a stride, so that each foot takes two."""
+    """Steps 15 cm high and 35 cm deep, which is half a stride: each foot climbs two at a time."""
     return 0.15 * ((x + 0.175) // 0.35)
 
 
 def make_ground(height: Height = hills, name: str = "Ground") -> bpy.types.Object:
-    """Make a mesh from -2 to 6 m along X; risers of stairs are nearly upright."""
+    """Make a mesh from -2 to 6 m along X; risers of stairs are nearly vertical."""
     xs = sorted(
         {-2 + 0.05 * i for i in range(161)} | {0.175 + 0.35 * i + 1e-4 for i in range(-6, 16)}
     )
@@ -52,7 +52,7 @@ def make_ground(height: Height = hills, name: str = "Ground") -> bpy.types.Objec
 
 
 def make_walker(is_cyclic: bool = True, hip_height: float = 0.84) -> bpy.types.Object:
-    """Make a biped whose armature walks along X and whose feet have keyed targets."""
+    """Make a biped that walks along X, with keyed armature object and foot targets."""
     bones: dict[str, tuple[Sequence[float], Sequence[float], str]] = {
         "Root": ((0, 0, 0), (0, 0, 0.2), ""),
         "Hip": ((0, 0, hip_height), (0, 0, hip_height + 0.2), "Root"),
@@ -78,14 +78,14 @@ def make_walker(is_cyclic: bool = True, hip_height: float = 0.84) -> bpy.types.O
     return rig
 
 
-def footfall(frame: int, y: float, late: int) -> tuple[float, float, float]:
-    """Return where the animation has a foot; it lands ahead of the hip and leaves behind it."""
-    cycle, phase = divmod(frame - 1 - late, CYCLE)
+def footfall(frame: int, y: float, delay: int) -> tuple[float, float, float]:
+    """Return the animated location of a foot, which lands ahead of the hip and lifts behind it."""
+    cycle, phase = divmod(frame - 1 - delay, CYCLE)
     u = max(0.0, (phase - STAND) / SWING)
     share = u * u * (3.0 - 2.0 * u)
     ahead = STRIDE * 0.5 * STAND / CYCLE
     return (
-        STRIDE * (cycle + share + late / CYCLE) + ahead,
+        STRIDE * (cycle + share + delay / CYCLE) + ahead,
         y,
         ANKLE + 0.06 * (1.0 - cos(2.0 * pi * u)),
     )
@@ -99,7 +99,7 @@ def key(
     is_cyclic: bool,
     interpolation: str = "BEZIER",
 ) -> None:
-    """Key a property, repeated with an offset if it is cyclic."""
+    """Key a property; if cyclic, repeat it with offset."""
     for frame, row in zip(frames, rows, strict=True):
         setattr(ob, name, row)
         ob.keyframe_insert(name, frame=frame)
@@ -114,7 +114,7 @@ def key(
 def stand(
     rig: bpy.types.Object, ground: bpy.types.Object | None = None, **settings: object
 ) -> None:
-    """Put both feet on the ground, and the hip over them."""
+    """Enable On the Ground for both feet, with the hip."""
     for item in rig.fabrik.constraints:
         item.ground.object = ground
         for name, value in {"hip": "Hip", "max_angle": radians(45), **settings}.items():
@@ -137,7 +137,7 @@ def hip(rig: bpy.types.Object) -> Vector:
 
 
 def contacts(rig: bpy.types.Object, side: str) -> list[tuple[int, int]]:
-    """Return the frames of the contacts that were found."""
+    """Return the frame ranges of the detected contacts of a foot."""
     from addon.loop import plan
 
     chain = next(c for c in plan.current().chains if c.rig.object == rig and side in c.name)
@@ -155,7 +155,7 @@ def messages(rig: bpy.types.Object) -> set[str]:
 
 
 def walker_on(height: Height, **settings: object) -> bpy.types.Object:
-    """A walker whose feet are on the ground, and simulated."""
+    """Make a walker with its feet on a terrain, and simulate it."""
     rig = make_walker()
     stand(rig, make_ground(height), ray_above=3.0, ray_below=3.0, **settings)
     simulate(rig)

@@ -1,4 +1,4 @@
-"""All that takes the effect of a constraint away."""
+"""All ways to disable or break a constraint."""
 
 import bpy
 

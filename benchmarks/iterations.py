@@ -1,4 +1,4 @@
-"""How many sweeps the solvers need, and how long a solve takes, without Blender."""
+"""Iterations and time that the solvers need, without Blender."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ ITERATIONS = 2000
 SHARES = (0.99, 0.999, 0.9999)
 
 COLD = """\
-Sweeps to a residual of 1e-3 of the length. A chain of equal bones, {length} m in total, \
-slightly bent; each solve begins at that pose. {count} random targets {away} m from the tip and \
+Iterations to a residual of 1e-3 of the length. A chain of equal bones, {length} m in total, \
+slightly bent; each solve starts from that pose. {count} random targets {away} m from the tip and \
 less than 0.98 of the length from the root (Python's `random.Random({seed})`). At most \
-{iterations} sweeps, which count as {iterations}; a solver gets {seconds:g} s for all targets of a \
-row, and tries fewer if that is not enough. “arrived” is measured from the joints."""
+{iterations} iterations, which count as {iterations}; a solver gets {seconds:g} s for all targets \
+of a row, and tries fewer if that is not enough. “arrived” is measured from the joints."""
 
 FINER = "The same to a residual of 1e-6 of the length."
 
 EDGE = """\
 The same to a residual of 1e-6, for targets in random directions at a share of the full reach, \
-where FABRIK crawls. A row that arrived though it took {iterations} sweeps was completed by the \
-core, which stretches a chain that is nearly straight in closed form."""
+where FABRIK crawls. A row that arrived though it took {iterations} iterations was completed by \
+the core, which stretches a chain that is nearly straight in closed form."""
 
 
 def run(effort: Effort) -> Section:
@@ -50,15 +50,15 @@ def run(effort: Effort) -> Section:
     tables.append(
         Table(EDGE.format(iterations=ITERATIONS), _headings("chain, share of reach"), _rows(edge))
     )
-    return Section("Sweeps", tables, _plots(finest), _goals(finest))
+    return Section("Iterations", tables, _plots(finest), _goals(finest))
 
 
 def _goals(finest: dict[int, dict[str, Runs]]) -> list[Goal]:
     found: list[Goal] = []
     for count, runs in finest.items():
-        sweeps = runs["ours"].sweeps
-        found.append(Goal(f"{count} bones: mean sweeps to 1e-6", 5.0, mean(sweeps)))
-        found.append(Goal(f"{count} bones: most sweeps to 1e-6", 20.0, max(sweeps)))
+        iterations = runs["ours"].iterations
+        found.append(Goal(f"{count} bones: mean iterations to 1e-6", 5.0, mean(iterations)))
+        found.append(Goal(f"{count} bones: most iterations to 1e-6", 20.0, max(iterations)))
     return found
 
 
@@ -108,10 +108,10 @@ def _rows(found: dict[str, dict[str, Runs]]) -> list[list[str]]:
         [
             chain,
             solver,
-            f"{mean(runs.sweeps):.1f}",
-            f"{median(runs.sweeps):.0f}",
-            f"{percentile(runs.sweeps, 0.99)}",
-            f"{max(runs.sweeps)}",
+            f"{mean(runs.iterations):.1f}",
+            f"{median(runs.iterations):.0f}",
+            f"{percentile(runs.iterations, 0.99)}",
+            f"{max(runs.iterations)}",
             us(runs.time),
             runs.arrived(),
         ]
@@ -130,11 +130,16 @@ def _plots(finest: dict[int, dict[str, Runs]]) -> list[Bars]:
         return Bars(file, title, measure, names, series, logarithmic=True)
 
     return [
-        bars("sweeps.png", "Sweeps to a residual of 1e-6 of the length", "mean sweeps", "sweeps"),
+        bars(
+            "iterations.png",
+            "Iterations to a residual of 1e-6 of the length",
+            "mean iterations",
+            "iterations",
+        ),
         bars("solve-time.png", "Time of a solve to 1e-6 of the length", "median µs", "time"),
     ]
 
 
 def figures(runs: Runs) -> dict[str, float]:
     """Return what the pictures show."""
-    return {"sweeps": mean(runs.sweeps), "time": 1e6 * runs.time}
+    return {"iterations": mean(runs.iterations), "time": 1e6 * runs.time}
