@@ -490,9 +490,7 @@ def bumpy_ground() -> bpy.types.Object:
 
 @pytest.mark.parametrize("speed", [0.015, 0.03])
 @pytest.mark.parametrize("extension", [0.8, 0.95, 0.999])
-def test_steps_over_bumps_take_their_time(
-    empty_file: None, extension: float, speed: float
-) -> None:
+def test_steps_over_bumps_take_their_time(empty_file: None, extension: float, speed: float) -> None:
     """A body that has yet to sink hurries no step, and every foot finds ground."""
     rig = make_quadruped(extension=extension)
     gait = walk(rig, speed, 100)
