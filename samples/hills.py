@@ -8,8 +8,9 @@ from typing import Any
 import bpy
 from mathutils import Quaternion, Vector
 
-from . import shapes
-from .parts import Bones, add_constraint, armature, camera, material, stage
+from . import figure, shapes
+from .figure import ANKLE
+from .parts import add_constraint, armature, camera, curves_of, material, stage
 from .shapes import Point, link
 
 READ_ME = """\
@@ -31,17 +32,12 @@ CYCLE = STAND + SWING
 STRIDE = 0.76
 START = -1.9
 
-HIP, ANKLE = 0.91, 0.09
-
-FACE = (1.0, 0.0, 0.0)
-"""Where the figure looks and goes."""
-
 
 def build() -> None:
     """Make the sample in the open file."""
     scene = stage((0.62, 0.74, 0.84), READ_ME)
-    rig = armature("Rig", *_bones())
-    _figure(rig)
+    rig = armature("Rig", *figure.bones())
+    figure.dress(rig)
     ground = _hills()
     _trees()
     _key(rig, "location", [(START, 0, 0), (START + STRIDE, 0, 0)], [1, 1 + CYCLE], "LINEAR")
@@ -51,27 +47,6 @@ def build() -> None:
     camera((0.3, -5.7, 1.65), (0.02, 0.0, 0.86), lens=42.0)
     scene.view_layers[0].objects.active = rig
     bpy.ops.fabrik.simulate()  # type: ignore[attr-defined]
-
-
-def _bones() -> tuple[Bones, dict[str, Point]]:
-    """Return the bones, and the side to which each bends."""
-    bones: Bones = {
-        "Root": ((0, 0, 0), (0.25, 0, 0), ""),
-        "Pelvis": ((0, 0, HIP + 0.04), (0, 0, HIP + 0.16), "Root"),
-        "Chest": ((0, 0, HIP + 0.16), (0, 0, 1.45), "Pelvis"),
-        "Head": ((0, 0, 1.45), (0.02, 0, 1.72), "Chest"),
-    }
-    bends: dict[str, Point] = {}
-    for side, y in (("L", 0.1), ("R", -0.1)):
-        knee = (0.17, y, (HIP + ANKLE) / 2)
-        bones[f"Thigh.{side}"] = ((0, y, HIP), knee, "Pelvis")
-        bones[f"Shin.{side}"] = (knee, (0, y, ANKLE), f"Thigh.{side}")
-        bones[f"Foot.{side}"] = ((0, y, ANKLE), (0.17, y, 0.04), f"Shin.{side}")
-        elbow, wrist = (-0.02, 2.1 * y, 1.13), (0.03, 2.3 * y, 0.88)
-        bones[f"Upper arm.{side}"] = ((0, 1.9 * y, 1.39), elbow, "Chest")
-        bones[f"Forearm.{side}"] = (elbow, wrist, f"Upper arm.{side}")
-        bends[f"Upper arm.{side}"] = bends[f"Forearm.{side}"] = FACE
-    return bones, bends
 
 
 def _leg(rig: Any, side: str, late: int, ground: bpy.types.Object) -> None:
@@ -140,17 +115,11 @@ def _key(owner: Any, name: str, rows: Any, frames: Any, interpolation: str = "BE
         owner.keyframe_insert(name, frame=frame)
     path = owner.path_from_id(name)
     action = owner.id_data.animation_data.action
-    for curve in (curve for curve in _curves(action) if curve.data_path == path):
+    for curve in (curve for curve in curves_of(action) if curve.data_path == path):
         for point in curve.keyframe_points:
             point.interpolation = interpolation
         cycles: Any = curve.modifiers.new("CYCLES")
         cycles.mode_before = cycles.mode_after = "REPEAT_OFFSET"
-
-
-def _curves(action: Any) -> Any:
-    if bpy.app.version < (4, 4, 0):  # From then on actions have layers.
-        return action.fcurves
-    return [c for s in action.layers[0].strips for bag in s.channelbags for c in bag.fcurves]
 
 
 def height(x: float, y: float) -> float:
@@ -162,26 +131,9 @@ def height(x: float, y: float) -> float:
 
 
 def _hills() -> bpy.types.Object:
-    """Make the hills: a block of ground that is cut off at its sides."""
     xs = [-2.9 + 0.06 * i for i in range(98)]
     ys = [-1.85 + 0.1 * i for i in range(32)]
-    wide = len(ys)
-    points = [(x, y, height(x, y)) for x in xs for y in ys]
-    faces = [
-        (wide * i + j, wide * i + j + wide, wide * i + j + wide + 1, wide * i + j + 1)
-        for i in range(len(xs) - 1)
-        for j in range(wide - 1)
-    ]
-    rim = [wide * i for i in range(len(xs))]
-    rim += [wide * (len(xs) - 1) + j for j in range(1, wide)]
-    rim += [wide * i + wide - 1 for i in reversed(range(len(xs) - 1))]
-    rim += list(reversed(range(1, wide - 1)))
-    base = len(points)
-    points += [(points[i][0], points[i][1], 0.0) for i in rim]
-    for i, corner in enumerate(rim):
-        j = (i + 1) % len(rim)
-        faces.append((rim[j], corner, base + i, base + j))
-    return shapes.mesh("Hills", points, faces, material("Grass", (0.28, 0.50, 0.16), 0.9))
+    return shapes.land("Hills", xs, ys, height, material("Grass", (0.28, 0.50, 0.16), 0.9))
 
 
 def _trees() -> None:
@@ -195,40 +147,3 @@ def _trees() -> None:
         shapes.capsule(f"Trunk {i + 1}", foot[:], top[:], (0.03 * size, 0.025 * size), bark)
         crown = ((0.001, 0.0), (0.2 * size, 0.02), (0.001, 0.7 * size))
         shapes.turned(f"Crown {i + 1}", top[:], (top + Vector((0, 0, 1)))[:], crown, leaf)
-
-
-LIMBS = {
-    "Upper arm": (0.052, 0.043),
-    "Forearm": (0.045, 0.036),
-    "Thigh": (0.078, 0.058),
-    "Shin": (0.058, 0.040),
-    "Foot": (0.045, 0.032),
-}
-
-
-def _figure(rig: Any) -> None:
-    """Make a wooden figure: a rod for each limb and a ball for each joint."""
-    wood = material("Wood", (0.86, 0.58, 0.33))
-    dark = material("Dark wood", (0.42, 0.22, 0.10))
-    for bone in rig.data.bones:
-        radii = LIMBS.get(bone.name.partition(".")[0])
-        if radii is not None:
-            rod = shapes.capsule(bone.name, bone.head_local, bone.tail_local, radii, wood)
-            ball = shapes.ball(f"{bone.name} ball", bone.head_local, radii[0] * 1.1, dark)
-            for part in (rod, ball):
-                shapes.hang(part, rig, bone.name)
-    for side, y in (("L", 0.23), ("R", -0.23)):
-        shapes.hang(
-            shapes.ball(f"Hand.{side}", (0.03, y, 0.86), 0.045, dark), rig, f"Forearm.{side}"
-        )
-    hips = shapes.capsule("Pelvis", (0, -0.07, 0.95), (0, 0.07, 0.95), (0.1, 0.1), wood)
-    shapes.hang(hips, rig, "Pelvis")
-    shapes.hang(shapes.ball("Waist ball", (0, 0, 1.06), 0.09, dark), rig, "Pelvis")
-    chest = ((0.001, 1.12), (0.09, 1.13), (0.13, 1.24), (0.145, 1.35), (0.1, 1.43), (0.001, 1.45))
-    shapes.hang(shapes.turned("Chest", (0, 0, 0), (0, 0, 1), chest, wood, 28), rig, "Chest")
-    neck = shapes.capsule("Neck", (0, 0, 1.43), (0.01, 0, 1.52), (0.042, 0.042), dark)
-    shapes.hang(neck, rig, "Head")
-    head = shapes.capsule("Head", (0.01, 0, 1.56), (0.02, 0, 1.63), (0.075, 0.092), wood)
-    shapes.hang(head, rig, "Head")
-    nose = shapes.ball("Nose", (0.11, 0, 1.6), 0.022, dark)
-    shapes.hang(nose, rig, "Head")

@@ -186,6 +186,13 @@ def keyed(
         owner.keyframe_insert(channel, frame=1 + step * every)
 
 
+def curves_of(action: Any) -> Any:
+    """Return the F-curves of an action."""
+    if bpy.app.version < (4, 4, 0):  # From then on actions have layers.
+        return action.fcurves
+    return [c for s in action.layers[0].strips for bag in s.channelbags for c in bag.fcurves]
+
+
 def camera(location: Point, look_at: Point, lens: float = 50.0) -> None:
     """Let the scene be seen from a place."""
     data = bpy.data.cameras.new("Camera")

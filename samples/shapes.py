@@ -180,6 +180,41 @@ def _weights(bones: Sequence[str], i: int, share: float, blend: float) -> dict[s
     return {bones[i]: own, bones[other]: 1.0 - own}
 
 
+def land(
+    name: str,
+    xs: Sequence[float],
+    ys: Sequence[float],
+    height: Callable[[float, float], float],
+    look: Look,
+) -> bpy.types.Object:
+    """Make a block of ground over a grid, cut off at its sides.
+
+    Args:
+        name: Of the object.
+        xs: The lines of the grid across X.
+        ys: Those across Y.
+        height: How high the ground is at a place.
+        look: The material.
+    """
+    wide = len(ys)
+    points = [(x, y, height(x, y)) for x in xs for y in ys]
+    faces: list[Face] = [
+        (wide * i + j, wide * i + j + wide, wide * i + j + wide + 1, wide * i + j + 1)
+        for i in range(len(xs) - 1)
+        for j in range(wide - 1)
+    ]
+    rim = [wide * i for i in range(len(xs))]
+    rim += [wide * (len(xs) - 1) + j for j in range(1, wide)]
+    rim += [wide * i + wide - 1 for i in reversed(range(len(xs) - 1))]
+    rim += list(reversed(range(1, wide - 1)))
+    base = len(points)
+    points += [(points[i][0], points[i][1], 0.0) for i in rim]
+    for i, corner in enumerate(rim):
+        j = (i + 1) % len(rim)
+        faces.append((rim[j], corner, base + i, base + j))
+    return mesh(name, points, faces, look)
+
+
 def studio(name: str, look: Look, reach: float = 14.0) -> bpy.types.Object:
     """Make a floor that rises in a curve to a wall behind the scene."""
     bend, back = 3.0, 5.0

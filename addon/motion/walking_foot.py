@@ -11,7 +11,7 @@ from .footfall import STILL, Footfall, Grounds, place_of
 from .foothold import Cast
 from .gait import WalkingLeg, WalkSettings
 from .stance import Lean, leaned
-from .stride import STANDING, Stride, losing_reach, stride_of, time_left
+from .stride import STANDING, Stride, losing_reach, root_height, stride_of, time_left
 
 SETTLED: Final = 0.05
 """How far off its rest position a foot may stand at rest, as a share of the threshold."""
@@ -188,7 +188,10 @@ def brought(
             slow = length(foot.velocity) * settings.duration < far
             foot.quiet = foot.quiet + now.passed if slow else 0.0
         foot.home, foot.root, foot.place = home, root, place
-        # The body may have sunk: the rest place counts at the height at which the foot stands.
-        out = add(across(sub(home, root), now.up), scaled(now.up, dot(sub(place, root), now.up)))
+        # The rest place counts at the height at which the foot stands, under a body that has sunk.
+        deep = dot(sub(root, place), now.up)
+        if settings.leans:
+            deep = min(deep, root_height(leg, settings, length(foot.velocity), others))
+        out = sub(across(sub(home, root), now.up), scaled(now.up, deep))
         foot.stride = stride_of(leg, settings, out, foot.velocity, others)
     return now

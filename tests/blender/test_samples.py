@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 from array import array
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 
 import bpy
 import pytest
@@ -38,7 +40,7 @@ def sample(request: pytest.FixtureRequest, empty_file: None) -> str:
     return request.param
 
 
-ONCE = ("hills", "spider")
+ONCE = ("hills", "stairs", "spider", "quadruped")
 """Those that go from one place to another, and do not begin again."""
 
 
@@ -333,3 +335,76 @@ def test_walk_over_hills_is_at_most_twice_as_sudden_as_on_a_flat_floor() -> None
     hip = max(change for (name, _), change in on.items() if name == "Rig: Pelvis")
     assert hip < 0.02
     assert max(on.values()) < 2.0 * max(off.values())
+
+
+def test_run_over_stairs_is_at_most_twice_as_sudden_as_on_a_flat_floor() -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(path_of("stairs")))
+    on = changes_of_speed(frames())
+    states = {item.state for item in constraints()}
+    for item in constraints():
+        item.ground.use = False
+    off = changes_of_speed(frames())
+    assert states == {"REACHED"}
+    for bone in ("Pelvis", "Thigh", "Shin", "Foot"):
+        most = [
+            max(change for (name, _), change in found.items() if bone in name)
+            for found in (on, off)
+        ]
+        assert most[0] < 2.0 * most[1], bone
+
+
+def balls_of_feet() -> dict[str, list[Vector]]:
+    """Return where both feet of a figure have their balls at each frame."""
+    rig = bpy.data.objects["Rig"]
+    seen: dict[str, list[Vector]] = {"Toe.L": [], "Toe.R": []}
+    for frame in frames():
+        bpy.context.scene.frame_set(frame)
+        posed = rig.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
+        for bone, places in seen.items():
+            places.append(posed[bone].head.copy())
+    return seen
+
+
+def test_feet_that_run_over_stairs_stand_still_and_not_within_them() -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(path_of("stairs")))
+    over = balls_of_feet()
+    for item in constraints():
+        item.ground.use = False
+    flat = balls_of_feet()
+    for bone, places in over.items():
+        ball = bpy.data.objects["Rig"].data.bones[bone].head_local.z
+        for place in places:
+            start = Vector((place.x, place.y, 5.0))
+            _, under, _, _ = bpy.data.objects["Stairs"].ray_cast(start, Vector((0.0, 0.0, -1.0)))
+            assert place.z - under.z > ball - 0.008
+        low = min(place.z for place in flat[bone]) + 0.006
+        down = [max(a.z, b.z) < low for a, b in pairwise(flat[bone])]
+        slides = [(a - b).length for (a, b), one in zip(pairwise(places), down, strict=True) if one]
+        assert len(slides) > 25
+        assert median(slides) < 0.003
+        # As the heel rises, the foot rolls on its sole: the joint above it goes ahead a little.
+        assert max(slides) < 0.012
+
+
+def test_quadruped_walks_over_bumps_as_it_was_simulated() -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(path_of("quadruped")))
+    rig = bpy.data.objects["Rig"]
+    assert rig.fabrik.simulation.state == "FRESH"
+    assert {item.name for item in rig.fabrik.constraints} == {
+        "Paw.F.L",
+        "Paw.F.R",
+        "Paw.H.L",
+        "Paw.H.R",
+    }
+    twists = []
+    for frame in frames():
+        bpy.context.scene.frame_set(frame)
+        for item in rig.fabrik.constraints:
+            assert (item.state, item.message) == ("REACHED", ""), (frame, item.name)
+        shown = rig.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
+        hips, chest = (shown[name].x_axis for name in ("Hips", "Chest"))
+        twists.append(abs(hips.angle(chest)))
+    assert max(twists) > 0.05
+    jumps = changes_of_speed(frames())
+    worst = max(jumps, key=lambda place: jumps[place])
+    assert jumps[worst] < 0.15, worst

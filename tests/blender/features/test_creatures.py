@@ -472,3 +472,33 @@ def test_steps_of_an_older_form_are_outdated(empty_file: None) -> None:
     assert said(rig) == "Simulation is outdated: press Simulate"
     simulate()
     assert said(rig) == ""
+
+
+def bumpy_ground() -> bpy.types.Object:
+    """Ground with bumps as high as a tenth of a leg."""
+    places = [(0.1 * i, 0.1 * j) for i in range(-15, 16) for j in range(-60, 31)]
+    quads = [
+        (91 * i + j, 91 * i + j + 91, 91 * i + j + 92, 91 * i + j + 1)
+        for i in range(30)
+        for j in range(90)
+    ]
+    mesh = bpy.data.meshes.new("Bumps")
+    heights = [0.05 * math.sin(2.1 * y + x) + 0.03 * math.sin(3.3 * y - 1.9 * x) for x, y in places]
+    mesh.from_pydata([(*at, z) for at, z in zip(places, heights, strict=True)], [], quads)
+    return link(bpy.data.objects.new("Bumps", mesh))
+
+
+@pytest.mark.parametrize("speed", [0.015, 0.03])
+@pytest.mark.parametrize("extension", [0.8, 0.95, 0.999])
+def test_steps_over_bumps_take_their_time(empty_file: None, extension: float, speed: float) -> None:
+    """A body that has yet to sink hurries no step, and every foot finds ground."""
+    rig = make_quadruped(extension=extension)
+    gait = walk(rig, speed, 100)
+    gait.source, gait.ground = "OBJECT", bumpy_ground()
+    simulate()
+    assert said(rig) == ""
+    for falls in falls_of(rig):
+        assert len(falls) >= 4
+        for fall in falls[1:]:
+            assert fall.is_held
+            assert fall.land - fall.lift >= 0.9 * gait.duration
