@@ -194,6 +194,12 @@ def mean(places: Sequence[Vec]) -> Vec:
     return scaled((sum(xs), sum(ys), sum(zs)), 1.0 / len(places))
 
 
+def median_of(places: Sequence[Vec]) -> Vec:
+    """Return the median of places, axis by axis."""
+    x, y, z = (quantile(values, 0.5) for values in zip(*places, strict=True))
+    return x, y, z
+
+
 def mean_turn(turns: Sequence[Quat]) -> Quat:
     """Return the mean of rotations that are near one another."""
     w = x = y = z = 0.0

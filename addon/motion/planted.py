@@ -32,10 +32,10 @@ from ..core.vectors import (
     sub,
     unit,
 )
-from .contacts import BALL, FLAT, HEEL, Contact, Part, mean, mean_turn
+from .contacts import BALL, FLAT, HEEL, Contact, Part, mean, mean_turn, median_of
 from .easing import smoother
 
-ROOM = 0.65
+ROOM = 0.55
 """The share of what the animation leaves of a leg's length that a lock may take of it."""
 
 SOFT = 0.003
@@ -144,7 +144,10 @@ def sole_of(
     heights: Sequence[float],
     ups: Sequence[Vec],
 ) -> Sole:
-    """Return where a foot touches the floor, as it stands in the mean.
+    """Return where a foot touches the floor, as it stands at most times.
+
+    That is the median, which a contact on a step, or one that the capture has off its floor, does
+    not move.
 
     Args:
         points: The joints above its heel and its ball, seen from its goal, in its own axes.
@@ -159,7 +162,7 @@ def sole_of(
             [part for part in parts if part.kind != other]
         )
         down = [sub(point, scaled(ups[f], heights[f] + dot(point, ups[f]))) for f in frames]
-        found.append(mean(down) if down else point)
+        found.append(median_of(down) if down else point)
     return Sole(found[0], found[1])
 
 

@@ -9,7 +9,7 @@ from steps import UP, Steps, smoother, steps
 
 from addon.core.vectors import Vec, add, length, quat_angle, rotate, sub
 from addon.motion.contacts import BALL, FLAT, Contact, Part, Thresholds, contacts_of
-from addon.motion.planted import Leg, Planted, Pose, Sole, rotation_vector
+from addon.motion.planted import Leg, Planted, Pose, Sole, rotation_vector, sole_of
 
 
 def contacts_in(walk: Steps) -> list[Contact]:
@@ -141,7 +141,7 @@ def test_heel_rises_where_the_leg_would_be_stretched_for_the_lock() -> None:
         stretched.append(length(sub(add(pose.place, walk.roots[frame]), foot.place)))
         balls.append(point(foot, ball))
     assert max(length(sub(place, balls[0])) for place in balls) < 1e-9
-    assert max(stretched) < 0.99 + 0.75 * 0.01
+    assert max(stretched) < 0.99 + 0.65 * 0.01
     raised = planted.at(60, walk.poses[60])
     assert raised.place[2] > 0.0905 and quat_angle(raised.turn, walk.poses[60].turn) > 3e-3
 
@@ -187,3 +187,13 @@ def test_rotation_vector_takes_one_rotation_to_another() -> None:
     vector = rotation_vector(a, b)
     assert vector[0] > 0.0 and abs(length(vector) - quat_angle(a, b)) < 1e-12
     assert length(rotation_vector(a, (-0.8, -0.6, 0.0, 0.0))) < 1e-12
+
+
+def test_sole_is_that_of_most_frames() -> None:
+    """One contact of four is on a step: the foot's sole is as thick there as elsewhere."""
+    ball, heel = (0.14, 0.0, 0.0), (0.0, 0.0, 0.0)
+    contacts = [Contact((Part(FLAT, first, first + 9),)) for first in (0, 20, 40, 60)]
+    heights = [0.15 if frame >= 60 else 0.09 for frame in range(70)]
+    sole = sole_of((heel, ball), contacts, heights, [UP] * 70)
+    assert sole.heel == pytest.approx((0.0, 0.0, -0.09))
+    assert sole.ball == pytest.approx((0.14, 0.0, -0.09))

@@ -282,7 +282,10 @@ def _own_notes(item: FabrikConstraint) -> list[str]:
 def _is_lost(item: FabrikConstraint, prop: Any) -> bool:
     """Return whether one of our settings does something that Blender's IK has nothing for."""
     name = prop.identifier
-    if prop.type == "POINTER" or name in CONVERTED or name in PART_OF:
+    if prop.type == "POINTER":
+        # A group that is switched on, such as that of a foot on the ground.
+        return bool(getattr(getattr(item, name), "use", False))
+    if name in CONVERTED or name in PART_OF:
         return False
     if name in NEEDS and not getattr(item, NEEDS[name]):
         return False

@@ -463,6 +463,16 @@ def test_what_ours_has_alone_is_listed() -> None:
     assert native(rig, "B2").weight == 1.0
 
 
+@pytest.mark.parametrize("is_on", [True, False])
+def test_a_foot_on_the_ground_is_told_to_lose_it(is_on: bool) -> None:
+    rig = make_chain(2)
+    item = add_constraint(rig, "B1", make_empty("Target", (0, 0, 2)))
+    item.ground.use = is_on
+    item.ground.source = "SCENE"
+    told = "“Ground” has no equivalent in Blender's IK" in " ".join(to_blender(rig).notes)
+    assert told is is_on
+
+
 @pytest.mark.parametrize("axis", "XZ")
 def test_a_hinge_becomes_locks_and_a_limit(axis: str) -> None:
     rig = make_chain(2)
