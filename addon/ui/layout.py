@@ -7,6 +7,8 @@ from typing import Any
 import blf
 import bpy
 
+from .following import shown_armature
+
 Layout = Any
 """A `bpy.types.UILayout`; its stubs reject the extension's operators and the names of icons."""
 
@@ -64,8 +66,8 @@ class ArmaturePanel:
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """Show the panel for armatures."""
-        return context.object is not None and context.object.type == "ARMATURE"
+        """Show the panel for armatures, and for what their constraints reach for."""
+        return shown_armature(context) is not None
 
 
 class SidebarPanel(ArmaturePanel):

@@ -10,6 +10,7 @@ import bpy
 from ..blender.errors import ProblemError
 from ..blender.refusals import linked_problem, rest_problem, tweak_problem
 from ..editing import constraints as editing
+from .following import shown_armature
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -92,14 +93,14 @@ def end_running(cls: Any) -> None:
 
 
 def active_armature(context: bpy.types.Context) -> bpy.types.Object:
-    """Return the active object, after `armature_refusal` has accepted it."""
-    return cast(bpy.types.Object, context.object)
+    """Return the armature that is shown, after `armature_refusal` has accepted it."""
+    return cast(bpy.types.Object, shown_armature(context))
 
 
 def armature_refusal(context: bpy.types.Context) -> str:
-    """Ask for an active armature that can be changed."""
-    armature = context.object
-    if armature is None or armature.type != "ARMATURE":
+    """Ask for an armature that can be changed, or a target of its constraints."""
+    armature = shown_armature(context)
+    if armature is None:
         return "Select an armature"
     return linked_problem(armature)
 

@@ -12,6 +12,7 @@ from bpy.props import EnumProperty, FloatProperty, IntProperty
 from ...blender.errors import ProblemError, listed
 from ...loop.properties import settings
 from ...ui.choosing import ACTIVE, SELECTED, of_selected_bones, shown_range
+from ...ui.following import shown_armature
 from ...ui.layout import ArmaturePanel, Layout
 from ...ui.refusing import Refusing
 from ...ui.registering import registering
@@ -76,12 +77,12 @@ def places_of(context: bpy.types.Context, which: str) -> list[Place]:
     from . import picking
 
     layer = cast(bpy.types.ViewLayer, context.view_layer)
-    armature = context.object
+    armature = shown_armature(context)
     if which == "ALL":
         return picking.places(armatures_of(layer))
     if which == "BONES":
         return of_selected_bones(context, armatures_of(layer))
-    if armature is None or armature.type != "ARMATURE":
+    if armature is None:
         return []
     if which == "ACTIVE":
         index = settings(armature).active_index

@@ -1,5 +1,9 @@
-"""The list of constraints, and the settings of the active one."""
+"""The list of constraints, and the settings of the one that is shown."""
 
+from ...loop.registry import Feature
+from ...ui.following import follow
 from . import draw, operators, panels, presets
+
+FEATURE = Feature(on_update=follow)
 
 PARTS = (operators, draw, presets, panels)

@@ -12,6 +12,7 @@ from ...loop.plan import partners
 from ...loop.properties import FabrikConstraint, settings
 from ...loop.registry import MOTIONS
 from ...ui.layout import Layout, active_column, draw_bone_of, draw_if, draw_sentence
+from ...ui.refusing import active_armature
 from ...ui.registering import registering
 from ...ui.sections import (
     SECTIONS,
@@ -43,12 +44,38 @@ LOCK = "For safe rendering, enable:"
 
 def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
     """Draw the constraints of the armature, and the settings of the active one."""
-    armature = cast(bpy.types.Object, context.object)
-    item = active_constraint(armature)
+    armature = active_armature(context)
     _draw_list(layout, armature)
-    if item is None:
+    if active_constraint(armature) is None:
         draw_sentence(layout, context, HOW_TO)
+    else:
+        _draw_active(layout, context, armature)
+
+
+def draw_bone(layout: Layout, context: bpy.types.Context, bone: str) -> None:
+    """Draw the constraints whose tip is a bone of the active object, or a button to add one."""
+    armature = cast(bpy.types.Object, context.object)
+    fabrik = settings(armature)
+    own = [i for i, item in enumerate(fabrik.constraints) if item.bone == bone]
+    if not own:
+        layout.operator("fabrik.constraint_add", icon="ADD")
         return
+    if own != [fabrik.active_index]:
+        layout.template_list(
+            "FABRIK_UL_bone_constraints",
+            bone,
+            fabrik,
+            "constraints",
+            fabrik,
+            "active_index",
+            rows=2,
+        )
+    if fabrik.active_index in own:
+        _draw_active(layout, context, armature)
+
+
+def _draw_active(layout: Layout, context: bpy.types.Context, armature: bpy.types.Object) -> None:
+    item = cast(FabrikConstraint, active_constraint(armature))
     report = layout.box().column()
     _draw_report(report, context, item)
     names = partners(armature, settings(armature).active_index)

@@ -7,14 +7,15 @@ from typing import Any
 import bpy
 
 from ...loop.properties import FabrikConstraint, scene_settings
+from ...ui.following import shown_armature
 from ...ui.layout import ArmaturePanel, Layout
-from .draw import STATE_ICONS, draw_armature
+from .draw import STATE_ICONS, draw_armature, draw_bone
 
 
-class FABRIK_UL_constraints(bpy.types.UIList):
-    """The constraints of an armature."""
+class ConstraintRows:
+    """A list of constraints."""
 
-    def draw_item(  # type: ignore[override]
+    def draw_item(
         self,
         _context: bpy.types.Context,
         layout: Layout,
@@ -32,31 +33,44 @@ class FABRIK_UL_constraints(bpy.types.UIList):
         layout.prop(item, "enabled", text="")
 
 
-class ConstraintsPanel(ArmaturePanel):
-    """A panel of an armature's constraints."""
+class FABRIK_UL_constraints(ConstraintRows, bpy.types.UIList):  # type: ignore[misc]
+    """The constraints of an armature."""
+
+
+class FABRIK_UL_bone_constraints(ConstraintRows, bpy.types.UIList):  # type: ignore[misc]
+    """The constraints with one tip bone, whose name is the list's identifier."""
+
+    def filter_items(  # type: ignore[override]
+        self, _context: bpy.types.Context, data: Any, name: str
+    ) -> tuple[list[int], list[int]]:
+        """Return a flag for each constraint that is shown, and no order."""
+        items = getattr(data, name)
+        is_own = [item.bone == self.list_id for item in items]
+        return [self.bitflag_filter_item if own else 0 for own in is_own], []
+
+
+class FABRIK_PT_constraints(bpy.types.Panel):
+    """The constraints of a bone, next to Blender's own."""
 
     bl_label = "FABRIK IK"
-
-    def draw_header_preset(self, context: bpy.types.Context) -> None:
-        """Draw the button for presets."""
-        _draw_presets(self.layout)  # type: ignore[attr-defined]
-
-    def draw(self, context: bpy.types.Context) -> None:
-        """Draw the constraints."""
-        draw_armature(self.layout, context)  # type: ignore[attr-defined]
-
-
-class FABRIK_PT_constraints(ConstraintsPanel, bpy.types.Panel):
-    """The constraints, next to Blender's own."""
-
     bl_space_type = "PROPERTIES"
     bl_region_type = "WINDOW"
     bl_context = "bone_constraint"
 
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """Show the panel for bones in Pose Mode."""
+        return getattr(context, "pose_bone", None) is not None
 
-class FABRIK_PT_sidebar(ConstraintsPanel, bpy.types.Panel):
-    """The constraints, in the sidebar."""
+    def draw(self, context: bpy.types.Context) -> None:
+        """Draw the constraints whose tip is the bone."""
+        draw_bone(self.layout, context, context.pose_bone.name)  # type: ignore[attr-defined]
 
+
+class FABRIK_PT_sidebar(ArmaturePanel, bpy.types.Panel):
+    """The constraints of an armature, in the sidebar."""
+
+    bl_label = "FABRIK IK"
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "FABRIK"
@@ -65,14 +79,20 @@ class FABRIK_PT_sidebar(ConstraintsPanel, bpy.types.Panel):
         """Draw the toggle of the overlay and the button for presets."""
         layout: Layout = self.layout
         layout.prop(scene_settings(context.scene), "show_overlay", text="", icon="OVERLAY")
-        _draw_presets(layout)
+        if context.object == shown_armature(context):  # Presets affect the active object.
+            presets: Any = bpy.types.FABRIK_PT_constraint_presets  # type: ignore[attr-defined]
+            presets.draw_panel_header(layout)
 
-
-def _draw_presets(layout: Layout) -> None:
-    presets: Any = bpy.types.FABRIK_PT_constraint_presets  # type: ignore[attr-defined]
-    presets.draw_panel_header(layout)
+    def draw(self, context: bpy.types.Context) -> None:
+        """Draw the constraints."""
+        draw_armature(self.layout, context)
 
 
 register, unregister = bpy.utils.register_classes_factory(
-    (FABRIK_UL_constraints, FABRIK_PT_constraints, FABRIK_PT_sidebar)
+    (
+        FABRIK_UL_constraints,
+        FABRIK_UL_bone_constraints,
+        FABRIK_PT_constraints,
+        FABRIK_PT_sidebar,
+    )
 )

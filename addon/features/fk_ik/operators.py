@@ -214,13 +214,13 @@ class FABRIK_OT_snap_to_ik(Snapping):
         return f"Snapped {names} to the solved pose"
 
 
-def _draw(layout: Layout, _armature: bpy.types.Object, _item: FabrikConstraint) -> None:
+def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     snap = layout.column(align=True)
     snap.operator("fabrik.snap_to_fk")
     snap.operator("fabrik.snap_to_ik")
-    switch = layout.row(align=True)
-    switch.operator("fabrik.snap_to_fk", text="Switch to IK").switches = True
-    switch.operator("fabrik.snap_to_ik", text="Switch to FK").switches = True
+    switch = layout.column(align=True)
+    switch.operator("fabrik.snap_to_fk", text=f"Switch {item.name} to IK").switches = True
+    switch.operator("fabrik.snap_to_ik", text=f"Switch {item.name} to FK").switches = True
 
 
 register, unregister = registering(

@@ -15,6 +15,7 @@ import bpy
 from ...blender.access import session_uid
 from ...blender.errors import report_once
 from ...blender.refusals import rest_problem
+from ...ui.following import shown_armature
 from ...ui.layout import Layout, draw_sentence
 from ...ui.refusing import Refusing, Working, active_armature, armature_refusal
 from ...ui.registering import registering
@@ -212,7 +213,8 @@ class FABRIK_PT_simulation(bpy.types.Panel):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         """Show it where anything is simulated."""
-        return context.object is not None and bool(history.owners(context.object))
+        armature = shown_armature(context)
+        return armature is not None and bool(history.owners(armature))
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw it."""

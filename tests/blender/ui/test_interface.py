@@ -172,8 +172,46 @@ def test_panels_stand_in_both_places(addon: ModuleType) -> None:
     assert (beside.bl_space_type, beside.bl_context) == ("PROPERTIES", "bone_constraint")
     assert (sidebar.bl_space_type, sidebar.bl_region_type) == ("VIEW_3D", "UI")
     assert sidebar.bl_category == "FABRIK"
-    make_chain(1)
-    assert drawn(addon, PANELS[0]) == drawn(addon, PANELS[1])
+
+
+def beside_blenders_own(addon: ModuleType, rig: bpy.types.Object, bone: str) -> list[str]:
+    """Return what Properties > Bone Constraints shows for a bone."""
+    layout = Layout()
+    context = SimpleNamespace(
+        object=rig,
+        pose_bone=rig.pose.bones[bone],
+        scene=bpy.context.scene,
+        region=SimpleNamespace(width=400),
+        preferences=bpy.context.preferences,
+    )
+    cls = classes(addon)["FABRIK_PT_constraints"]
+    assert cls.poll(context)
+    cls.draw(SimpleNamespace(layout=layout), context)
+    return layout.shown
+
+
+def test_bone_constraints_show_those_of_the_bone_alone(addon: ModuleType) -> None:
+    rig = make_chain(6)
+    for tip in ("B1", "B5", "B5"):
+        add_constraint(rig, tip, make_empty(), chain_count=2)
+    rig.fabrik.active_index = 0
+    update()
+    assert beside_blenders_own(addon, rig, "B0") == ["fabrik.constraint_add"]
+    own = beside_blenders_own(addon, rig, "B1")
+    assert "influence" in own
+    assert "active_index" not in own
+    assert beside_blenders_own(addon, rig, "B5") == ["constraints", "active_index"]
+    rig.fabrik.active_index = 2
+    assert {"active_index", "influence"} <= set(beside_blenders_own(addon, rig, "B5"))
+
+
+def test_the_list_of_a_bone_shows_its_own(addon: ModuleType) -> None:
+    rig = make_chain(6)
+    for tip in ("B1", "B5", "B5"):
+        add_constraint(rig, tip, make_empty(), chain_count=2)
+    row = SimpleNamespace(list_id="B5", bitflag_filter_item=1 << 30)
+    rows = classes(addon)["FABRIK_UL_bone_constraints"].filter_items
+    assert rows(row, bpy.context, rig.fabrik, "constraints") == ([0, 1 << 30, 1 << 30], [])
 
 
 def test_panels_show_only_for_armatures(addon: ModuleType) -> None:
@@ -219,8 +257,7 @@ def test_simulate_stands_beside_the_sentence_that_asks_for_it(addon: ModuleType)
     item = add_constraint(rig, "B2", make_empty(), solver="FOLLOW")
     bpy.context.scene.frame_end = 3
     update()
-    for panel in ("FABRIK_PT_sidebar", "FABRIK_PT_constraints"):
-        shown = drawn(addon, panel)
+    for shown in (drawn(addon), beside_blenders_own(addon, rig, "B2")):
         assert " ".join(shown).count("press Simulate") == 1
         assert shown.index("fabrik.simulate") < shown.index("influence")
     bpy.ops.fabrik.simulate()
@@ -243,7 +280,6 @@ def test_a_wave_has_neither_a_goal_nor_a_tolerance(addon: ModuleType) -> None:
 def test_presets_stand_in_the_titles_of_what_they_set(addon: ModuleType) -> None:
     having = {name for name, cls in classes(addon).items() if hasattr(cls, "draw_header_preset")}
     assert having == {
-        "FABRIK_PT_constraints",
         "FABRIK_PT_sidebar",
         "FABRIK_PT_gait",
         "FABRIK_PT_joint",
@@ -287,6 +323,7 @@ def test_the_overlay_is_switched_in_the_title_and_among_blenders_overlays(
     make_chain(2)
     title, overlays = Layout(), Layout()
     context = SimpleNamespace(
+        object=bpy.context.object,
         scene=bpy.context.scene,
         space_data=SimpleNamespace(overlay=SimpleNamespace(show_overlays=True)),
     )

@@ -1,0 +1,148 @@
+"""The constraint that panels show and buttons affect, which follows the selection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, cast
+
+import bpy
+
+from ..blender.access import session_uid
+from ..blender.forgetting import forgets
+from ..loop import plan
+from ..loop.chain_plan import ChainPlan
+from ..loop.properties import FabrikConstraint, settings
+
+Place = tuple[bpy.types.Object, int]
+"""An armature, and the index of one of its constraints."""
+
+
+class Seen(NamedTuple):
+    """What was active at an update, and what was shown for it.
+
+    Attributes:
+        selection: The `session_uid` of the active object, and in Pose Mode the active bone's name.
+        armature: The `session_uid` of the armature that was shown.
+        item: The index of the constraint that was shown.
+    """
+
+    selection: tuple[int, str]
+    armature: int
+    item: int
+
+
+_seen: Seen | None = None
+"""The last update; None after loading a file, and after undo and redo."""
+
+
+def shown_armature(context: bpy.types.Context) -> bpy.types.Object | None:
+    """Return the active armature, or the one whose target, pole or control bone is active.
+
+    Returns:
+        None if the active object is neither.
+    """
+    found = selected_place(context)
+    if found is not None:
+        return found[0]
+    ob, _ = _active(context)
+    return ob if ob is not None and ob.type == "ARMATURE" else None
+
+
+def selected_place(context: bpy.types.Context) -> Place | None:
+    """Return the constraint that the active bone or object belongs to.
+
+    That is, in this order, one whose tip is the active bone, whose chain contains it, or whose
+    target or pole is the active bone or object. Of several, the one that is shown already comes
+    first.
+
+    Returns:
+        None if it belongs to none, or is an armature in Object Mode.
+    """
+    ob, name = _active(context)
+    if ob is None:
+        return None
+    if name:
+        index = cast(Any, ob.pose).bones.find(name)
+        return (
+            _first(ob, lambda chain: _tip(chain) == name)
+            or _first(ob, lambda chain: index in chain.bones)
+            or _first(None, lambda chain: (ob, name) in _controls(chain))
+        )
+    return _first(None, lambda chain: (ob, "") in _controls(chain))
+
+
+def _active(context: bpy.types.Context) -> tuple[bpy.types.Object | None, str]:
+    """Return the active object, and the name of its active bone in Pose Mode, else an empty name.
+
+    The context of timers and renders may have neither.
+    """
+    ob = getattr(context, "object", None)
+    bone = getattr(context, "active_pose_bone", None)
+    return ob, bone.name if bone is not None and bone.id_data == ob else ""
+
+
+def _item(chain: ChainPlan) -> FabrikConstraint | None:
+    """Return the settings of a constraint; None if it was removed since the last update."""
+    items = settings(chain.rig.object).constraints
+    return items[chain.item] if chain.item < len(items) else None
+
+
+def _tip(chain: ChainPlan) -> str:
+    item = _item(chain)
+    return "" if item is None else item.bone
+
+
+def _controls(chain: ChainPlan) -> Iterator[tuple[bpy.types.Object | None, str]]:
+    """Yield the target and the pole target of a constraint, with their bones."""
+    item = _item(chain)
+    if item is not None:
+        yield item.target, item.subtarget
+        yield item.pole_target, item.pole_subtarget
+
+
+def _first(
+    armature: bpy.types.Object | None, is_meant: Callable[[ChainPlan], bool]
+) -> Place | None:
+    """Return the first matching constraint, preferring the ones that are shown.
+
+    Args:
+        armature: The armature to search; None for all.
+        is_meant: Whether a constraint matches.
+    """
+    places = [
+        (chain.rig.object, chain.item)
+        for chain in plan.current().chains
+        if (armature is None or chain.rig.object == armature) and is_meant(chain)
+    ]
+    shown = (place for place in places if settings(place[0]).active_index == place[1])
+    return next(shown, places[0] if places else None)
+
+
+def follow(_depsgraph: bpy.types.Depsgraph) -> None:
+    """Show the constraint of what is active, if the selection has changed.
+
+    What was chosen meanwhile, in the list or by a script, stays.
+    """
+    global _seen
+    context = bpy.context
+    ob, bone = _active(context)
+    selection = (session_uid(ob) if ob is not None else 0, bone)
+    armature = shown_armature(context)
+    if armature is None:
+        _seen = Seen(selection, 0, -1)
+        return
+    uid, fabrik = session_uid(armature), settings(armature)
+    has_changed = _seen is None or _seen.selection != selection
+    is_chosen = _seen is not None and _seen.armature == uid and _seen.item != fabrik.active_index
+    if has_changed and not is_chosen:
+        place = selected_place(context)
+        if place is not None and fabrik.active_index != place[1]:
+            fabrik.active_index = place[1]
+    _seen = Seen(selection, uid, fabrik.active_index)
+
+
+@forgets
+def _forget() -> None:
+    """Look at the selection anew."""
+    global _seen
+    _seen = None

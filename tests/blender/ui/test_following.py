@@ -1,0 +1,136 @@
+"""The constraint that panels show and buttons affect: that of what is selected."""
+
+from __future__ import annotations
+
+import bpy
+import pytest
+from operating import click_bone, enter_pose_mode
+from rigs import activate, add_constraint, make_chain, make_empty, update
+
+
+@pytest.fixture
+def rig() -> bpy.types.Object:
+    """Two limbs: B1 with a target and a pole, and B5 with a bone as its target."""
+    armature = make_chain(6)
+    first = add_constraint(armature, "B1", make_empty("Hand"), chain_count=2)
+    first.pole_target = make_empty("Elbow")
+    control = make_chain(1, "Control")
+    second = add_constraint(armature, "B5", control, chain_count=3)
+    second.subtarget = "B0"
+    update()
+    return armature
+
+
+def index(rig: bpy.types.Object) -> int:
+    update()
+    return rig.fabrik.active_index
+
+
+@pytest.mark.parametrize(("bone", "shown"), [("B1", 0), ("B0", 0), ("B5", 1), ("B4", 1), ("B3", 1)])
+def test_the_active_bone_is_a_tip_or_a_member(rig: bpy.types.Object, bone: str, shown: int) -> None:
+    enter_pose_mode(rig)
+    rig.fabrik.active_index = 1 - shown
+    update()
+    click_bone(rig, bone)
+    assert index(rig) == shown
+
+
+def test_a_bone_of_no_chain_changes_nothing(rig: bpy.types.Object) -> None:
+    enter_pose_mode(rig)
+    click_bone(rig, "B1")
+    update()
+    click_bone(rig, "B2")
+    assert index(rig) == 0
+
+
+@pytest.mark.parametrize("name", ["Hand", "Elbow"])
+def test_targets_and_poles_stand_for_their_constraint(rig: bpy.types.Object, name: str) -> None:
+    from addon.features.constraint.panels import FABRIK_PT_sidebar
+    from addon.ui.refusing import active_armature, active_refusal
+
+    rig.fabrik.active_index = 1
+    update()
+    activate(bpy.data.objects[name])
+    assert index(rig) == 0
+    assert FABRIK_PT_sidebar.poll(bpy.context)
+    assert active_refusal(bpy.context) == ""
+    assert active_armature(bpy.context) == rig
+
+
+def test_control_bones_stand_for_the_constraint_of_another_armature(rig: bpy.types.Object) -> None:
+    from addon.ui.refusing import active_armature
+
+    rig.fabrik.active_index = 0
+    update()
+    control = bpy.data.objects["Control"]
+    enter_pose_mode(control)
+    click_bone(control, "B0")
+    assert index(rig) == 1
+    assert active_armature(bpy.context) == rig
+
+
+def test_what_is_chosen_in_the_list_stays_until_the_selection_changes(
+    rig: bpy.types.Object,
+) -> None:
+    enter_pose_mode(rig)
+    click_bone(rig, "B1")
+    update()
+    rig.fabrik.active_index = 1
+    assert index(rig) == 1
+    rig.location.x += 1.0
+    assert index(rig) == 1
+    click_bone(rig, "B0")
+    assert index(rig) == 0
+
+
+def test_what_a_script_chooses_after_selecting_stays(rig: bpy.types.Object) -> None:
+    enter_pose_mode(rig)
+    click_bone(rig, "B5")
+    update()
+    click_bone(rig, "B4")
+    rig.fabrik.active_index = 0
+    assert index(rig) == 0
+
+
+def test_of_several_constraints_with_a_tip_the_one_that_is_shown_stays(
+    rig: bpy.types.Object,
+) -> None:
+    add_constraint(rig, "B1", make_empty("Other"), chain_count=1)
+    enter_pose_mode(rig)
+    click_bone(rig, "B5")
+    update()
+    rig.fabrik.active_index = 2
+    update()
+    click_bone(rig, "B1")
+    assert index(rig) == 2
+
+
+def test_other_objects_show_nothing(rig: bpy.types.Object) -> None:
+    from addon.features.constraint.panels import FABRIK_PT_sidebar
+
+    activate(make_empty("Lamp"))
+    update()
+    assert not FABRIK_PT_sidebar.poll(bpy.context)
+
+
+def test_buttons_act_on_the_limb_whose_target_is_selected(rig: bpy.types.Object) -> None:
+    rig.fabrik.active_index = 1
+    update()
+    activate(bpy.data.objects["Hand"])
+    update()
+    bpy.ops.fabrik.snap_to_ik(switches=True)
+    first, second = rig.fabrik.constraints
+    assert (first.influence, second.influence) == (0.0, 1.0)
+
+
+def test_the_selection_is_followed_after_undo(rig: bpy.types.Object) -> None:
+    name = rig.name
+    enter_pose_mode(rig)
+    click_bone(rig, "B5")
+    update()
+    bpy.ops.ed.undo_push(message="Select")
+    click_bone(rig, "B1")
+    update()
+    bpy.ops.ed.undo_push(message="Select")
+    bpy.ops.ed.undo()
+    assert index(bpy.data.objects[name]) == 1
