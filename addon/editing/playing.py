@@ -34,7 +34,7 @@ def finish(
 
 
 def play(
-    scene: bpy.types.Scene, frames: range, look: Callable[[int], T]
+    scene: bpy.types.Scene, frames: Sequence[int], look: Callable[[int], T]
 ) -> Generator[float, None, list[T]]:
     """Go through frames, and return what a function returns at each of them.
 
