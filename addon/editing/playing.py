@@ -34,7 +34,7 @@ def finish(
 
 
 def play(
-    scene: bpy.types.Scene, frames: range, look: Callable[[int], T]
+    scene: bpy.types.Scene, frames: Sequence[int], look: Callable[[int], T]
 ) -> Generator[float, None, list[T]]:
     """Play frames, and return the results of a function called at each of them.
 

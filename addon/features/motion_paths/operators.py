@@ -1,0 +1,196 @@
+"""Buttons beside Blender's own for motion paths."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, cast
+
+import bpy
+from bpy.props import EnumProperty
+
+from ...ui.layout import Layout, draw_sentence
+from ...ui.refusing import Refusing
+from ...ui.registering import registering
+from ...ui.stepping import Starting
+from ...ui.wording import counted, length_text
+from .paths import Key, Path, Points, affected_paths, calculate, is_affected, paths_of
+from .renewing import note_calculated
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+RANGE_ITEMS = (
+    ("KEYS_ALL", "All Keys", "From the first to the last keyframe"),
+    ("KEYS_SELECTED", "Selected Keys", "From the first to the last selected keyframe"),
+    ("SCENE", "Scene Frame Range", "The range of the scene, or its preview range"),
+    ("MANUAL", "Manual Range", "The range set in the motion path settings"),
+)
+
+BAKE_LOCATION_ITEMS = (
+    ("HEADS", "Heads", "Calculate paths of the heads of bones"),
+    ("TAILS", "Tails", "Calculate paths of the tails of bones"),
+)
+
+
+class _Calculating(Refusing, Starting):
+    """Calculates all motion paths of the view layer that the constraints may change."""
+
+    stopped = "Motion paths cancelled: they follow the FK pose"
+
+    def status(self, done: float) -> str:
+        """Return what the status bar says."""
+        return f"Calculating motion paths: {100.0 * done:.0f} %      Esc: Cancel"
+
+    def start(self, context: bpy.types.Context) -> Generator[float, None, dict[Key, Points]]:
+        """Have Blender lay out the paths, and return the pass that sets their points."""
+        self.lay_out(context)
+        layer = cast(bpy.types.ViewLayer, context.view_layer)
+        scene = cast(bpy.types.Scene, context.scene)
+        wanted = {path: list(path.frames) for path in affected_paths(layer)}
+        return calculate(scene, layer, wanted)
+
+    def lay_out(self, context: bpy.types.Context) -> None:
+        """Have Blender make the paths."""
+        raise NotImplementedError
+
+    def finished(self, result: dict[Key, Points]) -> set[OperatorReturnItems]:
+        """Report how many there are."""
+        note_calculated(result)
+        self.report({"INFO"}, f"Calculated {counted(len(result), 'motion path')}")
+        return {"FINISHED"}
+
+
+def _mode_refusal(context: bpy.types.Context) -> str:
+    """Ask for what may have paths."""
+    if context.mode not in ("OBJECT", "POSE"):
+        return "Switch to Object Mode or Pose Mode"
+    if context.object is None:
+        return "Select an object or a bone"
+    return ""
+
+
+def _no_path_refusal(context: bpy.types.Context) -> str:
+    """Ask for paths."""
+    layer = cast(bpy.types.ViewLayer, context.view_layer)
+    if not any(next(paths_of(ob), None) for ob in layer.objects):
+        return "There is no motion path: calculate one first"
+    return ""
+
+
+class FABRIK_OT_paths_calculate(_Calculating, bpy.types.Operator):
+    """Calculate motion paths of the selected bones or objects, with the constraints."""
+
+    bl_idname = "fabrik.paths_calculate"
+    bl_label = "Calculate Motion Paths with FABRIK IK"
+    bl_description = (
+        "Calculate motion paths of the selected bones or objects as they are shown, with "
+        "constraints. Blender's own calculation leaves them out"
+    )
+    asks = (_mode_refusal,)
+
+    if TYPE_CHECKING:
+        range: str
+        bake_location: str
+    else:
+        range: EnumProperty(
+            name="Calculation Range",
+            description="Frames to calculate",
+            items=RANGE_ITEMS,
+            default="SCENE",
+        )
+        bake_location: EnumProperty(
+            name="Bake Location",
+            description="Point of bones to calculate the paths of",
+            items=BAKE_LOCATION_ITEMS,
+            default="HEADS",
+        )
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """Draw the dialog."""
+        layout: Layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop(self, "range")
+        if context.mode == "POSE":
+            layout.prop(self, "bake_location")
+
+    def invoke(
+        self, context: bpy.types.Context, event: bpy.types.Event
+    ) -> set[OperatorReturnItems]:
+        """Ask in a dialog."""
+        return context.window_manager.invoke_props_dialog(self)
+
+    def lay_out(self, context: bpy.types.Context) -> None:
+        """Have Blender make paths of what is selected."""
+        if context.mode == "POSE":
+            bpy.ops.pose.paths_calculate(
+                range=cast(Any, self.range), bake_location=cast(Any, self.bake_location)
+            )
+        else:
+            bpy.ops.object.paths_calculate(range=cast(Any, self.range))
+
+
+class FABRIK_OT_paths_update(_Calculating, bpy.types.Operator):
+    """Calculate all motion paths again, with the constraints."""
+
+    bl_idname = "fabrik.paths_update"
+    bl_label = "Update Motion Paths with FABRIK IK"
+    bl_description = (
+        "Calculate all motion paths of the view layer again as objects and bones are shown, with "
+        "constraints"
+    )
+    asks = (_mode_refusal, _no_path_refusal)
+
+    def lay_out(self, context: bpy.types.Context) -> None:
+        """Have Blender bring the paths to their range, which only these two do."""
+        for update in (bpy.ops.pose.paths_update, bpy.ops.object.paths_update):
+            if cast(Any, update).poll():
+                update()
+
+
+def _missing(context: bpy.types.Context, paths: list[Path]) -> str:
+    """Return that a path does not lead through its owner at this frame, if so."""
+    scene, depsgraph = cast(bpy.types.Scene, context.scene), context.view_layer.depsgraph
+    if depsgraph is None:
+        return ""
+    miss, worst = max(((path.miss(scene, depsgraph), path) for path in paths), key=lambda m: m[0])
+    if not miss:
+        return ""
+    name = worst.bone or worst.object.name
+    far = "" if worst.is_seen_from_camera else f" by {length_text(scene, miss)}"
+    return f"The motion path of “{name}” misses it{far} at this frame: update motion paths"
+
+
+def draw_panel(panel: Any, context: bpy.types.Context) -> None:
+    """Draw what belongs to the Motion Paths panels of objects and armatures."""
+    ob = context.object
+    if ob is None or not is_affected(ob):
+        return
+    layout: Layout = panel.layout
+    paths = list(paths_of(ob))
+    column = layout.column(align=True)
+    sentence = _missing(context, paths) if paths else ""
+    if sentence:
+        draw_sentence(column, context, sentence)
+    column.operator("fabrik.paths_calculate")
+    column.operator("fabrik.paths_update")
+
+
+def draw_menu(menu: Any, _context: bpy.types.Context) -> None:
+    """Draw what belongs to Pose > Motion Paths."""
+    menu.layout.separator()
+    menu.layout.operator("fabrik.paths_calculate", text="Calculate with FABRIK IK")
+    menu.layout.operator("fabrik.paths_update", text="Update with FABRIK IK")
+
+
+CLASSES = (FABRIK_OT_paths_calculate, FABRIK_OT_paths_update)
+
+types: Any = bpy.types
+
+register, unregister = registering(
+    CLASSES,
+    (types.VIEW3D_MT_pose_motion, draw_menu),
+    (types.VIEW3D_MT_pose_context_menu, draw_menu),
+    (types.DATA_PT_motion_paths, draw_panel),
+    (types.OBJECT_PT_motion_paths, draw_panel),
+)

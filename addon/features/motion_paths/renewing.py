@@ -1,0 +1,113 @@
+"""Calculating motion paths again after Blender has, as soon as no tool is running.
+
+Blender calculates paths when asked to, and after edits while auto keying is on. Nothing tells of
+it, but the points are then others than those set here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+import bpy
+
+from ...blender.access import session_uid
+from ...blender.errors import contained
+from ...blender.forgetting import forgets
+from ...editing.playing import finish
+from .paths import Key, Path, Points, affected_paths, calculate, is_affected, paths_of
+
+PAUSE = 0.1
+"""Seconds until the next look whether a tool is still running."""
+
+_calculated: dict[Key, Points] = {}
+"""The points of all paths as they should be."""
+
+_is_unsure = True
+"""Whether a file may have been loaded since the last update."""
+
+
+def note_update(depsgraph: bpy.types.Depsgraph) -> None:
+    """Look for paths that Blender has calculated, and correct them soon."""
+    if depsgraph.mode != "VIEWPORT":
+        return
+    if _is_unsure:
+        _accept_loaded()
+    updated = [cast(bpy.types.ID, update.id).original for update in depsgraph.updates]
+    objects = [ob for ob in updated if isinstance(ob, bpy.types.Object) and is_affected(ob)]
+    if any(_outdated(path) for ob in objects for path in paths_of(ob)):
+        _correct_soon()
+
+
+def note_calculated(points: dict[Key, Points]) -> None:
+    """Remember the points of paths as they should be."""
+    _calculated.update(points)
+
+
+@forgets
+def _forget() -> None:
+    """Find out at the next update whether a file was loaded: undo and redo keep the paths."""
+    global _is_unsure
+    _is_unsure = True
+
+
+def _accept_loaded() -> None:
+    """Take the paths of a loaded file for right: it takes a pass over all frames to know better."""
+    global _is_unsure
+    _is_unsure = False
+    present = {session_uid(ob) for ob in bpy.data.objects}
+    if not any(uid in present for uid, _ in _calculated):
+        _calculated.clear()
+        paths = [path for ob in bpy.data.objects for path in paths_of(ob)]
+        note_calculated({path.key: path.points() for path in paths})
+
+
+def _outdated(path: Path) -> list[int]:
+    """Return the frames at which a path has other points than it should have."""
+    should = _calculated.get(path.key)
+    points = path.points()
+    if should is None or len(should) != len(points):
+        return list(path.frames)
+    if should == points:
+        return []
+    return [
+        frame
+        for i, frame in enumerate(path.frames)
+        if should[3 * i : 3 * i + 3] != points[3 * i : 3 * i + 3]
+    ]
+
+
+def _correct_soon() -> None:
+    if bpy.app.background:
+        return  # Without a window nothing runs timers.
+    if not bpy.app.timers.is_registered(_correct):
+        bpy.app.timers.register(_correct, first_interval=0.0)
+
+
+def _correct() -> float | None:
+    """Correct the outdated paths of all windows' view layers, unless a tool is running."""
+    windows: Iterable[Any] = cast(bpy.types.WindowManager, bpy.context.window_manager).windows
+    if any(window.modal_operators for window in windows):
+        return PAUSE
+    for window in windows:
+        with (
+            contained("could not calculate motion paths"),
+            bpy.context.temp_override(window=window),
+        ):
+            paths = affected_paths(window.view_layer)
+            wanted = {path: frames for path in paths if (frames := _outdated(path))}
+            if wanted:
+                note_calculated(finish(calculate(window.scene, window.view_layer, wanted)))
+    return None
+
+
+def register() -> None:
+    """Start without knowing any path."""
+    _forget()
+
+
+def unregister() -> None:
+    """Correct nothing any more."""
+    _calculated.clear()
+    if bpy.app.timers.is_registered(_correct):
+        bpy.app.timers.unregister(_correct)

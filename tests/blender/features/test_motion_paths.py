@@ -1,0 +1,237 @@
+"""Motion paths of solved bones, of what moves with them, and of nothing else."""
+
+from __future__ import annotations
+
+from math import dist
+from typing import Any
+
+import bpy
+import pytest
+from mathutils import Vector
+from operating import click_bone, enter_pose_mode, refuses
+from rigs import (
+    add_constraint,
+    channels_bits,
+    evaluated,
+    go,
+    key_places,
+    make_chain,
+    make_empty,
+    tip_world,
+    update,
+    world_location,
+)
+
+FRAMES = range(1, 13)
+SWING = {1: (0.2, 0.1, 0.5), 6: (0.6, 0.3, 0.3), 12: (-0.4, 0.2, 0.6)}
+
+
+@pytest.fixture
+def rig() -> bpy.types.Object:
+    """A chain of three bones whose target is keyed, in Pose Mode."""
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
+    armature = make_chain(3)
+    armature.location = (0.3, -1.0, 0.2)
+    armature.rotation_euler = (0.2, 0.4, -0.7)
+    target = make_empty("Target")
+    key_places(target, SWING)
+    add_constraint(armature, "B2", target)
+    enter_pose_mode(armature)
+    return armature
+
+
+def points(path: Any) -> list[Vector]:
+    return [Vector(point.co) for point in path.points]
+
+
+def shown(look: Any) -> list[Vector]:
+    found = []
+    for frame in FRAMES:
+        go(frame)
+        found.append(look())
+    return found
+
+
+def worst(path: Any, places: list[Vector]) -> float:
+    return max(dist(a, b) for a, b in zip(points(path), places, strict=True))
+
+
+@pytest.mark.parametrize("end", ["HEADS", "TAILS"])
+def test_paths_of_solved_bones_lead_through_them(rig: bpy.types.Object, end: str) -> None:
+    click_bone(rig, "B2")
+    bpy.ops.fabrik.paths_calculate(range="SCENE", bake_location=end)
+    bone = rig.pose.bones["B2"]
+
+    def place() -> Vector:
+        shown_rig = evaluated(rig)
+        now = shown_rig.pose.bones["B2"]
+        return shown_rig.matrix_world @ (now.head if end == "HEADS" else now.tail)
+
+    assert worst(bone.motion_path, shown(place)) < 1e-6
+
+
+@pytest.mark.skipif(bpy.app.version < (5, 0, 0), reason="handlers are called before Blender 5")
+def test_blender_alone_leads_them_through_the_fk_pose(rig: bpy.types.Object) -> None:
+    """What all of this is for; if it fails one day, the feature can go."""
+    click_bone(rig, "B2")
+    bpy.ops.pose.paths_calculate(range="SCENE", bake_location="TAILS")
+    tips = shown(lambda: tip_world(rig, "B2"))
+    assert worst(rig.pose.bones["B2"].motion_path, tips) > 0.3
+
+
+def test_objects_that_move_with_a_solved_bone_get_their_paths_too(rig: bpy.types.Object) -> None:
+    hat = make_empty("Hat")
+    hat.parent, hat.parent_type, hat.parent_bone = rig, "BONE", "B2"
+    copy = make_empty("Copy")
+    copy.constraints.new("COPY_LOCATION").target = hat
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for ob in bpy.context.view_layer.objects:
+        ob.select_set(ob in (hat, copy))
+    bpy.context.view_layer.objects.active = hat
+    bpy.ops.fabrik.paths_calculate(range="SCENE")
+    for ob in (hat, copy):
+        assert worst(ob.motion_path, shown(lambda ob=ob: world_location(ob))) < 1e-6
+
+
+def test_update_follows_what_was_edited_and_the_range(rig: bpy.types.Object) -> None:
+    click_bone(rig, "B2")
+    bpy.ops.fabrik.paths_calculate(range="SCENE", bake_location="TAILS")
+    key_places(bpy.data.objects["Target"], {6: (-0.5, -0.5, 0.3)})
+    bpy.context.scene.frame_start = 3
+    bpy.ops.fabrik.paths_update()
+    path = rig.pose.bones["B2"].motion_path
+    tips = shown(lambda: tip_world(rig, "B2"))
+    assert list(range(path.frame_start, path.frame_start + path.length)) == list(FRAMES[2:])
+    assert worst(path, tips[2:]) < 1e-6
+
+
+def test_paths_in_camera_space_are_as_blender_has_them(rig: bpy.types.Object) -> None:
+    """Blender's own path of a bone that nothing solves is the measure, from a camera that moves."""
+    scene = bpy.context.scene
+    camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    scene.collection.objects.link(camera)
+    scene.camera = camera
+    camera.rotation_euler = (1.2, 0.1, 0.3)
+    key_places(camera, {1: (1.0, -7.0, 3.0), 12: (3.0, -7.0, 5.0)})
+    scene.render.resolution_x, scene.render.pixel_aspect_y = 500, 2.0
+    other = make_chain(1, "Other")
+    other.rotation_euler = (0.4, 0.2, 0.0)
+    key_places(other, SWING)
+    enter_pose_mode(other)
+    other.pose.animation_visualization.motion_path.use_camera_space_bake = True
+    click_bone(other, "B0")
+    bpy.ops.pose.paths_calculate(range="SCENE", bake_location="TAILS")
+    expected = points(other.pose.bones["B0"].motion_path)
+    bpy.ops.fabrik.paths_update()
+    assert worst(other.pose.bones["B0"].motion_path, expected) < 1e-5
+
+
+def test_the_frame_unkeyed_values_and_visibility_are_as_before(rig: bpy.types.Object) -> None:
+    go(4)
+    target = bpy.data.objects["Target"]
+    target.location.x += 0.1
+    rig.pose.bones["B0"].rotation_quaternion = (0.9, 0.1, 0.2, 0.3)
+    update()
+    before = (channels_bits(rig), tuple(target.location), bpy.context.scene.frame_current)
+    click_bone(rig, "B2")
+    bpy.ops.fabrik.paths_calculate(range="SCENE")
+    assert (channels_bits(rig), tuple(target.location), bpy.context.scene.frame_current) == before
+    assert not any(ob.hide_viewport for ob in bpy.data.objects)
+
+
+def test_blenders_paths_are_noticed_and_corrected(
+    rig: bpy.types.Object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also after an edit with auto keying, for which Blender calculates some frames anew."""
+    from addon.features.motion_paths import renewing
+
+    noticed: list[int] = []
+    monkeypatch.setattr(renewing, "_correct_soon", lambda: noticed.append(1))
+    path_of = rig.pose.bones["B2"]
+    click_bone(rig, "B2")
+    update()
+    noticed.clear()
+    for _ in range(2):
+        bpy.ops.pose.paths_calculate(range="SCENE", bake_location="TAILS")
+        update()
+        assert noticed
+        assert renewing._correct() is None
+        assert worst(path_of.motion_path, shown(lambda: tip_world(rig, "B2"))) < 1e-6
+        noticed.clear()
+        update()
+        rig.update_tag()
+        update()
+        assert not noticed
+
+
+def test_only_frames_that_blender_calculated_are_played(
+    rig: bpy.types.Object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from addon.features.motion_paths import renewing
+
+    click_bone(rig, "B2")
+    bpy.ops.fabrik.paths_calculate(range="SCENE", bake_location="TAILS")
+    path = rig.pose.bones["B2"].motion_path
+    right = points(path)
+    for frame in (5, 6, 7):
+        path.points[frame - 1].co = (0.0, 0.0, 0.0)
+    played: list[int] = []
+    play = renewing.calculate
+
+    def noting(scene: Any, layer: Any, wanted: Any) -> Any:
+        played.extend(frame for frames in wanted.values() for frame in frames)
+        return play(scene, layer, wanted)
+
+    monkeypatch.setattr(renewing, "calculate", noting)
+    renewing._correct()
+    assert played == [5, 6, 7]
+    assert points(path) == right
+
+
+def test_paths_of_a_loaded_file_are_not_calculated_anew(
+    rig: bpy.types.Object, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from addon.features.motion_paths import renewing
+
+    click_bone(rig, "B2")
+    bpy.ops.fabrik.paths_calculate(range="SCENE", bake_location="TAILS")
+    name = rig.name
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "paths.blend"))
+    noticed: list[int] = []
+    monkeypatch.setattr(renewing, "_correct_soon", lambda: noticed.append(1))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "paths.blend"))
+    loaded = bpy.data.objects[name]
+    loaded.update_tag()
+    update()
+    assert not noticed
+
+
+def test_a_path_that_misses_its_bone_is_told(rig: bpy.types.Object) -> None:
+    from addon.features.motion_paths.operators import _missing
+    from addon.features.motion_paths.paths import paths_of
+
+    click_bone(rig, "B2")
+    bpy.ops.fabrik.paths_calculate(range="SCENE", bake_location="TAILS")
+    rig.pose.bones["B2"].motion_path.points[5].co.x += 0.01
+    go(6)
+    assert "misses it by 1 cm" in _missing(bpy.context, list(paths_of(rig)))
+    bpy.ops.fabrik.paths_update()
+    for frame in FRAMES:
+        go(frame)
+        assert _missing(bpy.context, list(paths_of(rig))) == ""
+
+
+def test_files_without_constraints_are_blenders_own(rig: bpy.types.Object) -> None:
+    """There every path is right already, and nothing is played."""
+    from addon.features.motion_paths.paths import affected_paths
+
+    click_bone(rig, "B2")
+    bpy.ops.fabrik.paths_calculate(range="SCENE")
+    bpy.ops.fabrik.constraint_remove()
+    update()
+    assert affected_paths(bpy.context.view_layer) == []
+
+
+def test_it_asks_for_a_path_to_update(rig: bpy.types.Object) -> None:
+    refuses(bpy.ops.fabrik.paths_update, "There is no motion path")
