@@ -11,7 +11,7 @@ from bpy.props import EnumProperty
 from ...ui.layout import Layout, draw_sentence
 from ...ui.refusing import Refusing
 from ...ui.registering import registering
-from ...ui.stepping import Starting
+from ...ui.stepping import DirectProgressOperator
 from ...ui.wording import counted, length_text
 from .paths import Key, Path, Points, affected_paths, calculate, is_affected, paths_of
 from .renewing import note_calculated
@@ -32,7 +32,7 @@ BAKE_LOCATION_ITEMS = (
 )
 
 
-class _Calculating(Refusing, Starting):
+class _Calculating(Refusing, DirectProgressOperator):
     """Calculates all motion paths of the view layer that the constraints may change."""
 
     stopped = "Motion paths cancelled: they follow the FK pose"
