@@ -355,7 +355,7 @@ def test_what_is_left_on_after_a_bake_and_changes_the_pose_is_named(kind: Kind) 
         try:
             next(work)
         except StopIteration as finished:
-            named = finished.value.going_on
+            named = finished.value.still_active
             break
     assert bool(named) == (apart(places(), live) > 1e-3)
     for item in rig.fabrik.constraints:

@@ -299,5 +299,5 @@ def test_a_baked_wave_that_is_left_on_is_said_to_wave_on() -> None:
         try:
             next(work)
         except StopIteration as done:
-            assert done.value.going_on == ["FABRIK IK"]
+            assert done.value.still_active == ["FABRIK IK"]
             break
