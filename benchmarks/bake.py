@@ -120,31 +120,31 @@ def _play(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
 
 def _bake(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
     from addon.features.bake import bake as baking
-    from addon.features.bake import passes, picking
+    from addon.features.bake import passes, selecting
 
     scene.frame_set(frames)
     layer: Any = bpy.context.view_layer
     start = perf_counter()
     written = 0.0
-    picks, _ = picking.pick(picking.places([armature()]))
+    picks, _ = selecting.select(selecting.all_constraints([armature()]))
     work = baking.bake(scene, layer, picks, baking.BakeOptions(1, frames))
     while True:
         try:
             done = next(work)
         except StopIteration as finished:
-            apart = finished.value.proof.distance
+            apart = finished.value.verification.distance
             break
-        if done > passes.PLAYED and not written:
+        if done > passes.RECORDED_PROGRESS and not written:
             written = perf_counter() - start
     proven = perf_counter() - start
     return {"ours": frames / proven, "without comparison": frames / written, "difference": apart}
 
 
 def _bake_as_blender(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
-    from addon.features.bake import picking
+    from addon.features.bake import selecting
 
     ob = armature()
-    picks, _ = picking.pick(picking.places([ob]))
+    picks, _ = selecting.select(selecting.all_constraints([ob]))
     posed = set(picks[0].names)
     layer: Any = bpy.context.view_layer
     for other in layer.objects:

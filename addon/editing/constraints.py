@@ -17,7 +17,7 @@ from ..loop import dependencies, plan
 from ..loop.chain_plan import ChainPlan
 from ..loop.properties import FabrikConstraint, free_name, settings
 from ..loop.registry import MOTIONS
-from ..loop.solving import present
+from ..loop.solving import solve_constraint
 from . import offset
 from .placing import new_empty, pole_world, tip_world
 
@@ -143,7 +143,7 @@ def add_pole(
     """
     if not armature.evaluated_get(depsgraph).is_evaluated:
         raise ProblemError(f"“{armature.name}” is hidden and not evaluated: show it first")
-    place, size = pole_world(*present(depsgraph, armature, index))
+    place, size = pole_world(*solve_constraint(depsgraph, armature, index))
     item = settings(armature).constraints[index]
     pole = new_empty(armature, f"{item.bone} Pole", place, 0.1 * size, "SPHERE")
     item.pole_angle = 0.0

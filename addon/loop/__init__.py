@@ -1,1 +1,1 @@
-"""Read, solve, write: how constraints pose armatures."""
+"""The update loop: read, solve and write armatures."""

@@ -1,4 +1,4 @@
-"""One constraint, resolved, and what takes part in solving it besides the solver."""
+"""A resolved constraint, and the interfaces of motions, goals and start poses."""
 
 from __future__ import annotations
 
@@ -15,30 +15,29 @@ from ..blender.skeleton import Point, Skeleton
 from ..core import ChainInput, Frame, Posture, point_in
 from ..core.vectors import Mat3, Quat, Vec, mat_product, orthonormalize
 from .joints import IkSettings, Joints
-from .properties import FabrikConstraint, Item, settings
-from .results import Answer, Report
-from .settings_now import Settings
+from .properties import AnimatedSettings, FabrikConstraint, Item, settings
+from .results import Report, SolveResult
 from .solved_pose import SolvedPose
 
 
-class Planned(Protocol):
-    """What can be asked of the plan."""
+class PlanView(Protocol):
+    """What motions may ask of the plan."""
 
     @property
     def moved(self) -> Mapping[int, Collection[int]]:
-        """For each armature the bones that are posed, or hang on a posed bone."""
+        """By armature, the bones that are posed by constraints and their descendants."""
         ...
 
     @property
     def carried(self) -> Collection[int]:
-        """Objects that hang on a moved bone."""
+        """Objects that follow a moved bone."""
         ...
 
 
 class Snapshot(Protocol):
-    """What can be asked at one moment of a solve (see `solved_scene.SolvedScene`).
+    """Read access to a scene during a solve (see `solved_scene.SolvedScene`).
 
-    All stands as it was read, with what was solved by then posed.
+    Transforms include everything that was solved so far.
     """
 
     @property
@@ -48,54 +47,54 @@ class Snapshot(Protocol):
 
     @property
     def depsgraph(self) -> bpy.types.Depsgraph:
-        """Where all is read from."""
+        """The depsgraph that is read."""
         ...
 
     @property
-    def plan(self) -> Planned:
-        """What hangs on what."""
+    def plan(self) -> PlanView:
+        """The relations between armatures."""
         ...
 
     @property
     def rigs(self) -> Mapping[int, bpy.types.Object]:
-        """The armatures that are solved now, as evaluated."""
+        """The evaluated armatures that are being solved."""
         ...
 
     @property
     def poses(self) -> Mapping[int, SolvedPose]:
-        """What armatures hold, and what was solved of them by now."""
+        """The poses of the armatures, as solved so far."""
         ...
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
-        """Return a constraint as evaluated."""
+        """Return an evaluated constraint."""
         ...
 
     def point(self, point: Point) -> Vec:
-        """Return where a target or pole stands, in world space."""
+        """Return the location of a target or pole in world space."""
         ...
 
     def place(self, point: Point) -> Frame:
-        """Return where a target stands and how it is turned and scaled, in world space."""
+        """Return the frame of a target in world space."""
         ...
 
     def frame(self, rig: Skeleton, bone: int) -> Frame:
-        """Return where a bone stands, in armature space."""
+        """Return the frame of a bone in armature space."""
         ...
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame:
-        """Return where an object, whose number is ``uid``, stands in world space."""
+        """Return the frame in world space of an object with the session UID ``uid``."""
         ...
 
 
-class Scenery(NamedTuple):
-    """What every motion is told besides its own settings.
+class MotionContext(NamedTuple):
+    """The inputs that all motions share.
 
     Attributes:
-        world: Where the armature stands in world space.
-        to_armature: The frame of world space in the armature's.
-        target: The target in world space; the armature's origin if the chain has none.
-        influence: How far the chain follows, from 0 to 1.
-        tolerance: How near is near enough, as a share of the chain's length.
+        world: Frame of the armature in world space.
+        to_armature: Its inverse, from world to armature space.
+        target: The target in world space; the armature's origin if there is none.
+        influence: Blend from the FK pose (0) to the solved pose (1).
+        tolerance: Distance that counts as reached, as a fraction of the chain length.
     """
 
     world: Frame
@@ -106,12 +105,12 @@ class Scenery(NamedTuple):
 
 
 class ChainPose(NamedTuple):
-    """How a chain stands, and what its constraint says of it.
+    """A posed chain and the report of its constraint.
 
     Attributes:
-        posture: The chain.
-        report: What is shown of it.
-        location: The local location of its first bone, None if that keeps its place.
+        posture: The posed chain.
+        report: The report.
+        location: Local location of the first bone; None if it is not moved.
     """
 
     posture: Posture
@@ -120,28 +119,28 @@ class ChainPose(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """One kind of motion, known by the constraint's solver.
+    """A kind of motion, selected by the Solver setting of a constraint.
 
     Attributes:
-        solver: The item of the setting Solver that stands for it.
-        needs_target: Whether it cannot work without a target.
-        resolve: Completes the plan of a chain from its constraint; raises `ProblemError` if that
-            cannot work.
-        read: Returns what the solution depends on besides the chain and `Scenery`: settings as
-            evaluated, times, places. Compared with ``==``, to the last bit.
-        pose: Returns how the chain stands, from its input, the scenery and what was read.
-        places_tip: Whether it brings the tip to a place.
-        doing: What it is said to do while all is well, if it has nothing to reach.
-        gaze: Returns the axis of the last bone that looks at the target, if one does.
-        mirrored: Returns the settings on the other side that differ, by their names, and what has
-            no mirror image; given the constraint, and the axes of the tip bone here in those there.
+        solver: Its item of the Solver enum.
+        needs_target: Whether it requires a target.
+        resolve: Completes the plan of a chain from its constraint; raises `ProblemError` if the
+            constraint is invalid.
+        read: Returns the further inputs of the solution: evaluated settings, times, places. They
+            are compared with ``==``.
+        pose: Returns the posed chain, given its input, the context and what `read` returned.
+        places_tip: Whether it moves the tip to a goal.
+        doing: Status text while it works normally, for motions without a goal.
+        gaze: Returns the axis of the last bone that points at the target, for a look-at.
+        mirrored: Returns the mirrored values of settings that differ, by name, and a note on what
+            cannot be mirrored; given the constraint and the matrix between the tip bones' axes.
     """
 
     solver: Item
     needs_target: bool
     resolve: Callable[[ChainPlan, FabrikConstraint], None]
     read: Callable[[Snapshot, ChainPlan], object]
-    pose: Callable[[ChainInput, Scenery, object], ChainPose]
+    pose: Callable[[ChainInput, MotionContext, object], ChainPose]
     places_tip: bool = True
     doing: str = ""
     gaze: Callable[[FabrikConstraint], Vec] | None = None
@@ -149,12 +148,12 @@ class Motion(NamedTuple):
 
 
 class Aim(NamedTuple):
-    """Where a tip is wanted, and what is said of it.
+    """The goal of a tip, in world space.
 
     Attributes:
-        place: The place in world space.
-        axes: The orientation for the tip bone in world space, None if it takes none.
-        note: What the user should know, empty if nothing.
+        place: The location of the tip.
+        axes: The orientation of the tip bone; None if it is free.
+        note: A note for the user; empty if there is none.
     """
 
     place: Vec
@@ -163,24 +162,29 @@ class Aim(NamedTuple):
 
 
 class GoalSource(Protocol):
-    """What changes the goal of a chain."""
+    """Changes the goal of a chain, such as a foot on the ground."""
 
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
-        """Return the goal that is solved for, given that of the constraint's target.
+        """Return the goal to solve for.
+
+        Args:
+            snapshot: The scene.
+            chain: The chain.
+            aim: The goal that the constraint's target defines.
 
         Raises:
-            ProblemError: If there can be none.
+            ProblemError: If there is no valid goal.
         """
         ...
 
 
-class Begun(NamedTuple):
-    """What a chain or a body is solved from at a moment.
+class StartPose(NamedTuple):
+    """The pose that a continuous chain or tree is solved from.
 
     Attributes:
-        rotations: The local rotations of its bones; none if it is solved from its FK pose.
-        location: The location channel of its first bone.
-        note: What is to be said.
+        rotations: Local rotations of its bones; empty to start from the FK pose.
+        location: Local location of its first bone.
+        note: A note for the user; empty if there is none.
     """
 
     rotations: tuple[Quat, ...]
@@ -188,27 +192,27 @@ class Begun(NamedTuple):
     note: str
 
 
-class Shot(Protocol):
-    """The poses of a chain or a body over all frames."""
+class StartSource(Protocol):
+    """Gives the start poses of a continuous chain or tree."""
 
-    def begun(self, time: float, bones: int) -> Begun | None:
-        """Return what is solved from at a time, None while it is being simulated.
+    def start_pose(self, time: float, bones: int) -> StartPose | None:
+        """Return the start pose; None while it is being simulated.
 
         Args:
             time: In frames.
-            bones: How many bones are posed.
+            bones: The number of posed bones.
         """
         ...
 
 
 class FkState(NamedTuple):
-    """All that a chain under its FK pose depends on, to the last bit.
+    """All inputs of a chain in its FK pose; compared bit for bit.
 
     Attributes:
-        channels: What `SolvedPose.bits_of` and, of a layer, `SolvedPose.beneath` tell of its bones.
-        parent: The frame of the root bone's parent, in armature space.
-        joints: The settings for Blender's own IK of the bones that keep them.
-        bias: Which bones turn more than the others.
+        channels: `SolvedPose.bits_of` and, for a layer, `SolvedPose.beneath` of its bones.
+        parent: Frame of the root bone's parent, in armature space.
+        joints: The native IK settings of the bones that use them as limits.
+        bias: The constraint's Bias.
     """
 
     channels: tuple[object, ...]
@@ -219,42 +223,42 @@ class FkState(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class ChainPlan:
-    """One constraint, resolved.
+    """A constraint, resolved to bones and objects.
 
     Attributes:
         rig: The armature.
         item: Index of the constraint in the armature's list.
-        motion: What poses it instead of a solver that reaches, if anything.
-        items: The same, as of chains that are solved together.
-        bones: The bones that it poses, root first; empty if there are none.
-        tip_bone: The bone whose head is the tip; -1 if the last bone's tail is.
-        has_hand: Whether the last of the bones takes the target's orientation.
-        limb_bend: As ``rest_bend``, of the bones before a hand whose tail is the tip.
-        offset: What the target's frame is multiplied by, None if nothing.
-        target: What the tip reaches for.
-        pole: What the bend faces, if anything.
-        rest_bend: Side to which the rest pose bends, in the root bone's axes; None if straight.
-        problem: Why the constraint cannot work; empty if it can.
-        note: What the user should know although it works.
-        is_late: Whether that is that it follows other chains one update late.
-        stretches: Whether its bones may grow.
-        more: The slots (see `KINDS`) that it needs besides the rotations of its bones.
-        runs: The bones as runs of neighbours.
-        root_parent: The bone that carries the chain, -1 if none does.
-        is_root_free: Whether its first bone may leave its place.
-        is_layered: Whether a constraint before it in the list poses bones of it as well.
-        is_timed: Whether its solution depends on the time itself.
-        watched: Objects besides its target and pole that it depends on.
-        places: Those of them that have to be where they will be before it is solved.
-        goal_source: What changes its goal before it is solved, if anything.
-        shot: Its poses over all frames, if it is solved as a shot.
-        joints: What its bones allow.
-        checked: The settings that were found to be fit for the chain.
-        fk_state: What its FK pose was last.
-        stamp: What that was taken at.
-        input: The chain under it, as soon as it was needed.
-        last: What was solved in the last update.
-        answers: What was solved, by frame.
+        motion: The motion that poses the chain; None if a solver reaches a target.
+        items: The item alone, as all units have them.
+        bones: The posed bones, root first; empty if the constraint is invalid.
+        tip_bone: The bone whose head is the tip; -1 if the tip is the last bone's tail.
+        has_hand: Whether the last bone copies the target's rotation.
+        limb_bend: The ``rest_bend`` of the bones before the hand, if the tip is the hand's tail.
+        offset: Frame of the tip in the target's space; None without Keep Offset.
+        target: The target.
+        pole: The pole target, if there is one.
+        rest_bend: Direction of the bend in rest pose, in the root bone's axes; None if straight.
+        problem: Why the constraint is invalid; empty if it is valid.
+        note: A note on a valid constraint.
+        is_late: Whether the note says that it lags one update behind.
+        stretches: Whether its bones may stretch.
+        more: Slots (see `KINDS`) that it poses besides rotations.
+        runs: The bones as runs of consecutive indices.
+        root_parent: The parent of the first bone, -1 if it has none.
+        is_root_free: Whether its first bone may move.
+        is_layered: Whether a constraint earlier in the list poses some of its bones.
+        is_timed: Whether its solution depends on the frame itself.
+        watched: Objects besides target and pole that it depends on.
+        places: Those of them whose transform must be final before it is solved.
+        goal_source: Changes its goal before it is solved, if anything does.
+        start_source: Gives the pose to solve from, if it is continuous.
+        joints: The limits of its joints.
+        checked: The settings that were last found valid.
+        fk_state: The last FK state.
+        stamp: Identifies the inputs that the FK state was read from.
+        input: The chain in its FK pose, once it was needed.
+        last: The result of the last update.
+        results: Cached results, by frame.
     """
 
     rig: Skeleton
@@ -282,14 +286,14 @@ class ChainPlan:
     watched: list[bpy.types.Object] = field(default_factory=list)
     places: list[Point] = field(default_factory=list)
     goal_source: GoalSource | None = None
-    shot: Shot | None = None
+    start_source: StartSource | None = None
     joints: Joints = field(default_factory=Joints)
-    checked: Settings | None = None
+    checked: AnimatedSettings | None = None
     fk_state: FkState | None = None
     stamp: object = None
     input: ChainInput | None = None
-    last: Answer | None = None
-    answers: dict[float, Answer] = field(default_factory=dict)
+    last: SolveResult | None = None
+    results: dict[float, SolveResult] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -297,19 +301,19 @@ class ChainPlan:
         return settings(self.rig.object).constraints[self.item].name
 
     def __post_init__(self) -> None:
-        """Name the constraints that are solved together: this one."""
+        """Set `items`."""
         self.items = (self.item,)
 
     def needs(self) -> list[Point]:
-        """Return the places that have to be right before it is solved."""
+        """Return the points whose transforms must be final before it is solved."""
         points = (self.target, self.pole, *self.places)
         return [point for point in points if point is not None]
 
-    def free_root(self, instead: str) -> None:
-        """Let the first bone leave its place.
+    def release_root(self, instead: str) -> None:
+        """Let the first bone move.
 
         Args:
-            instead: What can be done where it cannot.
+            instead: The alternative that the error message suggests.
 
         Raises:
             ProblemError: If it is connected to its parent.
@@ -317,19 +321,19 @@ class ChainPlan:
         self.more.append(self.rig.slot(LOCATION, self.bones[0]))
         refuse_connected(self.rig, self.bones[0], instead)
 
-    def let_grow(self) -> None:
-        """Let the bones stretch."""
+    def enable_stretch(self) -> None:
+        """Let the bones change their scale."""
         self.stretches = True
         self.more += [self.rig.slot(SCALE, bone) for bone in self.bones]
 
 
 def refuse_connected(rig: Skeleton, bone: int, instead: str) -> None:
-    """Refuse a bone that cannot leave its place.
+    """Refuse a bone whose location has no effect.
 
     Args:
         rig: The armature.
         bone: The bone.
-        instead: What can be done besides.
+        instead: The alternative that the error message suggests.
 
     Raises:
         ProblemError: If it is connected to its parent.
@@ -342,12 +346,10 @@ def refuse_connected(rig: Skeleton, bone: int, instead: str) -> None:
 
 
 def aim_of(snapshot: Snapshot, chain: ChainPlan) -> Aim:
-    """Return where the target of a chain wants its tip, before anything changes that.
-
-    A chain without a target has the armature's origin.
+    """Return the goal that the target of a chain defines; without one, the armature's origin.
 
     Raises:
-        ProblemError: If the target has no orientation to take.
+        ProblemError: If the orientation of the target is needed, and it has zero scale.
     """
     if chain.target is None:
         return Aim(snapshot.world(chain.rig.object, chain.rig.uid)[1], None)

@@ -1,4 +1,4 @@
-"""What is told when settings change: settings know nobody who keeps something made of them."""
+"""Notifications of changed settings, which know nothing of their listeners."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import bpy
 from ..blender.listeners import Listeners
 
 structure = Listeners[[bpy.types.ID]]()
-"""Is told of an armature object, or armature data, that the plan is made of.
+"""Notified with an armature object or armature data when a setting changes that the plan uses.
 
-It is so before Blender is asked to evaluate that once more.
+This happens before the armature is tagged for update.
 """
 
 ends = Listeners[[Any]]()
-"""Is told of a constraint that got another tip or target, but for one that follows a new name."""
+"""Notified with a constraint that got another tip or target, except by following a rename."""
 
 offset = Listeners[[Any]]()
-"""Is told of a constraint of which Keep Offset was turned on."""
+"""Notified with a constraint of which Keep Offset was enabled."""
 
 _is_following = False
 _followed: set[int] = set()
@@ -28,7 +28,7 @@ _followed: set[int] = set()
 
 @contextmanager
 def following() -> Iterator[None]:
-    """Let settings that change meanwhile be changed by ourselves, to follow new names."""
+    """Mark changes of settings within the block as our own, made to follow renamed bones."""
     global _is_following
     _is_following = True
     try:
@@ -38,17 +38,17 @@ def following() -> Iterator[None]:
 
 
 def is_following() -> bool:
-    """Return whether that is so now."""
+    """Return whether settings are being changed to follow renamed bones."""
     return _is_following
 
 
 def note_followed(armature: bpy.types.Object) -> None:
-    """Remember that a setting of an armature has followed a new name, which Blender has noticed."""
+    """Remember that a setting of an armature followed a rename, for which Blender tagged it."""
     _followed.add(armature.session_uid)
 
 
 def take_followed() -> set[int]:
-    """Return the armatures of which that is so since this was asked last."""
+    """Return and clear the armatures that were noted."""
     was = set(_followed)
     _followed.clear()
     return was

@@ -1,4 +1,4 @@
-"""What armatures depend on by their constraints, and when Blender is told of it."""
+"""The dependencies of armatures on targets, and declaring them to Blender."""
 
 from __future__ import annotations
 
@@ -18,54 +18,54 @@ from .registry import LISTS
 
 
 def declare(armature: bpy.types.Object) -> bool:
-    """Tell Blender what an armature depends on; return whether it did not know."""
+    """Declare the dependencies of an armature to Blender; return whether they changed."""
     return dependency_driver.declare(armature, sources(armature))
 
 
-_noted: dict[int, bpy.types.Object] = {}
+_pending: dict[int, bpy.types.Object] = {}
 
 
 @changes.structure
 def note(block: bpy.types.ID) -> None:
-    """Have `declare` called for an armature before the next update, however much is set by then."""
+    """Schedule `declare` for an armature before the next update."""
     if isinstance(block, bpy.types.Object):
-        _noted[block.session_uid] = block
+        _pending[block.session_uid] = block
 
 
-def declare_noted() -> None:
-    """Do so for all that were noted since."""
-    while _noted:
-        _, armature = _noted.popitem()
+def declare_pending() -> None:
+    """Declare the dependencies of all scheduled armatures."""
+    while _pending:
+        _, armature = _pending.popitem()
         with suppress(ReferenceError):  # It was removed.
             declare(armature)
 
 
 @forgets
-def forget_noted() -> None:
-    """Do so for none: they are gone."""
-    _noted.clear()
+def forget_pending() -> None:
+    """Cancel the scheduled declarations."""
+    _pending.clear()
 
 
 def sources(armature: bpy.types.Object) -> list[Source]:
-    """Return what an armature depends on by its constraints and walks."""
+    """Return the objects and bones that the constraints and walks of an armature use."""
     found: dict[tuple[bpy.types.Object | None, str], None] = {}
     for item in settings(armature).constraints:
         found[item.target, existing_bone(item.target, item.subtarget)] = None
         found[item.pole_target, existing_bone(item.pole_target, item.pole_subtarget)] = None
-    for block in _named(armature):
+    for block in _used_blocks(armature):
         objects = [block] if isinstance(block, bpy.types.Object) else block.all_objects
         found |= dict.fromkeys((ob, "") for ob in objects)
-    # The armature is evaluated for its own sake, and needs no hint of it.
+    # An armature needs no dependency on itself.
     return [(ob, bone) for ob, bone in found if ob is not None and ob != armature]
 
 
 def collections(armature: bpy.types.Object) -> list[bpy.types.Collection]:
-    """Return the collections on whose objects an armature depends."""
-    return [block for block in _named(armature) if isinstance(block, bpy.types.Collection)]
+    """Return the collections that an armature's constraints and walks use."""
+    return [block for block in _used_blocks(armature) if isinstance(block, bpy.types.Collection)]
 
 
-def _named(armature: bpy.types.Object) -> Iterator[bpy.types.Object | bpy.types.Collection]:
-    """Yield what constraints and walks name besides targets and poles."""
+def _used_blocks(armature: bpy.types.Object) -> Iterator[bpy.types.Object | bpy.types.Collection]:
+    """Yield the objects and collections that are used besides targets and poles."""
     for item in settings(armature).constraints:
         for group in _groups(type(item)):
             yield from _blocks(getattr(item, group))
@@ -82,7 +82,7 @@ def _blocks(
 
 @cache
 def _groups(kind: type[bpy.types.PropertyGroup]) -> list[str]:
-    """Return the groups of settings within one."""
+    """Return the nested property groups of a class."""
     own = bpy.types.PropertyGroup.bl_rna
     pointers = [prop for prop in cast(Any, kind).bl_rna.properties if prop.type == "POINTER"]
     return [prop.identifier for prop in pointers if prop.fixed_type.base == own]
@@ -90,7 +90,7 @@ def _groups(kind: type[bpy.types.PropertyGroup]) -> list[str]:
 
 @cache
 def _pointers(kind: type[bpy.types.PropertyGroup]) -> list[str]:
-    """Return which settings of a group name an object or a collection."""
+    """Return the pointers to objects or collections of a property group."""
     pointers = [prop for prop in cast(Any, kind).bl_rna.properties if prop.type == "POINTER"]
     blocks = ("Object", "Collection")
     return [prop.identifier for prop in pointers if prop.fixed_type.identifier in blocks]

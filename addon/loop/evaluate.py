@@ -1,4 +1,4 @@
-"""One update: read, solve, write, as far as possible ahead of Blender's evaluation."""
+"""One update: read, solve and write what was not solved ahead of Blender's evaluation."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ from ..blender.animated_values import flush_to_original
 from ..blender.forgetting import forgets
 from ..blender.skeleton import skeleton_of
 from ..blender.updates import changed_in, tagged_in
-from .ahead import agrees, compose_all, take_foreseen
+from .ahead import agrees, compose_all, take_solved_ahead
 from .changes import take_followed
 from .evaluated import Evaluated
 from .plan import Plan, current, discard, known
 from .read import SceneSnapshot, SnapshotAhead
 from .solved_scene import SolvedScene
-from .solving import held_by, solve_scene
-from .write import Kept, PoseWriter, take_back, write_pose, write_reports
+from .solving import evaluated_copies, solve_scene
+from .write import PoseWriter, SavedPose, restore_fk_pose, write_pose, write_reports
 
 misses = 0
-"""How often what was solved ahead was not right, so that Blender had to evaluate once more."""
+"""How often solving ahead was wrong, so that Blender had to evaluate again (for tests)."""
 
 
 class Update(NamedTuple):
-    """An evaluation of Blender's.
+    """An evaluation by Blender.
 
     Attributes:
-        depsgraph: What was updated.
-        is_frame_change: Whether its animation was evaluated for it.
-        is_rebuilt: Whether it has new relations.
-        is_undo: Whether it is the update of an undo or redo.
-        changed: Armatures that Blender evaluates once more in any case, as it has been told of
-            more that they depend on.
-        has_company: Whether other handlers were called before, which may have changed something.
+        depsgraph: The evaluated depsgraph.
+        is_frame_change: Whether its animation was evaluated.
+        is_rebuilt: Whether its relations were rebuilt.
+        is_undo: Whether it follows an undo or redo.
+        changed: Armatures whose dependencies were just declared, so that Blender evaluates them
+            again in any case.
+        has_other_handlers: Whether handlers of other extensions ran before, which may have changed
+            something.
     """
 
     depsgraph: bpy.types.Depsgraph
@@ -44,115 +45,115 @@ class Update(NamedTuple):
     is_rebuilt: bool
     is_undo: bool
     changed: Set[int] = frozenset()
-    has_company: bool = False
+    has_other_handlers: bool = False
 
     @property
     def frame(self) -> float | None:
-        """The frame that it went to, None if it stayed at one."""
+        """The new frame; None if the frame did not change."""
         scene = cast(bpy.types.Scene, self.depsgraph.scene)
         return scene.frame_current_final if self.is_frame_change else None
 
 
 def evaluate(update: Update) -> bool:
-    """Pose all chains that an update concerns; return whether there are any.
+    """Pose all chains that an update affects; return whether there are any.
 
-    What was solved ahead, and shown, and is right, stays. The others are read from what Blender has
-    evaluated, solved, and written, for which it evaluates them once more.
+    Results that were solved ahead and are still valid are kept. All others are read from the
+    evaluated depsgraph, solved and written, and Blender evaluates them again.
     """
-    ahead = take_foreseen()
-    look = _look(update)
-    plan, held = look.plan, look.held
-    freed, plan.freed = plan.freed, {}
-    if not held and not freed:
+    ahead = take_solved_ahead()
+    scope = _scope_of(update)
+    plan, evaluated = scope.plan, scope.evaluated
+    released, plan.released = plan.released, {}
+    if not evaluated and not released:
         return False
-    if freed:
-        # Else chains would be solved from where bones stand that nothing poses any more.
-        _evaluate_again(look, set(), held.keys() - freed.keys(), freed.values())
-        look = look._replace(new=set(held))
-    outdated = _outdated(look, ahead)
-    for solved in _read_and_solve(look, outdated):
+    if released:
+        # Other chains would be solved from bones that still show a pose that is gone.
+        _evaluate_again(scope, set(), evaluated.keys() - released.keys(), released.values())
+        scope = scope._replace(new=set(evaluated))
+    outdated = _outdated(scope, ahead)
+    for solved in _read_and_solve(scope, outdated):
         compose_all(solved)
-    again = {uid for uid in outdated if not _is_shown(plan.writers[uid], held[uid])}
-    again |= held.keys() & look.changed
-    beside = _evaluated_beside(look, again)
-    if again or beside:
-        _evaluate_again(look, again, beside)
-    for uid in held:
+    again = {uid for uid in outdated if not _is_shown(plan.writers[uid], evaluated[uid])}
+    again |= evaluated.keys() & scope.changed
+    others = _may_be_evaluated(scope, again)
+    if again or others:
+        _evaluate_again(scope, again, others)
+    for uid in evaluated:
         write_reports(plan.writers[uid])
     plan.is_solved = True
     return True
 
 
-def _outdated(look: _Look, ahead: tuple[Plan, SolvedScene | None] | None) -> set[int]:
-    """Return the armatures that may show what is wrong, with all that is solved with them."""
-    plan, update = look.plan, look.update
-    right = set[int]()
+def _outdated(scope: _Scope, ahead: tuple[Plan, SolvedScene | None] | None) -> set[int]:
+    """Return the armatures whose shown pose may be outdated, with all that are solved with them."""
+    plan, update = scope.plan, scope.update
+    current = set[int]()
     if ahead is not None and ahead[0] is plan and not update.is_undo:
-        right = _right(look, ahead[1])
+        current = _up_to_date(scope, ahead[1])
     if not (update.is_frame_change or update.is_undo):
-        right |= _unconcerned(look)
-    wrong = look.held.keys() - right
-    return {uid for one in wrong for uid in plan.groups[one]} & look.held.keys()
+        current |= _unaffected(scope)
+    wrong = scope.evaluated.keys() - current
+    return {uid for one in wrong for uid in plan.groups[one]} & scope.evaluated.keys()
 
 
-def _evaluated_beside(look: _Look, again: Set[int]) -> set[int]:
-    """Return the armatures that Blender may evaluate besides those that have to be."""
-    plan, others = look.plan, look.held.keys() - again
-    if look.changed:
+def _may_be_evaluated(scope: _Scope, again: Set[int]) -> set[int]:
+    """Return the other armatures that Blender may evaluate in the same pass."""
+    plan, others = scope.plan, scope.evaluated.keys() - again
+    if scope.changed:
         # It evaluates what is tagged for any view layer, or shares armature data with these.
         return others
-    if look.update.has_company:
-        tagged = tagged_in([look.update.depsgraph])
+    if scope.update.has_other_handlers:
+        tagged = tagged_in([scope.update.depsgraph])
         return {uid for uid in others if plan.rigs[uid].object.name in tagged}
     return set()
 
 
-def _right(look: _Look, ahead: SolvedScene | None) -> set[int]:
-    """Return the armatures of which the one evaluation was all that is needed."""
+def _up_to_date(scope: _Scope, ahead: SolvedScene | None) -> set[int]:
+    """Return the armatures whose pose is final after Blender's own evaluation."""
     global misses
-    right, foreseen = set[int](), set[int]()
-    if ahead is not None and not look.has_new_curves:
-        foreseen = look.held.keys() & ahead.rigs.keys()
-        if agrees(ahead, look.update.depsgraph):
-            right |= foreseen
+    current, foreseen = set[int](), set[int]()
+    if ahead is not None and not scope.has_new_curves:
+        foreseen = scope.evaluated.keys() & ahead.rigs.keys()
+        if agrees(ahead, scope.update.depsgraph):
+            current |= foreseen
         else:
             misses += 1
-    if look.update.is_frame_change:  # Nothing that the others depend on has changed then.
-        foresight = look.plan.foresight
-        right |= look.held.keys() & (foresight.known - foresight.timed) - foreseen
-    return {uid for uid in right if _is_shown(look.plan.writers[uid], look.held[uid])}
+    if scope.update.is_frame_change:  # No input of the others has changed then.
+        lookahead = scope.plan.lookahead
+        current |= scope.evaluated.keys() & (lookahead.known - lookahead.timed) - foreseen
+    return {uid for uid in current if _is_shown(scope.plan.writers[uid], scope.evaluated[uid])}
 
 
-def _unconcerned(look: _Look) -> set[int]:
-    """Return the armatures in an update that is about something else, if they show what they did.
+def _unaffected(scope: _Scope) -> set[int]:
+    """Return the armatures whose inputs an update did not change.
 
-    Blender lists all objects after new relations, and those of which bones are selected.
+    Blender lists all objects after rebuilding relations, and armatures whose selection changed.
     """
-    plan, depsgraph, is_rebuilt = look.plan, look.update.depsgraph, look.update.is_rebuilt
+    plan, depsgraph, is_rebuilt = scope.plan, scope.update.depsgraph, scope.update.is_rebuilt
     may_be_other = is_rebuilt or depsgraph.id_type_updated("ARMATURE")
-    if not (may_be_other and plan.is_solved) or look.has_new_curves:
+    if not (may_be_other and plan.is_solved) or scope.has_new_curves:
         return set()
     changed = changed_in(depsgraph, is_rebuilt)
-    concerned = look.new | look.changed | plan.driven | changed
-    concerned |= _woken(plan, changed, depsgraph.id_type_updated("SCENE"))
+    concerned = scope.new | scope.changed | plan.driven | changed
+    concerned |= _depending(plan, changed, depsgraph.id_type_updated("SCENE"))
     concerned = concerned.union(*[plan.sources[uid] for uid in plan.sources.keys() & changed])
-    others = {uid for uid in look.held if concerned.isdisjoint(plan.groups[uid])}
-    return {uid for uid in others if _is_as_before(plan, uid, look.held[uid])}
+    others = {uid for uid in scope.evaluated if concerned.isdisjoint(plan.groups[uid])}
+    return {uid for uid in others if _is_unchanged(plan, uid, scope.evaluated[uid])}
 
 
-def _read_and_solve(look: _Look, outdated: set[int]) -> list[SolvedScene]:
-    """Solve armatures from what was evaluated.
+def _read_and_solve(scope: _Scope, outdated: set[int]) -> list[SolvedScene]:
+    """Read and solve armatures.
 
-    Those of which all is known ahead are read as they are then, so that the last bits are the same
-    whenever they are read; if that is not what was evaluated, they are read as the others are.
+    Those that can be solved ahead are read in the same way as then, so that the result is the same
+    bit for bit; if the evaluation differs from that, they are read from it like the others.
     """
     global misses
-    plan, depsgraph, frame = look.plan, look.update.depsgraph, look.update.frame
+    plan, depsgraph, frame = scope.plan, scope.update.depsgraph, scope.update.frame
     found: list[SolvedScene] = []
-    touched = _touched(look) if outdated else set[int]()
-    known = outdated & plan.foresight.known
+    touched = _touched(scope) if outdated else set[int]()
+    known = outdated & plan.lookahead.known
     if known:
-        solved = solve_scene(_read_ahead(look, known, touched), frame)
+        solved = solve_scene(_read_ahead(scope, known, touched), frame)
         if agrees(solved, depsgraph):
             found.append(solved)
         else:
@@ -160,117 +161,119 @@ def _read_and_solve(look: _Look, outdated: set[int]) -> list[SolvedScene]:
             known = set[int]()
     others = outdated - known
     if others:
-        found.append(solve_scene(_read(look, others, touched | plan.foresight.known), frame))
+        found.append(solve_scene(_read(scope, others, touched | plan.lookahead.known), frame))
     return found
 
 
-def _read_ahead(look: _Look, rigs: set[int], touched: set[int]) -> SnapshotAhead:
-    """Read armatures from the file's own data."""
-    depsgraph = look.update.depsgraph
-    frame = look.update.frame if look.is_foreign else None
+def _read_ahead(scope: _Scope, rigs: set[int], touched: set[int]) -> SnapshotAhead:
+    """Read armatures from the original data."""
+    depsgraph = scope.update.depsgraph
+    frame = scope.update.frame if scope.is_foreign else None
     scene = cast(bpy.types.Scene, depsgraph.scene)
-    return SnapshotAhead(look.plan, scene, rigs, touched, frame, depsgraph)
+    return SnapshotAhead(scope.plan, scene, rigs, touched, frame, depsgraph)
 
 
-def _read(look: _Look, rigs: set[int], touched: set[int]) -> SceneSnapshot:
-    """Read armatures from what was evaluated."""
-    held = {uid: look.held[uid] for uid in rigs}
-    has_foreign_animation = look.is_foreign and look.update.is_frame_change
-    return SceneSnapshot(look.plan, look.update.depsgraph, held, touched, has_foreign_animation)
+def _read(scope: _Scope, rigs: set[int], touched: set[int]) -> SceneSnapshot:
+    """Read armatures from the evaluated data."""
+    evaluated = {uid: scope.evaluated[uid] for uid in rigs}
+    has_foreign_animation = scope.is_foreign and scope.update.is_frame_change
+    return SceneSnapshot(
+        scope.plan, scope.update.depsgraph, evaluated, touched, has_foreign_animation
+    )
 
 
 def _is_shown(writer: PoseWriter, evaluated: bpy.types.Object) -> bool:
-    """Return whether an evaluated copy holds what was put together of an armature."""
+    """Return whether an evaluated copy has the composed channel values."""
     if not writer.poses_any:
         return True
     return writer.is_shown(Evaluated(evaluated, writer.rows).channels)
 
 
-def _is_as_before(plan: Plan, uid: int, evaluated: bpy.types.Object) -> bool:
-    """Return the same of one of which nothing but settings that are driven may have changed."""
+def _is_unchanged(plan: Plan, uid: int, evaluated: bpy.types.Object) -> bool:
+    """Return the same, also comparing the settings, which may be driven."""
     is_shown = _is_shown(plan.writers[uid], evaluated)
     return is_shown and plan.readers[uid].has_settings_of(Evaluated(evaluated))
 
 
 TRIES = 2
-"""How often solutions are evaluated at most. After undo, and where a script sets the frame, Blender
-plays the animation once more in the first of them, and what it keys is as before."""
+"""Maximum number of evaluations. After undo, and where a script sets the frame, Blender evaluates
+the animation again in the first one, which resets animated channels."""
 
 
 def _evaluate_again(
-    look: _Look,
+    scope: _Scope,
     again: set[int],
-    beside: set[int],
-    freed: Iterable[bpy.types.Object] = (),
+    others: set[int],
+    released: Iterable[bpy.types.Object] = (),
 ) -> None:
-    """Have solutions evaluated that Blender did not evaluate yet.
+    """Write results and have Blender evaluate them.
 
-    In a render Blender does so by itself after the handlers. To do it here would hide from the
-    renderer what has changed; and what is written is taken back by the next handler.
+    In a render Blender does so by itself after the handlers; doing it here would hide the changes
+    from the renderer. The next handler restores the FK pose.
 
     Args:
-        look: What the update concerns.
+        scope: The scope of the update.
         again: The armatures that have to be evaluated.
-        beside: Those that may be, for what others have tagged or what armatures now depend on.
-        freed: Those of which no chain poses some bones any more.
+        others: Those that may be evaluated as well.
+        released: Those with bones that no chain poses any more.
     """
-    freed = [armature for armature in freed if _is_there(armature) and not is_edited(armature)]
-    for armature in freed:
+    released = [armature for armature in released if _exists(armature) and not is_edited(armature)]
+    for armature in released:
         armature.update_tag(refresh={"OBJECT"})
-    writers, depsgraph = look.plan.writers, look.update.depsgraph
+    writers, depsgraph = scope.plan.writers, scope.update.depsgraph
     if depsgraph.mode == "RENDER":
-        _write_again(look, again)
+        _write_again(scope, again)
         return
     may_be_rebuilt = depsgraph.id_type_updated("SCENE")
     if may_be_rebuilt:
-        # Up to 4.5 Blender crashes later without, for want of the bases of the view layer.
+        # Without this, Blender up to 4.5 crashes later, because the view layer lacks its bases.
         cast(Any, depsgraph.scene).original.update_tag()
-    # Other animation than what the file's channels hold may be brought there, or played.
-    is_other = look.is_foreign or may_be_rebuilt
-    kept: list[Kept] = []
+    # The channels may get animation from another depsgraph, or from another frame.
+    is_other = scope.is_foreign or may_be_rebuilt
+    kept: list[SavedPose] = []
     if is_other:
-        rigs = [*(look.plan.rigs[uid] for uid in again | beside), *map(skeleton_of, freed)]
-        kept = [Kept(rig) for rig in rigs]
-    for uid in beside:
+        rigs = [*(scope.plan.rigs[uid] for uid in again | others), *map(skeleton_of, released)]
+        kept = [SavedPose(rig) for rig in rigs]
+    for uid in others:
         write_pose(writers[uid], is_quiet=True)
     try:
         for _ in range(TRIES):
-            _write_again(look, again)
+            _write_again(scope, again)
             try:
-                with _alone():
+                with _without_handlers():
                     depsgraph.update()
             finally:
-                take_back(has_new_bones=may_be_rebuilt)
-            # Nothing but animation could have set anything else meanwhile.
-            again = {uid for uid in again if look.plan.foresight.animated[uid]}
-            again = {uid for uid in again if not _is_shown(writers[uid], look.held[uid])}
+                restore_fk_pose(has_new_bones=may_be_rebuilt)
+            # Only animation can have changed the channels meanwhile.
+            again = {uid for uid in again if scope.plan.lookahead.animated[uid]}
+            again = {uid for uid in again if not _is_shown(writers[uid], scope.evaluated[uid])}
             if not again:
                 break
     finally:
         for one in kept:
-            one.give_back()
+            one.restore()
 
 
-def _is_there(armature: bpy.types.Object) -> bool:
+def _exists(armature: bpy.types.Object) -> bool:
     try:
         return armature.pose is not None
     except ReferenceError:  # It was removed.
         return False
 
 
-def _write_again(look: _Look, again: Iterable[int]) -> None:
+def _write_again(scope: _Scope, again: Iterable[int]) -> None:
     for uid in again:
-        writer = look.plan.writers[uid]
-        if look.is_foreign:
-            flush_to_original(look.held[uid], writer.rig.object)
+        writer = scope.plan.writers[uid]
+        if scope.is_foreign:
+            flush_to_original(scope.evaluated[uid], writer.rig.object)
         write_pose(writer)
         # The object's own data is not tagged: it would be copied and evaluated once more.
         writer.rig.object.update_tag(refresh={"OBJECT"})
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """Have no handler called meanwhile, as where Blender evaluates what a handler has changed."""
+def _without_handlers() -> Iterator[None]:
+    """Suspend the update handlers, as Blender does where it evaluates changes of handlers."""
     before: list[Any] = bpy.app.handlers.depsgraph_update_pre
     after: list[Any] = bpy.app.handlers.depsgraph_update_post
     kept = before[:], after[:]
@@ -283,49 +286,49 @@ def _alone() -> Iterator[None]:
 
 
 _seen: dict[tuple[int, str], set[int]] = {}
-"""For each view layer the armatures that were solved for it, or are none of its."""
+"""By view layer, the armatures that were solved for it or are not in it."""
 
 
 @forgets
 def forget_seen() -> None:
-    """Solve all armatures once more in each view layer."""
+    """Solve all armatures again in each view layer."""
     _seen.clear()
 
 
-class _Look(NamedTuple):
-    """What an update concerns.
+class _Scope(NamedTuple):
+    """The armatures that an update affects.
 
     Attributes:
         update: The update.
-        plan: What hangs on what.
-        held: The armatures to look at, as evaluated.
-        new: Those that this view layer has not shown yet, or whose list a script has changed.
-        changed: Those that Blender evaluates once more in any case.
-        is_foreign: Whether Blender does not flush the depsgraph's animation to the file's data.
+        plan: The plan.
+        evaluated: The affected armatures, evaluated.
+        new: Those that this view layer has not shown yet, or whose lists a script changed.
+        changed: Those that Blender evaluates again in any case.
+        is_foreign: Whether Blender does not flush the depsgraph's animation to the original data.
         has_new_curves: Whether F-curves may have been edited.
     """
 
     update: Update
     plan: Plan
-    held: dict[int, bpy.types.Object]
+    evaluated: dict[int, bpy.types.Object]
     new: set[int]
     changed: Set[int]
     is_foreign: bool
     has_new_curves: bool
 
 
-def _look(update: Update) -> _Look:
-    """Look at the armatures to solve: at those that an update concerns.
+def _scope_of(update: Update) -> _Scope:
+    """Return the armatures that an update affects.
 
-    It concerns those that are in it, that depend on something in it, or on the time if that moves,
-    or that this view layer has not shown yet; and all that are solved with them. If Blender has
-    been told of other dependencies, it concerns all.
+    These are the updated ones, those that depend on something updated or on the frame, and those
+    that this view layer has not shown yet, each with all that are solved with it. If dependencies
+    changed, all armatures are affected.
     """
     depsgraph, is_frame_change, changed = update.depsgraph, update.is_frame_change, update.changed
     plan = current()
     updates = depsgraph.updates
     if is_frame_change and len(updates) > len(plan.units) and depsgraph.mode != "RENDER":
-        # It is cheaper to look at all armatures than to ask which of them Blender evaluated.
+        # Checking all armatures is cheaper than iterating over the updates.
         updated = set(plan.rigs)
     else:
         updated = {session_uid(update.id) for update in updates}
@@ -333,45 +336,49 @@ def _look(update: Update) -> _Look:
     if new:
         discard()
         plan = current()
-        updated = {session_uid(update.id) for update in updates}  # It may know other armatures.
+        updated = {
+            session_uid(update.id) for update in updates
+        }  # The new plan may have other armatures.
         changed = changed | take_followed()
     if not is_frame_change:
         new |= _take_unseen(depsgraph)
     rigs: set[int] = set()
-    # The scene has the gravity and the frame rate.
+    # Gravity and frame rate are settings of the scene.
     is_timed = is_frame_change or session_uid(depsgraph.scene) in updated
-    concerned = updated | new | _woken(plan, updated, is_timed)
+    concerned = updated | new | _depending(plan, updated, is_timed)
     if changed:
-        # Blender builds its relations anew, and may evaluate any of them for it.
+        # Blender rebuilds its relations, and may evaluate any armature for that.
         concerned |= plan.rigs.keys()
     for uid in plan.rigs.keys() & concerned:
         rigs |= plan.groups[uid]
-    held = held_by(plan, depsgraph, rigs)
+    evaluated = evaluated_copies(plan, depsgraph, rigs)
     is_foreign = _is_foreign(depsgraph)
     has_new_curves = not is_frame_change and depsgraph.id_type_updated("ACTION")
-    return _Look(update, plan, held, new, changed, is_foreign, has_new_curves)
+    return _Scope(update, plan, evaluated, new, changed, is_foreign, has_new_curves)
 
 
-def _touched(look: _Look) -> set[int]:
-    """Return the armatures that may differ in themselves from when they were looked at last."""
-    updates = look.update.depsgraph.updates
+def _touched(scope: _Scope) -> set[int]:
+    """Return the armatures whose own channels or settings may have changed."""
+    updates = scope.update.depsgraph.updates
     changed = [False] * len(updates)
     updates.foreach_get("is_updated_geometry", changed)
-    found = set(look.new)
+    found = set(scope.new)
     if any(changed):
         pairs = zip(updates, changed, strict=True)
         found |= {session_uid(update.id) for update, is_changed in pairs if is_changed}
-    return found | (look.held.keys() if look.is_foreign else look.held.keys() & look.plan.animated)
+    return found | (
+        scope.evaluated.keys() if scope.is_foreign else scope.evaluated.keys() & scope.plan.animated
+    )
 
 
-def _woken(plan: Plan, updated: set[int], is_timed: bool) -> set[int]:
-    """Return the armatures that the time wakes up, if it does, or anything that they watch."""
+def _depending(plan: Plan, updated: set[int], is_timed: bool) -> set[int]:
+    """Return the armatures that depend on the frame, if it changed, or on updated objects."""
     found = set(plan.timed) if is_timed else set[int]()
     return found.union(*[plan.watched[uid] for uid in plan.watched.keys() & updated])
 
 
 def unseen(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> set[int]:
-    """Return the armatures of a view layer that were not solved for it yet, as far as is known.
+    """Return the armatures of a view layer that were not solved for it yet.
 
     Blender calls no handler at the first update of a view layer.
     """
@@ -386,7 +393,7 @@ def unseen(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> set[int]:
 
 
 def _take_unseen(depsgraph: bpy.types.Depsgraph) -> set[int]:
-    """Return the `unseen` armatures of a depsgraph's view layer, from now on none of them."""
+    """Return the `unseen` armatures of a depsgraph's view layer, and mark them as seen."""
     scene, layer = depsgraph.scene, depsgraph.view_layer
     if depsgraph.mode == "RENDER" or scene is None or layer is None:
         return set()
@@ -396,6 +403,6 @@ def _take_unseen(depsgraph: bpy.types.Depsgraph) -> set[int]:
 
 
 def _is_foreign(depsgraph: bpy.types.Depsgraph) -> bool:
-    """Return whether Blender does not flush this depsgraph's animation to the file's data."""
+    """Return whether Blender does not flush this depsgraph's animation to the original data."""
     layer = bpy.context.view_layer
     return depsgraph.mode == "RENDER" or layer is None or layer.depsgraph != depsgraph

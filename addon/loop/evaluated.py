@@ -1,4 +1,4 @@
-"""An armature as Blender has evaluated it."""
+"""Reading an armature that Blender has evaluated."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from ..blender.access import pose_bones
 from ..blender.rotation import PoseChannels, Rows, floats
 from ..blender.skeleton import matrix_frame
 from ..core import Frame
-from .properties import settings
-from .settings_now import form
+from .properties import settings, settings_form
 
 
 class Evaluated:
-    """An armature as a depsgraph has evaluated it, read as far as it is asked for."""
+    """An evaluated armature, read lazily."""
 
     def __init__(self, armature: bpy.types.Object, rows: Rows | None = None) -> None:
-        """Take the evaluated copy.
+        """Wrap an evaluated armature.
 
         Args:
             armature: The evaluated copy.
-            rows: The bones that are read of it time and again; None for all.
+            rows: The bones that are read at each update; None for all.
         """
         self.object = armature
         self._rows = rows
@@ -41,7 +40,7 @@ class Evaluated:
 
     @cached_property
     def is_at_rest(self) -> bool:
-        """Whether the armature shows its rest pose, whatever the channels are."""
+        """Whether the armature is set to Rest Position."""
         return cast(bpy.types.Armature, self.object.data).pose_position == "REST"
 
     @cached_property
@@ -49,22 +48,22 @@ class Evaluated:
         return floats(self.bones, "matrix", 16)
 
     def columns(self) -> list[list[Any]]:
-        """Return the settings of all constraints, one column a setting of `form`."""
+        """Return the settings of all constraints: one list per setting of `settings_form`."""
         items = settings(self.object).constraints
         present = settings(cast(bpy.types.Object, self.object.original)).constraints
         if len(items) != len(present):
-            items = present  # The evaluated copy was made before one was added or removed.
+            items = present  # The copy predates an added or removed constraint.
         columns: list[list[Any]] = []
-        for name in form().names:
+        for name in settings_form().names:
             column = [0] * len(items)
             items.foreach_get(name, column)
             columns.append(column)
         return columns
 
     def frame(self, bone: int) -> Frame:
-        """Return where Blender has a bone, in armature space."""
+        """Return the evaluated frame of a bone, in armature space."""
         rows = self._rows
         if rows is not None and rows.are_few:
             return matrix_frame(rows.find(self.bones, bone).matrix)
-        m = self._matrices[bone * 16 : bone * 16 + 16]  # Column by column.
+        m = self._matrices[bone * 16 : bone * 16 + 16]  # In column-major order.
         return (m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]), (m[12], m[13], m[14])

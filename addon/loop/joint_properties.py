@@ -1,8 +1,7 @@
-"""The settings that a bone carries as a joint of a chain, under the public names.
+"""Joint settings of a bone.
 
-As its rest pose they belong to the armature, so that they are copied with the bone and nothing
-that is done to a pose changes them. None can be animated: what is made of them is made once, with
-the plan.
+They are stored in the armature data, like the rest pose, so that they are copied with the bone and
+independent of the pose. They cannot be animated, so limits are computed once, with the plan.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty
 
 from . import changes
-from .property_kinds import defined
+from .property_kinds import FACTOR, defined
 
 LIMIT_ITEMS = (
     ("NONE", "None", "No limit", 0),
@@ -42,7 +41,7 @@ AXIS_ITEMS = (
 
 
 def _changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-    """Throw away what is known of it, and have all objects with the armature solved again."""
+    """Discard the plan of all objects that use the armature, and tag it."""
     armature = cast(bpy.types.Armature, item.id_data)
     changes.structure.notify(armature)
     armature.update_tag()
@@ -54,17 +53,18 @@ SETTING: dict[str, Any] = {
     "update": _changed,
 }
 ANGLE: dict[str, Any] = {**SETTING, "subtype": "ANGLE", "precision": 2, "step": 100}
+HINGE_ANGLE = {**ANGLE, "min": -2.0 * pi, "max": 2.0 * pi, "soft_min": -pi, "soft_max": pi}
 
 
 class FabrikJoint(bpy.types.PropertyGroup):
-    """How far a bone may turn out of its rest pose when a chain is solved."""
+    """The joint limit of a bone, relative to its rest pose."""
 
     limit_type: Annotated[
         str,
         defined(
             EnumProperty,
             "Limit",
-            ("How far the bone may rotate away from its rest pose when its chain is solved"),
+            "How far the bone may rotate away from its rest pose when its chain is solved",
             items=LIMIT_ITEMS,
             default="NONE",
             **SETTING,
@@ -86,7 +86,7 @@ class FabrikJoint(bpy.types.PropertyGroup):
         defined(
             FloatVectorProperty,
             "Direction",
-            ("Direction of the hinge axis in the bone's rest space. Its length does not matter"),
+            "Direction of the hinge axis in the bone's rest space. Its length does not matter",
             size=3,
             subtype="XYZ",
             default=(1.0, 0.0, 0.0),
@@ -100,11 +100,7 @@ class FabrikJoint(bpy.types.PropertyGroup):
             "Min",
             "Minimum angle about the hinge axis. The rest pose is 0",
             default=0.0,
-            min=-2.0 * pi,
-            max=2.0 * pi,
-            soft_min=-pi,
-            soft_max=pi,
-            **ANGLE,
+            **HINGE_ANGLE,
         ),
     ]
     hinge_max: Annotated[
@@ -114,11 +110,7 @@ class FabrikJoint(bpy.types.PropertyGroup):
             "Max",
             "Maximum angle about the hinge axis. The rest pose is 0",
             default=radians(150.0),
-            min=-2.0 * pi,
-            max=2.0 * pi,
-            soft_min=-pi,
-            soft_max=pi,
-            **ANGLE,
+            **HINGE_ANGLE,
         ),
     ]
     swing_x: Annotated[
@@ -190,9 +182,7 @@ class FabrikJoint(bpy.types.PropertyGroup):
                 "1 only as far as its limit forces it to"
             ),
             default=0.0,
-            min=0.0,
-            max=1.0,
-            subtype="FACTOR",
+            **FACTOR,
             **SETTING,
         ),
     ]

@@ -1,8 +1,8 @@
-"""What the joints of a chain allow: read from the bones, in the solver's terms.
+"""Joint limits and stiffness of a chain, as the solver takes them.
 
-The extension's own settings cannot be animated, and a change of one makes a new plan: they are
-read once. Those of Blender's own IK change without a word to us, and at any frame: they are read
-whenever their armature may have changed, from its evaluated copy.
+The extension's own joint settings cannot be animated, so they are read once, with the plan. Native
+IK settings can change at any frame without notice, so they are read from the evaluated copy
+whenever the armature may have changed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,18 @@ Range = tuple[float, float]
 AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 LOCKED, FREE = (0.0, 0.0), (-pi, pi)
 
+NATIVE = [
+    [f"{name}_{axis}" for name in ("lock_ik", "use_ik_limit", "ik_min", "ik_max", "ik_stiffness")]
+    for axis in "xyz"
+]
+"""Names of a pose bone's native IK settings, for each axis."""
+
 
 class IkSettings(NamedTuple):
-    """What the settings of a bone for Blender's own IK come to.
+    """Native IK settings of a bone.
 
     Attributes:
-        ranges: The least and the greatest turn about X, Y and Z.
+        ranges: Minimum and maximum angle about X, Y and Z, in radians.
         stiffness: The largest stiffness of the axes that are not locked.
     """
 
@@ -37,44 +43,42 @@ class IkSettings(NamedTuple):
 
 @dataclass(slots=True)
 class Joints:
-    """The joints of a chain.
+    """The joints of a chain. Both lists are empty if no bone has a limit or stiffness.
 
     Attributes:
-        limits: What each bone allows, None if it is not limited; empty if no bone is special.
-        stiffness: How much each bone resists leaving its FK pose; empty if no bone is special.
-        asked: Places in the chain, and indices, of the bones that keep the settings for Blender's
-            own IK.
+        limits: The limit of each bone; None if it has none.
+        stiffness: The stiffness of each bone.
+        native: Position in the chain, and index, of the bones that use their native IK settings.
     """
 
     limits: list[Limit | None] = field(default_factory=list)
     stiffness: list[float] = field(default_factory=list)
-    asked: list[tuple[int, int]] = field(default_factory=list)
+    native: list[tuple[int, int]] = field(default_factory=list)
 
-    def now(self, asked: Sequence[IkSettings]) -> tuple[list[Limit | None], list[float]]:
-        """Return limits and stiffness, given what the bones that are asked hold now."""
-        if not asked:
+    def now(self, settings: Sequence[IkSettings]) -> tuple[list[Limit | None], list[float]]:
+        """Return limits and stiffness, given the current settings of the `native` bones."""
+        if not settings:
             return self.limits, self.stiffness
         limits, stiffness = self.limits[:], self.stiffness[:]
-        for (place, _), found in zip(self.asked, asked, strict=True):
+        for (place, _), found in zip(self.native, settings, strict=True):
             limits[place], stiffness[place] = _limit_of_ranges(found.ranges), found.stiffness
         return limits, stiffness
 
 
 def joints_of(bones: Sequence[Any], indices: Sequence[int]) -> Joints:
-    """Return the joints of a chain's pose bones, against which `joint_problem` has nothing."""
-    settings: list[FabrikJoint] = [bone.fabrik_joint for bone in bones]
-    if not any(joint.limit_type != "NONE" or joint.stiffness for joint in settings):
+    """Return the joints of a chain's pose bones, which have no `joint_problem`."""
+    joints: list[FabrikJoint] = [bone.fabrik_joint for bone in bones]
+    if not any(joint.limit_type != "NONE" or joint.stiffness for joint in joints):
         return Joints()
-    places = [i for i, joint in enumerate(settings) if joint.limit_type == "BLENDER"]
     return Joints(
-        [_limit(joint) for joint in settings],
-        [joint.stiffness for joint in settings],
-        [(place, indices[place]) for place in places],
+        [_limit(joint) for joint in joints],
+        [joint.stiffness for joint in joints],
+        [(i, indices[i]) for i, joint in enumerate(joints) if joint.limit_type == "BLENDER"],
     )
 
 
 def joint_problem(bone: Any) -> str:
-    """Return what is wrong with the joint of a pose bone, and what to do; empty if nothing is."""
+    """Return what is invalid in the joint of a pose bone and how to fix it; empty if nothing."""
     joint: FabrikJoint = bone.fabrik_joint
     kind = joint.limit_type
     numbers: list[float] = [joint.stiffness]
@@ -102,7 +106,7 @@ def _direction(joint: FabrikJoint) -> tuple[float, float, float] | None:
     largest = max(abs(x), abs(y), abs(z))
     if largest == 0.0:
         return None
-    # To a size first whose square is neither 0 nor infinite.
+    # Scale first, so that the squares neither underflow nor overflow.
     x, y, z = Vector((x / largest, y / largest, z / largest)).normalized()
     return x, y, z
 
@@ -123,24 +127,22 @@ def _limit(joint: FabrikJoint) -> Limit | None:
 
 
 def ik_settings(bone: Any) -> IkSettings:
-    """Return what the settings of an evaluated pose bone for Blender's own IK come to."""
-    is_locked = (bone.lock_ik_x, bone.lock_ik_y, bone.lock_ik_z)
-    stiffness = (bone.ik_stiffness_x, bone.ik_stiffness_y, bone.ik_stiffness_z)
-    x = (bone.ik_min_x, bone.ik_max_x) if bone.use_ik_limit_x else FREE
-    y = (bone.ik_min_y, bone.ik_max_y) if bone.use_ik_limit_y else FREE
-    z = (bone.ik_min_z, bone.ik_max_z) if bone.use_ik_limit_z else FREE
-    return IkSettings(
-        (
-            LOCKED if is_locked[0] else x,
-            LOCKED if is_locked[1] else y,
-            LOCKED if is_locked[2] else z,
-        ),
-        max((s for s, locked in zip(stiffness, is_locked, strict=True) if not locked), default=0.0),
-    )
+    """Return the native IK settings of an evaluated pose bone."""
+    ranges: list[Range] = []
+    stiffness = 0.0
+    for lock, is_limited, low, high, stiff in NATIVE:
+        if getattr(bone, lock):
+            ranges.append(LOCKED)
+            continue
+        is_free = not getattr(bone, is_limited)
+        ranges.append(FREE if is_free else (getattr(bone, low), getattr(bone, high)))
+        stiffness = max(stiffness, getattr(bone, stiff))
+    x, y, z = ranges
+    return IkSettings((x, y, z), stiffness)
 
 
 def _limit_of_ranges(ranges: tuple[Range, Range, Range]) -> Limit | None:
-    """Return a hinge if only one axis is not locked, a cone if more are, None if all are free."""
+    """Return a hinge if one axis is free, a cone if more are, None if none is limited."""
     if all(high - low >= 2.0 * pi - 1e-6 for low, high in ranges):
         return None
     turning = [name for name, turn in zip(AXES, ranges, strict=True) if turn != LOCKED]

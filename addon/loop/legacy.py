@@ -1,4 +1,7 @@
-"""Files saved by 0.1: the FK pose lay in a record beside the solution, joints on pose bones."""
+"""Conversion of files saved by version 0.1.
+
+They store the FK pose in a record beside the solution, and joint settings on pose bones.
+"""
 
 from __future__ import annotations
 
@@ -18,35 +21,35 @@ from .joint_properties import FabrikJoint
 from .properties import NO_PLACE, settings
 
 NO_INPUT = -100
-"""The mode of a bone of which the record keeps nothing."""
+"""The mode of a bone that is not in the record."""
 
 SIZE = 4 + 16 + 16
-"""The bytes of a slot: its mode, four numbers of the FK pose, four numbers of the solution."""
+"""Bytes per slot: its mode, four numbers of the FK pose and four of the solution."""
 
 JOINT = "fabrik_joint"
-"""The group of settings that pose bones had."""
+"""The property group of pose bones in 0.1."""
 
 COUNT = 4
-"""The bytes at the end that say how many bones there were, if more than rotations are kept."""
+"""Bytes of the bone count at the end, if the record has more than rotations."""
 
 
-def bring_over() -> None:
-    """Give the armatures of a file their FK pose where their channels hold what 0.1 wrote."""
+def convert() -> None:
+    """Convert all armatures of a file: restore the FK pose and move joint settings."""
     for ob in bpy.data.objects:
         if ob.type != "ARMATURE" or ob.pose is None:
             continue
         if settings(ob).record:
-            _bring_over(ob)
-        # To linked data they are given for this session alone.
+            _restore_record(ob)
+        # Linked data is only changed for this session.
         is_kept = joints_problem(ob) != ""
         for bone in ob.pose.bones:
-            _bring_joint(bone, is_kept)
+            _move_joint(bone, is_kept)
 
 
-def _bring_over(armature: bpy.types.Object) -> None:
+def _restore_record(armature: bpy.types.Object) -> None:
     try:
         stored = a2b_base64(settings(armature).record)
-    except Error:  # Somebody else wrote there.
+    except Error:  # Not written by 0.1.
         stored = b""
     count = bones = len(stored) // SIZE
     if len(stored) % SIZE == COUNT:
@@ -60,15 +63,19 @@ def _bring_over(armature: bpy.types.Object) -> None:
         for kind in range(kinds) if 0 <= place < min(bones, count) else ():
             row = kind * bones + place
             kept, written = numbers[row * 4 : row * 4 + 4], numbers[(count + row) * 4 :][:4]
-            _give(bone, KINDS[kind] if kind else mode_of(bone), modes[row], kept, written)
+            _restore_channel(
+                bone, KINDS[kind] if kind else mode_of(bone), modes[row], kept, written
+            )
         if place != NO_PLACE:
             bone.fabrik_place = NO_PLACE
     settings(armature).record = b""
     armature.update_tag()
 
 
-def _give(bone: Any, mode: int, recorded: int, kept: array[float], written: array[float]) -> None:
-    """Give a bone its FK pose, unless its channel holds anything else than what was written."""
+def _restore_channel(
+    bone: Any, mode: int, recorded: int, kept: array[float], written: array[float]
+) -> None:
+    """Restore the FK pose of a bone, unless its channel differs from the recorded solution."""
     if recorded == NO_INPUT or recorded != mode:
         return
     name, size = channel_of(mode)
@@ -76,30 +83,30 @@ def _give(bone: Any, mode: int, recorded: int, kept: array[float], written: arra
         setattr(bone, name, kept[:size])
 
 
-def _bring_joint(bone: Any, is_kept: bool) -> None:
-    """Give a bone the joint that its pose had.
+def _move_joint(bone: Any, is_kept: bool) -> None:
+    """Move the joint settings of a pose bone to its bone.
 
     Args:
         bone: The pose bone.
-        is_kept: Whether what the pose had stays there.
+        is_kept: Whether the old settings are kept.
     """
-    # From 5.0 on Blender keeps what extensions register beside what users do, from files of
-    # earlier versions in both places.
+    # Since 5.0 registered properties are stored apart from custom properties; those of older files
+    # are in both places.
     registered = getattr(bone, "bl_system_properties_get", lambda: None)()
     for stored in (bone, registered):
         if stored and JOINT in stored:
-            _give_joint(bone.fabrik_joint, stored[JOINT])
+            _set_joint(bone.fabrik_joint, stored[JOINT])
             if not is_kept:
                 del stored[JOINT]
 
 
-def _give_joint(joint: FabrikJoint, stored: Any) -> None:
-    """Give a joint the settings that are stored, but for what somebody else wrote there."""
+def _set_joint(joint: FabrikJoint, stored: Any) -> None:
+    """Set the stored settings of a joint, skipping invalid ones."""
     for name, value in stored.items() if hasattr(stored, "items") else ():
         prop = joint.bl_rna.properties.get(name)
         if prop is None:
             continue
         with suppress(TypeError, ValueError):
-            if prop.type == "ENUM":  # A choice is stored by its place.
+            if prop.type == "ENUM":  # Stored as an index.
                 value = dict(enumerate(prop.enum_items.keys())).get(value)
             setattr(joint, name, value)

@@ -1,7 +1,6 @@
-"""Constraints that count as off, or as wholly on, for a while: for operators that look at poses.
+"""Temporary overrides of influences, for operators that need a pose with or without constraints.
 
-Whether a constraint is on may be keyed or driven, so that turning it off would not last for a
-single frame.
+Setting the properties would not work, because they may be keyed or driven.
 """
 
 from __future__ import annotations
@@ -13,40 +12,42 @@ import bpy
 
 from ..blender.access import session_uid
 
-_counted: dict[int, dict[int, float]] = {}
-"""For each armature the influences that constraints count with, by their places in the list."""
+_overrides: dict[int, dict[int, float]] = {}
+"""By armature and index of a constraint, the overriding influence."""
 
 
-def counted(uid: int) -> Mapping[int, float]:
-    """Return the influences that constraints of an armature count with, whatever theirs are."""
-    return _counted.get(uid, {})
+def influence_overrides(uid: int) -> Mapping[int, float]:
+    """Return the overriding influences of an armature's constraints, by index."""
+    return _overrides.get(uid, {})
 
 
 def muting(armature: bpy.types.Object, indices: Iterable[int]) -> AbstractContextManager[None]:
-    """Let constraints of an armature count as off, in all updates meanwhile.
+    """Disable constraints of an armature within the block.
 
-    The list of constraints must not change meanwhile. The next update shows the change, before and
-    after: the caller evaluates.
+    The list of constraints must not change meanwhile. The caller has to update the view layer, both
+    within the block and after it.
     """
-    return _counting(armature, dict.fromkeys(indices, 0.0))
+    return _override(armature, dict.fromkeys(indices, 0.0))
 
 
-def insisting(armature: bpy.types.Object, indices: Iterable[int]) -> AbstractContextManager[None]:
-    """Let constraints of an armature count as on with all their influence; else as `muting`."""
-    return _counting(armature, dict.fromkeys(indices, 1.0))
+def full_influence(
+    armature: bpy.types.Object, indices: Iterable[int]
+) -> AbstractContextManager[None]:
+    """Give constraints of an armature full influence within the block; see `muting`."""
+    return _override(armature, dict.fromkeys(indices, 1.0))
 
 
 @contextmanager
-def _counting(armature: bpy.types.Object, influences: dict[int, float]) -> Iterator[None]:
+def _override(armature: bpy.types.Object, influences: dict[int, float]) -> Iterator[None]:
     uid = session_uid(armature)
-    before = _counted.get(uid)
-    _counted[uid] = (before or {}) | influences
+    before = _overrides.get(uid)
+    _overrides[uid] = (before or {}) | influences
     armature.update_tag()
     try:
         yield
     finally:
         if before is None:
-            del _counted[uid]
+            del _overrides[uid]
         else:
-            _counted[uid] = before
+            _overrides[uid] = before
         armature.update_tag()

@@ -1,4 +1,4 @@
-"""In which order chains are solved, and what is carried along with them."""
+"""The order in which units are solved, and the objects that follow them."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from ..blender.relations import (
     walk_dependencies,
 )
 from ..blender.skeleton import skeleton_of
-from .body_plan import BodyPlan, Unit, chains_of
 from .chain_plan import ChainPlan
 from .pre_pass import PrePassBone
+from .tree_plan import TreePlan, Unit, chains_of
 
 Member = ChainPlan | PrePassBone
-"""What waits for others by itself."""
+"""A part of a unit that has dependencies of its own."""
 
 
 class RefusedError(Exception):
-    """A chain cannot be put in order, and knows why: the walk is made anew without it."""
+    """A chain cannot be ordered; its problem is set, and ordering starts again without it."""
 
 
 class Order:
-    """What hangs on what, found by walking upwards from what the chains are given."""
+    """The dependencies between units, found by walking up from targets, poles and roots."""
 
     def __init__(
         self,
@@ -47,21 +47,21 @@ class Order:
         posed: dict[int, set[int]],
         moved: dict[int, set[int]],
     ) -> None:
-        """Walk.
+        """Order the units.
 
-        A chain that waits for itself is told so, and left out of another attempt.
+        Chains in a dependency cycle get a problem and are left out.
 
         Args:
-            pre_pass: Bones that are posed before the chains of their armatures.
+            pre_pass: The pre-pass bones.
             chains: All constraints, in the order of the lists.
-            posed: For each armature the bones that chains pose.
-            moved: For each armature the bones that are posed, or hang on a posed bone.
+            posed: By armature, the bones that units pose.
+            moved: By armature, the posed bones and their descendants.
         """
         self.pre_pass = pre_pass
         self.chains = chains
         self.posed = posed
         self.moved = moved
-        self.looked: set[tuple[int, int]] = set()
+        self.constrained: set[tuple[int, int]] = set()
         self.visited: set[bpy.types.Object] = set()
         self._drivers: dict[int, dict[str, list[Any]]] = {}
         self._read: dict[Node, list[Node]] = {}
@@ -76,14 +76,14 @@ class Order:
         """Find the units and their order.
 
         Raises:
-            RefusedError: If a chain waits for itself, or fails.
+            RefusedError: If a chain is in a dependency cycle, or fails.
         """
         self.carried: set[int] = set()
         self._native: dict[Node, list[tuple[Any, Node | None]]] = {}
         self._reading: dict[Node, bool] = {}
-        """Whether what drivers read moves with a solved chain: nothing waits for it."""
+        """Whether what drivers read follows a solved chain; not a dependency."""
         chains = [chain for chain in self.chains if not chain.problem]
-        self.units: list[Unit] = [*self.pre_pass, *self._together(chains)]
+        self.units: list[Unit] = [*self.pre_pass, *self._merge_sharing(chains)]
         self.posing: dict[tuple[int, int], list[Unit]] = {}
         for unit in self.units:
             for bone in unit.bones:
@@ -92,7 +92,7 @@ class Order:
         for unit in self.units:
             self.beneath[unit] = self._units_beneath(unit)
         self.unit_of = {member: unit for unit in self.units for member in _members(unit)}
-        # What each chain itself waits for, and what its unit does.
+        # The dependencies of each chain, and of its unit.
         self.own = {member: self._own_needs(member, u) for member, u in self.unit_of.items()}
         self.needs = {
             unit: self.beneath[unit].union(*[self.own[member] for member in _members(unit)])
@@ -101,16 +101,16 @@ class Order:
         for unit in self.units:
             for layer in (unit, *chains_of(unit)):
                 layer.is_layered = bool(self.beneath[unit])
-            if isinstance(unit, BodyPlan):
-                self._note_buried(unit)
+            if isinstance(unit, TreePlan):
+                self._note_layer_order(unit)
         try:
             self.sequence = self._sorted()
         except CycleError:
-            self._say_cycle()
+            self._report_cycle()
             raise RefusedError from None
 
     def _sorted(self) -> list[Unit]:
-        """Return the units, each after those that it needs, else in the order of the lists."""
+        """Return the units, each after its dependencies."""
         sorter = TopologicalSorter(self.needs)
         sorter.prepare()
         place = {unit: i for i, unit in enumerate(self.units)}
@@ -123,44 +123,44 @@ class Order:
             sorter.done(found[-1])
         return found
 
-    def _together(self, chains: list[ChainPlan]) -> list[Unit]:
-        """Return the units: chains that reach and share bones are one, others stand alone."""
+    def _merge_sharing(self, chains: list[ChainPlan]) -> list[Unit]:
+        """Return the units: reaching chains that share bones form a tree."""
         first: dict[tuple[int, int], int] = {}
         leader = list(range(len(chains)))
 
-        def led_by(i: int) -> int:
+        def leader_of(i: int) -> int:
             while leader[i] != i:
                 i = leader[i]
             return i
 
         for i, chain in enumerate(chains):
             for bone in chain.bones if chain.motion is None else ():
-                other = led_by(first.setdefault((chain.rig.uid, bone), i))
-                own = led_by(i)
+                other = leader_of(first.setdefault((chain.rig.uid, bone), i))
+                own = leader_of(i)
                 leader[max(own, other)] = min(own, other)
         groups: dict[int, list[ChainPlan]] = {}
         for i, chain in enumerate(chains):
-            groups.setdefault(led_by(i), []).append(chain)
+            groups.setdefault(leader_of(i), []).append(chain)
         return [
-            group[0] if len(group) == 1 and not group[0].is_root_free else BodyPlan(group)
+            group[0] if len(group) == 1 and not group[0].is_root_free else TreePlan(group)
             for group in groups.values()
         ]
 
     def _units_beneath(self, unit: Unit) -> set[Unit]:
-        """Return the units that pose bones of one before it, and what is beneath these.
+        """Return the units beneath one: those earlier in the list that pose some of its bones.
 
-        They are those before it in the list, of which it is known already.
+        Those in turn beneath them are included; they have been found already.
         """
         sharing = {o for bone in unit.bones for o in self.posing[unit.rig.uid, bone]}
         below = sharing & self.beneath.keys()
         return below.union(*[self.beneath[other] for other in below])
 
-    def _note_buried(self, body: BodyPlan) -> None:
-        """Say which chains of a body come before a layer that stands before them in the list."""
-        first = body.chains[0]
+    def _note_layer_order(self, tree: TreePlan) -> None:
+        """Note on chains of a tree that are solved before a layer earlier in the list."""
+        first = tree.chains[0]
         layers = [unit for unit in self.units if isinstance(unit, ChainPlan)]
-        layers = [layer for layer in layers if body in self.beneath[layer]]
-        for chain in body.chains[1:]:
+        layers = [layer for layer in layers if tree in self.beneath[layer]]
+        for chain in tree.chains[1:]:
             for layer in layers:
                 if layer.item < chain.item and set(layer.bones) & set(chain.bones):
                     chain.note = chain.note or (
@@ -169,14 +169,14 @@ class Order:
                     )
 
     def ordered(self) -> list[Unit]:
-        """Return the units so that each comes after all it needs, else in the list's order."""
+        """Return the units in solving order, with invalid chains at the end."""
         return [*self.sequence, *(chain for chain in self.chains if chain not in self.unit_of)]
 
     def groups(self) -> dict[int, set[int]]:
-        """Return for each armature those that are evaluated with it, because one needs the other.
+        """Return by armature those that must be evaluated together with it.
 
-        Were only the one evaluated that changed, what another one gives it would come once from
-        our own arithmetic and once from Blender's, and their last bits differ.
+        If only one of two dependent armatures were evaluated, transforms would come from our own
+        arithmetic in one update and from Blender's in another, and differ in the last bits.
         """
         groups = {uid: {uid} for uid in self.posed}
         for unit, needs in self.needs.items():
@@ -186,30 +186,30 @@ class Order:
                     groups[uid] = merged
         return groups
 
-    def _say_cycle(self) -> None:
-        """Tell one of the chains that wait for themselves."""
+    def _report_cycle(self) -> None:
+        """Set the problem of one chain in a dependency cycle."""
         for unit in self.units:
-            cycle = self._waiting_for(unit)
+            cycle = self._all_dependencies(unit)
             if unit not in cycle:
                 continue
-            cycle = {other for other in cycle if unit in self._waiting_for(other)}
-            guilty = [
+            cycle = {other for other in cycle if unit in self._all_dependencies(other)}
+            chains = [
                 chain
                 for other in self.units
                 if other in cycle
                 for chain in chains_of(other)
                 if self.own[chain] & cycle
             ]
-            names = listed([chain.name for chain in guilty])
-            first = next(chain for chain in chains_of(unit) if chain in guilty)
+            names = listed([chain.name for chain in chains])
+            first = next(chain for chain in chains_of(unit) if chain in chains)
             first.problem = (
                 "Dependency cycle: the target, pole or root depends on the chain itself "
                 f"(through {names}). Choose one that does not"
             )
             return
-        raise AssertionError("chains that all wait, but none for itself")
+        raise AssertionError("a cycle that no unit is part of")
 
-    def _waiting_for(self, unit: Unit) -> set[Unit]:
+    def _all_dependencies(self, unit: Unit) -> set[Unit]:
         found: set[Unit] = set()
         fringe = [unit]
         while fringe:
@@ -220,10 +220,10 @@ class Order:
         return found
 
     def _own_needs(self, member: Member, unit: Unit) -> set[Unit]:
-        """Return `_needs`.
+        """Return the dependencies of a member.
 
         Raises:
-            RefusedError: If that fails for a chain.
+            RefusedError: If they cannot be determined.
         """
         try:
             return self._needs(member, unit)
@@ -237,26 +237,26 @@ class Order:
             raise RefusedError from None
 
     def _needs(self, chain: Member, unit: Unit) -> set[Unit]:
-        """Return the units that must be solved before a chain of one."""
-        # What is put on top of a layer may carry it as well, and is not there yet.
+        """Return the units that must be solved before a member."""
+        # A layer on top may pose the parent as well, but is solved later.
         carrying = self._posing([(chain.rig.object, unit.root_parent)], chain)
         carrying = {other for other in carrying if unit not in self.beneath[other]}
         return carrying | self._posing(map(node_at, chain.needs()), chain)
 
     def _posing(self, starts: Iterable[Node], chain: Member) -> set[Unit]:
-        """Return the units with which the starts move."""
+        """Return the units that some nodes follow."""
         moving: dict[Node, bool] = {}
         self._walk_up(starts, moving, chain)
         units = [self.posing.get((ob.session_uid, bone), ()) for ob, bone in moving]
         return {unit for found in units for unit in found}
 
     def _walk_up(self, starts: Iterable[Node], moving: dict[Node, bool], chain: Member) -> None:
-        """Find out which of all that the starts hang on moves with a solved chain.
+        """Find out which ancestors of some nodes follow a solved chain.
 
         Args:
-            starts: What the chain is given.
-            moving: Gets what is found; what it has is known.
-            chain: Gets a note on what we cannot place ahead of Blender.
+            starts: Target, pole or root of the chain.
+            moving: Filled with the result; nodes that it contains are not visited again.
+            chain: Gets a note if it lags one update behind.
         """
 
         def relations(node: Node) -> Iterator[Node]:
@@ -273,7 +273,7 @@ class Order:
         for node in walk_dependencies(starts, relations, moving):
             moving[node] |= any([moving[parent] for parent in parents(node)])
             moving[node] |= self._follows(node, moving, chain)
-            self._note_unseen(node, chain)
+            self._note_hidden_relations(node, chain)
             if moving[node] and node[1] < 0:
                 self.carried.add(node[0].session_uid)
 
@@ -281,7 +281,7 @@ class Order:
         return (node[0].session_uid, node[1]) in self.posing
 
     def _constraints(self, node: Node) -> list[tuple[Any, Node | None]]:
-        """Return Blender's constraints of what is not solved, and what each of them looks at."""
+        """Return the native constraints of a node that is not solved, each with its target."""
         if self._is_posed(node):
             return []
         if node not in self._native:
@@ -290,15 +290,15 @@ class Order:
         return self._native[node]
 
     def _follows(self, node: Node, moving: dict[Node, bool], chain: Member) -> bool:
-        """Return whether a node moves by its constraints' sources.
+        """Return whether a node follows a solved chain through its native constraints.
 
-        What we cannot place ahead of Blender is said in the chain's note. What a bone does in world
-        space changes its pose when its armature is carried along.
+        Adds a note to the chain if the result cannot be computed ahead of Blender. A bone that is
+        constrained in world space changes its pose when its armature is moved.
         """
         ob, bone = node
         if self._is_posed(node):
             return False
-        self.looked.add((ob.session_uid, bone))
+        self.constrained.add((ob.session_uid, bone))
         is_placed = bone < 0 or bone in self.moved.get(ob.session_uid, ())
         follows = False
         for con, source in self._constraints(node):
@@ -313,8 +313,8 @@ class Order:
                 )
         return follows
 
-    def _note_unseen(self, node: Node, chain: Member) -> None:
-        """Say what moves a node with a solved chain without our seeing how: drivers and meshes."""
+    def _note_hidden_relations(self, node: Node, chain: Member) -> None:
+        """Note on drivers and vertex parents that make a node follow a solved chain late."""
         ob, bone = node
         if any(self._is_moved(read, chain) for read in self._driving(node)):
             chain.is_late = True
@@ -332,7 +332,7 @@ class Order:
                     )
 
     def _driving(self, node: Node) -> list[Node]:
-        """Return what the drivers of a node read."""
+        """Return the nodes that the drivers of a node read."""
         ob, bone = node
         if node not in self._read:
             if ob.session_uid not in self._drivers:
@@ -343,7 +343,7 @@ class Order:
         return self._read[node]
 
     def _is_moved(self, node: Node, chain: Member) -> bool:
-        """Return whether what a driver of a chain reads moves with any solved chain."""
+        """Return whether a node that a driver reads follows a solved chain."""
         ob, bone = node
         if bone >= 0:
             return bone in self.moved.get(ob.session_uid, ())
@@ -361,12 +361,12 @@ def _owner(node: Node) -> Any:
 
 
 def _drivers_by_bone(ob: bpy.types.Object) -> dict[str, list[Any]]:
-    """Return the drivers of an object by the bone that they set, with no name those of none."""
+    """Return the drivers of an object by the name of the bone that they set, empty for none."""
     found: dict[str, list[Any]] = {}
     for curve in ob.animation_data.drivers if ob.animation_data else ():
         path = curve.data_path
         name, _ = split_bone_path(path)
-        # A custom property of a bone does not move it.
+        # Custom properties do not move anything.
         if name or not (path == dependency_driver.PATH or path.startswith("pose.bones")):
             found.setdefault(name, []).append(curve.driver)
     return found

@@ -1,8 +1,8 @@
-"""Which constraints there are, what they hang on, and in which order they are solved.
+"""The plan: all constraints, their dependencies and the order of solving.
 
-The plan holds what does not change from frame to frame. It is thrown away when a setting of that
-kind changes, when Blender rebuilds its own relations, and when references to objects die (load,
-undo); and made anew when it is next needed.
+It holds what does not change from frame to frame. It is discarded when such a setting changes, when
+Blender rebuilds relations that it uses, and when references become invalid (load, undo), and made
+again on demand.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ from ..blender.skeleton import (
     have_skeletons_changed,
     skeletons_by_name,
 )
-from . import changes, dependencies, keeping
-from .body_plan import Unit, chains_of
+from . import changes, deferred, dependencies
+from .armature_plan import ArmaturePlan, has_settings, plan_armature
 from .chain_plan import ChainPlan
 from .fk_pose import FkReader
-from .foresight import Foresight, driver_count, foresight_of
+from .lookahead import Lookahead, driver_count, lookahead_of
 from .order import Order
-from .part import Part, has_settings, part_of
-from .properties import settings
-from .settings_now import form
+from .properties import settings, settings_form
+from .tree_plan import Unit, chains_of
 from .write import PoseWriter
 
 
@@ -40,33 +39,34 @@ from .write import PoseWriter
 class Plan:
     """All constraints of the file.
 
+    Armatures and objects are identified by their session UIDs.
+
     Attributes:
-        units: Chains, and bodies of chains that are solved together, in the order of solving.
+        units: All units, in solving order.
         chains: All constraints.
         rigs: The armatures with constraints or walks.
-        posed: For each armature the bones that chains pose.
-        moved: For each armature the bones that are posed, or hang on a posed bone.
-        carried: Objects that hang on a moved bone.
-        groups: For each armature all that are evaluated whenever it is.
-        keys: For each armature the keys of its constraints, in the list's order.
-        readers: What reads the armatures at each update.
-        writers: What writes them.
-        animated: Those whose channels and settings Blender may change at any frame.
-        timed: The armatures whose solutions depend on the time itself.
-        driven: Those of which drivers set anything of ours besides what is read at each frame:
-            nobody tells of it.
-        sources: For each object that constraints or walks name the armatures of these.
-        watched: For each object that solutions depend on besides targets and poles their armatures.
-        foresight: What is known of them ahead of an evaluation.
-        read: All armatures that were read, by the names of their objects and data.
-        copied: For the name of each armature object and its data the armatures copied with it.
-        freed: The armatures that show more of the plan before than this one poses.
-        left: Armatures without constraints that Blender is told of dependencies of.
-        active: The bones with constraints of Blender's that count, and those that act,
-            each with whether it replaces the pose.
-        is_declared: Whether Blender was told what the armatures depend on.
-        is_solved: Whether an update was solved by it.
-        remembered: How many bones' solutions the chains remember.
+        posed: By armature, the posed bones.
+        moved: By armature, the posed bones and their descendants.
+        carried: Objects that follow a moved bone.
+        groups: By armature, all that are evaluated together with it.
+        keys: By armature, the keys of its constraints, in the order of the list.
+        readers: What reads each armature at each update.
+        writers: What writes each armature.
+        animated: Armatures whose channels and settings Blender may change at any frame.
+        timed: Armatures whose solutions depend on the frame itself.
+        driven: Armatures with drivers on settings that are not read at each frame; there is no
+            notification of their changes.
+        sources: By object that constraints or walks use, the armatures that depend on it.
+        watched: The same for objects besides targets and poles.
+        lookahead: What is known of the armatures ahead of an evaluation.
+        read: All skeletons that were read, by the names of their objects and data.
+        copied: By name of an object or data-block, the armatures that are copied with it.
+        released: Armatures with bones that the previous plan posed and this one does not.
+        orphaned: Armatures without constraints that still have a dependency driver.
+        active: Bones with native constraints that matter, and the names of the active ones.
+        is_declared: Whether the dependencies were declared to Blender.
+        is_solved: Whether an update was solved with it.
+        cached: Number of bones in cached results.
     """
 
     units: list[Unit] = field(default_factory=list)
@@ -84,24 +84,24 @@ class Plan:
     driven: set[int] = field(default_factory=set)
     sources: dict[int, set[int]] = field(default_factory=dict)
     watched: dict[int, set[int]] = field(default_factory=dict)
-    foresight: Foresight = field(default_factory=Foresight)
+    lookahead: Lookahead = field(default_factory=Lookahead)
     read: dict[str, list[Skeleton]] = field(default_factory=dict)
     copied: dict[str, list[int]] = field(default_factory=dict)
-    freed: dict[int, bpy.types.Object] = field(default_factory=dict)
-    left: list[bpy.types.Object] = field(default_factory=list)
+    released: dict[int, bpy.types.Object] = field(default_factory=dict)
+    orphaned: list[bpy.types.Object] = field(default_factory=list)
     active: list[tuple[Skeleton, str, list[tuple[str, bool]]]] = field(default_factory=list)
     is_declared: bool = False
     is_solved: bool = False
-    remembered: int = 0
+    cached: int = 0
 
-    def has_other_actors(self, edited: Container[int]) -> bool:
-        """Return whether one of Blender's constraints on a bone was turned on or off.
+    def have_constraints_switched(self, edited: Container[int]) -> bool:
+        """Return whether a native constraint of a bone was enabled or disabled.
 
         Args:
-            edited: The armatures with bones of which constraints may have been edited: elsewhere
-                only animation turns them on and off.
+            edited: Armatures whose bone constraints may have been edited; those of others can only
+                be switched by animation.
         """
-        animated = self.foresight.switched
+        animated = self.lookahead.switched
         return any(
             _active(pose_bones(rig.object)[bone]) != names
             for rig, bone, names in self.active
@@ -109,106 +109,106 @@ class Plan:
         )
 
     def changes_with_time(self, uid: int) -> bool:
-        """Return whether an armature may be posed otherwise at each frame by itself."""
+        """Return whether the pose of an armature depends on the frame."""
         return uid in self.animated or uid in self.timed
 
     def look_at_animation(self) -> None:
-        """Find out anew what is known ahead of an evaluation, if other channels are animated."""
-        if self.foresight.is_outdated() and self.has_same_bones(self.rigs):
-            self.foresight = foresight_of(self)
-        for curves in self.foresight.curves.values():
+        """Update the lookahead, if the set of animated channels has changed."""
+        if self.lookahead.is_outdated() and self.has_same_bones(self.rigs):
+            self.lookahead = lookahead_of(self.readers, self.units, self.groups)
+        for curves in self.lookahead.curves.values():
             curves.forget()
 
     def has_same_bones(self, among: Iterable[int]) -> bool:
-        """Return whether armatures have the bones that the plan was made for."""
+        """Return whether the bones of armatures are those of the plan."""
         return all(self.rigs[uid].has_same_bones() for uid in among)
 
     def has_same_names(self, tagged: Set[str]) -> bool:
-        """Return whether bones have the names that they had.
+        """Return whether the names of all bones are unchanged.
 
         Args:
-            tagged: The names of the data-blocks that Blender has been told of changes of.
+            tagged: The names of tagged data-blocks.
         """
         found = [rig for name in tagged if name in self.read for rig in self.read[name]]
         return all([rig.has_same_names() for rig in dict.fromkeys(found)])
 
     def has_new_drivers(self) -> bool:
-        """Return whether an armature has more drivers or fewer, which Blender tells nobody."""
-        count = self.foresight.drivers
+        """Return whether drivers were added or removed, for which there is no notification."""
+        count = self.lookahead.drivers
         return any(count[uid] != driver_count(rig.object) for uid, rig in self.rigs.items())
 
     def stale(self, among: Iterable[int]) -> set[int]:
-        """Return the armatures of which a script changed a list, which Blender tells nobody."""
-        return {uid for uid in among if _parts[uid].is_stale()}
+        """Return the armatures whose lists a script has changed, without a notification."""
+        return {uid for uid in among if _armatures[uid].is_stale()}
 
 
 _plan: Plan | None = None
 
-_parts: dict[int, Part] = {}
-"""What is known of each armature."""
+_armatures: dict[int, ArmaturePlan] = {}
+"""The plan of each armature."""
 
-_looked: list[tuple[bpy.types.Object, object]] = []
-"""All objects that were looked at for the last plan, each with what tells that it is as it was."""
+_examined: list[tuple[bpy.types.Object, object]] = []
+"""All objects that the last plan was made from, each with its `_signature`."""
 
 _file = array("i")
-"""The numbers of all objects that the file had for the last plan."""
+"""Session UIDs of all objects in the file at the time of the last plan."""
 
 _shown: dict[int, tuple[bpy.types.Object, set[tuple[str, int]]]] = {}
-"""What the plans before posed of each armature."""
+"""The posed channels of each armature in discarded plans."""
 
 
 def discard(skeletons: bool = False) -> None:
-    """Throw all away, and the armatures' rest poses if these may have changed or died."""
-    _discard(list(_parts))
+    """Discard the plan, and skeletons as well if they may have changed or become invalid."""
+    _discard(list(_armatures))
     if skeletons:
         forget_skeletons()
-        _looked.clear()
+        _examined.clear()
 
 
 @changes.structure
 def discard_of(block: bpy.types.ID) -> None:
-    """Throw away what is known of an armature object, or of all those with an armature."""
-    _discard([uid for uid, part in _parts.items() if block.session_uid in part.uids])
+    """Discard the plans of an armature object, or of all objects that use armature data."""
+    _discard([uid for uid, own in _armatures.items() if block.session_uid in own.uids])
 
 
 def _discard(rigs: Iterable[int]) -> None:
     global _plan
     for uid in rigs:
-        part = _parts.pop(uid)
-        before = _shown.get(uid, (part.rig.object, set[tuple[str, int]]()))[1]
-        _shown[uid] = part.rig.object, before | part.names
+        own = _armatures.pop(uid)
+        before = _shown.get(uid, (own.rig.object, set[tuple[str, int]]()))[1]
+        _shown[uid] = own.rig.object, before | own.names
     _plan = None
 
 
 def revise(tagged: Set[str], armatures: Collection[bpy.types.ID]) -> None:
-    """Throw away what does not hold any more after Blender has rebuilt its relations.
+    """Discard what is no longer valid after Blender has rebuilt its relations.
 
-    Blender does so for many an edit that is no concern of the plan. It tags what was edited, but
-    for drivers that were removed, first keys, and what pointed to an object that is gone.
+    Many such edits do not affect the plan. Blender tags what was edited, except for removed
+    drivers, first keys, and pointers to removed objects.
 
     Args:
-        tagged: The names of the data-blocks that were tagged before.
-        armatures: The armatures that were updated: they may have been in Edit Mode.
+        tagged: The names of the data-blocks that were tagged.
+        armatures: Updated armature data, which may have been in Edit Mode.
     """
     try:
         forget_skeletons(armatures)
         changed = {
             ob.session_uid
-            for ob, was in _looked
-            for now in [_told_of(ob)]
+            for ob, was in _examined
+            for now in [_signature(ob)]
             if now != was or not tagged.isdisjoint(now[:2]) or ob.data in armatures
         }
-        stale = {uid for uid, part in _parts.items() if part.is_stale()}
+        stale = {uid for uid, own in _armatures.items() if own.is_stale()}
     except ReferenceError:  # Something was removed.
         discard(skeletons=True)
         return
-    outdated = stale | {uid for uid, part in _parts.items() if changed & {uid, *part.sources}}
+    outdated = stale | {uid for uid, own in _armatures.items() if changed & {uid, *own.sources}}
     if changed or outdated or _has_new_armatures():
         _discard(outdated)
 
 
 def _has_new_armatures() -> bool:
-    """Return whether the file has got armatures with constraints."""
+    """Return whether armatures with constraints were added to the file."""
     global _file
     before, _file = _file, _objects_of_file()
     if before == _file:
@@ -220,7 +220,7 @@ def _has_new_armatures() -> bool:
 
 @forgets
 def forget() -> None:
-    """Keep nothing of the file, in which all armatures show what their channels hold."""
+    """Forget the file; all armatures show their FK pose."""
     discard(skeletons=True)
     _shown.clear()
 
@@ -230,13 +230,13 @@ def is_outdated(
     renamed: Collection[bpy.types.ID] = (),
     moved: Container[int] | None = None,
 ) -> bool:
-    """Return whether an armature differs from what the plan was made for.
+    """Return whether an armature has changed since the plan was made.
 
     Args:
-        edited: The armature data that may have changed in any way, as far as it is relied on; None
-            for all, and wholly.
-        renamed: That of which nothing but names of bones may have.
-        moved: The armatures with bones of which constraints may have been edited; None for all.
+        edited: Armature data that may have changed, of which only relied-on bones are compared;
+            None to compare all bones of all armatures.
+        renamed: Armature data in which only names of bones may have changed.
+        moved: Armatures whose bone constraints may have been edited; None for all.
     """
     if renamed and have_bones_changed(renamed):
         return True
@@ -244,30 +244,32 @@ def is_outdated(
         return False
     if have_skeletons_changed(edited):
         return True
-    return _plan is not None and _plan.has_other_actors(_plan.rigs if moved is None else moved)
+    return _plan is not None and _plan.have_constraints_switched(
+        _plan.rigs if moved is None else moved
+    )
 
 
 def discard_if_outdated() -> None:
-    """Throw away what does not hold any more: without constraints no update asks for it."""
+    """Discard the plan if it is outdated; updates do not check it without constraints."""
     if is_outdated():
         discard(skeletons=True)
 
 
 def is_empty() -> bool:
-    """Return whether it is known that there are no constraints."""
+    """Return whether there is a plan without any constraints."""
     return _plan is not None and not _plan.rigs
 
 
 def known() -> Plan | None:
     """Return the plan if there is one.
 
-    None is made, for which there is no time: Blender's drawing may ask.
+    It makes no plan, so that draw handlers can call it.
     """
     return _plan
 
 
 def partners(armature: bpy.types.Object, index: int) -> list[str]:
-    """Return the names of the constraints that one is solved together with, as far as is known."""
+    """Return the names of the constraints that one is solved together with, if there is a plan."""
     plan = known()
     for unit in plan.units if plan else ():
         if unit.rig.uid == armature.session_uid and index in unit.items:
@@ -276,119 +278,119 @@ def partners(armature: bpy.types.Object, index: int) -> list[str]:
 
 
 def current() -> Plan:
-    """Return the plan, made anew if it was thrown away."""
+    """Return the plan; make it if there is none."""
     global _plan
     if _plan is None:
-        if have_bones_changed():  # Of an armature that is hidden Blender tells nobody.
+        if have_bones_changed():  # There is no notification for hidden armatures.
             discard(skeletons=True)
         plan = _make()
         for uid, (ob, names) in _shown.items():
-            if uid not in plan.rigs or not names <= _parts[uid].names:
-                plan.freed[uid] = ob
+            if uid not in plan.rigs or not names <= _armatures[uid].names:
+                plan.released[uid] = ob
         _shown.clear()
         _plan = plan
     return _plan
 
 
-def kept() -> Plan:
-    """Return the plan, and write what it found out and the file is to keep.
+def current_after_writes() -> Plan:
+    """Return the plan after applying its deferred writes.
 
-    It is for updates of viewports, never for a render or a drawing.
+    For updates of viewports only, not for renders and draw handlers.
     """
     plan = current()
-    if not keeping.is_due():
+    if not deferred.is_due():
         return plan
-    known = {uid: _parts[uid] for uid in keeping.planned() & _parts.keys()}
-    outdated = {uid for uid, part in known.items() if part.is_stale()}
-    outdated |= keeping.keep() & known.keys()
+    known = {uid: _armatures[uid] for uid in deferred.planned() & _armatures.keys()}
+    outdated = {uid for uid, own in known.items() if own.is_stale()}
+    outdated |= deferred.apply() & known.keys()
     for uid in known.keys() - outdated:
-        known[uid].look_again()
-    if outdated:  # Also where what is wrong with some tells the names of others.
+        known[uid].reread_lists()
+    if outdated:  # Problems may contain names of other constraints.
         _discard(outdated)
         plan = current()
     return plan
 
 
 def _make() -> Plan:
-    plan = Plan(left=[ob for ob in bpy.data.objects if _is_left(ob)])
-    parts = _all_parts()
-    for uid, part in parts.items():
-        plan.rigs[uid] = part.rig
-        plan.readers[uid], plan.writers[uid] = part.reader, part.writer
-        if part.is_animated:
+    plan = Plan(orphaned=[ob for ob in bpy.data.objects if _is_orphaned(ob)])
+    armatures = _plan_armatures()
+    for uid, own in armatures.items():
+        plan.rigs[uid] = own.rig
+        plan.readers[uid], plan.writers[uid] = own.reader, own.writer
+        if own.is_animated:
             plan.animated.add(uid)
-        plan.posed[uid], plan.moved[uid], plan.keys[uid] = part.posed, part.moved, part.keys
-        for name in part.blocks:
+        plan.posed[uid], plan.moved[uid], plan.keys[uid] = own.posed, own.moved, own.keys
+        for name in own.blocks:
             plan.copied.setdefault(name, []).append(uid)
-        if _is_driven(part.rig.object):
+        if _is_driven(own.rig.object):
             plan.driven.add(uid)
-        for source in part.sources:
+        for source in own.sources:
             plan.sources.setdefault(source, set()).add(uid)
-    plan.chains = [chain for part in parts.values() for chain in part.chains]
-    carrying = [bone for part in parts.values() for bone in part.pre_pass]
-    order = Order(carrying, plan.chains, plan.posed, plan.moved)
+    plan.chains = [chain for own in armatures.values() for chain in own.chains]
+    pre_pass = [bone for own in armatures.values() for bone in own.pre_pass]
+    order = Order(pre_pass, plan.chains, plan.posed, plan.moved)
     plan.units = order.ordered()
     plan.carried = order.carried
     plan.groups = order.groups()
     plan.active = _all_active(plan, order)
-    plan.remembered = sum([len(unit.bones) * len(unit.answers) for unit in plan.units])
-    for member in (*carrying, *plan.chains):
+    plan.cached = sum([len(unit.bones) * len(unit.results) for unit in plan.units])
+    for member in (*pre_pass, *plan.chains):
         uid = member.rig.uid
         if member.is_timed:
             plan.timed.add(uid)
         for watched in member.watched:
             plan.watched.setdefault(watched.session_uid, set()).add(uid)
-    plan.foresight = foresight_of(plan)
+    plan.lookahead = lookahead_of(plan.readers, plan.units, plan.groups)
     plan.read = skeletons_by_name()
-    _remember_looked(plan, order)
+    _remember_examined(plan, order)
     return plan
 
 
-def _all_parts() -> dict[int, Part]:
-    """Return what is known of each armature with constraints or walks, as if of it alone."""
-    present: dict[int, Part] = {}
+def _plan_armatures() -> dict[int, ArmaturePlan]:
+    """Return the plan of each armature with constraints or walks."""
+    present: dict[int, ArmaturePlan] = {}
     for ob in bpy.data.objects:
         if has_settings(ob):
             uid = ob.session_uid
-            present[uid] = _parts.get(uid) or part_of(ob)
-            present[uid].start()
-    _parts.clear()
-    _parts.update(present)
+            present[uid] = _armatures.get(uid) or plan_armature(ob)
+            present[uid].reset_messages()
+    _armatures.clear()
+    _armatures.update(present)
     return present
 
 
-def _remember_looked(plan: Plan, order: Order) -> None:
-    """Remember what the plan was made of."""
-    global _looked, _file
-    looked = [*order.visited, *(ob for ob, _ in plan.foresight.signatures), *plan.left]
+def _remember_examined(plan: Plan, order: Order) -> None:
+    """Remember what the plan was made from."""
+    global _examined, _file
+    examined = [*order.visited, *(ob for ob, _ in plan.lookahead.signatures), *plan.orphaned]
     for rig in plan.rigs.values():
-        looked += [rig.object, *(source for source, _ in dependencies.sources(rig.object))]
-    _looked = [(ob, _told_of(ob)) for ob in dict.fromkeys(looked)]
+        examined += [rig.object, *(source for source, _ in dependencies.sources(rig.object))]
+    _examined = [(ob, _signature(ob)) for ob in dict.fromkeys(examined)]
     _file = _objects_of_file()
 
 
 def _is_driven(ob: bpy.types.Object) -> bool:
-    """Return whether drivers set anything of the extension's besides what is read at each frame."""
+    """Return whether drivers set properties of the extension that are not read at each frame."""
     data = ob.animation_data
     paths = [curve.data_path for curve in data.drivers] if data else []
     ours = [path for path in paths if "fabrik" in path and path != dependency_driver.PATH]
     plain = [path for path in ours if path.startswith("fabrik.constraints[")]
-    names = form().names
+    names = settings_form().names
     return len(ours) > len([path for path in plain if path.split("].")[-1] in names])
 
 
-def _is_left(ob: bpy.types.Object) -> bool:
+def _is_orphaned(ob: bpy.types.Object) -> bool:
     return ob.type == "ARMATURE" and dependency_driver.NAME in ob and not has_settings(ob)
 
 
-def _told_of(ob: bpy.types.Object) -> tuple[str, str, object]:
-    """Return the names of an object and its data, and what of it Blender tells nobody."""
+def _signature(ob: bpy.types.Object) -> tuple[str, str, object]:
+    """Return the names of an object and its data, and states whose changes are not notified."""
     data = ob.animation_data
     animation = (len(data.drivers), data.action is None, len(data.nla_tracks)) if data else ()
-    part = _parts.get(ob.session_uid)
+    own = _armatures.get(ob.session_uid)
     ours: object = None
-    if part is not None:
-        within = [[one.session_uid for one in group.all_objects] for group in part.collections]
+    if own is not None:
+        within = [[one.session_uid for one in group.all_objects] for group in own.collections]
         ours = settings(ob).constraints.keys(), within
     return ob.name, ob.data.name if isinstance(ob.data, bpy.types.ID) else "", (animation, ours)
 
@@ -401,9 +403,9 @@ def _objects_of_file() -> array[int]:
 
 
 def _all_active(plan: Plan, order: Order) -> list[tuple[Skeleton, str, list[tuple[str, bool]]]]:
-    """Return the bones with constraints of Blender's that count for the plan."""
+    """Return the bones with native constraints that matter to the plan."""
     counting = {uid: set(bones) for uid, bones in plan.posed.items()}
-    for uid, bone in order.looked:
+    for uid, bone in order.constrained:
         if uid in counting and bone >= 0:
             counting[uid].add(bone)
     for chain in plan.chains:  # Those that cannot be solved pose nothing, perhaps for this reason.

@@ -1,4 +1,4 @@
-"""Bones that are posed ahead of the chains that hang on them, as the hip is by its feet."""
+"""Bones that are posed before the chains of their children, such as the hip over its feet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..blender.rotation import Run, runs_of
 from ..blender.skeleton import Point, Skeleton
 from .chain_plan import ChainPlan, Snapshot
-from .results import Answer
+from .results import SolveResult
 
 if TYPE_CHECKING:
     import bpy
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class PrePassBone(ABC):
-    """One bone, posed on top of its FK pose before any chain of its armature that needs it.
+    """A bone that is posed on top of its FK pose before the chains that depend on it.
 
-    It has no place in the list of constraints: what is wrong with it is said by the chains for
-    whose sake it is there. While none of them is on, it has to be off.
+    It is not in the list of constraints: its problems are reported by the chains that it serves,
+    and it is off while none of them is on.
 
     Attributes:
         rig: The armature.
         bone: The bone.
-        chains: The chains for whose sake it is there.
-        more: The slots (see `KINDS`) that it needs besides its rotation.
-        items: The constraints that it reports for: none.
-        note: What cannot be placed ahead of Blender, as of chains; nobody is told of it.
-        is_late: Whether there is anything of the kind.
+        chains: The chains that it serves.
+        more: Slots (see `KINDS`) that it poses besides its rotation.
+        items: Empty, as it reports for no constraint.
+        note: As for chains; not shown.
+        is_late: As for chains.
         bones: The bone, as units have it.
-        runs: The same as runs of neighbours.
-        root_parent: The bone's parent, -1 if it has none.
-        is_layered: Whether another one before it poses the bone as well.
-        is_timed: Whether it depends on the time itself.
+        runs: The same as a run of indices.
+        root_parent: The parent of the bone, -1 if it has none.
+        is_layered: Whether an earlier unit poses the bone as well.
+        is_timed: Whether it depends on the frame itself.
         watched: Objects besides those of its chains that it depends on.
-        last: What was solved in the last update.
-        answers: What was solved, by frame.
+        last: The result of the last update.
+        results: Cached results, by frame.
     """
 
     rig: Skeleton
@@ -53,31 +53,31 @@ class PrePassBone(ABC):
     is_layered: bool = False
     is_timed: bool = False
     watched: list[bpy.types.Object] = field(default_factory=list)
-    last: Answer | None = None
-    answers: dict[float, Answer] = field(default_factory=dict)
+    last: SolveResult | None = None
+    results: dict[float, SolveResult] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Say of the bone what units say of theirs."""
+        """Set what all units have."""
         self.bones = [self.bone]
         self.runs = runs_of(self.bones)
         self.root_parent = self.rig.parents[self.bone]
 
     @abstractmethod
     def needs(self) -> list[Point]:
-        """Return the places that have to be right before it is solved."""
+        """Return the points whose transforms must be final before it is solved."""
 
     @abstractmethod
     def read(self, snapshot: Snapshot) -> object | None:
-        """Return what its solution depends on, to the last bit; None if it is off.
+        """Return the inputs of its solution, compared with ``==``; None if it is off.
 
         Raises:
-            ProblemError: If it cannot work.
+            ProblemError: If it cannot be solved.
         """
 
     @abstractmethod
-    def answer(self, snapshot: Snapshot, task: object) -> Answer:
+    def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return its solution.
 
         Raises:
-            ProblemError: If there can be none.
+            ProblemError: If there is none.
         """

@@ -1,15 +1,16 @@
-"""The settings and results that an armature object carries, under the public names.
+"""Properties of armature objects, pose bones and scenes, under their public names.
 
-They live on the object because only there Blender can key them from the interface. What each bone
-carries are plain properties of the pose bone, so that renaming, duplicating, deleting, undo and
-library overrides of bones treat them as they treat the bone.
+Constraints are stored on the object, where they can be keyed from the interface. Data of a bone is
+stored in plain properties of the pose bone, which follow it through renaming, duplicating,
+deleting, undo and library overrides.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, cast
+from collections.abc import Iterator, Mapping, Sequence
+from math import pi
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import bpy
 from bpy.props import (
@@ -26,6 +27,7 @@ from bpy.props import (
 from . import changes
 from .joint_properties import FabrikJoint
 from .property_kinds import (
+    FACTOR,
     FIXED,
     OVERRIDABLE,
     Definition,
@@ -37,10 +39,10 @@ from .property_kinds import (
     stored,
     structure_changed,
 )
-from .property_values import forget_forms
+from .property_values import Form, animated_form, forget_forms
 
 Item = tuple[str, str, str, int]
-"""An item of an enum: identifier, name, tooltip, and the number that files and keys know it by."""
+"""An enum item: identifier, name, tooltip, and the number that files and keys store."""
 
 SOLVER_ITEMS: list[Item] = [
     (
@@ -63,7 +65,7 @@ SOLVER_ITEMS: list[Item] = [
         3,
     ),
 ]
-"""The solvers, with those of the features that are installed."""
+"""All solvers, including those of registered features."""
 
 STATE_ITEMS = (
     ("REACHED", "Reached", "The tip is on the target", 0),
@@ -74,8 +76,8 @@ STATE_ITEMS = (
 )
 
 
-def _shows_changed(_item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-    """Have all 3D views drawn again; nothing is solved for it."""
+def _redraw_viewports(_item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+    """Redraw all 3D Viewports."""
     manager = bpy.context.window_manager
     for window in manager.windows if manager else ():
         for area in window.screen.areas:
@@ -84,21 +86,21 @@ def _shows_changed(_item: bpy.types.PropertyGroup, _context: bpy.types.Context) 
 
 
 def _ends_changed(item: FabrikConstraint, context: bpy.types.Context) -> None:
-    """Do as for any structure, and take the offset between tip and target if it is wanted."""
+    """Discard the plan, and notify that the tip or target changed."""
     structure_changed(item, context)
     if not changes.is_following():
         changes.ends.notify(item)
 
 
 def _offset_switched(item: FabrikConstraint, context: bpy.types.Context) -> None:
-    """Take the offset as it is now when the switch for it is turned on."""
+    """Discard the plan, and notify that Keep Offset was enabled."""
     if item.use_offset:
         changes.offset.notify(item)
     structure_changed(item, context)
 
 
 class FabrikConstraint(bpy.types.PropertyGroup):
-    """One inverse kinematics constraint of an armature."""
+    """An inverse kinematics constraint of an armature."""
 
     name: Annotated[
         str,
@@ -128,9 +130,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             "Influence",
             "Blend between the FK pose (0) and the solved pose (1)",
             default=1.0,
-            min=0.0,
-            max=1.0,
-            subtype="FACTOR",
+            **FACTOR,
             in_presets=False,
         ),
     ]
@@ -183,11 +183,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
     target: Annotated[
         bpy.types.Object | None,
         fixed(
-            PointerProperty,
-            "Target",
-            "Target object",
-            type=bpy.types.Object,
-            update=_ends_changed,
+            PointerProperty, "Target", "Target object", type=bpy.types.Object, update=_ends_changed
         ),
     ]
     subtarget: Annotated[
@@ -219,9 +215,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
                 "the chain, at 1 it copies the target"
             ),
             default=1.0,
-            min=0.0,
-            max=1.0,
-            subtype="FACTOR",
+            **FACTOR,
         ),
     ]
     twist_spread: Annotated[
@@ -234,9 +228,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
                 "skin at the last joint. At 1 each joint takes an equal part"
             ),
             default=0.0,
-            min=0.0,
-            max=1.0,
-            subtype="FACTOR",
+            **FACTOR,
         ),
     ]
     use_offset: Annotated[
@@ -314,8 +306,8 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             "Rotation of the bend away from the pole, about the line from root to target",
             default=0.0,
             subtype="ANGLE",
-            soft_min=-3.141592653589793,
-            soft_max=3.141592653589793,
+            soft_min=-pi,
+            soft_max=pi,
             in_presets=False,
         ),
     ]
@@ -326,9 +318,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             "Pole Weight",
             "How far the bend rotates to the pole. At 0 it is unchanged, at 1 it faces the pole",
             default=1.0,
-            min=0.0,
-            max=1.0,
-            subtype="FACTOR",
+            **FACTOR,
         ),
     ]
     softness: Annotated[
@@ -358,9 +348,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
                 "with Two Bone"
             ),
             default=0.0,
-            min=0.0,
-            max=1.0,
-            subtype="FACTOR",
+            **FACTOR,
         ),
     ]
     use_stretch: Annotated[
@@ -386,12 +374,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
     ]
     use_volume: Annotated[
         bool,
-        animated(
-            BoolProperty,
-            "Keep Volume",
-            "Make bones thinner as they stretch",
-            default=False,
-        ),
+        animated(BoolProperty, "Keep Volume", "Make bones thinner as they stretch", default=False),
     ]
     chain_bias: Annotated[
         float,
@@ -424,9 +407,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             "Root Weight",
             "How readily the root moves, compared with bones that rotate. At 0 it does not move",
             default=1.0,
-            min=0.0,
-            max=1.0,
-            subtype="FACTOR",
+            **FACTOR,
         ),
     ]
     iterations: Annotated[
@@ -464,7 +445,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
             "Overlay",
             "Show the chain, its reach and its target in the 3D Viewport",
             default=True,
-            update=_shows_changed,
+            update=_redraw_viewports,
             in_presets=False,
         ),
     ]
@@ -519,8 +500,28 @@ class FabrikConstraint(bpy.types.PropertyGroup):
     ]
 
 
+if TYPE_CHECKING:
+
+    class AnimatedSettings(FabrikConstraint):
+        """The animatable settings of a constraint as a named tuple; the solver by its number."""
+
+        solver: int  # type: ignore[assignment]
+
+        def _replace(self, **values: object) -> AnimatedSettings: ...
+
+        def __iter__(self) -> Iterator[Any]: ...
+
+else:
+    AnimatedSettings = tuple
+
+
+def settings_form() -> Form:
+    """Return how `AnimatedSettings` are read."""
+    return animated_form(FabrikConstraint)
+
+
 class FabrikSettings(bpy.types.PropertyGroup):
-    """All that an armature object carries for the extension."""
+    """The extension's properties of an armature object."""
 
     constraints: Annotated[
         ItemList[FabrikConstraint],
@@ -548,7 +549,7 @@ class FabrikSettings(bpy.types.PropertyGroup):
 
 
 class FabrikSceneSettings(bpy.types.PropertyGroup):
-    """All that a scene carries for the extension."""
+    """The extension's properties of a scene."""
 
     show_overlay: Annotated[
         bool,
@@ -561,23 +562,23 @@ class FabrikSceneSettings(bpy.types.PropertyGroup):
             ),
             default=True,
             options=FIXED,
-            update=_shows_changed,
+            update=_redraw_viewports,
         ),
     ]
 
 
 def settings(armature: bpy.types.ID) -> FabrikSettings:
-    """Return what an armature object carries for the extension."""
+    """Return the extension's properties of an armature object."""
     return cast(Any, armature).fabrik
 
 
 def scene_settings(scene: bpy.types.Scene) -> FabrikSceneSettings:
-    """Return what a scene carries for the extension."""
+    """Return the extension's properties of a scene."""
     return cast(Any, scene).fabrik
 
 
 def keys_of(own: FabrikSettings) -> list[int]:
-    """Return the keys of an armature's constraints, in the list's order."""
+    """Return the keys of an armature's constraints, in the order of the list."""
     keys = array("i", bytes(4 * len(own.constraints)))
     own.constraints.foreach_get("key", keys)
     return keys.tolist()
@@ -590,7 +591,7 @@ def ends_of(armature: bpy.types.Object) -> list[bpy.types.Object]:
 
 
 def free_name(armature: bpy.types.Object, name: str, collection: str = "constraints") -> str:
-    """Return a name that nothing in a list of an armature has, the wanted one if possible."""
+    """Return a unique name for a list of an armature, numbered if necessary."""
     taken = {item.name for item in getattr(settings(armature), collection)}
     number = 0
     free = name
@@ -632,8 +633,8 @@ def _bone_properties() -> dict[str, object]:
 
 
 def _joint(bone: Any) -> FabrikJoint:
-    """Return what the bone at rest keeps: pasting a pose replaces what the pose bone has."""
-    # Up to the next update a pose does not know the bones of armature data that it has just got.
+    """Return the joint of a pose bone's bone: pasting a pose would replace one of the pose bone."""
+    # The pose does not know bones of newly assigned armature data until the next update.
     rest = bone.bone or bone.id_data.data.bones[bone.name]
     return rest.fabrik_joint
 
@@ -646,12 +647,12 @@ def register(
     constraint: Mapping[str, Definition],
     armature: Mapping[str, Definition],
 ) -> None:
-    """Give objects, bones and pose bones their properties.
+    """Register all properties.
 
     Args:
-        groups: Further classes of settings, each after those that it holds.
-        constraint: Further properties of a constraint.
-        armature: Further properties of an armature's settings.
+        groups: Property groups of features, each after those that it contains.
+        constraint: Definitions that features add to constraints.
+        armature: Definitions that features add to the settings of an armature.
     """
     further = {FabrikConstraint: constraint, FabrikSettings: armature}
     _groups[:] = [*groups, *CLASSES]
@@ -681,7 +682,7 @@ def register(
 
 
 def unregister() -> None:
-    """Take the properties away; what they hold stays in the file."""
+    """Unregister all properties; their values stay in the file."""
     for name in (*_bone_properties(), "fabrik_joint"):
         delattr(bpy.types.PoseBone, name)
     del cast(Any, bpy.types.Bone).fabrik_joint

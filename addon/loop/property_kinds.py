@@ -1,7 +1,7 @@
-"""How settings are defined: those that Blender may animate, and those on which the plan depends.
+"""Definitions of settings: those that can be animated, and those that the plan depends on.
 
-A definition says all there is to say of a setting. Whoever goes through settings takes it from
-there (see `property_values`), and nothing else lists them.
+A definition is the only place that lists a setting; everything that iterates over settings uses it
+through RNA (see `property_values`).
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ else:
 KEYABLE = {"ANIMATABLE", "LIBRARY_EDITABLE"}
 FIXED = {"LIBRARY_EDITABLE"}
 OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
+FACTOR: dict[str, Any] = {"min": 0.0, "max": 1.0, "subtype": "FACTOR"}
 NOT_IN_PRESETS = {"SKIP_SAVE"}
-"""Only marks them: files keep such properties as all others. Enums cannot take SKIP_PRESET."""
+"""Only a mark: files store such properties as well. Enums do not support SKIP_PRESET."""
 
 
 def value_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-    """Let Blender evaluate the armature, and with it the constraint, again."""
+    """Tag the armature for update."""
     cast(bpy.types.Object, item.id_data).update_tag()
 
 
 def structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-    """Throw the plan away, and have Blender told what the armature now depends on."""
+    """Discard the plan of the armature, and tag it for update."""
     armature = cast(bpy.types.Object, item.id_data)
-    if changes.is_following():  # Whoever makes the plan sees to the rest.
+    if changes.is_following():  # Planning does the rest.
         changes.note_followed(armature)
         return
     changes.structure.notify(armature)
@@ -47,21 +48,21 @@ def structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """One property, before Blender has made it.
+    """The definition of a property.
 
-    It stands beside the type of what is read in the class of its group, as in
+    It annotates the type of the value in a property group, as in
     ``swing: Annotated[float, animated(FloatProperty, "Swing First", ...)]``.
 
     Attributes:
-        make: The maker of properties of its type.
-        keywords: What that is given.
+        make: The function of `bpy.props`.
+        keywords: Its arguments.
     """
 
     make: Callable[..., Any]
     keywords: Mapping[str, Any]
 
     def property(self) -> Any:
-        """Return what Blender takes for the property."""
+        """Return the property as Blender registers it."""
         return self.make(**self.keywords)
 
 
@@ -69,10 +70,10 @@ def defined(make: Callable[..., Any], name: str, description: str, **more: objec
     """Define a property.
 
     Args:
-        make: The maker of properties of its type.
+        make: The function of `bpy.props`.
         name: The label.
         description: The tooltip.
-        more: Its default, its range and what else its type has.
+        more: Further arguments: default, range etc.
     """
     return Definition(make, {"name": name, "description": description, **more})
 
@@ -80,14 +81,14 @@ def defined(make: Callable[..., Any], name: str, description: str, **more: objec
 def animated(
     make: Callable[..., Any], name: str, description: str, in_presets: bool = True, **more: object
 ) -> Definition:
-    """Define a setting that Blender may change from frame to frame.
+    """Define a setting that can be animated.
 
     Args:
-        make: The maker of properties of its type.
+        make: The function of `bpy.props`.
         name: The label.
         description: The tooltip.
-        in_presets: Whether presets set it: they do not say what a motion is for.
-        more: Its default, its range and what else its type has.
+        in_presets: Whether presets contain it.
+        more: Further arguments: default, range etc.
     """
     options = KEYABLE if in_presets else KEYABLE | NOT_IN_PRESETS
     shared = {"options": options, "override": OVERRIDABLE, "update": value_changed}
@@ -97,28 +98,28 @@ def animated(
 def fixed(
     make: Callable[..., Any], name: str, description: str, in_presets: bool = True, **more: object
 ) -> Definition:
-    """Define a setting on which the plan depends; see `animated`."""
+    """Define a setting that the plan depends on, which cannot be animated; see `animated`."""
     options = FIXED if in_presets else FIXED | NOT_IN_PRESETS
     shared = {"options": options, "override": OVERRIDABLE, "update": structure_changed}
     return defined(make, name, description, **{**shared, **more})
 
 
 def stored(name: str, description: str) -> Definition:
-    """Define a property of bytes that only the extension itself looks at."""
+    """Define a hidden property of bytes for internal data."""
     hidden = {"options": {"HIDDEN"}, "override": OVERRIDABLE}
     return defined(StringProperty, name, description, subtype="BYTE_STRING", **hidden)
 
 
 def group(kind: type[bpy.types.PropertyGroup], name: str, description: str) -> Definition:
-    """Define a property that holds a group of settings."""
+    """Define a pointer to a property group."""
     return defined(PointerProperty, name, description, type=kind, override=OVERRIDABLE)
 
 
 class _Definition:
-    """Stands for `Annotated` while annotations are evaluated.
+    """Replaces `Annotated` while annotations are evaluated.
 
-    The one of Python remembers what it was given, and with it classes, which must not live on:
-    Blender 4.2 crashes as it ends.
+    Python's own caches its arguments, and with them registered classes, which crashes Blender 4.2
+    at exit.
     """
 
     def __class_getitem__(cls, pair: tuple[object, Definition]) -> Definition:
@@ -128,11 +129,11 @@ class _Definition:
 def register_group(
     cls: type[bpy.types.PropertyGroup], further: Mapping[str, Definition] = MappingProxyType({})
 ) -> None:
-    """Register a class of properties.
+    """Register a property group.
 
     Args:
-        cls: The class, in which they are defined.
-        further: Those that features add, by their names.
+        cls: The class with its definitions.
+        further: Definitions that features add, by name.
     """
     own = cls.__annotations__
     names = {**vars(sys.modules[cls.__module__]), "Annotated": _Definition}
@@ -148,5 +149,5 @@ def register_group(
     try:
         bpy.utils.register_class(cls)
     finally:
-        # What defines a property and calls back must not live on: Blender 4.2 crashes as it ends.
+        # Blender 4.2 crashes at exit if deferred properties with callbacks are kept.
         cls.__annotations__ = own

@@ -1,8 +1,7 @@
-"""Settings as Blender's RNA defines them: which there are, what they are called, and their values.
+"""Enumerating settings and reading their values through RNA.
 
-A setting is defined once, in its group (see `property_kinds`), and whatever goes through settings
-asks here: what is copied, mirrored, saved in presets, converted, and what a solution or a history
-depends on.
+A setting is defined once, in its property group (see `property_kinds`). Copying, mirroring,
+presets, conversion, and the inputs of solutions and simulations all use these functions.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from ..blender.errors import ProblemError, listed
 Group = TypeVar("Group", bound=bpy.types.PropertyGroup)
 
 UNLIMITED = 1e30
-"""What is beyond is no limit: Blender has none that is infinite."""
+"""RNA ranges beyond this mean that there is no limit."""
 
 MOST = float_info.max
-"""The limit of numbers that have none: but for infinity all are within."""
+"""The limit of unlimited numbers; only infinity is beyond."""
 
 
 def settings_in(kind: type[bpy.types.PropertyGroup]) -> list[Any]:
     """Return the properties of a class that are settings.
 
-    A library override may set them: what tells how a constraint did belongs to each file, and what
-    is hidden to the extension. Neither its name nor a list is a setting.
+    Settings can be overridden in library overrides. Results, hidden properties, names and
+    collections are not settings.
     """
     return [
         prop
@@ -45,9 +44,9 @@ def settings_in(kind: type[bpy.types.PropertyGroup]) -> list[Any]:
 
 
 def values_of(group: bpy.types.PropertyGroup) -> dict[str, Any]:
-    """Return the settings of a group by their names, in an order to set them in.
+    """Return the settings of a group by name, in the order in which to set them.
 
-    Those of a group within it are named as in ``"look.weight"``.
+    Settings of nested groups have names like ``"look.weight"``.
     """
     found: dict[str, Any] = {}
     for prop in settings_in(type(group)):
@@ -63,12 +62,12 @@ def values_of(group: bpy.types.PropertyGroup) -> dict[str, Any]:
 
 
 def plain_of(group: bpy.types.PropertyGroup) -> dict[str, Any]:
-    """Return the settings of a group but for pointers by their names."""
+    """Return the settings of a group by name, without pointers."""
     return {name: getattr(group, name) for name in _plain_form(type(group)).names}
 
 
 def preset_names(group: bpy.types.PropertyGroup) -> list[str]:
-    """Return what a preset keeps of a group: neither what it is for nor how far it is on."""
+    """Return the names of the settings that presets contain."""
     found: list[str] = []
     for prop in settings_in(type(group)):
         value = getattr(group, prop.identifier)
@@ -80,22 +79,19 @@ def preset_names(group: bpy.types.PropertyGroup) -> list[str]:
 
 
 def default_of(prop: Any) -> Any:
-    """Return the default of a property, as its value is read."""
+    """Return the default value of a property."""
     if prop.type == "POINTER":
         return None
     return tuple(prop.default_array) if getattr(prop, "is_array", False) else prop.default
 
 
-# At a moment
-
-
 class Form(NamedTuple):
-    """How the settings of a class, or some of them, are read together.
+    """A set of settings of a class that are read together.
 
     Attributes:
         names: Their identifiers.
-        titles: What users call them.
-        limits: Of each that is a number its index here, and its least and greatest value.
+        titles: Their labels.
+        limits: Index, minimum and maximum of each number.
         row: Makes a named tuple of their values.
     """
 
@@ -105,12 +101,12 @@ class Form(NamedTuple):
     row: Callable[[list[Any]], Any]
 
     def within_limits(self, values: Sequence[Any]) -> Any:
-        """Return values within their limits, past which scripts and curves get, by their names."""
+        """Return values clamped to their limits, which drivers and F-curves can exceed."""
         found = list(values)
         for i, low, high in self.limits:
             value = found[i]
             if not low <= value <= high:
-                end = min(max(value, low), high)  # What is no number stays so.
+                end = min(max(value, low), high)  # NaN is kept.
                 found[i] = value if abs(end) == MOST else end
         return self.row(found)
 
@@ -122,13 +118,13 @@ class Form(NamedTuple):
         """Refuse numbers that are not finite.
 
         Args:
-            values: Those of the settings, in this order.
-            owner: What they are settings of, as in ``" of the wave"``.
+            values: The values of the settings.
+            owner: Their owner in the message, as in ``" of the wave"``.
 
         Raises:
             ProblemError: If there are any.
         """
-        # They have single precision, of which no sum overflows here.
+        # A sum of single precision numbers does not overflow in double precision.
         if isfinite(sum([values[i] for i, _, _ in self.limits])):
             return
         wrong = [self.titles[i] for i, _, _ in self.limits if not isfinite(values[i])]
@@ -156,7 +152,7 @@ def _limits(prop: Any) -> tuple[float, float]:
 
 @cache
 def animated_form(kind: type[bpy.types.PropertyGroup]) -> Form:
-    """Return how the settings are read that Blender may change from frame to frame."""
+    """Return the form of the settings that can be animated."""
     others = ("BOOLEAN", "ENUM")
     animated = [prop for prop in settings_in(kind) if prop.is_animatable]
     return _form([prop for prop in animated if prop.type in others or _is_number(prop)])
@@ -173,19 +169,19 @@ def _plain_form(kind: type[bpy.types.PropertyGroup]) -> Form:
 
 
 def forget_forms() -> None:
-    """Look again at what classes define."""
+    """Clear the cached forms, when classes are registered again."""
     for form in (animated_form, _animated_numbers, _plain_form):
         form.cache_clear()
 
 
 def within_limits(group: bpy.types.PropertyGroup, name: str) -> float:
-    """Return a number among the settings of a group, within its limits."""
+    """Return a number of a group, clamped to its limits."""
     low, high = _limits(cast(Any, group).bl_rna.properties[name])
     return min(max(getattr(group, name), low), high)
 
 
 def now(group: Group, owner: str = "") -> Group:
-    """Return the settings of a group but for pointers, within their limits, as a named tuple.
+    """Return the settings of a group without pointers, clamped to their limits, as a named tuple.
 
     Raises:
         ProblemError: If one is not a finite number; see `Form.check`.
@@ -200,7 +196,7 @@ def now(group: Group, owner: str = "") -> Group:
 
 
 def check_animated(group: bpy.types.PropertyGroup, owner: str = "") -> None:
-    """Refuse a group of which a number that may be animated is not finite.
+    """Refuse a group if a number that can be animated is not finite.
 
     Raises:
         ProblemError: If there is one; see `Form.check`.

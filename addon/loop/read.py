@@ -1,7 +1,6 @@
-"""Reading: what armatures and objects hold at one moment, for the solver and for what places them.
+"""Reading the scene into an immutable snapshot.
 
-A snapshot is read once, and nobody changes it. What is asked of it only when it is needed, as where
-an object stands, is the same whenever it is asked: nothing of the scene changes meanwhile.
+Armatures are read at once, transforms of objects on demand; the scene does not change meanwhile.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ from .unevaluated import Unevaluated, animated_from, object_frame, object_place
 
 
 class SceneSnapshot:
-    """What armatures and objects hold at one moment of one depsgraph.
+    """The state of armatures and objects in one depsgraph.
 
     Attributes:
-        plan: What hangs on what.
-        rigs: The armatures that are solved now, as evaluated.
+        plan: The plan.
+        rigs: The evaluated armatures to solve.
         time: The frame of the scene.
-        evaluated: How Blender has evaluated them, or will.
-        poses: What they hold.
-        failed: Those of them that could not be read, for no reason known.
+        evaluated: By armature, its evaluated data.
+        poses: By armature, its FK pose.
+        failed: Armatures that could not be read because of an unexpected error.
     """
 
     def __init__(
@@ -49,12 +48,12 @@ class SceneSnapshot:
         """Read a scene.
 
         Args:
-            plan: What hangs on what.
-            depsgraph: Where all input is read from.
-            rigs: The armatures that are solved now, as it has evaluated them.
-            touched: Those that may differ in themselves from when they were read last.
+            plan: The plan.
+            depsgraph: The depsgraph to read.
+            rigs: The armatures to solve, as it has evaluated them.
+            touched: Those whose own channels or settings may have changed since the last reading.
             has_foreign_animation: Whether it has evaluated animation that Blender does not flush
-                to the file's data, as in a render.
+                to the original data, as in a render.
         """
         self.plan = plan
         self.depsgraph = depsgraph
@@ -84,53 +83,53 @@ class SceneSnapshot:
 
     def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Evaluated, FkPose]:
         now = Evaluated(self.rigs[uid], reader.rows)
-        held = PoseChannels(pose_bones(reader.rig.object), reader.rows)
+        channels = PoseChannels(pose_bones(reader.rig.object), reader.rows)
         if self._has_foreign_animation:
-            held = animated_from(now.channels, reader.rig.object, held)
-        return now, reader.read(now, held, is_touched)
+            channels = animated_from(now.channels, reader.rig.object, channels)
+        return now, reader.read(now, channels, is_touched)
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
-        """Return a constraint as the depsgraph has evaluated it."""
+        """Return an evaluated constraint."""
         items = settings(self.rigs[chain.rig.uid]).constraints
-        if chain.item >= len(items):  # The copy was made before the constraint was added.
+        if chain.item >= len(items):  # The copy predates the constraint.
             items = settings(chain.rig.object).constraints
         return items[chain.item]
 
     def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:
-        """Return an armature that is not solved."""
+        """Return an armature that is not being solved."""
         return Evaluated(self.copy(rig.object), rows)
 
     def moved(self, rig: Skeleton) -> Collection[int]:
-        """Return the bones of an armature that have to be placed by our own arithmetic."""
+        """Return the bones of an armature whose frames must be computed."""
         return self.plan.moved[rig.uid] if rig.uid in self.rigs else ()
 
     def copy(self, ob: bpy.types.Object) -> bpy.types.Object:
-        """Return an object as evaluated: what its properties are read from."""
+        """Return the evaluated object."""
         return ob.evaluated_get(self.depsgraph)
 
     def location(self, ob: bpy.types.Object, uid: int) -> Vec | None:
-        """Return where an object is in world space; None if that has to be worked out."""
+        """Return the world location of an object; None if it must be computed."""
         if uid in self.plan.carried:
             return None
         return cast(Vec, ob.evaluated_get(self.depsgraph).matrix_world.translation.to_tuple())
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame | None:
-        """Return how an object stands in world space; None if that has to be worked out."""
+        """Return the frame of an object in world space; None if it must be computed."""
         return None if uid in self.plan.carried else matrix_frame(self.copy(ob).matrix_world)
 
     def basis(self, ob: bpy.types.Object, uid: int) -> Frame:
-        """Return how an object that hangs on something stands in the space of its parent."""
+        """Return the frame of an object in the space of its parent."""
         return matrix_frame(self.copy(ob).matrix_basis)
 
 
 class SnapshotAhead(SceneSnapshot):
-    """The same ahead of an evaluation, where all that goes in is known (see `foresight`).
+    """A snapshot ahead of an evaluation, where all inputs are known (see `lookahead`).
 
-    All is read from the file's own data, and from F-curves at a frame that is not evaluated yet.
+    It is read from original data, and from F-curves at a frame that is not evaluated yet.
 
     Attributes:
-        objects: The objects of which something was foreseen, by number.
-        locations: Where those without a parent are in world space, as far as no more was needed.
+        objects: Objects whose transforms were computed, by session UID.
+        locations: World locations of those without a parent.
     """
 
     def __init__(
@@ -145,14 +144,13 @@ class SnapshotAhead(SceneSnapshot):
         """Read a scene.
 
         Args:
-            plan: What hangs on what.
+            plan: The plan.
             scene: The scene.
-            rigs: The armatures that are solved now.
-            touched: Those that were edited since they were read last.
-            frame: The frame whose animation is going to be evaluated; None if the channels hold
-                what it gives.
-            depsgraph: What was evaluated meanwhile, if anything was: objects without a parent stand
-                there, to the last bit, where they were foreseen.
+            rigs: The armatures to solve.
+            touched: Those that were edited since the last reading.
+            frame: The frame that will be evaluated; None if the channels already have its values.
+            depsgraph: The depsgraph after its evaluation, if that has happened: it has the same
+                transforms of objects without a parent.
         """
         self.plan = plan
         self.rigs = {uid: plan.rigs[uid].object for uid in rigs}
@@ -174,9 +172,9 @@ class SnapshotAhead(SceneSnapshot):
         )
 
     def _curves(self, uid: int) -> Sampler | None:
-        """Return the F-curves of an object, if they are going to be evaluated."""
+        """Return the F-curves of an object at the coming frame; None if it has none."""
         if uid not in self._played:
-            curves, frame = self.plan.foresight.curves.get(uid), self._frame_ahead
+            curves, frame = self.plan.lookahead.curves.get(uid), self._frame_ahead
             self._played[uid] = None if curves is None or frame is None else Sampler(curves, frame)
         return self._played[uid]
 
@@ -185,15 +183,15 @@ class SnapshotAhead(SceneSnapshot):
         return Unevaluated(rig, rows, self._curves(rig.uid))
 
     def moved(self, rig: Skeleton) -> Collection[int]:
-        """Return the bones that have to be placed by our own arithmetic: all."""
+        """Return the bones whose frames must be computed: all."""
         return range(len(rig.names))
 
     def copy(self, ob: bpy.types.Object) -> bpy.types.Object:
-        """Return the object itself: its properties are read from the file's data."""
+        """Return the original object."""
         return ob
 
     def location(self, ob: bpy.types.Object, uid: int) -> Vec | None:
-        """Return where an object will be in world space; None if that has to be worked out."""
+        """Return the coming world location of an object; None if it must be computed."""
         if ob.parent is not None:
             return None
         if self._seen_in is not None:
@@ -211,11 +209,11 @@ class SnapshotAhead(SceneSnapshot):
         return place
 
     def _is_animated(self, uid: int) -> bool:
-        """Return whether F-curves place an object, be they evaluated now or not."""
-        return uid in self.plan.foresight.placed
+        """Return whether F-curves set the transform of an object."""
+        return uid in self.plan.lookahead.placed
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame | None:
-        """Return how an object will stand in world space; None if that has to be worked out."""
+        """Return the coming frame of an object in world space; None if it must be computed."""
         if ob.parent is not None:
             return None
         if self._seen_in is not None and not self._is_animated(uid):
@@ -223,16 +221,16 @@ class SnapshotAhead(SceneSnapshot):
         return self.basis(ob, uid)
 
     def basis(self, ob: bpy.types.Object, uid: int) -> Frame:
-        """Return how an object will stand in the space of its parent, if it has one."""
+        """Return the coming frame of an object in the space of its parent, if it has one."""
         self.objects[uid] = ob
         if not self._is_animated(uid):
             return matrix_frame(ob.matrix_basis)
-        return object_frame(ob, self._curves(uid), uid in self.plan.foresight.turned)
+        return object_frame(ob, self._curves(uid), uid in self.plan.lookahead.turned)
 
     def has_played(self, uid: int, depsgraph: bpy.types.Depsgraph) -> bool:
-        """Return whether the bones of an armature were animated as foreseen."""
+        """Return whether the bones of an armature were animated as expected."""
         now = self.evaluated[uid]
         if not isinstance(now, Unevaluated) or not now.has_animated_bones:
-            return True  # It could not be read; or what no curve sets was copied as it was read.
+            return True  # It could not be read, or no F-curve sets its bones.
         copy = self.rigs[uid].evaluated_get(depsgraph)
         return not copy.is_evaluated or now.has_played(PoseChannels(pose_bones(copy)))

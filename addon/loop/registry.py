@@ -1,6 +1,6 @@
-"""What features add to constraints: settings, motions, and parts of planning and solving.
+"""The registry of features: their settings, motions, and hooks into planning and solving.
 
-The loop knows no feature. It asks here for what those that are installed bring along.
+The loop imports no feature, but uses what the installed ones register here.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .property_kinds import Definition
 
 @dataclass(frozen=True, kw_only=True)
 class Feature:
-    """One feature, as the loop sees it.
+    """A feature's contributions to the loop.
 
     Attributes:
-        groups: Its classes of settings, each after those that it holds.
-        constraint: The properties that constraints get, by name.
-        armature: Those that the settings of an armature get.
-        motion: What poses chains instead of a solver that reaches, if it brings that.
-        resolve: Completes the plan of a chain that reaches; raises `ProblemError` if that cannot
-            work.
-        pre_pass: Returns the bones that are posed ahead of the chains that hang on them, given an
-            armature and all of its chains, which it may change.
-        lists: By the name of a list that an armature has beside that of its constraints, what of it
-            the plan is made of, as something that is compared.
-        on_update: Is called for each update but those that only change the frame.
+        groups: Its property groups, each after those that it contains.
+        constraint: Definitions to add to constraints, by name.
+        armature: Definitions to add to the settings of an armature, by name.
+        motion: Its motion, if it has one.
+        resolve: Completes the plan of a chain that reaches a target; raises `ProblemError` if the
+            constraint is invalid.
+        pre_pass: Returns the pre-pass bones of an armature, given all of its chains, which it may
+            change.
+        lists: By name of a further list of an armature, a function that returns a signature of
+            what the plan uses of it.
+        on_update: Called at each update, except for frame changes.
     """
 
     groups: Sequence[type[bpy.types.PropertyGroup]] = ()
@@ -48,19 +48,19 @@ class Feature:
 
 
 MOTIONS: dict[str, Motion] = {}
-"""What poses chains instead of a solver that reaches, by solver."""
+"""The motions, by item of the Solver enum."""
 
 SOLVER_NAMES: dict[int, str] = {}
-"""All solvers by their numbers."""
+"""The identifiers of all solvers, by number."""
 
 LISTS: dict[str, Callable[[FabrikSettings], object]] = {}
-"""The lists that armatures have beside that of constraints (see `Feature`)."""
+"""The lists of armatures besides that of constraints (see `Feature`)."""
 
 _installed: list[Feature] = []
 
 
 def install(features: Sequence[Feature]) -> None:
-    """Take the features in, and give armatures their settings."""
+    """Register features and all settings."""
     _installed.extend(features)
     constraint: dict[str, Definition] = {}
     armature: dict[str, Definition] = {}
@@ -87,10 +87,10 @@ def uninstall() -> None:
 
 
 def resolve_reach(chain: ChainPlan, item: FabrikConstraint) -> None:
-    """Let all features complete the plan of a chain that reaches.
+    """Let all features complete the plan of a chain that reaches a target.
 
     Raises:
-        ProblemError: If one of them cannot work.
+        ProblemError: If a feature finds the constraint invalid.
     """
     for feature in _installed:
         if feature.resolve is not None:
@@ -102,13 +102,13 @@ def pre_pass_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[PrePassBone]
     found: list[PrePassBone] = []
     for feature in _installed:
         if feature.pre_pass is not None:
-            with contained(f"could not plan what carries the legs of “{rig.object.name}”"):
+            with contained(f"could not plan the pre-pass bones of “{rig.object.name}”"):
                 found += feature.pre_pass(rig, chains)
     return found
 
 
 def note_update(depsgraph: bpy.types.Depsgraph) -> None:
-    """Tell all features of an update."""
+    """Notify all features of an update."""
     for feature in _installed:
         if feature.on_update is not None:
             feature.on_update(depsgraph)

@@ -1,4 +1,4 @@
-"""The names of a constraint, resolved to bones and objects."""
+"""Resolving the names in a constraint to bones and objects."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..blender.rotation import KINDS, channel_of, runs_of
 from ..blender.skeleton import Point, Skeleton, skeleton_of
 from ..core import Frame
 from ..core.vectors import quat_matrix, quat_unit
-from . import keeping
+from . import deferred
 from .chain_plan import ChainPlan
 from .joints import joint_problem, joints_of
 from .properties import FabrikConstraint, settings
 from .registry import MOTIONS, resolve_reach
 
 
-def resolved(rig: Skeleton, index: int) -> ChainPlan:
-    """Return a constraint of an armature, with what is wrong with it."""
+def plan_chain(rig: Skeleton, index: int) -> ChainPlan:
+    """Return the plan of a constraint of an armature, with its problem if it is invalid."""
     item = settings(rig.object).constraints[index]
     motion = MOTIONS.get(item.solver)
     chain = ChainPlan(rig, index, motion)
@@ -40,7 +40,7 @@ def resolved(rig: Skeleton, index: int) -> ChainPlan:
         else:
             motion.resolve(chain, item)
         _refuse_posed_bones(chain)
-        chain.note = _disturbance(chain) or chain.note
+        chain.note = _note_of_disturbance(chain) or chain.note
     except ProblemError as problem:
         chain.problem = str(problem)
     except ReferenceError:
@@ -74,18 +74,18 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 def _resolve_tip(chain: ChainPlan, item: FabrikConstraint) -> None:
-    """Let the tip bone be oriented, the bones grow, and the first one leave its place."""
+    """Resolve Copy Target Rotation, Stretch and Move Root."""
     if item.use_rotation:
         _resolve_hand(chain, item)
     if item.use_stretch:
-        chain.let_grow()
+        chain.enable_stretch()
     chain.is_root_free = item.use_free_root
     if item.use_free_root:
-        chain.free_root("disable Move Root")
+        chain.release_root("disable Move Root")
 
 
 def _resolve_hand(chain: ChainPlan, item: FabrikConstraint) -> None:
-    """Let the tip bone be oriented: as the last bone of the chain, or as one that hangs on it."""
+    """Resolve Copy Target Rotation, of the last bone of the chain or of its child."""
     chain.has_hand = True
     if chain.tip_bone >= 0:
         chain.bones.append(chain.tip_bone)
@@ -120,26 +120,8 @@ def _resolve_joints(chain: ChainPlan) -> None:
     chain.joints = joints_of(bones, chain.bones)
 
 
-def _refuse_posed_bones(chain: ChainPlan) -> None:
-    """Refuse bones of which nothing that is solved would be seen.
-
-    Raises:
-        ProblemError: With what poses one instead.
-    """
-    bones = pose_bones(chain.rig.object)
-    for bone in [bones[chain.rig.names[i]] for i in chain.bones]:
-        for con in filter(replaces_pose, active_constraints(bone)):
-            if animation.animated(chain.rig.object).sets(f"{con.path_from_id()}.influence"):
-                continue
-            raise ProblemError(
-                f"“{bone.name}” is posed by its constraint “{con.name}”, so that the solution "
-                f"would not be seen: mute “{con.name}”, or choose bones that no other constraint "
-                "poses"
-            )
-
-
-def _disturbance(chain: ChainPlan) -> str:
-    """Name what moves a bone of the chain after it was solved, if there is anything."""
+def _note_of_disturbance(chain: ChainPlan) -> str:
+    """Return a note on drivers and native constraints that are applied after the solve."""
     bones = pose_bones(chain.rig.object)
     count = len(chain.rig.names)
     for i in chain.bones:
@@ -161,6 +143,24 @@ def _disturbance(chain: ChainPlan) -> str:
     return ""
 
 
+def _refuse_posed_bones(chain: ChainPlan) -> None:
+    """Refuse bones whose solved pose another constraint would replace.
+
+    Raises:
+        ProblemError: If there is one.
+    """
+    bones = pose_bones(chain.rig.object)
+    for bone in [bones[chain.rig.names[i]] for i in chain.bones]:
+        for con in filter(replaces_pose, active_constraints(bone)):
+            if animation.animated(chain.rig.object).sets(f"{con.path_from_id()}.influence"):
+                continue
+            raise ProblemError(
+                f"“{bone.name}” is posed by its constraint “{con.name}”, so that the solution "
+                f"would not be seen: mute “{con.name}”, or choose bones that no other constraint "
+                "poses"
+            )
+
+
 def _point(item: FabrikConstraint, pointer: str, bone_name: str) -> Point | None:
     ob = getattr(item, pointer)
     if ob is None:
@@ -174,27 +174,27 @@ def _point(item: FabrikConstraint, pointer: str, bone_name: str) -> Point | None
 
 
 def bone_index(rig: Skeleton, owner: bpy.types.PropertyGroup, field_name: str) -> int:
-    """Return the bone that a field of some settings names, following it if it was renamed.
+    """Return the index of the bone that a setting names, following renames.
 
-    Each bone that is named so remembers that name, so the one that remembers a name which no bone
-    has any more is the bone that had it.
+    Each bone stores the name by which settings refer to it. If no bone has the name any more, the
+    one that stored it was renamed.
 
     Raises:
-        ProblemError: If there is none.
+        ProblemError: If there is no such bone.
     """
     name = getattr(owner, field_name)
     bones = pose_bones(rig.object)
     if name not in rig.index:
-        heirs = [bone.name for bone in bones if bone.fabrik_name == name]
-        if heirs:
-            rig.renamed[name] = heirs[0]
+        renamed = [bone.name for bone in bones if bone.fabrik_name == name]
+        if renamed:
+            rig.renamed[name] = renamed[0]
         elif name not in rig.renamed:
             rig.record_missing(name)
             raise ProblemError(
                 f"There is no bone “{name}” in “{rig.object.name}”: choose another bone"
             )
         name = rig.renamed[name]
-        keeping.note(owner, field_name, name)
-    keeping.note(bones[name], "fabrik_name", name)
+        deferred.note(owner, field_name, name)
+    deferred.note(bones[name], "fabrik_name", name)
     rig.record(rig.index[name])
     return rig.index[name]

@@ -1,21 +1,23 @@
-"""What comes of solving a constraint: what is written, and what is shown of how it went."""
+"""Results of solving: what is written to bones, and what the panel reports."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import degrees, dist
 from typing import NamedTuple
 
+from ..core import Posture
 from ..core.vectors import Vec
 
 
 class Report(NamedTuple):
-    """How a constraint did.
+    """What a constraint reports of its last evaluation.
 
     Attributes:
-        state: One of the constraint's states.
+        state: One of the constraint's states (see `STATE_ITEMS`).
         error: Distance from tip to target in world space, in metres.
-        iterations_used: Sweeps that the solver took.
-        message: What is wrong and what to do about it, empty if nothing is.
+        iterations_used: Number of iterations of the solver.
+        message: The problem and its solution; empty if there is none.
     """
 
     state: str
@@ -24,19 +26,19 @@ class Report(NamedTuple):
     message: str = ""
 
 
-class Answer(NamedTuple):
-    """A solution, and all that it is a function of.
+class SolveResult(NamedTuple):
+    """The solution of a unit, and the inputs that it was computed from.
 
     Attributes:
-        task: What went in.
+        inputs: All inputs of the solution.
         bones: The bones that were solved.
-        rotations: The local rotations of the bones, four numbers a bone.
-        reports: How the constraints that were solved did.
-        scales: The local scales that were solved, by bone.
-        locations: The local locations that were solved, by bone.
+        rotations: Local rotations of the bones, four numbers per bone.
+        reports: One report per constraint of the unit.
+        scales: Solved local scales, by bone.
+        locations: Solved local locations, by bone.
     """
 
-    task: object
+    inputs: object
     bones: Sequence[int]
     rotations: Sequence[float]
     reports: tuple[Report, ...]
@@ -45,6 +47,45 @@ class Answer(NamedTuple):
 
 
 NOTHING: Mapping[int, Vec] = {}
-"""What was solved of locations or scales where there is nothing of the kind."""
+"""No solved locations or scales."""
 
 OFF = "The constraint is disabled, or its influence is 0: enable it, and increase Influence"
+
+LIMITED = "Joint limits keep the tip from the target: widen the limits, or move the target"
+
+
+def explanation(posture: Posture, stretches: bool, has_iterations: bool = True) -> str:
+    """Return why the tip is not on the target, and what to do about it.
+
+    Args:
+        posture: The solved chain.
+        stretches: Whether its bones may stretch.
+        has_iterations: Whether more iterations bring its solver closer to the target.
+    """
+    solution = posture.solution
+    if posture.state == "LIMITED" and posture.has_orientation_error:
+        return (
+            f"The limits of the tip bone keep it {degrees(posture.orientation_error):.1f}° from "
+            "the target's orientation: widen the limits, or rotate the target"
+        )
+    if posture.state == "LIMITED":
+        return LIMITED
+    joints, target = solution.joints, posture.goal.target
+    if not joints:
+        return "The chain has zero scale and cannot reach anything: change the scale of its bones"
+    is_beyond = dist(target, joints[0]) > dist(joints[-1], joints[0])
+    is_softened = dist(solution.aimed_at(), target) > solution.residual * 0.5
+    if stretches and is_beyond and (is_softened or not solution.in_reach):
+        return "The target is beyond Stretch Max: increase it, or move the target closer"
+    if is_softened:
+        return "Softness holds the tip back near full extension: decrease it to reach the target"
+    if solution.in_reach and not has_iterations:
+        return (
+            "Its bones are scaled non-uniformly and change length as they rotate: scale "
+            "them uniformly"
+        )
+    if solution.in_reach:
+        return "Not converged: increase Iterations or Tolerance"
+    if is_beyond:
+        return "The target is beyond the reach of the chain"
+    return "The target is closer to the root than the chain can fold"

@@ -1,9 +1,8 @@
-"""Where bones and objects stand while a scene is solved: as it was read, and as solved by now.
+"""Transforms of bones and objects during a solve.
 
-What hangs on a chain that is solved in this update still stands in Blender's data where it stood
-before, and ahead of an evaluation all else that was edited or animated does. So it is placed here
-by our own arithmetic from local channels, which also makes it independent of the pose that was
-there before, to the last bit.
+Blender's transforms of whatever follows a solved chain are still those of the previous pose, and
+ahead of an evaluation all edited or animated transforms are outdated. They are computed here from
+local channels instead, which also makes them independent of the previous pose, bit for bit.
 """
 
 from __future__ import annotations
@@ -31,34 +30,34 @@ from ..core.vectors import (
     scale_columns,
     unit,
 )
-from .body_plan import Unit
 from .chain_plan import ChainPlan
 from .fk_pose import FkPose
 from .plan import Plan
 from .properties import FabrikConstraint
 from .read import SceneSnapshot
-from .results import Answer
+from .results import SolveResult
 from .solved_pose import SolvedPose
+from .tree_plan import Unit
 
 
 class SolvedScene:
-    """A snapshot, with what was solved of it by now: what chains are read from.
+    """A snapshot with the results that were solved so far.
 
-    It belongs to the one function that solves a snapshot (`solving.solve_scene`). To all others it
-    is there to be asked, and is all that comes of solving.
+    Only `solving.solve_scene` changes it. To all others it is read-only, and the result of the
+    solve.
 
     Attributes:
-        snapshot: What was read.
-        plan: What hangs on what.
-        rigs: The armatures that are solved now, as evaluated.
+        snapshot: The snapshot.
+        plan: The plan.
+        rigs: The evaluated armatures that are being solved.
         time: The frame of the scene.
-        poses: The armatures, as they are posed by now.
-        worlds: How objects stand in world space, as far as was asked since something was solved.
-        failed: Armatures and chains that cannot be solved for no reason known.
+        poses: The armatures, as posed so far.
+        worlds: Cached frames of objects in world space.
+        failed: Armatures and chains with unexpected errors.
     """
 
     def __init__(self, snapshot: SceneSnapshot) -> None:
-        """Let all armatures have their FK pose."""
+        """Start from the FK pose of all armatures."""
         self.snapshot = snapshot
         self.plan: Plan = snapshot.plan
         self.rigs: Mapping[int, bpy.types.Object] = snapshot.rigs
@@ -72,33 +71,33 @@ class SolvedScene:
 
     @property
     def depsgraph(self) -> bpy.types.Depsgraph:
-        """Where all is read from."""
+        """The depsgraph that is read."""
         return self.snapshot.depsgraph
 
-    def add(self, unit: Unit, answer: Answer) -> None:
-        """Set what was solved; what hangs on it is placed anew."""
+    def add(self, unit: Unit, result: SolveResult) -> None:
+        """Add a result, and invalidate the transforms that depend on it."""
         pose = self.poses[unit.rig.uid]
-        pose.reports[unit.items] = answer.reports
-        if answer.bones:
-            pose.add(answer)
+        pose.reports[unit.items] = result.reports
+        if result.bones:
+            pose.add(result)
             if self._frames:
                 self._frames.pop(unit.rig.uid, None)
             for uid in self.plan.carried:
                 self.worlds.pop(uid, None)
 
     def with_pose(self, pose: SolvedPose) -> SolvedScene:
-        """Return the same scene with another pose of an armature."""
+        """Return a copy with another pose of an armature."""
         other = SolvedScene(self.snapshot)
         other.poses = {**self.poses, pose.fk.rig.uid: pose}
         other.failed = self.failed
         return other
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
-        """Return a constraint as evaluated."""
+        """Return an evaluated constraint."""
         return self.snapshot.item(chain)
 
     def point(self, point: Point) -> Vec:
-        """Return where a target or pole stands, in world space."""
+        """Return the location of a target or pole in world space."""
         if point.skeleton is None:
             place = self.snapshot.location(point.object, point.uid)
             return self.world(point.object, point.uid)[1] if place is None else place
@@ -106,24 +105,24 @@ class SolvedScene:
         return point_in(world, self.frame(point.skeleton, point.bone)[1])
 
     def place(self, point: Point) -> Frame:
-        """Return where a target stands and how it is turned and scaled, in world space."""
+        """Return the frame of a target in world space."""
         world = self.world(point.object, point.uid)
         if point.skeleton is None:
             return world
         return frame_in(world, self.frame(point.skeleton, point.bone))
 
     def frame(self, rig: Skeleton, bone: int) -> Frame:
-        """Return where a bone stands, in armature space."""
+        """Return the frame of a bone in armature space."""
         pose = self.poses.get(rig.uid)
         if pose is None:
             rows = Rows(rig.names, ())
             now = self.snapshot.unsolved(rig, rows)
             pose = self.poses[rig.uid] = SolvedPose(FkPose(rig, rows), now)
         now = pose.now
-        if now.is_at_rest:  # What chains do is not shown at rest.
+        if now.is_at_rest:  # In Rest Position solved poses are not shown.
             return now.frame(bone)
         moved, frames = self.snapshot.moved(rig), self._frames.setdefault(rig.uid, {})
-        # Not by recursion: a chain may have more bones than Python allows calls.
+        # A chain may have more bones than Python's recursion limit.
         path: list[int] = []
         while bone in moved and bone not in frames:
             path.append(bone)
@@ -147,9 +146,9 @@ class SolvedScene:
         return axes, head
 
     def _copied_rotation(self, rig: Skeleton, axes: Mat3, con: bpy.types.Constraint) -> Mat3 | None:
-        """Return a bone's axes under Copy Rotation: turned as the source, their sizes kept.
+        """Return the axes of a bone with Copy Rotation: the source's rotation, the bone's scale.
 
-        None if only Blender knows.
+        None if it cannot be computed.
         """
         source = constraint_point(con)
         if source is None or not is_predictable(con, on_bone=True):
@@ -166,14 +165,14 @@ class SolvedScene:
         )
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame:
-        """Return where an object, whose number is ``uid``, stands in world space."""
+        """Return the frame in world space of an object with the session UID ``uid``."""
         if uid not in self.worlds:
             world = self.snapshot.world(ob, uid)
             self.worlds[uid] = self._carried_world(ob, uid) if world is None else world
         return self.worlds[uid]
 
     def _carried_world(self, ob: bpy.types.Object, uid: int) -> Frame:
-        """Place an object that hangs on a solved bone, as Blender will in its second pass."""
+        """Compute the frame of an object that follows a solved bone, as Blender will."""
         copy = self.snapshot.copy(ob)
         world = self.snapshot.basis(ob, uid)
         if ob.parent is not None:
@@ -206,16 +205,16 @@ class SolvedScene:
         axes, head = self.frame(rig, bone)
         rest = rest_bone(parent, ob.parent_bone)
         if rest.use_relative_parent:
-            # They hang on the armature's origin, as the bone has moved it out of the rest pose.
+            # The child is relative to the armature's origin, moved by the bone from its rest pose.
             moved = frame_in((axes, head), inverse(matrix_frame(rest.matrix_local)))
             return frame_in(world, moved)
-        # Children of a bone hang on its tail.
+        # Children of a bone are relative to its tail.
         tail = point_in((axes, head), (0.0, rig.bone(bone).length, 0.0))
         return frame_in(world, (axes, tail))
 
 
 def _rotation(axes: Mat3) -> Mat3 | None:
-    """Return the axes without their sizes, None if they are sheared, mirrored or have none."""
+    """Return the rotation of axes; None if they are sheared, mirrored or have zero scale."""
     x, y, z = (unit(column) for column in mat_columns(axes))
     if x is None or y is None or z is None or mat_determinant(axes) <= 0.0:
         return None

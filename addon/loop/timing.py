@@ -1,7 +1,6 @@
-"""How long an update takes, measured only while somebody wants to show it.
+"""The duration of updates, measured only while it is displayed.
 
-Whoever shows it asks each time for the next update to be measured, so that nothing has to be told
-when it is shown no longer.
+Each display requests the measurement of the next update, so that measuring stops with it.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ from time import perf_counter
 from ..blender.forgetting import forgets
 
 is_asked = False
-"""Whether the next update that poses an armature is to be measured."""
+"""Whether the next update that poses an armature is measured."""
 
 _seconds: float | None = None
 
 
 def last() -> float | None:
-    """Return how many seconds the last measured update took, and ask for the next.
+    """Return the duration of the last measured update in seconds, and request the next.
 
     None if none was measured yet.
     """
@@ -27,7 +26,7 @@ def last() -> float | None:
 
 
 def note(started: float) -> None:
-    """Take down an update that was asked for, given when it started by `perf_counter`."""
+    """Record a requested measurement, given its start by `perf_counter`."""
     global is_asked, _seconds
     is_asked = False
     _seconds = perf_counter() - started
@@ -35,6 +34,6 @@ def note(started: float) -> None:
 
 @forgets
 def forget() -> None:
-    """Forget what was measured of another file."""
+    """Forget the measurement of another file."""
     global is_asked, _seconds
     is_asked, _seconds = False, None

@@ -1,4 +1,4 @@
-"""Armatures and objects as they stand in the file's own data, with F-curves at a frame to come."""
+"""Reading armatures and objects ahead of an evaluation, from original data and F-curves."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ from ..blender.skeleton import Skeleton, matrix3, matrix_frame
 from ..core import Frame
 from ..core.vectors import ORIGIN, Mat3, Vec, add, mat_product, quat_matrix, scale_columns, times
 from .evaluated import Evaluated
-from .properties import settings
-from .settings_now import form
+from .properties import settings, settings_form
 
 
 class Unevaluated(Evaluated):
-    """An armature as Blender is going to evaluate it."""
+    """An armature as Blender will evaluate it."""
 
     def __init__(self, rig: Skeleton, rows: Rows, played: Sampler | None) -> None:
-        """Take the armature.
+        """Wrap an armature.
 
         Args:
             rig: The armature.
-            rows: The bones that are read of it time and again.
-            played: Its F-curves at the frame; None if the channels hold what they give.
+            rows: The bones that are read at each update.
+            played: Its F-curves at the frame; None if the channels already have their values.
         """
         super().__init__(rig.object, rows)
         self._rig = rig
@@ -38,16 +37,16 @@ class Unevaluated(Evaluated):
 
     @property
     def has_animated_bones(self) -> bool:
-        """Whether F-curves set channels of its bones."""
+        """Whether F-curves animate its bones."""
         return self._played is not None and self._played.animates_bones()
 
     @property
     def has_animated_settings(self) -> bool:
-        """Whether F-curves set settings of its constraints."""
+        """Whether F-curves animate settings of its constraints."""
         return self._played is not None and self._played.animates_settings()
 
     def has_played(self, evaluated: PoseChannels) -> bool:
-        """Return whether evaluated channels hold what F-curves set."""
+        """Return whether evaluated channels have the values of the F-curves."""
         played = cast(Sampler, self._played)
         for name, size in self.channels.names():
             there = evaluated.buffer(name, size)
@@ -57,7 +56,7 @@ class Unevaluated(Evaluated):
 
     @cached_property
     def channels(self) -> PoseChannels:
-        """The channels with the FK pose."""
+        """The channels of the FK pose."""
         bones = pose_bones(self.object)
         played = self._played
         if played is None or not played.animates_bones():
@@ -65,8 +64,8 @@ class Unevaluated(Evaluated):
         return PatchedChannels(bones, played.bone_values)
 
     def columns(self) -> list[list[Any]]:
-        """Return the settings of all constraints, one column a setting of `form`."""
-        names = form().names
+        """Return the settings of all constraints: one list per setting of `settings_form`."""
+        names = settings_form().names
         columns = super().columns()
         for path in self._played.places if self._played else ():
             if not path.startswith(ITEM):
@@ -80,16 +79,16 @@ class Unevaluated(Evaluated):
         return columns
 
     def frame(self, bone: int) -> Frame:
-        """Return where a bone rests, in armature space."""
+        """Return the rest frame of a bone, in armature space."""
         return matrix_frame(rest_bone(self.object, self._rig.names[bone]).matrix_local)
 
 
 ALMOST_ONE = 1.0 - 2.0**-23
-"""Above it an F-curve turns a switch on."""
+"""Values of an F-curve above this set a boolean to true."""
 
 
 def _as_property(prop: Any, number: float) -> Any:
-    """Return what Blender makes of a number that an F-curve gives a property."""
+    """Return the value that a property gets from an F-curve, as Blender converts it."""
     if prop.type == "BOOLEAN":
         return number > ALMOST_ONE
     if prop.type == "ENUM":
@@ -99,11 +98,11 @@ def _as_property(prop: Any, number: float) -> Any:
 
 
 def object_place(ob: bpy.types.Object, played: Sampler | None) -> Vec:
-    """Return where an object stands in the space of its parent's inverse, from its channels.
+    """Return the location of an object from its channels, as in `matrix_basis`.
 
     Args:
         ob: The object.
-        played: Its F-curves at the frame; None if the channels hold what they give.
+        played: Its F-curves at the frame; None if the channels already have their values.
     """
     place = _vec(_channel(ob, played, "location"))
     delta = _vec(_channel(ob, played, "delta_location"))
@@ -112,19 +111,19 @@ def object_place(ob: bpy.types.Object, played: Sampler | None) -> Vec:
 
 
 def object_frame(ob: bpy.types.Object, played: Sampler | None, turns: bool) -> Frame:
-    """Return where an object stands, and how it is turned and scaled; see `object_place`.
+    """Return the frame of an object from its channels; see `object_place`.
 
     Args:
         ob: The object.
         played: Its F-curves at the frame.
-        turns: Whether it has F-curves that turn or scale it.
+        turns: Whether F-curves set its rotation or scale.
     """
     if not turns:
         return matrix3(ob.matrix_basis), object_place(ob, played)
     mode = mode_of(ob)
     name, _ = channel_of(mode)
     turn = _matrix(mode, _channel(ob, played, name))
-    if name != "rotation_axis_angle":  # To its delta Blender gives no access.
+    if name != "rotation_axis_angle":  # RNA does not expose its delta.
         turn = mat_product(_matrix(mode, _channel(ob, played, f"delta_{name}")), turn)
     scale = _vec(_channel(ob, played, "scale"))
     size = times(scale, _vec(_channel(ob, played, "delta_scale")))
@@ -151,7 +150,7 @@ def _vec(numbers: Sequence[float]) -> Vec:
 def animated_from(
     evaluated: PoseChannels, ob: bpy.types.Object, original: PoseChannels
 ) -> PoseChannels:
-    """Return channels with what animation has made of them in an evaluated copy."""
+    """Return original channels, with animated ones as in an evaluated copy."""
     found = animation.animated(ob)
     animated = found.keyed | found.driven
     if not animated:

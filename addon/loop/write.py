@@ -1,7 +1,7 @@
-"""Writing: channels of bones, and what the constraints report; only what changed.
+"""Writing channels of bones and reports of constraints, as far as they changed.
 
-What is written into channels stands there while Blender evaluates, and is taken back after it: the
-channels are the animator's.
+Results are written into the channels only for the time of an evaluation; afterwards the FK pose is
+restored, because the channels belong to the animator.
 """
 
 from __future__ import annotations
@@ -28,130 +28,128 @@ from ..blender.rotation import (
 )
 from ..blender.skeleton import Skeleton, forget_bones
 from ..core.vectors import Vec
-from .fk_pose import Group
+from .fk_pose import ChannelGroup
 from .properties import FabrikConstraint, settings
 from .results import Report
 from .solved_pose import SolvedPose
 
 
-class Column:
-    """One channel of some bones of an armature, one bone after the other.
+class ChannelBuffer:
+    """Access to one channel of some bones of an armature.
 
-    Few bones among many are found once, and such references are dead as soon as Blender makes
-    other bones: where it may have, they have to be found anew.
+    For a few bones among many, references to their properties are before. They become invalid when
+    Blender recreates the bones, and must be refreshed then.
     """
 
-    def __init__(self, rig: Skeleton, rows: Rows, group: Group, bones: Sequence[int]) -> None:
-        """Find the bones.
+    def __init__(
+        self, rig: Skeleton, rows: Rows, group: ChannelGroup, bones: Sequence[int]
+    ) -> None:
+        """Look up the bones.
 
         Args:
             rig: The armature.
-            rows: The bones of it that are read and written.
-            group: Bones of it, and the channel.
-            bones: Those of the bones that count.
+            rows: The bones that are read and written.
+            group: The channel, and the bones that have it.
+            bones: The bones among them to access.
         """
         self.rig, self.channel, self.size, self.bones = rig, group.channel, group.size, bones
         self.runs = group.runs if bones is group.bones else runs_of(bones)
         self._are_few = rows.are_few
-        self._setters = self._found() if self._are_few else []
-        self._whole = array("f")
+        self._setters = self._resolved_setters() if self._are_few else []
+        self._all_values = array("f")
 
-    def _found(self) -> list[Any]:
+    def _resolved_setters(self) -> list[Any]:
         owners, names = pose_bones(self.rig.object), self.rig.names
         found = [owners[names[bone]] for bone in self.bones]
         return [bone.path_resolve(self.channel, False) for bone in found]
 
-    def find_anew(self) -> bool:
-        """Find the bones anew; return whether they are all there, where they were."""
+    def refresh(self) -> bool:
+        """Look up the bones again; return whether they all exist, in the same order."""
         if not self._are_few:
             self.rig.forget_setters()
             return self.rig.has_same_bones()
         try:
-            self._setters = self._found()
+            self._setters = self._resolved_setters()
         except KeyError:
             return False
         return True
 
     def read(self) -> array[float]:
-        """Return what the channel holds."""
+        """Return the values of the channel."""
         if self._are_few:
             return array("f", [number for setter in self._setters for number in setter])
-        self._whole = floats(pose_bones(self.rig.object), self.channel, self.size)
-        return array("f", gather(self._whole, self.runs, self.size))
+        self._all_values = floats(pose_bones(self.rig.object), self.channel, self.size)
+        return array("f", gather(self._all_values, self.runs, self.size))
 
     def write(self, numbers: array[float]) -> None:
-        """Set all of it in the cheapest way after it was read; Blender may notice."""
+        """Set all values in the fastest way; call `read` first. May tag the armature."""
         if self._are_few:
             self.write_quietly(numbers)
             return
         size = self.size
         for first, end, place in self.runs:
             part = numbers[place * size : (place + end - first) * size]
-            self._whole[first * size : end * size] = part
-        set_channel(self.rig.object, self.channel, self._whole)
+            self._all_values[first * size : end * size] = part
+        set_channel(self.rig.object, self.channel, self._all_values)
 
     def write_quietly(self, numbers: array[float]) -> None:
-        """Set all of it, and have Blender notice nothing."""
+        """Set all values without tagging the armature."""
         size = self.size
         if self._are_few:
             view = memoryview(numbers)
             for place, setter in enumerate(self._setters):
                 setter.foreach_set(view[place * size : (place + 1) * size])
             return
-        room, setters = self.rig.setters(self.channel, size)
+        values, setters = self.rig.setters(self.channel, size)
         for first, end, place in self.runs:
             part = numbers[place * size : (place + end - first) * size]
-            room[first * size : end * size] = part
+            values[first * size : end * size] = part
             for set_bone in setters[first:end]:
                 set_bone()
 
 
-class Overlaid(NamedTuple):
-    """What stands over one channel of some bones of an armature.
+class Overwrite(NamedTuple):
+    """A channel that was overwritten for an evaluation.
 
     Attributes:
-        column: The bones and the channel.
-        kept: What the channel held.
-        written: What was written over it.
+        buffer: The channel.
+        before: Its values before.
+        written: The values that were written.
     """
 
-    column: Column
-    kept: array[float]
+    buffer: ChannelBuffer
+    before: array[float]
     written: array[float]
 
 
-_overlaid: list[Overlaid] = []
+_overwrites: list[Overwrite] = []
 
 
 class PoseWriter:
-    """Writes one armature time and again.
+    """Writes an armature at each update.
 
     Attributes:
         rig: The armature.
         rows: The bones whose channels are read and written.
         poses_any: Whether chains pose any bone of it.
-        composed: The channels, each with what it gets; none if nothing was put together yet.
-        reports: How the constraints did, as `SolvedPose` has it.
-        shown: What the constraints show of that.
+        composed: The channels and their composed values; empty before the first `compose`.
+        reports: The reports of its constraints, as in `SolvedPose`.
+        shown: The reports that its constraints show.
     """
 
     def __init__(self, rig: Skeleton, rows: Rows, poses_any: bool) -> None:
-        """Take an armature."""
+        """Set up the writer."""
         self.rig = rig
         self.rows = rows
         self.poses_any = poses_any
-        self.composed: list[tuple[Group, bytes]] = []
+        self.composed: list[tuple[ChannelGroup, bytes]] = []
         self.reports: Mapping[tuple[int, ...], Sequence[Report]] = {}
         self.shown: Mapping[tuple[int, ...], Sequence[Report]] = {}
         self._bones: list[Sequence[int]] = []
         self._runs: list[Run] = []
 
     def compose(self, pose: SolvedPose) -> bool:
-        """Put together what is to be written of what was solved.
-
-        Returns:
-            Whether it is anything else than last time, so that Blender has to be told.
-        """
+        """Compose the channel values of a solved pose; return whether they changed."""
         self.reports = pose.reports or self.reports
         numbers = self._numbers(pose) if pose.fk.groups else array("f")
         before = self.composed
@@ -159,16 +157,16 @@ class PoseWriter:
         return self.composed != before
 
     def _numbers(self, pose: SolvedPose) -> array[float]:
-        """Return what all bones get, four numbers a slot: the FK pose, or what was solved."""
+        """Return the solved or FK values of all bones, four numbers per slot."""
         fk = pose.fk
         numbers = fk.inputs[:]
         if pose.locations:
-            _put(numbers, self.rig.slot(LOCATION, 0), pose.locations)
+            _scatter(numbers, self.rig.slot(LOCATION, 0), pose.locations)
         if pose.scales:
-            _put(numbers, self.rig.slot(SCALE, 0), pose.scales)
+            _scatter(numbers, self.rig.slot(SCALE, 0), pose.scales)
         if fk.has_only_quaternions:
-            # They are on the side of the FK pose already: a swing is the short way.
-            rotations = [answer.rotations for answer in pose.answers]
+            # Their signs are compatible with the FK pose already.
+            rotations = [result.rotations for result in pose.results]
             found = array("f", [*chained.from_iterable(rotations)])
             for first, last, place in self._runs_of(pose):
                 end = place + last - first
@@ -176,36 +174,36 @@ class PoseWriter:
             return numbers
         for bone, rotation in pose.rotations.items():
             values = given = fk.numbers(bone)
-            if rotation != fk.rotation(bone):  # The given numbers of an unmoved bone stay.
+            if rotation != fk.rotation(bone):  # An unchanged rotation keeps its channel values.
                 values = channel_values(fk.modes[bone], rotation, given)
             numbers[bone * 4 : bone * 4 + len(values)] = array("f", values)
         return numbers
 
     def _runs_of(self, pose: SolvedPose) -> list[Run]:
-        """Return the bones that were turned as runs of neighbours."""
-        bones = [answer.bones for answer in pose.answers]
+        """Return the rotated bones as runs of consecutive indices."""
+        bones = [result.bones for result in pose.results]
         if bones != self._bones:
             self._bones, self._runs = bones, runs_of([*chained.from_iterable(bones)])
         return self._runs
 
     def is_shown(self, evaluated: PoseChannels) -> bool:
-        """Return whether an evaluated copy holds what was put together last."""
+        """Return whether evaluated channels have the composed values."""
         shown = [group.of(evaluated) == numbers for group, numbers in self.composed]
         return bool(shown) and all(shown)
 
 
-def _put(numbers: array[float], first: int, solved: Mapping[int, Vec]) -> None:
-    """Put solved locations or scales among the numbers of all slots, from a first one on."""
+def _scatter(numbers: array[float], first: int, solved: Mapping[int, Vec]) -> None:
+    """Copy solved locations or scales into the numbers of all slots, from the first slot on."""
     threes = array("f", [*chained.from_iterable(solved.values())])
     for run in runs_of([first + bone for bone in solved]):
         transfer(threes, 3, run[2], numbers, 4, run)
 
 
 def write_ahead(writer: PoseWriter, animated: Collection[int]) -> None:
-    """Write over the FK pose of an armature what was put together last, ahead of an evaluation.
+    """Write the composed values over the FK pose, ahead of an evaluation.
 
-    Bones that F-curves or drivers set are left to them: whatever stands there might be what these
-    have just set, and nothing would tell it from what we have written.
+    Animated slots are skipped: animation would overwrite them, and its values could not be told
+    from ours afterwards.
 
     Args:
         writer: The armature.
@@ -219,11 +217,11 @@ def write_ahead(writer: PoseWriter, animated: Collection[int]) -> None:
 
 
 def write_pose(writer: PoseWriter, is_quiet: bool = False) -> None:
-    """Write over the FK pose of an armature what was put together last, if anything was.
+    """Write the composed values over the FK pose, if there are any.
 
     Args:
         writer: The armature.
-        is_quiet: Whether Blender is not to notice.
+        is_quiet: Whether to avoid tagging the armature.
     """
     for group, composed in writer.composed:
         _write(writer, group, composed, group.bones, is_quiet)
@@ -231,124 +229,123 @@ def write_pose(writer: PoseWriter, is_quiet: bool = False) -> None:
 
 def _write(
     writer: PoseWriter,
-    group: Group,
+    group: ChannelGroup,
     composed: bytes,
     bones: Sequence[int],
     is_quiet: bool = False,
 ) -> None:
     if not bones:
         return
-    column = Column(writer.rig, writer.rows, group, bones)
-    kept, written, size = column.read(), array("f", composed), group.size
+    buffer = ChannelBuffer(writer.rig, writer.rows, group, bones)
+    before, written, size = buffer.read(), array("f", composed), group.size
     if len(bones) != len(group.bones):
         places = [group.bones.index(bone) for bone in bones]
         written = array("f", [x for at in places for x in written[at * size : (at + 1) * size]])
-    if written == kept:
+    if written == before:
         return
-    _overlaid.append(Overlaid(column, kept, written))
+    _overwrites.append(Overwrite(buffer, before, written))
     if is_quiet:
-        column.write_quietly(written)
+        buffer.write_quietly(written)
     else:
-        column.write(written)
+        buffer.write(written)
 
 
-def take_back(has_new_bones: bool) -> None:
-    """Give all channels what they held before anything was written over it.
+def restore_fk_pose(has_new_bones: bool) -> None:
+    """Restore the values of all overwritten channels.
 
-    Where anything else stands there by now, another extension has set it, and it stays.
+    Values that another extension has set meanwhile are before.
 
     Args:
-        has_new_bones: Whether Blender may have made other bones of an armature since it was looked
-            at.
+        has_new_bones: Whether Blender may have recreated the bones of an armature.
     """
-    if has_new_bones and _overlaid:
+    if has_new_bones and _overwrites:
         forget_bones()
-    while _overlaid:
-        over = _overlaid.pop()
+    while _overwrites:
+        over = _overwrites.pop()
         try:
-            if has_new_bones and not over.column.find_anew():
-                _give_back_by_name(over)
+            if has_new_bones and not over.buffer.refresh():
+                _restore_by_name(over)
             else:
-                _give_back(over)
+                _restore(over)
         except ReferenceError:
             continue  # The armature was removed.
 
 
-def _give_back(over: Overlaid) -> None:
-    column, kept, written = over
-    present = column.read()
-    column.write_quietly(kept if present == written else _merged(present, over, 0))
+def _restore(over: Overwrite) -> None:
+    buffer, before, written = over
+    present = buffer.read()
+    buffer.write_quietly(before if present == written else _merged(present, over, 0))
 
 
-def _merged(present: array[float], over: Overlaid, place: int) -> array[float]:
-    """Return numbers, each as it was, or as somebody has set it meanwhile.
+def _merged(present: array[float], over: Overwrite, place: int) -> array[float]:
+    """Return the values before, except for those that were changed since they were written.
 
     Args:
-        present: What stands there.
-        over: What stood there, and what was written over it.
-        place: Where in that the numbers begin.
+        present: The present values.
+        over: The overwritten channel.
+        place: Index of the first of these values in it.
     """
     return array(
         "f",
         [
-            over.kept[i] if number == over.written[i] else number
+            over.before[i] if number == over.written[i] else number
             for i, number in enumerate(present, place)
         ],
     )
 
 
-def _give_back_by_name(over: Overlaid) -> None:
-    """Give bones their pose back after an armature has got other ones, or another order."""
-    column = over.column
-    bones = pose_bones(column.rig.object)
-    for place, i in enumerate(column.bones):
-        bone = bones.get(column.rig.names[i])
+def _restore_by_name(over: Overwrite) -> None:
+    """Restore bones by name, after the bones of an armature or their order changed."""
+    buffer = over.buffer
+    bones = pose_bones(buffer.rig.object)
+    for place, i in enumerate(buffer.bones):
+        bone = bones.get(buffer.rig.names[i])
         if bone is None:
             continue
-        setter = bone.path_resolve(column.channel, False)
-        present = array("f", getattr(bone, column.channel))
-        setter.foreach_set(_merged(present, over, place * column.size))
+        setter = bone.path_resolve(buffer.channel, False)
+        present = array("f", getattr(bone, buffer.channel))
+        setter.foreach_set(_merged(present, over, place * buffer.size))
 
 
-class Kept:
-    """All channels of an armature's bones, to be given back unnoticed."""
+class SavedPose:
+    """A copy of all channels of an armature's bones."""
 
     def __init__(self, rig: Skeleton) -> None:
-        """Read them."""
+        """Copy the channels."""
         self._rig = rig
         bones = pose_bones(rig.object)
         self._columns = [(name, size, floats(bones, name, size)) for name, size in ALL_CHANNELS]
 
-    def give_back(self) -> None:
-        """Set what is not as it was."""
+    def restore(self) -> None:
+        """Restore the channels that changed, without tagging the armature."""
         bones = pose_bones(self._rig.object)
         if not self._rig.has_same_bones():
             return
-        for name, size, kept in self._columns:
+        for name, size, before in self._columns:
             present = floats(bones, name, size)
-            if present != kept:
+            if present != before:
                 changed = [
                     bone
                     for bone in range(len(bones))
                     if present[bone * size : (bone + 1) * size]
-                    != kept[bone * size : (bone + 1) * size]
+                    != before[bone * size : (bone + 1) * size]
                 ]
-                room, setters = self._rig.setters(name, size)
-                room[:] = kept
+                values, setters = self._rig.setters(name, size)
+                values[:] = before
                 for bone in changed:
                     setters[bone]()
 
 
 @forgets
 def forget_written() -> None:
-    """Give nothing back: what it was written over is not there any more."""
-    _overlaid.clear()
+    """Forget the overwritten channels, which no longer exist."""
+    _overwrites.clear()
 
 
 def write_reports(writer: PoseWriter) -> None:
-    """Write what the panel shows of an armature's constraints.
+    """Write the reports of an armature's constraints, for the panel.
 
-    One by one: were they set all at once, Blender would take the armature for changed.
+    Properties are set one by one, as setting them all at once would tag the armature.
     """
     reports, shown = writer.reports, writer.shown
     if reports == shown:
@@ -367,11 +364,6 @@ def _shown_by(item: FabrikConstraint) -> Report:
 
 
 def _write_report(item: FabrikConstraint, report: Report, shown: Report) -> None:
-    if report.state != shown.state:
-        item.state = report.state
-    if report.error != shown.error:
-        item.error = report.error
-    if report.iterations_used != shown.iterations_used:
-        item.iterations_used = report.iterations_used
-    if report.message != shown.message:
-        item.message = report.message
+    for name, value, before in zip(Report._fields, report, shown, strict=True):
+        if value != before:
+            setattr(item, name, value)

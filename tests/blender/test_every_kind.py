@@ -222,7 +222,7 @@ def test_the_extension_disabled_and_enabled_again(
         go(4)
     finally:
         addon.register()
-    handlers.take_up()
+    handlers.start()
     go(9)
     assert pose_bits(its_rig()) == shown[9]
     assert fk_of(its_rig()) == fk
@@ -340,11 +340,11 @@ def test_the_pose_is_the_same_after_a_bake_and_undone_all_is_back(
 
 @every_kind
 def test_what_is_left_on_after_a_bake_and_changes_the_pose_is_named(kind: Kind) -> None:
-    from addon.features.bake import bake, picking
+    from addon.features.bake import bake, selecting
 
     kind()
     rig, live = its_rig(), places()
-    picks, _ = picking.pick(picking.places([rig]))
+    picks, _ = selecting.select(selecting.all_constraints([rig]))
     work = bake.bake(
         bpy.context.scene,
         bpy.context.view_layer,
@@ -355,7 +355,7 @@ def test_what_is_left_on_after_a_bake_and_changes_the_pose_is_named(kind: Kind) 
         try:
             next(work)
         except StopIteration as finished:
-            named = finished.value.going_on
+            named = finished.value.still_active
             break
     assert bool(named) == (apart(places(), live) > 1e-3)
     for item in rig.fabrik.constraints:

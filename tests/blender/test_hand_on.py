@@ -243,7 +243,7 @@ class TestWithoutTheExtension:
         finally:
             addon.register()
 
-        addon.loop.handlers.take_up()
+        addon.loop.handlers.start()
         bpy.data.objects["Dial"].location.y = 0.75
         rig.fabrik.constraints[0].influence = 0.5
         update()

@@ -1,4 +1,4 @@
-"""What constraints pose, turned into keys and proven."""
+"""Baking constraints to keys, with verification."""
 
 from . import operators
 

@@ -1,4 +1,4 @@
-"""Baking: what the constraints pose becomes keys, and is played once more to prove it."""
+"""Baking posed bones to keys, and verifying the keys by playing them back."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from ...loop.muting import muting
 from ...loop.properties import settings
 from .options import DISABLE, LEAVE, REMOVE, BakeOptions, check
 from .passes import Bake, Draft
-from .picking import Picked, posing, working
-from .proving import Proof, compare, moved_on
-from .recording import Take, Track, record
+from .recording import ArmatureRecording, Recording, record
+from .selecting import BakeSelection, posing, working
+from .verifying import Verification, compare, still_posed
 
 
 @dataclass(frozen=True)
-class Keys:
-    """Keys of one channel of one bone.
+class ChannelKeys:
+    """ChannelKeys of one channel of one bone.
 
     Attributes:
-        bone: Its name.
-        name: Of the channel.
-        times: Where they stand.
-        values: For each number that gets keys, by its index, the values.
-        slopes: The same of how steep the curve is; empty if it runs straight from key to key.
+        bone: Name of the bone.
+        name: Name of the channel.
+        times: Times of the keys, in frames.
+        values: By array index, the values.
+        slopes: By array index, the slopes per frame; empty for linear interpolation.
     """
 
     bone: str
@@ -47,126 +47,133 @@ class Keys:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a bake has done.
+class BakeResult:
+    """The result of a bake.
 
     Attributes:
-        constraints: How many were baked.
-        keys: How many keys there are.
-        most: How many there are at most, without step and simplifying.
-        proof: What playing it has shown.
-        going_on: The names of constraints that go on from the baked pose to another one: they were
-            left on, or can work only now, without those that were removed.
+        constraints: Number of baked constraints.
+        keys: Number of keys.
+        most: Number of keys without step and simplification.
+        verification: Differences when played back.
+        still_active: Names of constraints that change the baked pose: they were kept enabled, or
+            became valid because others were removed.
     """
 
     constraints: int
     keys: int
     most: int
-    proof: Proof
-    going_on: list[str]
+    verification: Verification
+    still_active: list[str]
 
 
 def bake(
     scene: bpy.types.Scene,
     layer: bpy.types.ViewLayer,
-    picks: Sequence[Picked],
+    selections: Sequence[BakeSelection],
     options: BakeOptions,
-    take: Take | None = None,
-) -> Generator[float, None, Outcome]:
-    """Record, write and prove (see `Bake.run`).
+    recording: Recording | None = None,
+) -> Generator[float, None, BakeResult]:
+    """Bake constraints (see `Bake.run`).
 
     Args:
-        scene: The scene that is played.
-        layer: What is evaluated.
-        picks: What is baked.
-        options: How.
-        take: What was recorded elsewhere, which is not recorded again; None if nothing was.
+        scene: The scene to play.
+        layer: The view layer to evaluate.
+        selections: The constraints to bake.
+        options: The options.
+        recording: A recording to use instead of playing the range, or None.
 
     Yields:
-        The share that is done.
+        The progress, from 0 to 1.
 
     Raises:
-        ProblemError: If `check` finds anything.
+        ProblemError: If `check` finds a problem.
     """
-    check(picks, options)
-    return (yield from _PoseBake(scene, layer, picks, options, take).run())
+    check(selections, options)
+    return (yield from _PoseBake(scene, layer, selections, options, recording).run())
 
 
-class _PoseBake(Bake[Take, tuple[Proof, list[str]], Outcome]):
-    """The bake of what constraints pose."""
+class _PoseBake(Bake[Recording, tuple[Verification, list[str]], BakeResult]):
+    """A bake of posed bones."""
 
     def __init__(
         self,
         scene: bpy.types.Scene,
         layer: bpy.types.ViewLayer,
-        picks: Sequence[Picked],
+        selections: Sequence[BakeSelection],
         options: BakeOptions,
-        take: Take | None,
+        recording: Recording | None,
     ) -> None:
-        armatures = [picked.armature for picked in picks]
+        armatures = [selection.armature for selection in selections]
         super().__init__(scene, layer, options.frames, armatures, armatures)
         self.stays_on = options.afterwards == LEAVE
-        self._picks, self._options, self._take = picks, options, take
-        self._keys: list[list[Keys]] = []
+        self._selections, self._options, self._recording = selections, options, recording
+        self._keys: list[list[ChannelKeys]] = []
 
-    def _play(self) -> Generator[float, None, Take]:
-        return record(self.scene, self.layer, self._picks, self.frames)
+    def _play(self) -> Generator[float, None, Recording]:
+        return record(self.scene, self.layer, self._selections, self.frames)
 
-    def _record(self) -> Generator[float, None, Take]:
-        return self._take or (yield from self._play())
+    def _record(self) -> Generator[float, None, Recording]:
+        return self._recording or (yield from self._play())
 
-    def _write(self, live: Take) -> Iterator[None]:
-        for picked, track in zip(self._picks, live.tracks, strict=True):
+    def _write(self, live: Recording) -> Iterator[None]:
+        for selection, recorded in zip(self._selections, live.armatures, strict=True):
             self._keys.append([])
-            for one in _keys(picked, track, live, self._options):
+            for one in _keys(selection, recorded, live, self._options):
                 self._keys[-1].append(one)
                 yield
-        for picked, own in zip(self._picks, self._keys, strict=True):
-            write(picked, own)
+        for selection, own in zip(self._selections, self._keys, strict=True):
+            write(selection, own)
 
     @contextmanager
     def _off(self) -> Iterator[None]:
         with ExitStack() as off:
-            for picked in self._picks:
-                off.enter_context(muting(picked.armature, picked.items))
+            for selection in self._selections:
+                off.enter_context(muting(selection.armature, selection.items))
             yield
 
-    def _compare(self, live: Take, played: Take, over: Take | None) -> tuple[Proof, list[str]]:
-        picks, places, error = self._picks, self._options.places, self._options.error
-        proof = compare(live, played, picks, places, error)
+    def _compare(
+        self, live: Recording, played: Recording, over: Recording | None
+    ) -> tuple[Verification, list[str]]:
+        selections, places, error = self._selections, self._options.places, self._options.error
+        verification = compare(live, played, selections, places, error)
         if over is None:
-            return proof, []
-        pairs = zip(picks, moved_on(live, over, picks, places, error), strict=True)
-        return proof, [name for picked, bones in pairs for name in posing(picked.armature, bones)]
+            return verification, []
+        pairs = zip(selections, still_posed(live, over, selections, places, error), strict=True)
+        return verification, [
+            name for selection, bones in pairs for name in posing(selection.armature, bones)
+        ]
 
     def _settle(
-        self, live: Take, found: tuple[Proof, list[str]], drafts: Sequence[Draft]
-    ) -> Outcome:
-        before, (proof, going_on) = working(), found
-        for picked, own, draft in zip(self._picks, self._keys, drafts, strict=True):
+        self, live: Recording, found: tuple[Verification, list[str]], drafts: Sequence[Draft]
+    ) -> BakeResult:
+        before, (verification, still_active) = working(), found
+        for selection, own, draft in zip(self._selections, self._keys, drafts, strict=True):
             if self._options.is_new or not draft.has_old:
                 draft.keep()
             else:
                 draft.drop()
-                write(picked, own)
-            settle(picked, self._options.afterwards, live.times[0])
+                write(selection, own)
+            settle(selection, self._options.afterwards, live.times[0])
         keys = [one for own in self._keys for one in own]
-        return Outcome(
-            sum(len(picked.items) for picked in self._picks),
+        return BakeResult(
+            sum(len(selection.items) for selection in self._selections),
             sum(len(one.times) * len(one.values) for one in keys),
             sum(len(live.frames) * len(one.values) for one in keys),
-            proof,
-            going_on or [name for key, name in working().items() if key not in before],
+            verification,
+            still_active or [name for key, name in working().items() if key not in before],
         )
 
 
 def _keys(
-    picked: Picked, track: Track, take: Take, options: BakeOptions
-) -> Generator[Keys, None, None]:
-    """Find the keys of one armature."""
+    selection: BakeSelection,
+    recorded: ArmatureRecording,
+    recording: Recording,
+    options: BakeOptions,
+) -> Generator[ChannelKeys, None, None]:
+    """Yield the keys of one armature."""
     places = options.places
-    is_straight = options.error == 0.0 and len(places) == len(take.frames)
-    for channel, numbers in zip(picked.channels, track.numbers, strict=True):
+    is_straight = options.error == 0.0 and len(places) == len(recording.frames)
+    for channel, numbers in zip(selection.channels, recorded.numbers, strict=True):
         name, size = channel_of(channel.mode)
         driven = np.zeros((len(channel.bones), size), bool)
         for place, indices in enumerate(channel.driven):
@@ -177,15 +184,15 @@ def _keys(
             standing = places
             if options.error > 0.0:
                 most = max(0.0, options.error - ROUNDING)
-                reach = picked.reaches[bone]
+                reach = selection.chain_lengths[bone]
                 standing = simplified(channel.mode, column, places, most, reach)
             free = [i for i in range(size) if not driven[place, i]]
-            yield Keys(
-                picked.names[bone],
+            yield ChannelKeys(
+                selection.names[bone],
                 name,
-                [take.times[i] for i in standing],
+                [recording.times[i] for i in standing],
                 _rows(column, free, standing),
-                {} if is_straight else _rows(_per_time(column, take.times), free, standing),
+                {} if is_straight else _rows(_per_time(column, recording.times), free, standing),
             )
 
 
@@ -198,29 +205,29 @@ def _per_time(column: Numbers, times: Sequence[float]) -> Numbers:
     return slopes(column.astype(np.float64)) / step
 
 
-def write(picked: Picked, keys: Sequence[Keys]) -> None:
-    """Write the keys of one armature into its active action."""
-    curves = ActiveCurves(picked.armature)
-    bones = pose_bones(picked.armature)
+def write(selection: BakeSelection, keys: Sequence[ChannelKeys]) -> None:
+    """Insert the keys of one armature into its active action."""
+    curves = ActiveCurves(selection.armature)
+    bones = pose_bones(selection.armature)
     for one in keys:
         path = bones[one.bone].path_from_id(one.name)
         for i, values in one.values.items():
             put_keys(curves.at(path, i, one.bone), one.times, values, one.slopes.get(i))
 
 
-def settle(picked: Picked, afterwards: str, time: float) -> None:
-    """Leave, disable or remove the constraints that were baked.
+def settle(selection: BakeSelection, afterwards: str, time: float) -> None:
+    """Keep, disable or remove the baked constraints.
 
-    What is disabled stays so, though keys or drivers may have turned it on and off: they are muted,
-    and what comes from the NLA is outvoted by a key at a time.
+    F-curves and drivers that would enable a disabled constraint are muted; NLA strips are
+    overridden by a key at ``time``.
     """
     if afterwards == REMOVE:
-        for index in reversed(picked.items):
-            editing.remove(picked.armature, index)
+        for index in reversed(selection.items):
+            editing.remove(selection.armature, index)
     elif afterwards == DISABLE:
-        for index in picked.items:
-            _disable(picked.armature, index, time)
-    picked.armature.update_tag()
+        for index in selection.items:
+            _disable(selection.armature, index, time)
+    selection.armature.update_tag()
 
 
 def _disable(armature: bpy.types.Object, index: int, time: float) -> None:

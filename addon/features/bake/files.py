@@ -1,4 +1,4 @@
-"""Files that are named on the command line: regular ones, and written as a whole or not at all."""
+"""Checking and atomically replacing files that are named on the command line."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from zlib import crc32
 from ...blender.errors import ProblemError
 
 LONGEST = 1022
-"""The longest path in bytes that Blender does not cut short, with room for the @ that it appends
-to the name of a file while it writes that."""
+"""Maximum length of a path in bytes that Blender does not truncate, including the @ that it appends
+to a file while saving."""
 
 DRAFT = ".fabrik_bake-{:08x}{}"
-"""The name of what is written next to a file, by a checksum of that file's name: short, so that
-the longest names can be written, and the same for each run."""
+"""Name of the temporary file next to the output, from a checksum of its name: short, and the same
+in each run."""
 
 
-def ask_for_regular(path: Path, doing: str) -> None:
-    """Ask that a path name a regular file, or nothing: to open a pipe would be to wait for it.
+def refuse_irregular(path: Path, doing: str) -> None:
+    """Refuse paths that exist and are not regular files, as opening a pipe would block.
 
     Args:
         path: The path; links are followed.
-        doing: What is to be done with it, as in “write”.
+        doing: The verb of the message, as in “write”.
 
     Raises:
-        ProblemError: If it names anything else, or cannot be looked at.
+        ProblemError: If it is not a regular file, or inaccessible.
     """
     problem = f"Cannot {doing} “{path}”"
     try:
@@ -45,8 +45,8 @@ def ask_for_regular(path: Path, doing: str) -> None:
         )
 
 
-def ask_for_short(path: Path) -> None:
-    """Ask that Blender can open and save a path, which it would cut short without a word.
+def refuse_long_path(path: Path) -> None:
+    """Refuse paths that Blender would silently truncate.
 
     Raises:
         ProblemError: If it is too long.
@@ -59,22 +59,22 @@ def ask_for_short(path: Path) -> None:
 
 @contextmanager
 def replaced(output: Path) -> Iterator[Path]:
-    """Give a name to write to, which replaces a file when all went well and is gone otherwise.
+    """Yield a temporary path that replaces the output on success, and is removed otherwise.
 
-    A link is followed, and its target replaced. What a run that was killed has left is cleared.
+    Links are followed, and their target is replaced. Leftovers of killed runs are removed.
 
     Raises:
-        ProblemError: If the file cannot be written, or another run is writing it.
+        ProblemError: If the file cannot be written, or another process is writing it.
     """
-    ask_for_regular(output, "write")
+    refuse_irregular(output, "write")
     target = Path(os.path.realpath(output))
     name = crc32(os.fsencode(target.name))
-    # Next to the target: to replace it from elsewhere would be to copy, and Blender writes down
-    # where other files are as seen from the folder of the file.
+    # In the same folder: replacing across file systems would copy, and Blender stores paths
+    # relative to the folder of the file.
     draft = target.with_name(DRAFT.format(name, ".blend"))
-    ask_for_short(draft)
+    refuse_long_path(draft)
     try:
-        # It is better to know before an hour of work.
+        # Fail before the work, not after it.
         with _locked(target.with_name(DRAFT.format(name, ".lock")), output):
             _clear(draft)
             try:
@@ -94,7 +94,7 @@ def _clear(draft: Path) -> None:
 
 @contextmanager
 def _locked(lock: Path, output: Path) -> Iterator[None]:
-    """Keep other runs from an output; whatever ends a process ends its locks."""
+    """Lock an output against other processes; the lock ends with the process."""
     try:
         with lock.open("wb") as file:
             try:
@@ -106,20 +106,20 @@ def _locked(lock: Path, output: Path) -> Iterator[None]:
             try:
                 yield
             finally:
-                if sys.platform != "win32":  # Who waits with it open finds that it is gone.
+                if sys.platform != "win32":  # Waiting processes notice that it was removed.
                     lock.unlink(missing_ok=True)
     finally:
-        if sys.platform == "win32":  # There no file can be removed that anybody has open.
+        if sys.platform == "win32":  # Windows cannot remove open files.
             with suppress(OSError):
                 lock.unlink()
 
 
 def _lock(file: IO[bytes]) -> None:
-    """Lock a file, if its file system has locks.
+    """Lock a file, if its file system supports it.
 
     Raises:
-        BlockingIOError: If another process has it locked, or has removed it.
-        PermissionError: The first of these, on Windows.
+        BlockingIOError: If another process has locked or removed it.
+        PermissionError: If another process has locked it, on Windows.
     """
     if sys.platform == "win32":
         import msvcrt

@@ -1,4 +1,4 @@
-"""Few keys for targets that go where their goals went: the bake of feet, and of walks."""
+"""Baking goals to sparse keys of targets, for feet on the ground and walks."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ from ...editing.constraints import chains_in
 from ...editing.playing import play
 from ...loop.chain_plan import ChainPlan, aim_of
 from ...loop.solved_scene import SolvedScene
-from ...loop.solving import take_snapshot
+from ...loop.solving import solve_armatures
 from .passes import Bake, Draft
 
 
 @dataclass
-class Channel:
-    """A channel over the frames of a range, which are counted from 0.
+class TargetChannel:
+    """A sampled channel of a target or bone. Frames are counted from the start of the range.
 
     Attributes:
-        owner: The object or pose bone that has it.
-        mode: The rotation mode, or what stands for locations.
-        most: How far the curve may be off at a frame, in the unit of locations or in radians.
-        rows: The numbers at each frame.
-        wanted: Frames that have keys in any case.
-        still: Frames at which it stands, so that its curve has no slope there.
+        owner: The object or pose bone.
+        mode: The rotation mode, or `LOCATION`.
+        most: Maximum error of the curve, in the unit of locations or in radians.
+        rows: The values at each frame.
+        required: Frames that always get keys.
+        still: Frames at which the slope is 0.
     """
 
     owner: Any
     mode: int
     most: float
     rows: list[list[float]] = field(default_factory=list)
-    wanted: set[int] = field(default_factory=set)
+    required: set[int] = field(default_factory=set)
     still: set[int] = field(default_factory=set)
 
     @property
@@ -55,23 +55,23 @@ class Channel:
         """The channel's name."""
         return channel_of(self.mode)[0]
 
-    def note(self) -> None:
-        """Take what the channel holds, as its next frame."""
+    def sample(self) -> None:
+        """Append the current values."""
         self.rows.append(list(getattr(self.owner, self.name)))
 
-    def note_shown(self, depsgraph: bpy.types.Depsgraph) -> None:
-        """Take what the channel of a bone was evaluated with, as its next frame."""
+    def sample_evaluated(self, depsgraph: bpy.types.Depsgraph) -> None:
+        """Append the evaluated values of a bone."""
         bones = pose_bones(self.owner.id_data.evaluated_get(depsgraph))
         self.rows.append(list(getattr(bones[self.owner.name], self.name)))
 
     def write(self, frames: range) -> int:
-        """Key the channel over the frames, and return how many keys it got."""
+        """Insert keys over the frames, and return their number."""
         numbers = np.array(self.rows, np.float32)[:, None]
         nothing_driven = np.zeros((1, numbers.shape[2]), bool)
         rows = continuous(self.mode, numbers, nothing_driven)[:, 0].astype(np.float64)
         slope = slopes(rows)
         slope[sorted(self.still)] = 0.0
-        places = simplified(self.mode, rows, range(len(rows)), self.most, 1.0, slope, self.wanted)
+        places = simplified(self.mode, rows, range(len(rows)), self.most, 1.0, slope, self.required)
         curves = ActiveCurves(self.owner.id_data)
         path = self.owner.path_from_id(self.name)
         group = self.owner.name if isinstance(self.owner, bpy.types.PoseBone) else ""
@@ -82,23 +82,22 @@ class Channel:
         return len(places) * rows.shape[1]
 
 
-def target_channels(chain: ChainPlan, distance: float, angle: float) -> list[Channel]:
-    """Return the channels of a chain's target that its goal moves.
+def target_channels(chain: ChainPlan, distance: float, angle: float) -> list[TargetChannel]:
+    """Return the location channel of a chain's target, and its rotation if the chain copies it.
 
     Args:
         chain: The chain, which has a target.
-        distance: How far the curves of its location may be off.
-        angle: How far those of its rotation may, in radians; they are only there if the chain
-            takes the target's turn.
+        distance: Maximum error of the location.
+        angle: Maximum error of the rotation, in radians.
     """
     owner = owner_of(cast(Point, chain.target))
-    place = Channel(owner, LOCATION, distance)
-    return [place, Channel(owner, mode_of(owner), angle)] if chain.has_hand else [place]
+    place = TargetChannel(owner, LOCATION, distance)
+    return [place, TargetChannel(owner, mode_of(owner), angle)] if chain.has_hand else [place]
 
 
 @contextmanager
-def led(snapshot: SolvedScene, chain: ChainPlan) -> Iterator[None]:
-    """Put a chain's target where its goal is, for as long as it takes to look at its channels.
+def target_at_goal(snapshot: SolvedScene, chain: ChainPlan) -> Iterator[None]:
+    """Move a chain's target to its goal within the block.
 
     Raises:
         ProblemError: As `move_to`.
@@ -109,7 +108,7 @@ def led(snapshot: SolvedScene, chain: ChainPlan) -> Iterator[None]:
     before = {name: list(getattr(owner, name)) for name in channels_of(target, turns=True)}
     given = aim_of(snapshot, chain)
     aim = source.goal(snapshot, chain, given)
-    # The tip may be kept beside the target, which goes as far as the goal does.
+    # With Keep Offset the tip is not at the target; both move by the same amount.
     place = add(snapshot.place(target)[1], sub(aim.place, given.place))
     try:
         move_to(snapshot.depsgraph, target, place, aim.axes)
@@ -119,16 +118,16 @@ def led(snapshot: SolvedScene, chain: ChainPlan) -> Iterator[None]:
             setattr(owner, name, values)
 
 
-class Outcome(NamedTuple):
-    """What a bake to targets has done.
+class TargetBakeResult(NamedTuple):
+    """The result of a bake to targets.
 
     Attributes:
-        feet: How many constraints were baked.
-        keys: How many keys there are, of all numbers together.
-        most: How many there would be with one at each frame.
-        foot: By how much a tip is elsewhere than it was live at most, in metres.
-        distance: The same of tips and roots.
-        frame: Where that is by so much.
+        feet: Number of baked constraints.
+        keys: Number of keys of all array elements.
+        most: Number of keys with one per frame.
+        foot: Largest distance of a tip from its live location, in metres.
+        distance: The same for tips and roots.
+        frame: The frame of that distance.
     """
 
     feet: int
@@ -139,8 +138,8 @@ class Outcome(NamedTuple):
     frame: int
 
 
-class TargetBake(Bake["list[Numbers]", tuple[float, float, int], Outcome]):
-    """The bake of where goals are to keys of targets, and of bones."""
+class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResult]):
+    """A bake of goals to keys of targets, and of evaluated bones."""
 
     def __init__(
         self,
@@ -148,20 +147,20 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], Outcome]):
         layer: bpy.types.ViewLayer,
         frames: range,
         armature: bpy.types.Object,
-        feet: Mapping[int, Sequence[Channel]],
-        bones: Sequence[Channel],
+        feet: Mapping[int, Sequence[TargetChannel]],
+        bones: Sequence[TargetChannel],
         switch: Callable[[bool], None],
     ) -> None:
-        """Take what is baked.
+        """Set up the bake.
 
         Args:
             scene: See `Bake`.
             layer: See `Bake`.
             frames: See `Bake`.
             armature: The armature.
-            feet: By their places in its list the constraints, with the `target_channels` of each.
-            bones: Channels of its bones that get keys as they are evaluated.
-            switch: Switches off, or on again, what changes the goals.
+            feet: By index of the constraint, its `target_channels`.
+            bones: Channels of bones to key as evaluated.
+            switch: Enables or disables what changes the goals.
 
         Raises:
             ProblemError: If a target cannot be moved, two feet have the same one, or the NLA or a
@@ -185,24 +184,24 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], Outcome]):
             known.append((target.object, target.bone))
 
     def _record(self) -> Generator[float, None, list[Numbers]]:
-        return play(self.scene, self.frames, self._note)
+        return play(self.scene, self.frames, self._sample)
 
     def _play(self) -> Generator[float, None, list[Numbers]]:
         return play(self.scene, self.frames, self._ends)
 
-    def _note(self, frame: int) -> Numbers:
+    def _sample(self, frame: int) -> Numbers:
         depsgraph: Any = self.layer.depsgraph
-        snapshot = take_snapshot(depsgraph, self.armatures)
+        snapshot = solve_armatures(depsgraph, self.armatures)
         for chain, channels in zip(self._chains(), self._feet.values(), strict=True):
-            with led(snapshot, chain):
+            with target_at_goal(snapshot, chain):
                 for channel in channels:
-                    channel.note()
+                    channel.sample()
         for channel in self._bones:
-            channel.note_shown(depsgraph)
+            channel.sample_evaluated(depsgraph)
         return self._ends(frame)
 
     def _ends(self, _frame: int) -> Numbers:
-        """Return where each chain begins and ends in world space, as evaluated."""
+        """Return the evaluated root and tip of each chain in world space."""
         evaluated = self.armatures[0].evaluated_get(cast(Any, self.layer.depsgraph))
         bones = pose_bones(evaluated)
         found: list[Any] = []
@@ -219,8 +218,8 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], Outcome]):
         return [known[item] for item in self._feet]
 
     def _write(self, live: list[Numbers]) -> list[int]:
-        self._counts = [channel.write(self.frames) for channel in self._channels]
-        return self._counts
+        self._key_counts = [channel.write(self.frames) for channel in self._channels]
+        return self._key_counts
 
     @contextmanager
     def _off(self) -> Iterator[None]:
@@ -241,8 +240,8 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], Outcome]):
 
     def _settle(
         self, live: list[Numbers], found: tuple[float, float, int], drafts: Sequence[Draft]
-    ) -> Outcome:
+    ) -> TargetBakeResult:
         for draft in drafts:
             draft.keep()
         most = len(self.frames) * sum(len(one.rows[0]) for one in self._channels)
-        return Outcome(len(self._feet), sum(self._counts), most, *found)
+        return TargetBakeResult(len(self._feet), sum(self._key_counts), most, *found)

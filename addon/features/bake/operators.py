@@ -1,4 +1,4 @@
-"""The button that bakes."""
+"""The operator and panel of baking."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ...ui.wording import counted
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-    from .bake import BakeOptions, Outcome
-    from .picking import Picked, Place
+    from .bake import BakeOptions, BakeResult
+    from .selecting import BakeSelection, ConstraintRef
 
-# What bakes uses numpy, which takes a tenth of a second to load, and so is imported when needed.
+# Baking uses numpy, which takes a tenth of a second to load, so it is imported on demand.
 
 WHICH_ITEMS = (
     ("ACTIVE", *ACTIVE),
@@ -68,66 +68,65 @@ def armatures_of(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
     return [ob for ob in layer.objects if ob.type == "ARMATURE" and settings(ob).constraints]
 
 
-def places_of(context: bpy.types.Context, which: str) -> list[Place]:
-    """Return the constraints that one of `WHICH_ITEMS` means.
+def constraints_of(context: bpy.types.Context, which: str) -> list[ConstraintRef]:
+    """Return the constraints of one of `WHICH_ITEMS`.
 
     Raises:
         ProblemError: If no constraint poses a selected bone.
     """
-    from . import picking
+    from . import selecting
 
     layer = cast(bpy.types.ViewLayer, context.view_layer)
     armature = shown_armature(context)
     if which == "ALL":
-        return picking.places(armatures_of(layer))
+        return selecting.all_constraints(armatures_of(layer))
     if which == "BONES":
         return of_selected_bones(context, armatures_of(layer))
     if armature is None:
         return []
     if which == "ACTIVE":
         index = settings(armature).active_index
-        return [place for place in picking.places([armature]) if place[1] == index]
-    return picking.places([armature])
+        return [ref for ref in selecting.all_constraints([armature]) if ref[1] == index]
+    return selecting.all_constraints([armature])
 
 
-def summary(outcome: Outcome, options: BakeOptions, left_out: list[str]) -> str:
-    """Return what a bake did, in a sentence or two."""
-    proof = outcome.proof
-    many = counted(outcome.constraints, "constraint")
-    keys = f"{outcome.keys:,} keys"
-    if outcome.keys < outcome.most:
-        keys += f" instead of {outcome.most:,}"
+def summary(result: BakeResult, options: BakeOptions, left_out: list[str]) -> str:
+    """Return the report of a bake."""
+    shown = result.verification
+    many = counted(result.constraints, "constraint")
+    keys = f"{result.keys:,} keys"
+    if result.keys < result.most:
+        keys += f" instead of {result.most:,}"
     text = (
         f"Baked {many}, frames {options.start} to {options.end}: {keys}. Largest difference when "
-        f"played back: {1000.0 * proof.distance:.3g} mm and {degrees(proof.angle):.3g}°"
+        f"played back: {1000.0 * shown.distance:.3g} mm and {degrees(shown.angle):.3g}°"
     )
-    if proof.distance or proof.angle:
-        text += f" (“{proof.bone}”, frame {proof.frame})"
-    if not proof.holds:
-        text += f", more than {proof.wanted}"
+    if shown.distance or shown.angle:
+        text += f" (“{shown.bone}”, frame {shown.frame})"
+    if not shown.holds:
+        text += f", more than {shown.tolerance}"
     if left_out:
         text += f". Skipped because they are disabled or cannot be solved: {listed(left_out)}"
-    if outcome.going_on:
-        text += (
-            f". Still enabled and changing the baked pose: {listed(outcome.going_on)}. Disable them"
-        )
+    if result.still_active:
+        names = listed(result.still_active)
+        text += f". Still enabled and changing the baked pose: {names}. Disable them"
     return text
 
 
 class Baking(ProgressOperator):
-    """What all bakes say."""
+    """Base of all bake operators."""
 
     stopped = "Bake cancelled: nothing was changed"
     gone = "Bake cancelled: the baked data was removed meanwhile. Bake again"
 
     def status(self, done: float) -> str:
-        """Return what the status bar says when a share of the bake is done."""
+        """Return the text of the status bar."""
         doing = "Recording" if done < 0.5 else "Verifying the bake"
         return f"{doing}: {100.0 * done:.0f} %      Esc: Cancel"
 
 
 def _constraint_refusal(context: bpy.types.Context) -> str:
-    """Ask for a constraint somewhere."""
+    """Refuse a view layer without constraints."""
     layer = context.view_layer
     if layer is None or not armatures_of(layer):
         return "There is no constraint: add one to the tip bone of a chain"
@@ -135,7 +134,7 @@ def _constraint_refusal(context: bpy.types.Context) -> str:
 
 
 class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
-    """Bake constraints to keys; from the interface in small pieces, so that it can be stopped."""
+    """Bake constraints to keys; modal when run from the interface."""
 
     bl_idname = "fabrik.bake"
     bl_label = "Bake FABRIK IK"
@@ -228,7 +227,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
     def invoke(
         self, context: bpy.types.Context, event: bpy.types.Event
     ) -> set[OperatorReturnItems]:
-        """Ask in a dialog, with the range of the scene unless another one is given."""
+        """Show the dialog, with the range of the scene by default."""
         start, end = shown_range(context.scene)
         props: Any = self.properties
         if not props.is_property_set("frame_start"):
@@ -239,11 +238,11 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
         return context.window_manager.invoke_props_dialog(self)
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Bake; after the dialog piece by piece, else in one go."""
+        """Bake, modally after the dialog."""
         from . import bake as baking
-        from . import picking
+        from . import selecting
 
-        self._wishes = baking.BakeOptions(
+        self._options = baking.BakeOptions(
             self.frame_start,
             self.frame_end,
             self.step,
@@ -252,33 +251,33 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
             self.afterwards,
         )
         try:
-            picks, self._left_out = picking.pick(places_of(context, self.which))
-            baking.check(picks, self._wishes)
+            selections, self._left_out = selecting.select(constraints_of(context, self.which))
+            baking.check(selections, self._options)
             if self._is_interactive and context.window is not None:
                 self._is_interactive = False
-                return self.begin(context, self._start(context, picks))
-            return self.go_through(context, self._start(context, picks))
+                return self.begin(context, self._start(context, selections))
+            return self.go_through(context, self._start(context, selections))
         except ProblemError as problem:
             self.report({"ERROR"}, str(problem))
             return {"CANCELLED"}
 
     def _start(
-        self, context: bpy.types.Context, picks: list[Picked]
-    ) -> Generator[float, None, Outcome]:
+        self, context: bpy.types.Context, selections: list[BakeSelection]
+    ) -> Generator[float, None, BakeResult]:
         from . import bake as baking
 
         layer = cast(bpy.types.ViewLayer, context.view_layer)
-        return baking.bake(context.scene, layer, picks, self._wishes)
+        return baking.bake(context.scene, layer, selections, self._options)
 
-    def finished(self, result: Outcome) -> set[OperatorReturnItems]:
+    def finished(self, result: BakeResult) -> set[OperatorReturnItems]:
         """Report what was baked."""
-        kind = "INFO" if result.proof.holds and not result.going_on else "WARNING"
-        self.report({kind}, summary(result, self._wishes, self._left_out))
+        kind = "INFO" if result.verification.holds and not result.still_active else "WARNING"
+        self.report({kind}, summary(result, self._options, self._left_out))
         return {"FINISHED"}
 
 
 class FABRIK_PT_bake(ArmaturePanel, bpy.types.Panel):
-    """The button, in the 3D view's sidebar."""
+    """The panel in the sidebar of the 3D Viewport."""
 
     bl_label = "Bake"
     bl_space_type = "VIEW_3D"

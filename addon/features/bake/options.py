@@ -1,4 +1,4 @@
-"""How to bake, and what would keep it from being right."""
+"""Options of a bake, and checks that it can succeed."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.refusals import linked_problem, rest_problem, tweak_problem
 from ...blender.rotation import channel_of
-from .picking import Picked
+from .selecting import BakeSelection
 
 LEAVE, DISABLE, REMOVE = "LEAVE", "DISABLE", "REMOVE"
-"""What becomes of the constraints."""
+"""What to do with the constraints after the bake."""
 
 FARTHEST = 1_048_574
-"""The last frame that Blender knows, and from 0 the other way the first one."""
+"""The last frame that Blender supports; the first one is its negative."""
 
 
 @dataclass(frozen=True)
 class BakeOptions:
-    """How to bake.
+    """Options of a bake.
 
     Attributes:
         start: The first frame.
-        end: The last one.
-        step: From one key to the next, in frames; the last frame has a key in any case.
-        error: By what angle simplified channels may be off, in radians; 0 keeps all keys.
-        is_new: Whether the keys go into a copy of the action, so that the action stays as it is.
-        afterwards: What becomes of the constraints.
+        end: The last frame.
+        step: Frames between keys; the last frame always has a key.
+        error: Maximum error of simplified channels, in radians; 0 keeps all keys.
+        is_new: Whether to bake to a copy of the action.
+        afterwards: What to do with the constraints.
     """
 
     start: int
@@ -50,16 +50,16 @@ class BakeOptions:
 
     @property
     def places(self) -> list[int]:
-        """The frames at which keys may stand, counted from the first frame of the range."""
+        """The frames of possible keys, counted from the start of the range."""
         last = self.end - self.start
         return sorted({*range(0, last + 1, self.step), last})
 
 
-def check(picks: Sequence[Picked], options: BakeOptions) -> None:
-    """Look for what would keep a bake from being right.
+def check(selections: Sequence[BakeSelection], options: BakeOptions) -> None:
+    """Check that a bake can succeed.
 
     Raises:
-        ProblemError: If there is anything.
+        ProblemError: If it cannot.
     """
     if options.end < options.start:
         raise ProblemError(f"End ({options.end}) is before Start ({options.start}): increase End")
@@ -70,10 +70,10 @@ def check(picks: Sequence[Picked], options: BakeOptions) -> None:
     if options.step < 1 or not 0.0 <= options.error <= pi:
         raise ProblemError("Step must be 1 or more, and Simplify between 0° and 180°")
     used: set[tuple[int, int]] = set()
-    for picked in picks:
-        _check_armature(picked.armature, options)
+    for selection in selections:
+        _check_armature(selection.armature, options)
         if not options.is_new:
-            _check_action(picked, used)
+            _check_action(selection, used)
 
 
 def _check_armature(ob: bpy.types.Object, options: BakeOptions) -> None:
@@ -90,9 +90,9 @@ def _check_armature(ob: bpy.types.Object, options: BakeOptions) -> None:
     data = ob.animation_data
     if data is None or not data.use_nla or not data.nla_tracks:
         return
-    if any(track.is_solo for track in data.nla_tracks):
+    if any(recorded.is_solo for recorded in data.nla_tracks):
         raise ProblemError(
-            f"An NLA track of {name} is solo, which would hide the baked keys: disable its solo"
+            f"An NLA recorded of {name} is solo, which would hide the baked keys: disable its solo"
         )
     if data.action_blend_type != "REPLACE" or data.action_influence < 1.0:
         raise ProblemError(
@@ -101,9 +101,9 @@ def _check_armature(ob: bpy.types.Object, options: BakeOptions) -> None:
         )
 
 
-def _check_action(picked: Picked, used: set[tuple[int, int]]) -> None:
-    """Look whether the present action can take the keys."""
-    data: Any = picked.armature.animation_data
+def _check_action(selection: BakeSelection, used: set[tuple[int, int]]) -> None:
+    """Check that keys can be inserted into the current action."""
+    data: Any = selection.armature.animation_data
     if data is None or data.action is None:
         return
     action = data.action
@@ -114,8 +114,8 @@ def _check_action(picked: Picked, used: set[tuple[int, int]]) -> None:
     if key in used:
         raise ProblemError(f"The action “{action.name}” is used by several armatures: {hint}")
     used.add(key)
-    paths = _paths(picked)
-    for curve in animation.all_active_curves(picked.armature):
+    paths = _paths(selection)
+    for curve in animation.all_active_curves(selection.armature):
         if curve.data_path in paths and (curve.lock or (curve.group and curve.group.lock)):
             raise ProblemError(
                 f"The channel “{curve.data_path}” is locked in the Graph Editor: unlock it, or "
@@ -123,11 +123,11 @@ def _check_action(picked: Picked, used: set[tuple[int, int]]) -> None:
             )
 
 
-def _paths(picked: Picked) -> set[str]:
-    """Return the paths of all channels that are baked."""
-    bones = pose_bones(picked.armature)
+def _paths(selection: BakeSelection) -> set[str]:
+    """Return the data paths of all baked channels."""
+    bones = pose_bones(selection.armature)
     return {
-        bones[picked.names[bone]].path_from_id(channel_of(channel.mode)[0])
-        for channel in picked.channels
+        bones[selection.names[bone]].path_from_id(channel_of(channel.mode)[0])
+        for channel in selection.channels
         for bone in channel.bones
     }

@@ -1,7 +1,7 @@
-"""Parts of a bake: ranges that were recorded by different processes, and joined to one.
+"""Parts of a bake: frame ranges that are recorded by different processes, and joined.
 
-A frame depends on nothing but itself, so that it does not matter who records it. What depends on
-the frames before, as the sign of a quaternion, is settled when all frames are there.
+Recorded frames are independent of each other. What depends on previous frames, such as the sign of
+a quaternion, is determined after joining.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ import numpy as np
 from ...blender.errors import ProblemError
 from ...blender.rotation import channel_of
 from ...motion import codec
-from .files import ask_for_regular
-from .picking import Picked
-from .recording import Take, Track
+from .files import refuse_irregular
+from .recording import ArmatureRecording, Recording
+from .selecting import BakeSelection
 
 FORM = codec.Form(b"FABP", 2, Struct("<32s32si"))
-"""Its fields are what tells the file apart that was recorded, what tells apart what is baked of it,
-and the first frame; the payload is the frames, each as `row` has it."""
+"""Its fields are the digest of the recorded file, the digest of what is baked, and the first frame;
+the payload is one `row` per frame."""
 
 
-class Part(NamedTuple):
-    """A range as it was recorded somewhere.
+class BakePart(NamedTuple):
+    """A recorded frame range.
 
     Attributes:
-        name: Of the file it is in.
+        name: Name of its file.
         frames: The range.
-        rows: What was recorded of each frame, as `row` has it.
+        rows: A `row` for each frame.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Part(NamedTuple):
 
 
 def digest_of(path: Path) -> bytes:
-    """Return what tells the contents of a file from those of any other.
+    """Return the SHA-256 digest of a file.
 
     Raises:
         OSError: If it cannot be read.
@@ -51,64 +51,68 @@ def digest_of(path: Path) -> bytes:
         return file_digest(file, "sha256").digest()
 
 
-def row(picks: Sequence[Picked]) -> np.dtype[Any]:
-    """Return how a frame is kept: its time, and what is recorded of each armature."""
+def row(selections: Sequence[BakeSelection]) -> np.dtype[Any]:
+    """Return the data type of a frame: its time, and the channels and matrices of each armature."""
     fields: list[Any] = [("time", "<f8")]
-    for i, picked in enumerate(picks):
-        for j, channel in enumerate(picked.channels):
+    for i, selection in enumerate(selections):
+        for j, channel in enumerate(selection.channels):
             fields.append((f"{i}/{j}", "<f4", (len(channel.bones), channel_of(channel.mode)[1])))
-        fields.append((f"{i}/matrices", "<f4", (len(picked.bones), 4, 4)))
+        fields.append((f"{i}/matrices", "<f4", (len(selection.bones), 4, 4)))
         fields.append((f"{i}/worlds", "<f8", (4, 4)))
     return np.dtype(fields)
 
 
-def save(path: Path, digest: bytes, picks: Sequence[Picked], take: Take) -> None:
+def save(
+    path: Path, digest: bytes, selections: Sequence[BakeSelection], recording: Recording
+) -> None:
     """Write a range to a file.
 
     Raises:
         OSError: If it cannot be written.
     """
-    rows = np.empty(len(take.frames), row(picks))
-    rows["time"] = take.times
-    for i, track in enumerate(take.tracks):
-        rows[f"{i}/matrices"], rows[f"{i}/worlds"] = track.matrices, track.worlds
-        for j, numbers in enumerate(track.numbers):
+    rows = np.empty(len(recording.frames), row(selections))
+    rows["time"] = recording.times
+    for i, recorded in enumerate(recording.armatures):
+        rows[f"{i}/matrices"], rows[f"{i}/worlds"] = recorded.matrices, recorded.worlds
+        for j, numbers in enumerate(recorded.numbers):
             rows[f"{i}/{j}"] = numbers
-    path.write_bytes(FORM.sealed(rows.tobytes(), digest, _described(picks), take.frames[0]))
+    path.write_bytes(
+        FORM.sealed(rows.tobytes(), digest, _selection_digest(selections), recording.frames[0])
+    )
 
 
-def load(path: Path, digest: bytes, picks: Sequence[Picked], frames: range) -> Part:
+def load(path: Path, digest: bytes, selections: Sequence[BakeSelection], frames: range) -> BakePart:
     """Read a range from a file.
 
     Args:
         path: The file.
-        digest: What tells the file apart that is baked.
-        picks: What is baked of it.
-        frames: The whole range; there may be no more frames in a part.
+        digest: Digest of the file that is baked.
+        selections: What is baked.
+        frames: The whole range, which limits the size of a part.
 
     Raises:
-        ProblemError: If there is none in it, or it belongs to something else.
+        ProblemError: If it is damaged, or belongs to another bake.
     """
-    ask_for_regular(path, "read")
-    kept = row(picks)
-    most = FORM.fields.size + len(frames) * kept.itemsize
+    refuse_irregular(path, "read")
+    dtype = row(selections)
+    size_limit = FORM.fields.size + len(frames) * dtype.itemsize
     try:
         with path.open("rb") as file:
-            # What cannot be compressed becomes a little longer.
-            blob = file.read(most + most // 64 + 1024)
-        own, picked, start, payload = FORM.opened(blob, most)
+            # Incompressible data becomes slightly longer.
+            blob = file.read(size_limit + size_limit // 64 + 1024)
+        own, selection, start, payload = FORM.opened(blob, size_limit)
         if own != digest:
             raise ProblemError(
                 f"“{path.name}” was recorded from another file, or before the file was saved "
                 "again: record it again"
             )
-        if picked != _described(picks):
+        if selection != _selection_digest(selections):
             raise ProblemError(
                 f"“{path.name}” contains other constraints: choose the same constraints for "
                 "all parts"
             )
-        rows = np.frombuffer(payload, kept)
-        _ask_for_sound(rows)
+        rows = np.frombuffer(payload, dtype)
+        _check_rows(rows)
     except OSError as problem:
         raise ProblemError(f"Cannot read “{path}”: {problem.strerror}") from None
     except ValueError:
@@ -116,48 +120,50 @@ def load(path: Path, digest: bytes, picks: Sequence[Picked], frames: range) -> P
             f"“{path}” is damaged, or not a part of a bake of these constraints and frames: "
             "choose the same constraints for all parts, or record it again"
         ) from None
-    return Part(path.name, range(start, start + len(rows)), rows)
+    return BakePart(path.name, range(start, start + len(rows)), rows)
 
 
-def _described(picks: Sequence[Picked]) -> bytes:
-    """Return what tells apart what is baked: constraints, bones and channels."""
-    return sha256(json.dumps([picked.described() for picked in picks]).encode()).digest()
+def _selection_digest(selections: Sequence[BakeSelection]) -> bytes:
+    """Return a digest of what is baked: constraints, bones and channels."""
+    return sha256(json.dumps([selection.described() for selection in selections]).encode()).digest()
 
 
-def _ask_for_sound(rows: Any) -> None:
-    """Ask for numbers that are finite, and times in order.
+def _check_rows(rows: Any) -> None:
+    """Check that numbers are finite, and times ascending.
 
     Raises:
-        ValueError: If there are others.
+        ValueError: If not.
     """
     is_finite = all(np.isfinite(rows[name]).all() for name in rows.dtype.names)
     if not len(rows) or not is_finite or not (np.diff(rows["time"]) > 0.0).all():
         raise ValueError("numbers are not finite, or times not in order")
 
 
-def joined(parts: Sequence[Part], picks: Sequence[Picked], frames: range) -> Take:
-    """Return the whole of a range whose parts were recorded apart.
+def joined(
+    parts: Sequence[BakePart], selections: Sequence[BakeSelection], frames: range
+) -> Recording:
+    """Join the parts of a range.
 
     Args:
         parts: The parts, in any order.
-        picks: What is baked.
+        selections: What is baked.
         frames: The range.
 
     Raises:
-        ProblemError: If they are not the whole.
+        ProblemError: If frames are missing, duplicate or outside the range.
     """
-    _ask_for_all(parts, frames)
+    _check_complete(parts, frames)
     rows = np.concatenate([p.rows for p in sorted(parts, key=lambda part: part.frames[0])])
-    tracks: list[Track] = []
-    for i, picked in enumerate(picks):
-        names = [*map(str, range(len(picked.channels))), "matrices", "worlds"]
+    armatures: list[ArmatureRecording] = []
+    for i, selection in enumerate(selections):
+        names = [*map(str, range(len(selection.channels))), "matrices", "worlds"]
         *numbers, matrices, worlds = [np.ascontiguousarray(rows[f"{i}/{name}"]) for name in names]
-        tracks.append(Track(numbers, matrices, worlds))
-    return Take(list(frames), rows["time"].tolist(), tracks)
+        armatures.append(ArmatureRecording(numbers, matrices, worlds))
+    return Recording(list(frames), rows["time"].tolist(), armatures)
 
 
-def _ask_for_all(parts: Iterable[Part], frames: range) -> None:
-    """Ask that each frame of a range be in one part, and no other frame in any."""
+def _check_complete(parts: Iterable[BakePart], frames: range) -> None:
+    """Check that each frame of a range is in exactly one part, and no other frame in any."""
     owner: dict[int, str] = {}
     for part in parts:
         for frame in part.frames:
@@ -182,7 +188,7 @@ def _ask_for_all(parts: Iterable[Part], frames: range) -> None:
 
 
 def _ranges(frames: list[int]) -> str:
-    """Return which frames there are, as the start of a sentence up to its verb."""
+    """Return the first consecutive frames as the subject and verb of a sentence."""
     last = next((i for i in range(1, len(frames)) if frames[i] != frames[i - 1] + 1), len(frames))
     first = f"Frame {frames[0]}" if last == 1 else f"Frames {frames[0]} to {frames[last - 1]}"
     if last == len(frames):

@@ -1,4 +1,4 @@
-"""What all bakes do: they record, key drafts of the actions, switch off, and play once more."""
+"""The passes that all bakes share: record, key draft actions, disable, play back, compare."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ import bpy
 from ...blender import animation
 from ...editing.playing import returning, staged
 
-PLAYED = 0.5
-"""The share of the work that is done when the range is recorded."""
+RECORDED_PROGRESS = 0.5
+"""Progress after recording."""
 
-PROVED = 0.75
-"""The share that is done when it is proved, if it is played once more with everything on."""
+VERIFIED_PROGRESS = 0.75
+"""Progress after playing back, if the range is played again with the constraints on."""
 
 T = TypeVar("T")
-Seen = TypeVar("Seen")
-Found = TypeVar("Found")
-Outcome = TypeVar("Outcome")
+Recorded = TypeVar("Recorded")
+Comparison = TypeVar("Comparison")
+Result = TypeVar("Result")
 
 
-class Bake(Generic[Seen, Found, Outcome]):
-    """What all bakes do; what each has of its own is in the methods that it overrides.
+class Bake(Generic[Recorded, Comparison, Result]):
+    """Base class of bakes, which override its hooks.
 
     Attributes:
-        scene: The scene that is played.
-        layer: What is evaluated.
+        scene: The scene to play.
+        layer: The view layer to evaluate.
         frames: The range.
-        armatures: The armatures that are looked at.
+        armatures: The armatures that are recorded.
         owners: The objects whose actions get keys.
-        stays_on: Whether what is baked stays on, and is played over its own keys as well.
+        stays_on: Whether the constraints stay on, and are played over the keys as well.
     """
 
     stays_on = False
@@ -48,64 +48,63 @@ class Bake(Generic[Seen, Found, Outcome]):
         self.scene, self.layer, self.frames = scene, layer, frames
         self.armatures, self.owners = armatures, list(dict.fromkeys(owners))
 
-    def run(self) -> Generator[float, None, Outcome]:
-        """Record, write and prove.
+    def run(self) -> Generator[float, None, Result]:
+        """Record, write keys and verify them.
 
-        If it is closed before its end, or fails, everything is as it was. Its last frame change is
-        to the frame that was shown.
+        If the generator is closed early or fails, all changes are undone. Its last frame change
+        returns to the current frame.
 
         Yields:
-            The share that is done.
+            The progress, from 0 to 1.
 
         Raises:
             ProblemError: If a target cannot be moved.
         """
         with returning(self.scene, self.layer), staged(self.layer, self.armatures, self.owners):
-            live = yield from _share_of(self._record(), 0.0, PLAYED)
-            with drafted(self.owners) as drafts:
+            live = yield from _progress(self._record(), 0.0, RECORDED_PROGRESS)
+            with drafts_of(self.owners) as drafts:
                 for _ in self._write(live):
-                    yield PLAYED
+                    yield RECORDED_PROGRESS
                 over = None
-                with returning(
-                    self.scene, self.layer
-                ):  # What only the drafts animate is given back as well.
+                # Restores channels that only the drafts animate as well.
+                with returning(self.scene, self.layer):
                     with self._off():
-                        end = PROVED if self.stays_on else 1.0
-                        played = yield from _share_of(self._play(), PLAYED, end)
+                        end = VERIFIED_PROGRESS if self.stays_on else 1.0
+                        played = yield from _progress(self._play(), RECORDED_PROGRESS, end)
                     if self.stays_on:
-                        over = yield from _share_of(self._play(), PROVED, 1.0)
+                        over = yield from _progress(self._play(), VERIFIED_PROGRESS, 1.0)
                 found = self._compare(live, played, over)
             return self._settle(live, found, drafts)
 
-    def _record(self) -> Generator[float, None, Seen]:
-        """Play the range, take what gets keys, and return what is seen."""
+    def _record(self) -> Generator[float, None, Recorded]:
+        """Play the range, sample what gets keys, and return the recording."""
         raise NotImplementedError
 
-    def _write(self, live: Seen) -> Iterable[object]:
-        """Write the keys into the active actions, piece by piece."""
+    def _write(self, live: Recorded) -> Iterable[object]:
+        """Insert the keys into the active actions, step by step."""
         raise NotImplementedError
 
     def _off(self) -> AbstractContextManager[None]:
-        """Switch off what is baked; on again at the end, or only after a failure."""
+        """Disable what is baked within the block, or for good unless it fails."""
         raise NotImplementedError
 
-    def _play(self) -> Generator[float, None, Seen]:
-        """Play the range, and return what is seen."""
+    def _play(self) -> Generator[float, None, Recorded]:
+        """Play the range, and return the recording."""
         raise NotImplementedError
 
-    def _compare(self, live: Seen, played: Seen, over: Seen | None) -> Found:
-        """Compare what was live with the keys, and with what is made of these if it stays on."""
+    def _compare(self, live: Recorded, played: Recorded, over: Recorded | None) -> Comparison:
+        """Compare the live range with the played keys, and with the constraints on top of these."""
         raise NotImplementedError
 
-    def _settle(self, live: Seen, found: Found, drafts: Sequence[Draft]) -> Outcome:
-        """Keep the drafts, or else what they were made of, and return what was done."""
+    def _settle(self, live: Recorded, found: Comparison, drafts: Sequence[Draft]) -> Result:
+        """Keep or drop the drafts, and return the result."""
         raise NotImplementedError
 
 
-def _share_of(
+def _progress(
     work: Generator[float, None, T], start: float, end: float
 ) -> Generator[float, None, T]:
-    """Do a part of the whole work, and return what it returns."""
+    """Run a generator as a part of the whole progress, and return its result."""
     while True:
         try:
             done = next(work)
@@ -115,16 +114,16 @@ def _share_of(
 
 
 class Draft:
-    """A copy of an armature's action, which it uses until it is known to be right."""
+    """A copy of an object's action, used until the bake is verified."""
 
     def __init__(self, armature: bpy.types.Object) -> None:
-        """Let the armature use a copy, or a new action if it has none."""
+        """Assign a copy of the action, or a new action if there is none."""
         data: Any = armature.animation_data
         self.armature = armature
         self._had_data = data is not None
         self._old = data.action if data else None
         self._slot = getattr(data, "action_slot_handle", 0)
-        # By their paths: those by which armatures depend on targets may come and go meanwhile.
+        # By path: dependency drivers may be added and removed meanwhile.
         drivers: Any = data.drivers if data else ()
         self._driven = {(one.data_path, one.array_index) for one in drivers if not one.mute}
         name = self._old.name if self._old else armature.name
@@ -132,11 +131,11 @@ class Draft:
 
     @property
     def has_old(self) -> bool:
-        """Whether the armature had an action."""
+        """Whether there was an action before."""
         return self._old is not None
 
     def drop(self) -> None:
-        """Let the armature use the action that it had, and the drivers that were on."""
+        """Restore the previous action, and unmute drivers."""
         data: Any = self.armature.animation_data
         for driver in data.drivers:
             if (driver.data_path, driver.array_index) in self._driven:
@@ -148,14 +147,14 @@ class Draft:
             self.armature.animation_data_clear()
 
     def keep(self) -> None:
-        """Keep the copy, and the action that it was made of as well, though nobody may use it."""
+        """Keep the copy, and protect the previous action with a fake user."""
         if self._old is not None and self._old.users == 0:
             self._old.use_fake_user = True
 
 
 @contextmanager
-def drafted(owners: Iterable[bpy.types.Object]) -> Iterator[list[Draft]]:
-    """Give objects drafts of their actions, and drop these if what follows fails or is closed."""
+def drafts_of(owners: Iterable[bpy.types.Object]) -> Iterator[list[Draft]]:
+    """Give objects draft actions, and drop them if the block fails or is closed."""
     drafts: list[Draft] = []
     try:
         for owner in owners:

@@ -1,4 +1,4 @@
-"""Playing a range, and keeping what the constraints made of each frame."""
+"""Recording the posed channels and matrices of bones over a range."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ...blender.access import pose_bones
 from ...blender.rotation import channel_of, floats
 from ...blender.turns import Numbers
 from ...editing.playing import play
-from .picking import Picked
+from .selecting import BakeSelection
 
 
 @dataclass
-class Track:
-    """What was recorded of one armature.
+class ArmatureRecording:
+    """The recording of one armature.
 
     Attributes:
-        numbers: For each of `Picked.channels`, frames × bones × numbers, in single precision.
-        matrices: Where the bones are in armature space, frames × bones × 4 × 4.
-        worlds: Where the armature is in world space, frames × 4 × 4.
+        numbers: For each of `BakeSelection.channels`, frames × bones × size, in single precision.
+        matrices: Matrices of the bones in armature space, frames × bones × 4 × 4.
+        worlds: Matrices of the armature in world space, frames × 4 × 4.
     """
 
     numbers: list[Numbers]
@@ -32,70 +32,75 @@ class Track:
 
 
 @dataclass
-class Take:
-    """A range that was recorded.
+class Recording:
+    """A recorded range.
 
     Attributes:
         frames: The frames.
-        times: Where keys have to stand for them: the frames, unless the scene remaps time.
-        tracks: What was recorded of each armature.
+        times: Times of their keys: the frames, unless the scene remaps time.
+        armatures: The recording of each armature.
     """
 
     frames: list[int]
     times: list[float]
-    tracks: list[Track]
+    armatures: list[ArmatureRecording]
 
 
 def record(
-    scene: bpy.types.Scene, layer: bpy.types.ViewLayer, picks: Sequence[Picked], frames: range
-) -> Generator[float, None, Take]:
-    """Play frames and keep what the bones hold and where they are.
+    scene: bpy.types.Scene,
+    layer: bpy.types.ViewLayer,
+    selections: Sequence[BakeSelection],
+    frames: range,
+) -> Generator[float, None, Recording]:
+    """Play frames and record the selected bones.
 
     Yields:
-        The share that is done, after each frame.
+        The progress, from 0 to 1.
     """
-    recorders = [_Recorder(picked, len(frames)) for picked in picks]
+    recorders = [_Recorder(selection, len(frames)) for selection in selections]
 
     def look(frame: int) -> float:
         depsgraph: Any = layer.depsgraph
         for recorder in recorders:
-            recorder.keep(frame - frames[0], depsgraph)
+            recorder.record(frame - frames[0], depsgraph)
         return scene.frame_current_final
 
     times = yield from play(scene, frames, look)
-    return Take(list(frames), times, [recorder.track for recorder in recorders])
+    return Recording(list(frames), times, [recorder.recorded for recorder in recorders])
 
 
 class _Recorder:
-    """What keeps the bones of one armature, frame by frame."""
+    """Records the bones of one armature."""
 
-    def __init__(self, picked: Picked, count: int) -> None:
-        """Make room for as many frames."""
-        self._armature = picked.armature
-        self._places = np.array(picked.bones)
+    def __init__(self, selection: BakeSelection, count: int) -> None:
+        """Allocate the recording for a number of frames."""
+        self._armature = selection.armature
+        self._places = np.array(selection.bones)
         self._channels = [
             (*channel_of(channel.mode), self._places[list(channel.bones)])
-            for channel in picked.channels
+            for channel in selection.channels
         ]
-        self.track = Track(
+        self.recorded = ArmatureRecording(
             [
                 np.empty((count, len(places), size), np.float32)
                 for _, size, places in self._channels
             ],
-            np.empty((count, len(picked.bones), 4, 4), np.float32),
+            np.empty((count, len(selection.bones), 4, 4), np.float32),
             np.empty((count, 4, 4), np.float64),
         )
 
-    def keep(self, i: int, depsgraph: bpy.types.Depsgraph) -> None:
-        """Keep what there is now as a frame, counted from 0."""
+    def record(self, i: int, depsgraph: bpy.types.Depsgraph) -> None:
+        """Record the current state as frame ``i``, counted from 0."""
         copy = self._armature.evaluated_get(depsgraph)
         bones = pose_bones(copy)
-        for (name, size, places), numbers in zip(self._channels, self.track.numbers, strict=True):
+        for (name, size, places), numbers in zip(
+            self._channels, self.recorded.numbers, strict=True
+        ):
             numbers[i] = _column(bones, name, size)[places]
-        # Blender hands matrices over column by column.
+        # Blender returns matrices in column-major order.
         matrices = _column(bones, "matrix", 16)[self._places].reshape(-1, 4, 4)
-        self.track.matrices[i] = matrices.transpose(0, 2, 1)
-        self.track.worlds[i] = copy.matrix_world
+        self.recorded.matrices[i] = matrices.transpose(0, 2, 1)
+        self.recorded.worlds[i] = copy.matrix_world
 
 
 def _column(bones: Any, name: str, size: int) -> Numbers:

@@ -21,9 +21,9 @@ from ...blender.skeleton import Point, skeleton_of, vector
 from ...editing.playing import staged, updated
 from ...loop.muting import muting
 from ...loop.properties import settings
-from ..fk_ik.snap import Snapped, present_frame
+from ..fk_ik.snap import SnapResult, restored_frame
 from ..fk_ik.span import Span
-from ..fk_ik.to_fk import Handle, snap_to_fk
+from ..fk_ik.to_fk import SnapControl, snap_to_fk
 from ..look_at.look import look_of
 from .adding import LIMBS, add_constraint, add_hinges, add_pole, refuse_part
 from .controls import Control, add_bones, new_armature, new_shape, refuse_uneditable
@@ -169,7 +169,7 @@ def _action_ends(ob: bpy.types.Object, bones: set[str]) -> Iterator[float]:
 
 def _snap(
     armature: bpy.types.Object, parts: Sequence[FabrikPart], frames: Sequence[float]
-) -> Snapped:
+) -> SnapResult:
     """Move the controls to where the FK pose needs them, now or keyed at each of the frames."""
     scene = cast(bpy.types.Scene, bpy.context.scene)
     span = Span(tuple(frames), True, True) if frames else Span((scene.frame_current_final,))
@@ -177,7 +177,7 @@ def _snap(
     indices = [cast(int, index_of(armature, part)) for part in parts if part not in heads]
     for part in heads:
         _snap_look_target(armature, part, span)
-    return snap_to_fk(armature, indices, span) if indices else Snapped([], 0.0, "")
+    return snap_to_fk(armature, indices, span) if indices else SnapResult([], 0.0, "")
 
 
 def _snap_look_target(armature: bpy.types.Object, part: FabrikPart, span: Span) -> None:
@@ -186,10 +186,10 @@ def _snap_look_target(armature: bpy.types.Object, part: FabrikPart, span: Span) 
     target = cast(bpy.types.Object, item.target)
     rig = skeleton_of(target) if item.subtarget else None
     point = Point(target, rig, rig.index[item.subtarget] if rig else -1)
-    control = Handle(point, turns=False)
+    control = SnapControl(point, turns=False)
     axis = Vector(AXES[look_of(item).axis])
     distance: float | None = None
-    with present_frame(span), muting(armature, range(len(settings(armature).constraints))):
+    with restored_frame(span), muting(armature, range(len(settings(armature).constraints))):
         for depsgraph in span.visit():
             evaluated = armature.evaluated_get(depsgraph)
             world: Matrix = evaluated.matrix_world @ pose_bones(evaluated)[part.bone].matrix
@@ -198,6 +198,6 @@ def _snap_look_target(armature: bpy.types.Object, part: FabrikPart, span: Span) 
                 distance = (Vector(place_of(depsgraph, point)[1]) - head).length
             direction = (world.to_3x3() @ axis).normalized()
             move_to(depsgraph, point, vector(head + distance * direction), None)
-            control.take()
+            control.record()
     if span.is_keyed:
         control.key(span)

@@ -15,12 +15,12 @@ import bpy
 from ...blender.errors import ProblemError, listed
 from ...editing.playing import finish, staged
 from ...loop.properties import settings
-from ..bake.files import ask_for_regular, ask_for_short, replaced
+from ..bake.files import refuse_irregular, refuse_long_path, replaced
 from ..bake.operators import armatures_of, summary
 
 if TYPE_CHECKING:
     from ..bake.options import BakeOptions
-    from ..bake.picking import Place
+    from ..bake.selecting import ConstraintRef
 
 NAME = "fabrik_bake"
 
@@ -107,7 +107,7 @@ def _print(text: str) -> None:
 
 def _run(args: Any) -> int:
     from ..bake import bake as baking
-    from ..bake import parts, picking, recording
+    from ..bake import parts, recording, selecting
     from ..simulation import simulate
 
     digest = _open(args.file)
@@ -122,7 +122,7 @@ def _run(args: Any) -> int:
         _print("Simulating what is outdated")
         for reason in _with_progress(simulate.simulate(scene, layer, outdated)).refused:
             _print(f"{reason}.")
-    picks, left_out = picking.pick(_constraints(layer, args.constraint))
+    picks, left_out = selecting.select(_constraints(layer, args.constraint))
     baking.check(picks, options)
     if left_out:
         _print(f"Skipped {listed(left_out)}: disabled, or cannot be solved")
@@ -139,7 +139,7 @@ def _run(args: Any) -> int:
             take = parts.joined(found, picks, options.frames)
         outcome = _with_progress(baking.bake(scene, layer, picks, options, take))
         text = summary(outcome, options, [])
-        if not outcome.proof.holds:
+        if not outcome.verification.holds:
             draft.unlink(missing_ok=True)
             _print(f"{text}. No file was written.")
             return MISMATCH
@@ -152,8 +152,8 @@ def _open(path: Path) -> bytes:
     """Open a file and return its digest."""
     from ..bake.parts import digest_of
 
-    ask_for_regular(path, "read")
-    ask_for_short(path)
+    refuse_irregular(path, "read")
+    refuse_long_path(path)
     try:
         digest = digest_of(path)
         bpy.ops.wm.open_mainfile(filepath=str(path.absolute()), load_ui=False)
@@ -179,14 +179,14 @@ def _bake_options(args: Any, scene: bpy.types.Scene) -> BakeOptions:
     )
 
 
-def _constraints(layer: bpy.types.ViewLayer, names: Sequence[str] | None) -> list[Place]:
+def _constraints(layer: bpy.types.ViewLayer, names: Sequence[str] | None) -> list[ConstraintRef]:
     """Return all constraints of a view layer, or those of some names, as armature and index."""
-    from ..bake import picking
+    from ..bake import selecting
 
-    found = picking.places(armatures_of(layer))
+    found = selecting.all_constraints(armatures_of(layer))
     if not names:
         return found
-    known: dict[str, list[Place]] = {}
+    known: dict[str, list[ConstraintRef]] = {}
     for ob, i in found:
         name = settings(ob).constraints[i].name
         for key in (name, f"{ob.name}/{name}"):

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple, cast
 import bpy
 
 from ...core.vectors import ORIGIN, Quat, Vec, mix, slerp
-from ...loop.chain_plan import Begun, ChainPlan
+from ...loop.chain_plan import ChainPlan, StartPose
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import stored
 from ...motion import codec
@@ -82,7 +82,7 @@ class Shot:
         self._blob = b""
         self._poses: list[StoredPose] = []
 
-    def begun(self, time: float, bones: int) -> Begun | None:
+    def start_pose(self, time: float, bones: int) -> StartPose | None:
         """Return the pose to solve from; None during the simulation.
 
         Args:
@@ -92,7 +92,7 @@ class Shot:
         found = history.data(self._armature, self.owner)
         if found is None:
             lack = history.lack(self._armature, self.owner, NOT_SIMULATED)
-            return None if lack == history.RUNNING else Begun((), ORIGIN, lack)
+            return None if lack == history.RUNNING else StartPose((), ORIGIN, lack)
         if found.blob is not self._blob:
             try:
                 self._poses = unpacked(found.blob)
@@ -101,11 +101,11 @@ class Shot:
             self._blob = found.blob
         poses = self._poses
         if len(poses) != len(found.frames) or len(poses[0].rotations) != bones:
-            return Begun((), ORIGIN, MISMATCH)
+            return StartPose((), ORIGIN, MISMATCH)
         at = min(max(time - found.start, 0.0), float(found.end - found.start))
         place = min(int(at), max(len(poses) - 2, 0))
         pose = _between(poses[place], poses[min(place + 1, len(poses) - 1)], at - place)
-        return Begun(pose.rotations, pose.location, history.note(found, time))
+        return StartPose(pose.rotations, pose.location, history.note(found, time))
 
 
 def _between(a: StoredPose, b: StoredPose, share: float) -> StoredPose:
@@ -120,7 +120,7 @@ def _between(a: StoredPose, b: StoredPose, share: float) -> StoredPose:
 def resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
     """Plan a chain as a shot, if Continuous is enabled."""
     if is_continuous(item):
-        chain.shot = Shot(chain.rig.object, chain.item)
+        chain.start_source = Shot(chain.rig.object, chain.item)
         chain.is_timed = True
 
 

@@ -9,8 +9,7 @@ from ...blender.errors import ProblemError
 from ...blender.skeleton import Point
 from ...core import BodyInstant, Candidate, ChainInstant, Instant, seen_from, solve_shot
 from ...loop import plan
-from ...loop.body import read_body, solver_input
-from ...loop.body_plan import BodyPlan
+from ...loop.chain import SOLVER_NAMES, goal_of, input_of, orientation_of, read_chain, stretch_of
 from ...loop.chain_plan import ChainPlan
 from ...loop.joints import ik_settings
 from ...loop.properties import settings
@@ -18,12 +17,13 @@ from ...loop.property_values import values_of
 from ...loop.registry import MOTIONS
 from ...loop.solved_pose import SolvedPose
 from ...loop.solved_scene import SolvedScene
-from ...loop.task import SOLVER_NAMES, goal_of, input_of, orientation_of, read_chain, stretch_of
+from ...loop.tree import read_tree, solver_input
+from ...loop.tree_plan import TreePlan
 from ..simulation import history
 from ..simulation.digest import Source
 from .shot import StoredPose, is_continuous, packed
 
-ShotUnit = ChainPlan | BodyPlan
+ShotUnit = ChainPlan | TreePlan
 """A unit of the plan that can be solved as a shot."""
 
 NEVER_SOLVED = (
@@ -108,7 +108,7 @@ class ShotSimulation:
             is_own = unit.rig.object == self._armature and self._index in unit.items
             if is_own and isinstance(unit, ChainPlan):
                 return None if unit.problem else unit
-            if is_own and isinstance(unit, BodyPlan):
+            if is_own and isinstance(unit, TreePlan):
                 return unit
         return None
 
@@ -149,16 +149,16 @@ def _before(solved: SolvedScene, unit: ShotUnit) -> SolvedScene:
 
 
 def _is_continuous(unit: ShotUnit, item: int) -> bool:
-    chains = unit.chains if isinstance(unit, BodyPlan) else [unit]
-    return any(chain.item == item and chain.shot is not None for chain in chains)
+    chains = unit.chains if isinstance(unit, TreePlan) else [unit]
+    return any(chain.item == item and chain.start_source is not None for chain in chains)
 
 
 def _instant(solved: SolvedScene, unit: ShotUnit) -> Instant | None:
     """Return the problem of a frame; None if the constraints cannot be solved there."""
     pose = solved.poses[unit.rig.uid]
     try:
-        if isinstance(unit, BodyPlan):
-            given, pulls = solver_input(unit, pose, read_body(solved, unit))
+        if isinstance(unit, TreePlan):
+            given, pulls = solver_input(unit, pose, read_tree(solved, unit))
             return BodyInstant(given, pulls) if any(pulls) else None
         task = read_chain(solved, unit)
         if task is None:
@@ -190,7 +190,7 @@ def shots(armature: bpy.types.Object) -> list[ShotSimulation]:
     for unit in known.units if known and continuous else ():
         if unit.rig.object != armature:
             continue
-        if isinstance(unit, BodyPlan):
+        if isinstance(unit, TreePlan):
             own = [i for i in continuous if i in unit.items]
             continuous = [i for i in continuous if i not in own[1:]]
         elif isinstance(unit, ChainPlan) and unit.problem:

@@ -1,4 +1,4 @@
-"""Blender's IK constraints made ours, and ours Blender's."""
+"""Converting between Blender's IK constraints and those of the extension."""
 
 from . import operators
 

@@ -1,7 +1,7 @@
-"""Blender's IK constraints made into ours, and back, with the pose kept.
+"""Converting Blender's IK constraints to ours and back, keeping the pose.
 
-A pole angle means another thing on either side: Blender turns an axis of the root bone to the pole,
-and here the bend of the chain faces it.
+Pole angles differ: Blender rotates an axis of the root bone to the pole, while our chains bend
+toward it.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ from ...loop.properties import free_name, settings
 from .counterpart import (
     ANIMATED,
     from_native,
-    give_native_joint,
-    has_ik,
-    keep_native_joint,
+    ik_names,
     refuse_native,
     refuse_own,
+    set_native_limits,
     to_native,
+    use_native_limits,
 )
 from .curve_moves import Move, animated_below, move_curves
-from .elsewhen import notes_on, other_frames, poses_at
-from .poses import angle_about, shown_pose
-from .settling import Link, settle
+from .matching import Replacement, match_pose
+from .other_frames import notes_on, other_frames, poses_at
+from .poses import angle_about, evaluated_pose
 
 NATIVE_NAME = "IK"
-"""What Blender calls its IK constraints, so that it tells nothing of them."""
+"""The default name of native IK constraints, which is not carried over."""
 
 
 class Conversion(NamedTuple):
-    """What came of converting.
+    """The result of a conversion.
 
     Attributes:
-        names: The names of the new constraints.
-        notes: What has no counterpart, or has changed, in a sentence each.
-        moved: The farthest that a head or tail of a bone went by it, in metres in world space.
-        turned: The most that a bone turned by it, in radians.
-        off: The constraints that do not show the pose of before, as the notes call them.
+        names: Names of the new constraints.
+        notes: Notes on settings without an equivalent, and on changes.
+        moved: Largest movement of a head or tail, in metres in world space.
+        turned: Largest rotation of a bone, in radians.
+        off: Names of the constraints that do not reproduce the pose.
     """
 
     names: list[str]
@@ -64,70 +64,70 @@ class Conversion(NamedTuple):
 def convert_from_blender(
     armature: bpy.types.Object, bones: Collection[str] | None = None
 ) -> Conversion:
-    """Make Blender's IK constraints ours, with their animation, and keep the pose.
+    """Convert native IK constraints to ours, with their animation, and keep the pose.
 
     Args:
         armature: The armature object, in the scene and not in the NLA's tweak mode.
         bones: Names of the bones whose constraints are converted; None for all.
 
     Raises:
-        ProblemError: If none can be converted; then nothing has changed.
+        ProblemError: If none can be converted; nothing has changed then.
     """
     own = pose_bones(armature)
-    picked = [
+    refs = [
         (bone.name, name)
         for bone in own
         if bones is None or bone.name in bones
-        for name in has_ik(bone)
+        for name in ik_names(bone)
     ]
-    if not picked:
+    if not refs:
         where = "The armature has" if bones is None else "The selected bones have"
         raise ProblemError(f"{where} no Inverse Kinematics constraint")
-    before = shown_pose(armature)
-    frames = other_frames(armature, [own[b].constraints[n] for b, n in picked])
+    before = evaluated_pose(armature)
+    frames = other_frames(armature, [own[b].constraints[n] for b, n in refs])
     earlier = poses_at(armature, frames)
     notes: list[str] = []
-    made: list[tuple[str, str]] = []
-    for bone, name in picked:
+    added: list[tuple[str, str]] = []
+    for bone, name in refs:
         try:
             found = _add_own(armature, own[bone], own[bone].constraints[name])
         except ProblemError as problem:
             notes.append(str(problem))
             continue
-        made.append((bone, name))
+        added.append((bone, name))
         notes += found
-    if not made:
+    if not added:
         raise ProblemError(" ".join(f"{note}." for note in notes))
     items = settings(armature).constraints
-    first = len(items) - len(made)
-    links = [
-        _own_link(own[b], own[b].constraints[n], items[first + i]) for i, (b, n) in enumerate(made)
+    first = len(items) - len(added)
+    replacements = [
+        _own_link(own[b], own[b].constraints[n], items[first + i]) for i, (b, n) in enumerate(added)
     ]
-    for bone, name in made:
-        # It does nothing from now on. Removing it would take its drivers away as well.
+    for bone, name in added:
+        # Disables it. Removing it would remove its drivers as well.
         own[bone].constraints[name].target = None
-    for name in dict.fromkeys(name for link in links for name in link.chain.bones):
-        notes += keep_native_joint(own[name])
-    outcome, off = settle(armature, links, before, notes)
-    for link in links:
-        notes += _move_animation(armature, link, {**ANIMATED, "mute": "enabled"})
-    for bone, name in made:
+    for name in dict.fromkeys(name for new in replacements for name in new.chain.bones):
+        notes += use_native_limits(own[name])
+    outcome, off = match_pose(armature, replacements, before, notes)
+    for new in replacements:
+        notes += _move_animation(armature, new, {**ANIMATED, "mute": "enabled"})
+    for bone, name in added:
         own[bone].constraints.remove(own[bone].constraints[name])
     settings(armature).active_index = first
     editing.changed(armature)
     bpy.context.view_layer.update()
-    notes += notes_on(armature, links, frames, earlier, poses_at(armature, frames))
-    return Conversion([link.holder.name for link in links], notes, *outcome, off)
+    notes += notes_on(armature, replacements, frames, earlier, poses_at(armature, frames))
+    return Conversion([new.constraint.name for new in replacements], notes, *outcome, off)
 
 
 def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
-    """Add a constraint of ours, turned off, for one of Blender's.
+    """Add a disabled constraint of ours for a native one.
 
     Returns:
-        What has no counterpart.
+        Notes on settings without an equivalent.
 
     Raises:
-        ProblemError: If it could not work, or would break another one; then nothing has changed.
+        ProblemError: If it would be invalid or make another one invalid; nothing has changed then.
     """
     refuse_native(bone, con)
     broken = editing.problems(with_lag=True)
@@ -145,30 +145,30 @@ def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
     return [f"“{name}”: {note}" for note in notes]
 
 
-def _own_link(bone: Any, con: Any, item: Any) -> Link:
+def _own_link(bone: Any, con: Any, item: Any) -> Replacement:
     theta = con.pole_angle
 
     def turn(root: Any, chain: Chain) -> float:
         return angle_about(Vector(chain.axis), _up(root, theta), Vector(side_of_bend(chain)))
 
     tip = pose_bones(bone.id_data)[item.bone]
-    return Link(
+    return Replacement(
         item, named_chain(item, tip), item.name, turn, not con.mute, theta, con.path_from_id() + "."
     )
 
 
 def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> Conversion:
-    """Make constraints of ours Blender's IK constraints, with their animation, and keep the pose.
+    """Convert our constraints to native IK constraints, with their animation, and keep the pose.
 
     Args:
         armature: The armature object, in the scene and not in the NLA's tweak mode.
-        indices: Places of the constraints in the list; at least one.
+        indices: Indices of the constraints; at least one.
 
     Raises:
         ProblemError: If none can be converted; then nothing has changed.
     """
     own, items = pose_bones(armature), settings(armature).constraints
-    before = shown_pose(armature)
+    before = evaluated_pose(armature)
     notes: list[str] = []
     chosen: list[int] = []
     for index in sorted(indices):
@@ -182,27 +182,27 @@ def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> 
         raise ProblemError(" ".join(f"{note}." for note in notes))
     frames = other_frames(armature, [items[index] for index in chosen])
     earlier = poses_at(armature, frames)
-    made = [_add_native(own[items[index].bone], items[index], notes) for index in chosen]
-    links = [
+    added = [_add_native(own[items[index].bone], items[index], notes) for index in chosen]
+    replacements = [
         _native_link(own[bone], own[bone].constraints[name], items[index])
-        for index, (bone, name) in zip(chosen, made, strict=True)
+        for index, (bone, name) in zip(chosen, added, strict=True)
     ]
-    for name in dict.fromkeys(name for link in links for name in link.chain.bones):
-        notes += give_native_joint(own[name])
+    for name in dict.fromkeys(name for new in replacements for name in new.chain.bones):
+        notes += set_native_limits(own[name])
     with muting(armature, chosen):
-        outcome, off = settle(armature, links, before, notes)
+        outcome, off = match_pose(armature, replacements, before, notes)
     back = {ours: theirs for theirs, ours in ANIMATED.items()}
-    for link in links:
-        notes += _move_animation(armature, link, back)
+    for new in replacements:
+        notes += _move_animation(armature, new, back)
     for index in reversed(chosen):
         notes += _remove_own(armature, index)
     bpy.context.view_layer.update()
-    notes += notes_on(armature, links, frames, earlier, poses_at(armature, frames))
-    return Conversion([name for _, name in made], notes, *outcome, off)
+    notes += notes_on(armature, replacements, frames, earlier, poses_at(armature, frames))
+    return Conversion([name for _, name in added], notes, *outcome, off)
 
 
 def _is_numbered(name: str, stem: str) -> bool:
-    """Return whether a name is another one, or that with the number that Blender appends."""
+    """Return whether a name is a stem, optionally with a number as Blender appends it."""
     return re.fullmatch(rf"{re.escape(stem)}(\.\d+)?", name) is not None
 
 
@@ -214,13 +214,13 @@ def _add_native(bone: Any, item: Any, notes: list[str]) -> tuple[str, str]:
     return bone.name, con.name
 
 
-def _native_link(bone: Any, con: Any, item: Any) -> Link:
+def _native_link(bone: Any, con: Any, item: Any) -> Replacement:
     angle = item.pole_angle
 
     def turn(root: Any, chain: Chain) -> float:
-        """Return by how much X and Z are mixed into what points where the pole is to be."""
+        """Return the angle between the X axis and the direction of the pole, about the axis."""
         axis = Vector(chain.axis)
-        # Blender's IK bends a knee on to the side to which it is bent, be it backward.
+        # Native IK keeps the side to which a knee is bent, even if it is bent backward.
         own = bend_direction([joint.at() for joint in chain.start], chain.axis)
         side = Vector(own or side_of_bend(chain))
         up: Vector = Quaternion(axis, -angle) @ side
@@ -229,7 +229,7 @@ def _native_link(bone: Any, con: Any, item: Any) -> Link:
         theta = atan2(-x.dot(aside), z.dot(aside))
         return theta if _up(root, theta).dot(up) > 0.0 else theta + pi
 
-    return Link(
+    return Replacement(
         con,
         named_chain(item, bone),
         item.name,
@@ -251,42 +251,42 @@ def _remove_own(armature: bpy.types.Object, index: int) -> list[str]:
 
 
 def _up(root: Any, theta: float) -> Vector:
-    """Return what Blender's IK turns to the pole, given the frame of the chain's first bone."""
+    """Return the direction that native IK rotates to the pole, given the first bone's frame."""
     return root.col[0].to_3d() * cos(theta) + root.col[2].to_3d() * sin(theta)
 
 
 def _move_animation(
-    armature: bpy.types.Object, link: Link, counterparts: dict[str, str]
+    armature: bpy.types.Object, new: Replacement, counterparts: dict[str, str]
 ) -> list[str]:
-    """Let the animation of an old constraint go on in the new one.
+    """Move the animation of an old constraint to its replacement.
 
     Returns:
-        What cannot.
+        Notes on animation that was lost.
     """
-    prefix = link.holder.path_from_id() + "."
-    animated = animated_below(armature, link.old)
+    prefix = new.constraint.path_from_id() + "."
+    animated = animated_below(armature, new.old)
     moves: dict[str, Move | None] = {}
     lost: list[str] = []
     for name in animated:
         to = counterparts.get(name)
         is_opposite = name == "mute"
         if to is None or (is_opposite and "enabled" in animated):
-            moves[link.old + name] = None
+            moves[new.old + name] = None
             lost.append(name)
             continue
-        shift = link.holder.pole_angle - link.before if name == "pole_angle" else 0.0
-        moves[link.old + name] = Move(prefix + to, shift, is_opposite)
+        shift = new.constraint.pole_angle - new.before if name == "pole_angle" else 0.0
+        moves[new.old + name] = Move(prefix + to, shift, is_opposite)
     if moves:
-        lost += [path[len(link.old) :] for path in move_curves(armature, moves)]
+        lost += [path[len(new.old) :] for path in move_curves(armature, moves)]
     notes = []
     if lost:
-        notes.append(f"“{link.title}”: the animation of {listed(sorted(set(lost)))} was lost")
-    if _goes_round(armature, prefix + "pole_angle"):
-        notes.append(f"“{link.title}”: keys of Pole Angle exceed 180°, where they are clamped")
+        notes.append(f"“{new.title}”: the animation of {listed(sorted(set(lost)))} was lost")
+    if _exceeds_half_turn(armature, prefix + "pole_angle"):
+        notes.append(f"“{new.title}”: keys of Pole Angle exceed 180°, where they are clamped")
     return notes
 
 
-def _goes_round(armature: bpy.types.Object, path: str) -> bool:
+def _exceeds_half_turn(armature: bpy.types.Object, path: str) -> bool:
     if path.startswith("fabrik."):
         return False
     values = [

@@ -1,6 +1,6 @@
-"""What the settings of Blender's IK constraint are in ours, and the other way round.
+"""Mapping settings between native IK constraints and ours.
 
-What has no counterpart is said in a sentence each, and nothing is dropped in silence.
+Each setting without an equivalent results in a note.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from math import inf, pi, radians
 from typing import Any
 
 import bpy
+from mathutils import Vector
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
@@ -23,7 +24,7 @@ from ...loop.property_values import default_of, settings_in
 from ...loop.registry import MOTIONS
 
 NOT_LIMITED = (FREE, FREE, FREE)
-"""The ranges of a bone that Blender's IK may turn in any way."""
+"""The ranges of a bone without limits."""
 
 SAME = (
     "target",
@@ -38,7 +39,7 @@ SAME = (
     "enabled",
     "weight",
 )
-"""The settings that both have, under the same names."""
+"""Settings that both have, under the same names."""
 
 ANIMATED = {
     "influence": "influence",
@@ -48,39 +49,39 @@ ANIMATED = {
     "weight": "weight",
     "orient_weight": "rotation_weight",
 }
-"""The settings of Blender's constraint that can be animated in both, and what ours calls them."""
+"""Native settings that can be animated in both, with our names."""
 
 CONVERTED = {*SAME, *ANIMATED.values(), "bone", "solver", "use_stretch", "show_overlay"}
-"""Our settings that are converted, or of which there is nothing to convert."""
+"""Our settings that are converted, or need no conversion."""
 
 PART_OF = {
     "offset_location": "use_offset",
     "offset_rotation": "use_offset",
     "root_weight": "use_free_root",
 }
-"""Our settings that go with another one, which is told of."""
+"""Our settings that belong to another one, which gets the note."""
 
 NEEDS = {"stretch_max": "use_stretch", "use_volume": "use_stretch", "pole_weight": "pole_target"}
 """Our settings that have no effect without another one."""
 
 IK_STRETCH = 0.1
-"""What bones get that are to stretch and have no Stretch of their own: as Rigify's do."""
+"""IK Stretch of stretching bones without a value of their own, as in Rigify."""
 
 STIFFEST = 0.99
-"""The most that Blender takes as a stiffness."""
+"""Maximum native stiffness."""
 
 IN_LINE = radians(0.1)
-"""A hinge whose axis is nearer to one of the bone's turns about that one."""
+"""Maximum angle between a hinge axis and the bone axis that replaces it."""
 
 
 # From Blender
 
 
 def refuse_native(bone: Any, con: Any) -> None:
-    """Find out whether one of Blender's IK constraints can be converted.
+    """Refuse native IK constraints that cannot be converted.
 
     Raises:
-        ProblemError: If it cannot, with what to do about it.
+        ProblemError: If it cannot be converted.
     """
     name = f"“{con.name}” of “{bone.name}”"
     if bone.id_data.override_library is not None and con.is_override_data:
@@ -111,10 +112,10 @@ def refuse_native(bone: Any, con: Any) -> None:
 
 
 def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
-    """Let a new constraint of ours do what one of Blender's does, but for its pole angle.
+    """Set up a new constraint of ours from a native one, without its pole angle.
 
     Returns:
-        What has no counterpart.
+        Notes on settings without an equivalent.
     """
     notes: list[str] = []
     chain = named_chain(con, bone)
@@ -149,7 +150,7 @@ def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
 
 
 def _native_notes(con: Any, bones: list[Any]) -> list[str]:
-    """Return what Blender's constraint and the bones of its chain have that ours has not."""
+    """Return notes on native settings that ours has no equivalent for."""
     notes: list[str] = []
     if bones[0].id_data.pose.ik_solver == "ITASC":
         notes.append("Settings of the iTaSC solver of the armature are not supported")
@@ -188,11 +189,11 @@ def _stiffness(bone: Any) -> set[float]:
     return {getattr(bone, f"ik_stiffness_{axis}") for axis in axes}
 
 
-def keep_native_joint(bone: Any) -> list[str]:
-    """Let a joint keep what Blender's IK keeps, if there is anything.
+def use_native_limits(bone: Any) -> list[str]:
+    """Set a joint to use native IK limits, if the bone has any.
 
     Returns:
-        What speaks against it.
+        Notes, if that is not possible.
     """
     found = ik_settings(bone)
     joint: FabrikJoint = bone.fabrik_joint
@@ -213,10 +214,10 @@ def keep_native_joint(bone: Any) -> list[str]:
 
 
 def refuse_own(item: FabrikConstraint, bone: Any) -> None:
-    """Find out whether one of our constraints can be converted.
+    """Refuse constraints of ours that cannot be converted.
 
     Raises:
-        ProblemError: If it cannot, with what to do about it.
+        ProblemError: If it cannot be converted.
     """
     name = f"“{item.name}”"
     if bone is None:
@@ -235,10 +236,10 @@ def refuse_own(item: FabrikConstraint, bone: Any) -> None:
 
 
 def to_native(item: FabrikConstraint, bone: Any, con: Any) -> list[str]:
-    """Let a new constraint of Blender's do what one of ours does, but for its pole angle.
+    """Set up a new native constraint from one of ours, without its pole angle.
 
     Returns:
-        What has no counterpart.
+        Notes on settings without an equivalent.
     """
     notes: list[str] = []
     for name in SAME:
@@ -252,7 +253,7 @@ def to_native(item: FabrikConstraint, bone: Any, con: Any) -> list[str]:
             f"Rotation constraint to “{bone.name}”"
         )
         con.use_rotation = False
-    # Bones without IK Stretch do not stretch anyway, and Blender has it on for them.
+    # Bones without IK Stretch do not stretch anyway, and the default is on.
     con.use_stretch = item.use_stretch or not any(one.ik_stretch for one in bones)
     if item.use_stretch and not any(one.ik_stretch for one in bones):
         for one in bones:
@@ -262,7 +263,7 @@ def to_native(item: FabrikConstraint, bone: Any, con: Any) -> list[str]:
 
 
 def _own_notes(item: FabrikConstraint) -> list[str]:
-    """Return what is set in ours that Blender's IK has nothing for."""
+    """Return notes on our settings that native IK has no equivalent for."""
     notes: list[str] = []
     lost = [prop.name for prop in settings_in(type(item)) if _is_lost(item, prop)]
     if lost:
@@ -280,7 +281,7 @@ def _own_notes(item: FabrikConstraint) -> list[str]:
 
 
 def _is_lost(item: FabrikConstraint, prop: Any) -> bool:
-    """Return whether one of our settings does something that Blender's IK has nothing for."""
+    """Return whether a setting of ours has an effect without a native equivalent."""
     name = prop.identifier
     if prop.type == "POINTER":
         # A group that is switched on, such as that of a foot on the ground.
@@ -292,11 +293,11 @@ def _is_lost(item: FabrikConstraint, prop: Any) -> bool:
     return name == "stretch_max" or getattr(item, name) != default_of(prop)
 
 
-def give_native_joint(bone: Any) -> list[str]:
-    """Give a bone the limits and stiffness of its joint, in the terms of Blender's IK.
+def set_native_limits(bone: Any) -> list[str]:
+    """Convert the limits and stiffness of a joint to native IK settings.
 
     Returns:
-        What cannot be said there.
+        Notes on what cannot be converted.
     """
     joint: FabrikJoint = bone.fabrik_joint
     kind = joint.limit_type
@@ -304,18 +305,16 @@ def give_native_joint(bone: Any) -> list[str]:
         return []
     notes: list[str] = []
     if kind == "HINGE":
-        notes += _give_hinge(bone, joint)
+        notes += _set_hinge(bone, joint)
     elif kind == "CONE":
-        notes += _give_cone(bone, joint)
+        notes += _set_cone(bone, joint)
     if joint.stiffness:
         for axis in "xyz":
             setattr(bone, f"ik_stiffness_{axis}", min(joint.stiffness, STIFFEST))
     return notes
 
 
-def _give_hinge(bone: Any, joint: FabrikJoint) -> list[str]:
-    from mathutils import Vector
-
+def _set_hinge(bone: Any, joint: FabrikJoint) -> list[str]:
     direction = Vector(AXES.get(joint.hinge_axis) or joint.hinge_vector)
     for axis, unit in AXES.items():
         angle = direction.angle(Vector(unit), inf)
@@ -326,16 +325,14 @@ def _give_hinge(bone: Any, joint: FabrikJoint) -> list[str]:
             low, high = -high, -low
         for other in "xyz":
             setattr(bone, f"lock_ik_{other}", other != axis.lower())
-        return _give_range(bone, axis.lower(), low, high)
+        return _set_range(bone, axis.lower(), low, high)
     return [
-        (
-            f"The hinge of “{bone.name}” is not aligned to one of its axes: its limits were not "
-            "converted"
-        )
+        f"The hinge of “{bone.name}” is not aligned to one of its axes: its limits were not "
+        "converted"
     ]
 
 
-def _give_cone(bone: Any, joint: FabrikJoint) -> list[str]:
+def _set_cone(bone: Any, joint: FabrikJoint) -> list[str]:
     notes: list[str] = []
     ranges = {
         "x": (-joint.swing_x, joint.swing_x),
@@ -344,7 +341,7 @@ def _give_cone(bone: Any, joint: FabrikJoint) -> list[str]:
     }
     for axis, (low, high) in ranges.items():
         setattr(bone, f"lock_ik_{axis}", low == high == 0.0)
-        notes += _give_range(bone, axis, low, high)
+        notes += _set_range(bone, axis, low, high)
     if any(joint.center):
         notes.append(
             f"The cone of “{bone.name}” has a Center that leaves 0 outside its limits there"
@@ -352,8 +349,8 @@ def _give_cone(bone: Any, joint: FabrikJoint) -> list[str]:
     return notes
 
 
-def _give_range(bone: Any, axis: str, low: float, high: float) -> list[str]:
-    """Let a bone turn about an axis from one angle to another, as far as Blender can say it."""
+def _set_range(bone: Any, axis: str, low: float, high: float) -> list[str]:
+    """Set the native limits about an axis; return a note if they are not supported."""
     is_free = high - low >= 2.0 * pi - 1e-6
     setattr(bone, f"use_ik_limit_{axis}", not is_free)
     if is_free:
@@ -368,6 +365,6 @@ def _give_range(bone: Any, axis: str, low: float, high: float) -> list[str]:
     ]
 
 
-def has_ik(bone: bpy.types.PoseBone) -> list[str]:
-    """Return the names of a bone's IK constraints of Blender's."""
+def ik_names(bone: bpy.types.PoseBone) -> list[str]:
+    """Return the names of a bone's native IK constraints."""
     return [con.name for con in bone.constraints if con.type == "IK"]

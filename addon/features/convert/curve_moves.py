@@ -1,4 +1,4 @@
-"""Keys and drivers that move from a setting to another one that means the same, or the opposite."""
+"""Moving F-curves and drivers to another setting with the same or the opposite meaning."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import bpy
 from ...blender import animation
 
 SHIFTED = re.compile(r"\((.*)\) \+ (-?[0-9.e+-]+)", re.DOTALL)
-"""A driver's expression as `_shifted` writes it: that of before, and what is added to it."""
+"""A driver expression as written by `_shifted`: the original one and an offset."""
 
 
 class Move(NamedTuple):
-    """Where the animation of a setting goes.
+    """The destination of a setting's animation.
 
     Attributes:
-        path: The other setting.
-        shift: What is added to its values.
-        is_opposite: Whether the other setting is on where this one is off.
+        path: Data path of the other setting.
+        shift: Offset to add to the values.
+        is_opposite: Whether the other setting is the inverse of a switch.
     """
 
     path: str
@@ -35,15 +35,15 @@ def animated_below(ob: bpy.types.Object, prefix: str) -> list[str]:
 
 
 def move_curves(ob: bpy.types.Object, moves: Mapping[str, Move | None]) -> list[str]:
-    """Move the keys and drivers of settings to others, as far as they can be said there.
+    """Move F-curves and drivers of settings to other settings.
 
     Args:
         ob: The object, not in the NLA's tweak mode.
-        moves: Where to, by the path of a setting; None takes its animation away.
+        moves: By data path of a setting, the destination; None removes its animation.
 
     Returns:
-        The paths of settings whose animation was taken away because it bends its values with a
-        curve or modifiers of its own.
+        The paths of settings whose animation was removed because its curve or modifiers cannot be
+        converted.
     """
     lost: list[str] = []
 
@@ -56,7 +56,7 @@ def move_curves(ob: bpy.types.Object, moves: Mapping[str, Move | None]) -> list[
             else:
                 curve.data_path = move.path
                 if curve.driver is not None:
-                    curve.driver.is_valid = True  # Blender may have found nothing at the old path.
+                    curve.driver.is_valid = True  # The old path may have become invalid.
 
     others = [other for other in bpy.data.objects if other != ob]
     animation.rewrite(ob, others, rewrite)
@@ -64,7 +64,7 @@ def move_curves(ob: bpy.types.Object, moves: Mapping[str, Move | None]) -> list[
 
 
 def _change_values(curve: Any, move: Move) -> bool:
-    """Let a curve give what its new setting needs, and return whether it can."""
+    """Convert the values of a curve; return whether that is possible."""
     if move.shift == 0.0 and not move.is_opposite:
         return True
     if curve.driver is not None:
@@ -81,7 +81,7 @@ def _change_values(curve: Any, move: Move) -> bool:
 
 
 def _line(curve: Any) -> tuple[float, float] | None:
-    """Return by which a + b · x a driver's curve bends its value, None if it is no line."""
+    """Return (a, b) of a driver curve a + b · x; None if it is not linear."""
     if any(x != y for x, y in [tuple(point.co) for point in curve.keyframe_points]):
         return None
     found = (0.0, 1.0)
@@ -95,7 +95,7 @@ def _line(curve: Any) -> tuple[float, float] | None:
 
 
 def _change_driver(curve: Any, line: tuple[float, float], move: Move) -> None:
-    """Let the expression give the new value, and the curve leave it as it is."""
+    """Convert the expression of a driver, and reset its curve."""
     driver = curve.driver
     expression = _expression(driver)
     if line != (0.0, 1.0):
@@ -104,7 +104,7 @@ def _change_driver(curve: Any, line: tuple[float, float], move: Move) -> None:
             curve.modifiers.remove(modifier)
     driver.type = "SCRIPTED"
     if move.is_opposite:
-        # A switch is on from 1 on, and off at anything below.
+        # A boolean is true from 1 on.
         driver.expression = f"0 if ({expression}) >= 1 else 1"
     else:
         driver.expression = _shifted(expression, move.shift)
@@ -118,7 +118,7 @@ def _shifted(expression: str, shift: float) -> str:
 
 
 def _expression(driver: Any) -> str:
-    """Return what a driver gives, as an expression of its variables."""
+    """Return the value of a driver as an expression of its variables."""
     if driver.type == "SCRIPTED":
         return driver.expression
     for i, variable in enumerate(driver.variables):

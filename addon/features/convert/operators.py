@@ -1,4 +1,4 @@
-"""The buttons that make Blender's IK constraints ours, and ours Blender's."""
+"""The operators that convert between native IK constraints and ours."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .convert import Conversion, convert_from_blender, convert_to_blender
 
 
 class Converting(Working):
-    """An operator that converts constraints, and says what came of it."""
+    """Base of both operators."""
 
-    def said(self, context: bpy.types.Context, conversion: Conversion) -> str:
-        """Return how many were converted and how far the pose went; report what is to be known."""
+    def report_of(self, context: bpy.types.Context, conversion: Conversion) -> str:
+        """Return the report of a conversion, and report its notes."""
         self.warn(conversion.notes)
         what = f"Converted {counted(len(conversion.names), 'constraint')}"
         moved = length_text(context.scene, conversion.moved)
@@ -44,7 +44,7 @@ def _native_refusal(context: bpy.types.Context) -> str:
 
 
 class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
-    """Make Blender's IK constraints ours."""
+    """Convert native IK constraints to ours."""
 
     bl_idname = "fabrik.convert_from_blender"
     bl_label = "Convert from Blender's IK"
@@ -71,11 +71,11 @@ class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
         """Convert them."""
         armature = active_armature(context)
         bones = selected(context, armature) if self.which == "SELECTED" else None
-        return self.said(context, convert_from_blender(armature, bones))
+        return self.report_of(context, convert_from_blender(armature, bones))
 
 
 class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
-    """Make our constraints Blender's."""
+    """Convert our constraints to native IK constraints."""
 
     bl_idname = "fabrik.convert_to_blender"
     bl_label = "Convert to Blender's IK"
@@ -99,7 +99,7 @@ class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
         """Convert them."""
         armature = active_armature(context)
         indices = chosen(context, armature, self.which)
-        return self.said(context, convert_to_blender(armature, indices))
+        return self.report_of(context, convert_to_blender(armature, indices))
 
 
 register, unregister = bpy.utils.register_classes_factory(

@@ -1,4 +1,4 @@
-"""The pose that is shown: remembered, compared with a later one, and given as FK pose."""
+"""Evaluated poses: reading, comparing and applying them as FK pose."""
 
 from __future__ import annotations
 
@@ -16,34 +16,36 @@ from ...blender.limbs import NamedChain
 from ...blender.rotation import channel_of, channel_values, mode_of
 
 BENT = 1e-5
-"""A chain whose joints stand off its axis by less than this share of its length has no side."""
+"""Minimum distance of bent joints from the axis of a chain, as a fraction of its length."""
 
-Shown = dict[str, Matrix]
-"""The pose of an armature: of each bone its frame in armature space, with its scale."""
+PoseMatrices = dict[str, Matrix]
+"""Matrices of an armature's bones in armature space, by name."""
 
 
 class Change(NamedTuple):
     """The largest difference between two poses.
 
     Attributes:
-        moved: How far the head or tail of a bone went, in metres in world space.
-        turned: How far a bone turned, twist included, in radians.
+        moved: Largest movement of a head or tail, in metres in world space.
+        turned: Largest rotation of a bone including twist, in radians.
     """
 
     moved: float
     turned: float
 
 
-def shown_pose(armature: bpy.types.Object) -> Shown:
-    """Return the pose that is shown now, after an update."""
+def evaluated_pose(armature: bpy.types.Object) -> PoseMatrices:
+    """Update the view layer, and return the evaluated pose."""
     layer: Any = bpy.context.view_layer
     layer.update()
     rig = armature.evaluated_get(layer.depsgraph)
     return {bone.name: bone.matrix.copy() for bone in pose_bones(rig)}
 
 
-def change(armature: bpy.types.Object, before: Shown, after: Shown, bones: Iterable[str]) -> Change:
-    """Return how two poses of an armature differ at some of its bones."""
+def change(
+    armature: bpy.types.Object, before: PoseMatrices, after: PoseMatrices, bones: Iterable[str]
+) -> Change:
+    """Return the largest difference of two poses at some bones."""
     world = armature.matrix_world.to_3x3()
     moved = turned = 0.0
     for bone in [pose_bones(armature)[name] for name in bones]:
@@ -55,7 +57,7 @@ def change(armature: bpy.types.Object, before: Shown, after: Shown, bones: Itera
     return Change(moved, turned)
 
 
-def joints(armature: bpy.types.Object, chain: NamedChain, pose: Shown) -> list[Vector]:
+def joints(armature: bpy.types.Object, chain: NamedChain, pose: PoseMatrices) -> list[Vector]:
     """Return the heads of a chain's bones and its tip, in armature space."""
     heads = [pose[name].translation for name in chain.bones]
     if chain.tip:
@@ -64,14 +66,14 @@ def joints(armature: bpy.types.Object, chain: NamedChain, pose: Shown) -> list[V
     return [*heads, pose[last] @ Vector((0.0, pose_bones(armature)[last].bone.length, 0.0))]
 
 
-def size_world(armature: bpy.types.Object, chain: NamedChain, pose: Shown) -> float:
+def size_world(armature: bpy.types.Object, chain: NamedChain, pose: PoseMatrices) -> float:
     """Return the length of a chain in world space."""
     points = [armature.matrix_world @ point for point in joints(armature, chain, pose)]
     return sum((b - a).length for a, b in pairwise(points))
 
 
 def bend(points: Sequence[Vector]) -> tuple[Vector, Vector] | None:
-    """Return the axis of a chain from root to tip, and the side to which it bends.
+    """Return the unit axis of a chain from root to tip, and the unit direction of its bend.
 
     None if it has no axis, or is straight.
     """
@@ -83,17 +85,17 @@ def bend(points: Sequence[Vector]) -> tuple[Vector, Vector] | None:
     return axis, out.normalized()
 
 
-def swivel(before: Sequence[Vector], after: Sequence[Vector]) -> float:
-    """Return the turn about the line from root to tip that brings one bend to the other.
+def swivel_angle(before: Sequence[Vector], after: Sequence[Vector]) -> float:
+    """Return the rotation about the line from root to tip between two bends, in radians.
 
-    It is 0 where one of them has no bend.
+    It is 0 if one of them is straight.
     """
     a, b = bend(before), bend(after)
     return 0.0 if a is None or b is None else angle_about(b[0], a[1], b[1])
 
 
 def angle_about(axis: Vector, before: Vector, after: Vector) -> float:
-    """Return the turn about an axis from one direction to another, as seen along it."""
+    """Return the angle about an axis from one direction to another, in radians."""
     before, after = _across(before, axis), _across(after, axis)
     normal: Any = before.cross(after)
     return atan2(axis.dot(normal), before.dot(after))
@@ -103,21 +105,21 @@ def _across(direction: Vector, axis: Vector) -> Vector:
     return direction - axis * direction.dot(axis)
 
 
-def take_as_fk(armature: bpy.types.Object, bones: Iterable[str], pose: Shown) -> tuple[bool, bool]:
-    """Let bones have a pose that was shown as their FK pose, unless their rotation is animated.
-
-    Their locations and scales stay.
+def apply_as_fk(
+    armature: bpy.types.Object, bones: Iterable[str], pose: PoseMatrices
+) -> tuple[bool, bool]:
+    """Apply the rotations of a pose to bones as FK pose, except for animated rotations.
 
     Args:
         armature: The armature object.
         bones: Names of bones, each after its parent.
-        pose: What was shown.
+        pose: The pose.
 
     Returns:
-        Whether a bone took it, and whether one is animated.
+        Whether a bone was changed, and whether one is animated.
     """
     channels = animation.animated(armature)
-    has_taken = is_animated = False
+    has_changed = is_animated = False
     own = pose_bones(armature)
     for name in bones:
         bone = own[name]
@@ -129,22 +131,16 @@ def take_as_fk(armature: bpy.types.Object, bones: Iterable[str], pose: Shown) ->
         turn = _local(bone, pose).to_quaternion()
         rotation = (turn.w, turn.x, turn.y, turn.z)
         setattr(bone, channel, channel_values(mode, rotation, list(getattr(bone, channel))))
-        has_taken = True
+        has_changed = True
     bpy.context.view_layer.update()
-    return has_taken, is_animated
+    return has_changed, is_animated
 
 
-def _local(bone: Any, pose: Shown) -> Matrix:
-    """Return the channels of a bone as one matrix that shows it as it was shown."""
-    parent = bone.parent
-    given = (
-        {}
-        if parent is None
-        else {
-            "parent_matrix": pose[parent.name],
-            "parent_matrix_local": parent.bone.matrix_local,
-        }
-    )
-    return bone.bone.convert_local_to_pose(
-        pose[bone.name], bone.bone.matrix_local, invert=True, **given
-    )
+def _local(bone: Any, pose: PoseMatrices) -> Matrix:
+    """Return the local matrix of a bone in a pose."""
+    parents = {}
+    if bone.parent is not None:
+        parents["parent_matrix"] = pose[bone.parent.name]
+        parents["parent_matrix_local"] = bone.parent.bone.matrix_local
+    rest = bone.bone.matrix_local
+    return bone.bone.convert_local_to_pose(pose[bone.name], rest, invert=True, **parents)

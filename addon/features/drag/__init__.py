@@ -1,4 +1,4 @@
-"""Dragging bones in the viewport, without a window."""
+"""Dragging bones in the 3D Viewport."""
 
 from . import operators
 

@@ -1,4 +1,4 @@
-"""Posing a chain by hand: its FK pose reaches for where its tip is dragged, and stays."""
+"""Dragging a chain without a constraint, which changes its FK pose."""
 
 from __future__ import annotations
 
@@ -30,28 +30,27 @@ from ...core.vectors import IDENTITY, ORIGIN, Quat, Vec, add, orthonormalize
 from ...loop.evaluated import Evaluated
 from ...loop.joints import ik_settings, joint_problem, joints_of
 
-SOLVER, SWEEPS, TOLERANCE = "FABRIK", 20, 1e-5
+SOLVER, ITERATIONS, TOLERANCE = "FABRIK", 20, 1e-5
 
-HELD, FREE = (0.0, 0.0), (-pi, pi)
+LOCKED, FREE = (0.0, 0.0), (-pi, pi)
 
 
 class ChainDrag:
-    """The tail of a bone is dragged, and the bones above it turn for it.
+    """A drag of a bone's tail, for which its parents rotate.
 
-    It is solved as the chain of a constraint would be, with the joints' limits, but there is no
-    constraint: what is written is the FK pose. Locked rotation channels, and those that a driver
-    sets, stay; the joint then turns about what is left of its axes.
+    It is solved like the chain of a constraint, with joint limits, but written to the FK pose.
+    Locked and driven rotation channels are kept; the joint rotates about its remaining axes.
 
     Attributes:
-        place: Where the tail was when the drag began, in world space.
-        axes: The bone's own axes, of length 1, in columns.
-        name: What to call it.
+        place: Location of the tail at the start of the drag, in world space.
+        axes: The bone's unit axes in world space, in columns.
+        name: Name of the bone.
     """
 
     def __init__(
         self, depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bones: list[int]
     ) -> None:
-        """Take hold of the tail of the last of some bones, each the parent of the next.
+        """Start dragging the tail of the last of some bones, each the parent of the next.
 
         Raises:
             ProblemError: If they cannot be posed.
@@ -70,7 +69,7 @@ class ChainDrag:
         world = now.object.matrix_world
         self._world = matrix_frame(world)
         try:
-            self._place = self._world, inverse(self._world)
+            self._frames = self._world, inverse(self._world)
             self._input = self._chain(channels, now)
         except ValueError:
             raise ProblemError(
@@ -83,7 +82,7 @@ class ChainDrag:
         self.axes = orthonormalize(matrix3(world @ tip_bone.matrix)) or IDENTITY
 
     def _chain(self, channels: PoseChannels, now: Evaluated) -> ChainInput:
-        """Return the chain under its FK pose.
+        """Return the chain in its FK pose.
 
         Raises:
             ValueError: If a number is not finite.
@@ -110,7 +109,7 @@ class ChainDrag:
         )
 
     def _joints(self) -> tuple[list[Limit | None], list[float]]:
-        """Return what each bone allows, and how much it resists.
+        """Return the limit and stiffness of each bone.
 
         Raises:
             ProblemError: If a joint is not possible.
@@ -120,7 +119,7 @@ class ChainDrag:
             if problem:
                 raise ProblemError(problem)
         joints = joints_of(bones, self.bones)
-        asked = [ik_settings(bones[place]) for place, _ in joints.asked]
+        asked = [ik_settings(bones[place]) for place, _ in joints.native]
         limits, stiffness = joints.now(asked)
         limits = limits or [None] * len(bones)
         return [self._limit(bone, limit) for bone, limit in zip(self.bones, limits, strict=True)], (
@@ -131,43 +130,42 @@ class ChainDrag:
         return pose_bones(self.object)[self.rig.names[bone]]
 
     def _locked_axes(self, bone: int) -> list[int]:
-        """Return about which of a bone's axes it is not to turn."""
+        """Return the axes that a bone must not rotate about."""
         posed = self._bone(bone)
         if animation.has_driver(self.object, posed, "rotation"):
             return [0, 1, 2]
         locks = [i for i in range(3) if posed.lock_rotation[i]]
         if not self._is_locked_by_number(bone):
             return locks
-        # With w locked as well a quaternion has nothing left; an axis with an angle is not turned
-        # about anything by numbers that stay.
-        is_held = posed.lock_rotation_w or (locks and self._modes[bone] == AXIS_ANGLE)
-        return [0, 1, 2] if is_held else locks
+        # With W locked too, a quaternion is fixed, and so is the axis of an axis-angle rotation.
+        is_locked = posed.lock_rotation_w or (locks and self._modes[bone] == AXIS_ANGLE)
+        return [0, 1, 2] if is_locked else locks
 
     def _is_locked_by_number(self, bone: int) -> bool:
-        """Return whether locks mean the four numbers of the channel, as Blender has it at first."""
+        """Return whether the locks apply to the four elements of the channel (the default)."""
         return self._modes[bone] <= 0 and self._bone(bone).lock_rotations_4d
 
     def _limit(self, bone: int, limit: Limit | None) -> Limit | None:
-        """Return what a bone allows besides its locks; a limit of the joint stands for some."""
+        """Return the limit of a bone including its locks; a joint limit replaces partial locks."""
         locks = self._locks[bone]
         if not locks or (limit is not None and len(locks) < 3):
             return limit
-        x, y, z = (HELD if i in locks else FREE for i in range(3))
+        x, y, z = (LOCKED if i in locks else FREE for i in range(3))
         return Cone(x, z, y, self._turns[bone])
 
-    def move_by(self, motion: Vec) -> None:
-        """Drag the tail in world space, from where it was when the drag began.
+    def move_by(self, displacement: Vec) -> None:
+        """Drag the tail in world space, relative to the start of the drag.
 
         Raises:
-            ProblemError: If that is too far to reckon with.
+            ProblemError: If that overflows.
         """
-        if motion == ORIGIN:
+        if displacement == ORIGIN:
             self.cancel()
             return
-        goal = Goal(add(self.place, motion))
+        goal = Goal(add(self.place, displacement))
         try:
             posture, _ = pose_in_world(
-                self._input, self._place, goal, SOLVER, SWEEPS, TOLERANCE, influence=1.0
+                self._input, self._frames, goal, SOLVER, ITERATIONS, TOLERANCE, influence=1.0
             )
         except (ValueError, ArithmeticError):
             raise ProblemError("Too far away (single precision overflows): drag less far") from None
@@ -175,7 +173,7 @@ class ChainDrag:
             self._write(bone, self._values(bone, turn))
 
     def _values(self, bone: int, turn: Quat) -> list[float]:
-        """Return the numbers of a bone's rotation channel; locked ones as they were."""
+        """Return the rotation channel of a bone, keeping locked elements."""
         mode, start, locks = self._modes[bone], self._start[bone], self._locks[bone]
         if turn == self._turns[bone] or len(locks) == 3:
             return start
@@ -183,7 +181,9 @@ class ChainDrag:
             return channel_values(mode, turn, start)
         if self._is_locked_by_number(bone):
             return _with_locked(channel_values(mode, turn, start), start, locks)
-        order = EULER_ORDERS[max(mode, 1) - 1]  # Blender locks other modes as XYZ.
+        order = EULER_ORDERS[
+            max(mode, 1) - 1
+        ]  # For other modes, Blender's locks apply to XYZ Euler angles.
         before = Quaternion(self._turns[bone]).to_euler(order)
         near = Euler(start, order) if mode > 0 else before
         angles = Quaternion(turn).to_euler(order, near)
@@ -191,20 +191,17 @@ class ChainDrag:
             angles[i] = near[i]
         if mode > 0:
             return [*angles]
-        held = angles.to_quaternion()
-        return channel_values(mode, (held.w, held.x, held.y, held.z), start)
+        rotation = angles.to_quaternion()
+        return channel_values(mode, (rotation.w, rotation.x, rotation.y, rotation.z), start)
 
     def _write(self, bone: int, values: list[float]) -> None:
         setattr(self._bone(bone), channel_of(self._modes[bone])[0], values)
 
     def confirm(self) -> str:
-        """Leave the pose as it is, keyed if auto keying is on.
-
-        Returns:
-            What the user should know besides, which is nothing.
+        """Keep the pose, and key it if auto-keying is on; return a note, which is empty here.
 
         Raises:
-            ProblemError: If it could not be keyed; the bones are posed all the same.
+            ProblemError: If it could not be keyed; the pose is kept.
         """
         for bone in self.bones:
             if len(self._locks[bone]) < 3:
@@ -212,7 +209,7 @@ class ChainDrag:
         return ""
 
     def cancel(self) -> None:
-        """Give the FK pose back that was there when the drag began."""
+        """Restore the FK pose of the start of the drag."""
         for bone, values in self._start.items():
             self._write(bone, values)
 
@@ -220,7 +217,7 @@ class ChainDrag:
 def _with_locked(
     quaternion: list[float], start: Sequence[float], locks: Sequence[int]
 ) -> list[float]:
-    """Return a quaternion with some of its x, y and z as in another one, and that one's size."""
+    """Return a quaternion with locked elements and the norm of ``start``."""
     kept = [i + 1 for i in locks]
     free = [i for i in range(4) if i not in kept]
     room = sum(number * number for number in start) - sum(start[i] * start[i] for i in kept)

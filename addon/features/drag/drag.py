@@ -1,7 +1,6 @@
-"""Dragging a bone: the target of its chain is moved, or the chain itself is posed by hand.
+"""Dragging a bone moves the target of its chain, or poses the chain in FK.
 
-Nothing here knows of a window. A drag is begun, moved as often as one likes, and confirmed or
-cancelled, which leaves every number as it was, to the last bit.
+This works without a window. Cancelling a drag restores all values exactly.
 """
 
 from __future__ import annotations
@@ -24,12 +23,11 @@ Drag = TargetDrag | ChainDrag
 
 
 def begin(armature: bpy.types.Object, bone: str, selected: Collection[str] = ()) -> Drag:
-    """Take hold of a bone.
+    """Start dragging a bone.
 
-    If it is of the chain of a constraint that is on, the target of that moves; of several that
-    have one that with the nearest tip, of those the active one. If none does, the bone pulls along
-    those above it, up to the topmost selected one of them if there is any, or to the first one that
-    a constraint poses.
+    If an active constraint poses it, the target of the constraint moves; of several constraints,
+    that with the nearest tip, then the active one. Otherwise its parents follow in FK, up to the
+    topmost selected one or the first one that a constraint poses.
 
     Args:
         armature: The armature object, in Pose Mode.
@@ -58,13 +56,13 @@ def begin(armature: bpy.types.Object, bone: str, selected: Collection[str] = ())
 
 
 def _problem(chain: ChainPlan) -> str:
-    """Return why a constraint that is on does not pose its chain, empty if it does."""
+    """Return why an active constraint does not pose its chain; empty if it does."""
     item = settings(chain.rig.object).constraints[chain.item]
     return chain.problem or (item.message if item.state == "INVALID" else "")
 
 
 def _posing(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
-    """Return which of the constraints is dragged by a bone, None if none poses it."""
+    """Return the constraint to drag a bone with; None if none poses it."""
     posing = [chain for chain in chains if bone in (*chain.bones, chain.tip_bone)]
     if not posing:
         return None
@@ -80,7 +78,7 @@ def _posing(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
 
 
 def _bones_to_tip(chain: ChainPlan, bone: int) -> int:
-    """Return how many bones there are from one of a chain on, the tip bone being the last."""
+    """Return the number of bones from one bone to the tip of a chain."""
     bones = chain.bones if chain.tip_bone in (-1, *chain.bones) else [*chain.bones, chain.tip_bone]
     return len(bones) - bones.index(bone)
 
@@ -88,7 +86,7 @@ def _bones_to_tip(chain: ChainPlan, bone: int) -> int:
 def _free_chain(
     rig: Skeleton, bone: str, posed: Collection[int], selected: Collection[str]
 ) -> list[int]:
-    """Return the bones that a bone which no constraint poses pulls along, root first."""
+    """Return the bones to pose in FK when a bone is dragged, root first."""
     up = rig.chain_up(rig.index[bone])
     start = max((place + 1 for place, i in enumerate(up) if i in posed), default=0)
     above = [place for place in range(start, len(up) - 1) if rig.names[up[place]] in selected]

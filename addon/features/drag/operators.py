@@ -1,4 +1,4 @@
-"""The tool that drags bones in the 3D view, and its operator."""
+"""The tool and operator that drag bones in the 3D Viewport."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...ui.layout import Layout
 from ...ui.refusing import Refusing, armature_refusal, end_running
 from ...ui.wording import length_text
 from . import drag
-from .hand import Handle
+from .gesture import Gesture
 from .selection import PoseSelection
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ KEYS = (
     (("EVENT_CTRL",), "Snap"),
     (("MOUSE_MMB",), "Rotate View"),
 )
-"""What the status bar says; digits need no telling to who knows Blender's own transform."""
+"""Icons and texts of the status bar."""
 
 
 def _mode_refusal(context: bpy.types.Context) -> str:
@@ -52,7 +52,7 @@ def _mode_refusal(context: bpy.types.Context) -> str:
 
 
 class FABRIK_OT_drag(Refusing, bpy.types.Operator):
-    """Drag a bone, with the mouse or by numbers."""
+    """Drag a bone, with the mouse or by a given distance."""
 
     bl_idname = "fabrik.drag"
     bl_label = "Drag Bone"
@@ -93,23 +93,23 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         )
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Drag by numbers, or report why not and change nothing."""
+        """Drag by `value`."""
         found = self._named(context)
         if found is None:
             return {"CANCELLED"}
-        held = None
+        dragged = None
         try:
-            held = drag.begin(*found, PoseSelection(context).selected_bones(found[0]))
-            held.move_by(vector(self.value))
+            dragged = drag.begin(*found, PoseSelection(context).selected_bones(found[0]))
+            dragged.move_by(vector(self.value))
         except ProblemError as problem:
-            if held is not None:
-                held.cancel()
+            if dragged is not None:
+                dragged.cancel()
             self.report({"ERROR"}, str(problem))
             return {"CANCELLED"}
-        return self._confirm(context, held)
+        return self._confirm(context, dragged)
 
     def _named(self, context: bpy.types.Context) -> tuple[bpy.types.Object, str] | None:
-        """Return the bone that the properties name, None after a report that there is none."""
+        """Return the bone that the properties name; None after reporting an error."""
         name = self.armature or cast(Any, context.object).name
         ob: Any = next((one for one in context.objects_in_mode if one.name == name), None)
         if ob is None:
@@ -123,12 +123,12 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             return None
         return ob, self.bone or active.name
 
-    def _confirm(self, context: bpy.types.Context, held: drag.Drag) -> set[OperatorReturnItems]:
-        """Keep what was dragged, and report it."""
-        way = length_text(context.scene, length(vector(self.value)))
-        done = f"Dragged “{held.name}” by {way}"
+    def _confirm(self, context: bpy.types.Context, dragged: drag.Drag) -> set[OperatorReturnItems]:
+        """Confirm the drag, and report it."""
+        distance = length_text(context.scene, length(vector(self.value)))
+        done = f"Dragged “{dragged.name}” by {distance}"
         try:
-            note = held.confirm()
+            note = dragged.confirm()
         except ProblemError as problem:
             self.report({"WARNING"}, f"{done}, but could not insert keys: {problem}")
             return {"FINISHED"}
@@ -138,7 +138,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
     def invoke(
         self, context: bpy.types.Context, event: bpy.types.Event
     ) -> set[OperatorReturnItems]:
-        """Take hold of the bone under the mouse, or of the active one."""
+        """Start dragging the bone under the mouse, or the active one."""
         if context.region_data is None:
             self.report({"ERROR"}, "Drag with the mouse in a 3D Viewport")
             return {"CANCELLED"}
@@ -155,92 +155,92 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
                 return {"CANCELLED"}
         armature, bone = found
         try:
-            held = drag.begin(armature, bone, selection.selected_bones(armature))
+            dragged = drag.begin(armature, bone, selection.selected_bones(armature))
         except ProblemError as problem:
             self.report({"ERROR"}, str(problem))
             return {"CANCELLED"}
         self.armature, self.bone = armature.name, bone
-        self._handle = Handle(context, held, armature, mouse)
+        self._gesture = Gesture(context, dragged, armature, mouse)
         cast(Any, context.window_manager).modal_handler_add(self)
         cast(Any, context.workspace).status_text_set(_draw_keys)
         self._show(context)
         return {"RUNNING_MODAL"}
 
     def _show(self, context: bpy.types.Context) -> None:
-        """Say in the header how far it is, as Blender's own transform does."""
-        cast(Any, context.area).header_text_set(self._handle.text(context.scene))
+        """Show the displacement in the header."""
+        cast(Any, context.area).header_text_set(self._gesture.text(context.scene))
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
-        """Follow mouse and keys."""
+        """Handle mouse and keys."""
         if event.type in NAVIGATION:
             return {"PASS_THROUGH"}
         try:
             return self._take(context, event)
         except ProblemError as problem:
             self.report({"ERROR"}, str(problem))
-            return self._give_up(context)
-        except ReferenceError:  # What was dragged is gone.
-            self._leave(context)
+            return self._cancel(context)
+        except ReferenceError:  # The dragged data was removed.
+            self._clean_up(context)
             return {"CANCELLED"}
         except Exception:
-            self._leave(context)  # Blender ends the operator then, and nothing is to stay behind.
+            self._clean_up(context)  # Blender ends the operator.
             raise
 
     def _take(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
         is_press = event.value == "PRESS"
         if event.type in ("ESC", "RIGHTMOUSE") and is_press:
-            return self._give_up(context)
+            return self._cancel(context)
         is_done = event.type == "LEFTMOUSE" and (is_press or self.under_mouse)
         if is_done or (event.type in CONFIRMING and is_press):
-            if self._handle.motion == ORIGIN:
-                return self._give_up(context)
-            self._leave(context)
-            self.value = self._handle.motion
-            return self._confirm(context, self._handle.held)
+            if self._gesture.displacement == ORIGIN:
+                return self._cancel(context)
+            self._clean_up(context)
+            self.value = self._gesture.displacement
+            return self._confirm(context, self._gesture.dragged)
         if event.type == "MOUSEMOVE":
-            self._handle.follow(context, event)
-        elif not (event.type in SHIFTS or (is_press and self._handle.key(event))):
+            self._gesture.mouse_move(context, event)
+        elif not (event.type in SHIFTS or (is_press and self._gesture.key(event))):
             return {"RUNNING_MODAL"}
-        self._handle.move(context, event)
+        self._gesture.move(context, event)
         self._show(context)
         return {"RUNNING_MODAL"}
 
-    def _give_up(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        self._handle.held.cancel()
-        self._leave(context)
+    def _cancel(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        self._gesture.dragged.cancel()
+        self._clean_up(context)
         return {"CANCELLED"}
 
-    def _leave(self, context: bpy.types.Context) -> None:
-        """Give view, header and status bar back."""
-        self._handle.release()
+    def _clean_up(self, context: bpy.types.Context) -> None:
+        """Restore header and status bar."""
+        self._gesture.release()
         cast(Any, context.workspace).status_text_set(None)
         if context.area is not None:
             cast(Any, context.area).header_text_set(None)
 
     def cancel(self, context: bpy.types.Context) -> None:
-        """Give everything back when Blender ends the operator, as it does with its window."""
+        """Cancel the drag when Blender ends the operator, for example by closing the window."""
         try:
-            self._give_up(context)
+            self._cancel(context)
         except ReferenceError:
             return
 
 
 def _draw_keys(header: Any, _context: bpy.types.Context) -> None:
-    """Draw the keys into the status bar."""
+    """Draw the key hints in the status bar."""
     layout: Layout = header.layout
     for icons, text in KEYS:
         row = layout.row(align=True)
         for icon in icons:
             row.label(text="", icon=icon)
         if "EVENT_CTRL" in icons:
-            row.separator(factor=2.0)  # Its picture is wider than its place.
+            row.separator(factor=2.0)  # The icon is wider than its button.
         row.label(text=text)
 
 
 def _bone_under(
     context: bpy.types.Context, selection: PoseSelection, mouse: tuple[float, float]
 ) -> tuple[bpy.types.Object, str] | None:
-    """Return the bone at a place of the window as Blender's own click finds it, None if none."""
+    """Return the bone under the mouse, as Blender's selection finds it; None if there is none."""
     region: Any = context.region
     place = (int(mouse[0] - region.x), int(mouse[1] - region.y))
     selection.clear_bones()
@@ -249,11 +249,11 @@ def _bone_under(
         found: list[Any] = list(context.selected_pose_bones or ())
         return (found[0].id_data, found[0].name) if found else None
     finally:
-        selection.give_back()
+        selection.restore()
 
 
 class FABRIK_drag(bpy.types.WorkSpaceTool):
-    """The tool of the toolbar."""
+    """The tool in the toolbar."""
 
     bl_space_type = "VIEW_3D"
     bl_context_mode = "POSE"
@@ -282,7 +282,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take them away."""
+    """Remove the operator and the tool."""
     end_running(FABRIK_OT_drag)
     if not bpy.app.background:
         bpy.utils.unregister_tool(FABRIK_drag)

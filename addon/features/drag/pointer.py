@@ -1,4 +1,4 @@
-"""The mouse in a 3D view, as it drags a place along."""
+"""Converting mouse movement in a 3D Viewport to displacements in world space."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from ...blender.skeleton import vector
 from ...core.vectors import ORIGIN, Vec, add
 
 PRECISE = 0.1
-"""What of the mouse's way counts while Shift is held, as in Blender's own transform."""
+"""Fraction of the mouse movement while Shift is held, as in Blender's transform."""
 
 
 class Pointer:
-    """What the mouse has done since it took hold of a place.
+    """The mouse during a drag.
 
-    The place is moved in the plane through it that faces the viewer. When the view is turned or
-    zoomed meanwhile, what was shown until then is where the motion goes on from. No reference to
-    the view is kept: it may be gone at the next event.
+    The point is moved in the plane through it that faces the viewer. When the view changes, the
+    drag continues from the current displacement. No reference to the view is kept, as it may become
+    invalid.
     """
 
     def __init__(self, context: bpy.types.Context, place: Vec, mouse: tuple[float, float]) -> None:
-        """Take hold.
+        """Start at the current mouse location.
 
         Args:
-            context: Of a 3D view.
-            place: What is dragged, in world space.
-            mouse: Where the mouse is, in pixels of the window.
+            context: The context of a 3D Viewport.
+            place: The dragged point, in world space.
+            mouse: The mouse location in the window, in pixels.
         """
         self._place = place
         self._last = Vector(mouse)
@@ -61,13 +61,13 @@ class Pointer:
         is_precise: bool,
         shown: Vec,
     ) -> None:
-        """Follow the mouse.
+        """Handle a mouse move.
 
         Args:
-            context: Of the same 3D view.
-            mouse: Where the mouse is, in pixels of the window.
-            is_precise: Whether only a part of its way counts.
-            shown: The motion that is shown at the moment.
+            context: The context of the same 3D Viewport.
+            mouse: The mouse location in the window, in pixels.
+            is_precise: Whether the movement is scaled down.
+            shown: The current displacement.
         """
         view = self._view_now(context)
         if view != self._view:
@@ -78,8 +78,8 @@ class Pointer:
             self._at = self._at + (Vector(mouse) - self._last) * (PRECISE if is_precise else 1.0)
         self._last = Vector(mouse)
 
-    def motion(self, context: bpy.types.Context) -> Vec:
-        """Return how far the mouse has brought the place, in world space."""
+    def displacement(self, context: bpy.types.Context) -> Vec:
+        """Return the displacement of the mouse, in world space."""
         region, view = context.region, context.region_data
         depth = add(self._place, self._base)
         there = region_2d_to_location_3d(region, view, self._at, depth)
@@ -87,21 +87,21 @@ class Pointer:
         return add(self._base, vector(there - here))
 
     def line(self, context: bpy.types.Context) -> tuple[Vec, Vec]:
-        """Return the line of sight through the mouse: where it begins, and its direction."""
+        """Return origin and unit direction of the view ray through the mouse."""
         region, view = context.region, context.region_data
         origin = region_2d_to_origin_3d(region, view, self._at)
         return vector(origin), vector(region_2d_to_vector_3d(region, view, self._at).normalized())
 
-    def sight(self, context: bpy.types.Context, motion: Vec) -> Vec:
-        """Return in which direction the moved place is seen."""
+    def sight(self, context: bpy.types.Context, displacement: Vec) -> Vec:
+        """Return the unit view direction at the displaced point."""
         view: Any = context.region_data
         back = view.view_matrix.inverted()
         if view.is_perspective:
-            return vector((Vector(add(self._place, motion)) - back.translation).normalized())
+            return vector((Vector(add(self._place, displacement)) - back.translation).normalized())
         return vector(-back.col[2].to_3d().normalized())
 
     @staticmethod
     def up(context: bpy.types.Context) -> Vec:
-        """Return which direction is up on the screen."""
+        """Return the unit up direction of the screen."""
         view: Any = context.region_data
         return vector(view.view_matrix.inverted().col[1].to_3d().normalized())

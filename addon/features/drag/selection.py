@@ -1,4 +1,4 @@
-"""The selection of Pose Mode, kept while Blender's own selecting is used to find a bone."""
+"""Saving and restoring the selection of Pose Mode."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import bpy
 from ...blender.access import pose_bones
 
 FLAGS = ("select", "select_head", "select_tail")
-"""What of bones can be selected; since 5.0 only the first, and it belongs to the pose."""
+"""Selection flags of bones; since 5.0 only the first exists, on pose bones."""
 
 
 class PoseSelection:
-    """What is selected and active, to be given back.
+    """The saved selection of objects and bones.
 
-    It is taken and given back within one call of an operator: it holds references.
+    It holds references, so it must be restored within the same operator call.
     """
 
     def __init__(self, context: bpy.types.Context) -> None:
-        """Take the selection of the objects and of all bones in Pose Mode."""
+        """Save the selection of all objects, and of all bones in Pose Mode."""
         self._layer = cast(bpy.types.ViewLayer, context.view_layer)
         self._active = self._layer.objects.active
         self._objects = {ob: ob.select_get() for ob in self._layer.objects}
@@ -36,13 +36,13 @@ class PoseSelection:
         return {bone.name for bone, name, is_on in flags if name == "select" and is_on}
 
     def clear_bones(self) -> None:
-        """Select no bone, so that whatever is selected then is new."""
+        """Deselect all bones."""
         for flags in self._flags:
             for bone, name, _ in flags:
                 setattr(bone, name, False)
 
-    def give_back(self) -> None:
-        """Select and activate what was."""
+    def restore(self) -> None:
+        """Restore the saved selection."""
         for armature, active, flags in zip(
             self._armatures, self._active_bones, self._flags, strict=True
         ):

@@ -1,4 +1,4 @@
-"""What a dragged place snaps to: the surfaces and corners that are seen there."""
+"""Snapping a dragged point to visible surfaces and vertices."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ...blender.skeleton import vector
 from ...core.vectors import Vec
 
 LAYERS = 32
-"""Surfaces behind each other that are looked through at most."""
+"""Maximum number of surfaces to skip."""
 
 STEP = 1e-4
-"""How far behind a surface the next one is looked for, in metres."""
+"""Distance behind a skipped surface at which the next ray starts, in metres."""
 
 
 def seen_point(
@@ -25,16 +25,16 @@ def seen_point(
     sight: Vec,
     is_corner: bool,
 ) -> Vec | None:
-    """Return where a line of sight meets a surface, in world space; None if it meets none.
+    """Return the first surface point on a view ray, in world space; None if there is none.
 
-    What the armature deforms or carries is looked through, for it would follow what is dragged.
+    Objects that follow the armature are skipped, because they would follow the drag.
 
     Args:
-        depsgraph: The scene as evaluated.
-        armature: The armature that is dragged.
-        origin: Where the line begins.
-        sight: Its direction, of length 1.
-        is_corner: Whether the corner of the face is wanted that is nearest to that point.
+        depsgraph: The evaluated scene.
+        armature: The dragged armature.
+        origin: Origin of the ray.
+        sight: Unit direction of the ray.
+        is_corner: Whether to return the nearest vertex of the face instead.
     """
     scene = cast(bpy.types.Scene, depsgraph.scene)
     start, direction = Vector(origin), Vector(sight)

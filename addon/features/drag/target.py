@@ -1,4 +1,4 @@
-"""Moving the target of a constraint in world space, whatever it is and hangs on."""
+"""Dragging the target of a constraint in world space."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from ...blender.skeleton import Point, vector
 from ...core import Frame, inverse, point_in
 from ...core.vectors import IDENTITY, ORIGIN, Vec, add, length, mat_apply, orthonormalize, sub
 
-ARRIVED = 1e-4
-"""A target that is farther from where it was dragged, as a share of the way, is held there."""
+REACHED = 1e-4
+"""Maximum error of a freely moving target, as a fraction of the displacement."""
 
 
 class TargetDrag:
-    """The target of a constraint, an object or a bone, that is being dragged.
+    """A drag of a constraint's target, an object or a bone.
 
     Attributes:
-        place: Where the tip was wanted when the drag began, in world space.
-        axes: The target's own axes, of length 1, in columns.
-        name: What to call it.
+        place: Goal of the tip at the start of the drag, in world space.
+        axes: The target's unit axes in world space, in columns.
+        name: Name of the target.
     """
 
     def __init__(self, depsgraph: bpy.types.Depsgraph, target: Point, offset: Frame | None) -> None:
-        """Take hold of the target of a constraint that works.
+        """Start dragging the target of a valid constraint.
 
         Args:
-            depsgraph: Up to date.
-            target: What is to be moved.
-            offset: What its frame is multiplied by for the tip, None if nothing.
+            depsgraph: The evaluated depsgraph.
+            target: The target.
+            offset: Frame of the tip in the target's space; None without Keep Offset.
 
         Raises:
             ProblemError: If it cannot be moved.
@@ -46,9 +46,9 @@ class TargetDrag:
         frame = self._frame = place_of(depsgraph, target)
         self.place = frame[1] if offset is None else point_in(frame, offset[1])
         self.axes = orthonormalize(frame[0]) or IDENTITY
-        self._held = self._held_numbers()
+        self._locked = self._locked_indices()
         try:
-            self._undone = inverse((location_axes_world(depsgraph, target), ORIGIN))[0]
+            self._to_location = inverse((location_axes_world(depsgraph, target), ORIGIN))[0]
         except ValueError:
             raise ProblemError(
                 f"The target “{self.name}” or one of its parents has zero scale: change its scale"
@@ -56,11 +56,11 @@ class TargetDrag:
         self._start = vector(self._owner.location)
         self._motion = ORIGIN
 
-    def _held_numbers(self) -> list[int]:
-        """Return which numbers of the location stay: locked ones, and those that a driver sets.
+    def _locked_indices(self) -> list[int]:
+        """Return the array indices of the location that are locked or driven.
 
         Raises:
-            ProblemError: If nothing of it can be moved.
+            ProblemError: If the target cannot be moved at all.
         """
         owner = self._owner
         ob = self._target.object
@@ -74,9 +74,9 @@ class TargetDrag:
         path = owner.path_from_id("location")
         drivers = animation.driven(ob)
         driven = [i for i in range(3) if (path, i) in drivers]
-        held = [i for i in range(3) if owner.lock_location[i] or i in driven]
-        if len(held) < 3:
-            return held
+        locked = [i for i in range(3) if owner.lock_location[i] or i in driven]
+        if len(locked) < 3:
+            return locked
         if driven:
             raise ProblemError(
                 f"The location of the target “{self.name}” is driven: remove its drivers, or "
@@ -84,36 +84,36 @@ class TargetDrag:
             )
         raise ProblemError(f"The location of the target “{self.name}” is locked: unlock it")
 
-    def move_by(self, motion: Vec) -> None:
-        """Move the target in world space, from where it was when the drag began.
+    def move_by(self, displacement: Vec) -> None:
+        """Move the target in world space, relative to the start of the drag.
 
-        What is locked or driven of its location stays.
+        Locked and driven elements of its location are kept.
         """
-        self._motion = motion
-        x, y, z = mat_apply(self._undone, motion)
+        self._motion = displacement
+        x, y, z = mat_apply(self._to_location, displacement)
         there = add(self._start, (x, y, z))
-        for i in self._held:
+        for i in self._locked:
             there = (*there[:i], self._start[i], *there[i + 1 :])
         self._owner.location = there
 
     def confirm(self) -> str:
-        """Leave the target where it is, keyed if auto keying is on.
+        """Keep the target where it is, and key it if auto-keying is on.
 
         Returns:
-            What the user should know besides, empty if nothing.
+            A note for the user, empty if there is none.
 
         Raises:
-            ProblemError: If it could not be keyed; it has been moved all the same.
+            ProblemError: If it could not be keyed; it stays moved.
         """
         frame = place_of(bpy.context.evaluated_depsgraph_get(), self._target)
         missed = length(sub(frame[1], add(self._frame[1], self._motion)))
         auto_key(self._owner, "location")
-        if self._held or missed <= ARRIVED * length(self._motion):
+        if self._locked or missed <= REACHED * length(self._motion):
             return ""
         for con in active_constraints(self._owner):
             return f"its own constraint “{con.name}” prevents it from following"
         return ""
 
     def cancel(self) -> None:
-        """Put the target back."""
+        """Restore the location of the start of the drag."""
         self._owner.location = self._start

@@ -1,4 +1,4 @@
-"""FK and IK poses snapped to each other, and the switch between them keyed."""
+"""Snapping FK and IK poses to each other, and keying the switch between them."""
 
 from . import operators
 

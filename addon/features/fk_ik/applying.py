@@ -1,4 +1,4 @@
-"""Letting bones take a solved pose as their FK pose."""
+"""Applying a solved pose to bones as their FK pose."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ...blender.rotation import KINDS, channel_of, mode_of
 from ...editing.playing import updated
 from ...loop.chain_plan import ChainPlan
 
-Channel = tuple[str, str]
-"""A pose bone's name, and that of one of its properties."""
+ChannelKey = tuple[str, str]
+"""Names of a pose bone and of one of its transform properties."""
 
-Values = dict[Channel, list[float]]
+Values = dict[ChannelKey, list[float]]
 
 
-def posed_channels(chains: Iterable[ChainPlan]) -> list[Channel]:
-    """Return the channels that constraints of one armature pose: rotations, and what else grows."""
-    found: dict[Channel, None] = {}
+def posed_channels(chains: Iterable[ChainPlan]) -> list[ChannelKey]:
+    """Return the channels that constraints of one armature pose."""
+    found: dict[ChannelKey, None] = {}
     for chain in chains:
         names, count = chain.rig.names, len(chain.rig.names)
         bones = pose_bones(chain.rig.object)
@@ -33,8 +33,8 @@ def posed_channels(chains: Iterable[ChainPlan]) -> list[Channel]:
     return list(found)
 
 
-def refuse_driven(armature: bpy.types.Object, channels: Iterable[Channel]) -> None:
-    """Refuse channels that a driver sets, so that nothing else can.
+def refuse_driven(armature: bpy.types.Object, channels: Iterable[ChannelKey]) -> None:
+    """Refuse driven channels.
 
     Raises:
         ProblemError: If there is one.
@@ -47,27 +47,26 @@ def refuse_driven(armature: bpy.types.Object, channels: Iterable[Channel]) -> No
             )
 
 
-def shown(armature: bpy.types.Object, channels: Iterable[Channel]) -> Values:
-    """Return what channels hold of the pose that is shown: as solved, or else of the FK pose."""
+def shown_values(armature: bpy.types.Object, channels: Iterable[ChannelKey]) -> Values:
+    """Return the values of channels in the evaluated pose."""
     layer: Any = bpy.context.view_layer
-    return taken(armature.evaluated_get(layer.depsgraph), channels)
+    return fk_values(armature.evaluated_get(layer.depsgraph), channels)
 
 
-def taken(armature: bpy.types.Object, channels: Iterable[Channel]) -> Values:
-    """Return what channels hold of the FK pose."""
+def fk_values(armature: bpy.types.Object, channels: Iterable[ChannelKey]) -> Values:
+    """Return the values of channels in the FK pose."""
     bones = pose_bones(armature)
     return {(bone, name): list(getattr(bones[bone], name)) for bone, name in channels}
 
 
 def apply_pose(armature: bpy.types.Object, values: Values) -> None:
-    """Let channels take values as FK pose; nothing is keyed.
+    """Set channel values as the FK pose, without keys.
 
-    A frame change brings animated channels back to their keys.
+    Animated channels return to their keys at the next frame change.
 
     Args:
         armature: The armature.
-        values: What the channels get: what `shown` gave, so that the FK pose becomes the pose that
-            was shown.
+        values: The values, as returned by `shown_values`.
     """
     bones: Any = pose_bones(armature)
     for (bone, name), numbers in values.items():

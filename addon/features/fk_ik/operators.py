@@ -1,4 +1,4 @@
-"""The buttons that bring FK and IK into the same pose, and switch between them."""
+"""The operators that snap FK and IK to each other and switch between them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...ui.refusing import Working, active_armature, active_refusal, rest_refusa
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section, reaches
 from ...ui.wording import length_text, named
-from .snap import Snapped, fk_key_frames, ik_key_frames
+from .snap import SnapResult, fk_key_frames, ik_key_frames
 from .span import Span
 from .to_fk import snap_to_fk
 from .to_ik import snap_to_ik
@@ -26,9 +26,18 @@ if TYPE_CHECKING:
 
 
 class Snapping(Working, bpy.types.Operator):
-    """What both directions ask for and report."""
+    """Base of both snap operators.
+
+    Attributes:
+        snap: Snaps the constraints at the frames of a span.
+        key_frames: Returns the frames at which the pose to snap to is keyed.
+        done_text: First part of the report, with a place for the names of what was changed.
+    """
 
     asks = (active_refusal, rest_refusal, tweak_refusal)
+    snap: Callable[[bpy.types.Object, Sequence[int], Span], SnapResult]
+    key_frames: Callable[[bpy.types.Object, Sequence[int]], set[float]]
+    done_text: str
 
     # Only the step is remembered from one time to the next.
     if TYPE_CHECKING:
@@ -75,35 +84,23 @@ class Snapping(Working, bpy.types.Operator):
     def invoke(
         self, context: bpy.types.Context, event: bpy.types.Event
     ) -> set[OperatorReturnItems]:
-        """Offer the scene's frames, and snap the present one at once."""
+        """Default the range to that of the scene, and snap the current frame."""
         self.frame_start, self.frame_end = shown_range(context.scene)
         return self.execute(context)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Snap, and return how well."""
+        """Snap, and return the report."""
         armature = active_armature(context)
         manager = context.window_manager
         indices = chosen(context, armature, self.which)
         span = self._span(context, armature, indices, manager.progress_update)
         manager.progress_begin(0.0, 1.0)
         try:
-            done = self.snapped(armature, indices, span)
+            done = self.snap(armature, indices, span)
         finally:
             manager.progress_end()
         self.severity = "WARNING" if done.problem else "INFO"
-        return self._told(context.scene, span, done)
-
-    def snapped(self, armature: bpy.types.Object, indices: Sequence[int], span: Span) -> Snapped:
-        """Snap, in the one direction or the other."""
-        raise NotImplementedError
-
-    def key_frames(self, armature: bpy.types.Object, indices: Sequence[int]) -> set[float]:
-        """Return the frames at which the pose to snap to is keyed."""
-        raise NotImplementedError
-
-    def sentence(self, names: str) -> str:
-        """Return what was done, given the names of what was written to."""
-        raise NotImplementedError
+        return self._report_text(context.scene, span, done)
 
     def _span(
         self,
@@ -138,9 +135,9 @@ class Snapping(Working, bpy.types.Operator):
             )
         return Span(tuple(frames), True, True, self.switches, tell)
 
-    def _told(self, scene: bpy.types.Scene, span: Span, done: Snapped) -> str:
-        """Return what was done, and how near the two poses are to each other."""
-        text = self.sentence(named(done.written))
+    def _report_text(self, scene: bpy.types.Scene, span: Span, done: SnapResult) -> str:
+        """Return the report with the difference between the poses."""
+        text = self.done_text.format(named(done.written))
         if span.is_range:
             text += f" at {len(span.frames)} frames"
         elif span.is_keyed:
@@ -151,7 +148,7 @@ class Snapping(Working, bpy.types.Operator):
         return f"{text}; the poses differ by {apart}"
 
     def draw(self, context: bpy.types.Context) -> None:
-        """Draw the settings; those of a range only if there is one."""
+        """Draw the settings."""
         layout: Any = self.layout
         layout.use_property_split = True
         layout.prop(self, "which")
@@ -177,22 +174,13 @@ class FABRIK_OT_snap_to_fk(Snapping):
         "Move the target and pole target so that the solved pose matches the FK pose. They are "
         "keyed if auto-keying, Switch or Range is enabled"
     )
-
-    def snapped(self, armature: bpy.types.Object, indices: Sequence[int], span: Span) -> Snapped:
-        """Move targets and poles."""
-        return snap_to_fk(armature, indices, span)
-
-    def key_frames(self, armature: bpy.types.Object, indices: Sequence[int]) -> set[float]:
-        """Return the frames at which the bones are keyed."""
-        return fk_key_frames(armature, indices)
-
-    def sentence(self, names: str) -> str:
-        """Say what was moved."""
-        return f"Snapped {names} to the FK pose"
+    snap = staticmethod(snap_to_fk)
+    key_frames = staticmethod(fk_key_frames)
+    done_text = "Snapped {} to the FK pose"
 
 
 class FABRIK_OT_snap_to_ik(Snapping):
-    """Let bones take the solved pose as their FK pose."""
+    """Apply the solved pose to the bones as their FK pose."""
 
     bl_idname = "fabrik.snap_to_ik"
     bl_label = "Snap FK to IK"
@@ -200,18 +188,9 @@ class FABRIK_OT_snap_to_ik(Snapping):
         "Apply the solved pose to the bones of the chain as their FK pose. They are keyed if "
         "auto-keying, Switch or Range is enabled"
     )
-
-    def snapped(self, armature: bpy.types.Object, indices: Sequence[int], span: Span) -> Snapped:
-        """Set the bones."""
-        return snap_to_ik(armature, indices, span)
-
-    def key_frames(self, armature: bpy.types.Object, indices: Sequence[int]) -> set[float]:
-        """Return the frames at which targets and poles are keyed."""
-        return ik_key_frames(armature, indices)
-
-    def sentence(self, names: str) -> str:
-        """Say which bones were set."""
-        return f"Snapped {names} to the solved pose"
+    snap = staticmethod(snap_to_ik)
+    key_frames = staticmethod(ik_key_frames)
+    done_text = "Snapped {} to the solved pose"
 
 
 def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:

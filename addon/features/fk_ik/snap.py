@@ -1,4 +1,4 @@
-"""What the snaps between FK and IK share: which constraints, and how well it went."""
+"""Shared by both snap directions: selecting constraints and comparing poses."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from ...core.vectors import ORIGIN, Vec
 from ...editing.constraints import chains_in, is_on
 from ...editing.playing import go_to, updated
 from ...loop import plan
-from ...loop.body_plan import Unit
 from ...loop.chain_plan import ChainPlan
 from ...loop.evaluated import Evaluated
+from ...loop.tree_plan import Unit
 from .applying import posed_channels
 from .span import Span, refuse_unswitchable
 
 NEAR = 1e-4
-"""Poses that differ by less, as a share of the length of the chain, are the same."""
+"""Maximum difference of equal poses, as a fraction of the chain length."""
 
 ROUNDED = (
     "This is the limit of single precision: move it, its target, its pole target and their "
     "parents closer to the origin, or bend it more if it is almost straight"
 )
 
-Look = list[list[Vec]]
+PosePoints = list[list[Vec]]
 """The `bone_points` of each of some constraints."""
 
 
-class Snapped(NamedTuple):
-    """How a snap went.
+class SnapResult(NamedTuple):
+    """The result of a snap.
 
     Attributes:
-        written: The names of what was moved.
-        difference: The largest distance from the pose that was wanted, in world space.
-        problem: Why that is more than `NEAR`, and what to do; empty if it is not.
+        written: Names of the changed objects or bones.
+        difference: Largest distance between the two poses, in world space.
+        problem: Why they differ and how to fix it; empty if they do not.
     """
 
     written: list[str]
@@ -54,11 +54,13 @@ class Snapped(NamedTuple):
     problem: str
 
 
-def planned(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> list[ChainPlan]:
-    """Return constraints of an armature, ready to be snapped.
+def snappable_chains(
+    armature: bpy.types.Object, indices: Sequence[int], span: Span
+) -> list[ChainPlan]:
+    """Return the plans of the constraints to snap.
 
     Raises:
-        ProblemError: If one of them cannot work, or not be keyed if that is asked for.
+        ProblemError: If one of them is invalid, or cannot be switched or keyed as requested.
     """
     chains = [chain for chain in chains_in(armature) if chain.item in indices]
     for chain in chains:
@@ -74,8 +76,7 @@ def planned(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> l
 def on_top(chains: Sequence[ChainPlan]) -> list[int]:
     """Return the constraints that are layers on top of some chains of one armature.
 
-    They make of a pose beneath them what they made of the other one, so that they are off while
-    that is taken.
+    They apply to the snapped pose in the same way, so they are muted while it is determined.
     """
     own = {chain.item for chain in chains}
     bones = {bone for chain in chains for bone in chain.bones}
@@ -93,7 +94,7 @@ def on_top(chains: Sequence[ChainPlan]) -> list[int]:
 
 
 def others_on(chain: ChainPlan, indices: Collection[int]) -> list[str]:
-    """Return the names of constraints not among some that are on and pose bones of a chain."""
+    """Return the names of other active constraints that pose bones of a chain."""
     bones = set(chain.bones)
     return [
         other.name
@@ -123,15 +124,15 @@ def ik_key_frames(armature: bpy.types.Object, indices: Collection[int]) -> set[f
     }
 
 
-def look(depsgraph: bpy.types.Depsgraph, chains: Sequence[ChainPlan]) -> Look:
-    """Return the pose of the bones of constraints that is shown."""
+def pose_points(depsgraph: bpy.types.Depsgraph, chains: Sequence[ChainPlan]) -> PosePoints:
+    """Return the points of the evaluated bones of constraints."""
     return [bone_points(depsgraph, chain.rig, chain.bones) for chain in chains]
 
 
 def bone_points(depsgraph: bpy.types.Depsgraph, rig: Skeleton, bones: Sequence[int]) -> list[Vec]:
-    """Return three points of each bone in world space, which tell its place, turn and scale.
+    """Return three points of each evaluated bone in world space, which define its transform.
 
-    They are its head, its tail, and a point as far from the head along its X axis.
+    They are its head, its tail, and a point at the same distance from the head along its X axis.
     """
     armature = rig.object.evaluated_get(depsgraph)
     shown = Evaluated(armature)
@@ -144,18 +145,18 @@ def bone_points(depsgraph: bpy.types.Depsgraph, rig: Skeleton, bones: Sequence[i
 
 
 def farthest(a: Sequence[Vec], b: Sequence[Vec]) -> float:
-    """Return the largest distance between points of one pose and of another."""
+    """Return the largest distance between corresponding points of two poses."""
     return max((dist(p, q) for p, q in zip(a, b, strict=True)), default=0.0)
 
 
 def bones_length(points: Sequence[Vec]) -> float:
-    """Return the length of all bones together whose points these are."""
+    """Return the total length of bones, given their `bone_points`."""
     return sum(dist(points[i], points[i + 1]) for i in range(0, len(points), 3))
 
 
 @contextmanager
-def present_frame(span: Span) -> Iterator[None]:
-    """Go back to the present frame in the end, if the scene goes to others."""
+def restored_frame(span: Span) -> Iterator[None]:
+    """Return to the current frame after the block, if other frames are visited."""
     frame = cast(bpy.types.Scene, bpy.context.scene).frame_current_final
     try:
         yield
@@ -167,10 +168,10 @@ def present_frame(span: Span) -> Iterator[None]:
 
 @contextmanager
 def keeping_unkeyed(objects: Iterable[bpy.types.Object], span: Span) -> Iterator[None]:
-    """Keep what is set and not keyed on objects that get keys at the present frame.
+    """Keep unkeyed changes of objects that get keys at the current frame.
 
-    Blender gives all animated channels of an object their keyed values when its curves change. In a
-    range the scene goes to other frames, which does so as well.
+    When F-curves of an object change, Blender resets all its animated channels to their keyed
+    values. In a range they are reset anyway, because the frame changes.
     """
     if not span.is_keyed or span.is_range:
         yield
@@ -188,21 +189,23 @@ def keeping_unkeyed(objects: Iterable[bpy.types.Object], span: Span) -> Iterator
 def compared(
     chains: Sequence[ChainPlan],
     span: Span,
-    wanted: Sequence[Look],
+    expected: Sequence[PosePoints],
     why: Callable[[ChainPlan, bool], str],
 ) -> tuple[float, str]:
-    """Play the frames, and return the largest difference, and why it is more than `NEAR`.
+    """Play the frames, and return the largest difference, and its reason if it exceeds `NEAR`.
 
     Args:
-        chains: Of which armatures the poses are compared.
+        chains: The chains to compare.
         span: The frames.
-        wanted: The pose that each of them should show.
-        why: Says of a constraint, at the frame that is shown, why it differs, given whether
-            rounding can make it.
+        expected: The expected pose of each frame.
+        why: Returns the reason of a difference of a constraint at the current frame, given whether
+            rounding can explain it.
     """
     largest, worst, problem = 0.0, NEAR, ""
-    for depsgraph, should in zip(span.visit(), wanted, strict=True):
-        for chain, points, shown in zip(chains, should, look(depsgraph, chains), strict=True):
+    for depsgraph, should in zip(span.visit(), expected, strict=True):
+        for chain, points, shown in zip(
+            chains, should, pose_points(depsgraph, chains), strict=True
+        ):
             difference, size = farthest(points, shown), bones_length(points)
             largest = max(largest, difference)
             if difference > worst * size:
@@ -213,7 +216,7 @@ def compared(
 
 
 def _rounding(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, points: Sequence[Vec]) -> float:
-    """Return how far joints of a constraint's bones may be off by rounding alone."""
+    """Return the possible error of a constraint's joints by rounding alone."""
     ends = (Point(chain.rig.object, chain.rig, chain.bones[-1]), chain.target, chain.pole)
     joints = [*points[::3], points[-2]]
     return chain_rounding(depsgraph, [end for end in ends if end], joints, chain.has_hand)

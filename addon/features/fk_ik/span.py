@@ -1,4 +1,4 @@
-"""The frames that an operator works on, and keys of the influence that go with them."""
+"""The frames of a snap, and keying the influence for them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Span:
 
     Attributes:
         frames: Ascending; at least one.
-        is_range: Whether the scene goes to each of them; else the only one is the present one.
-        is_keyed: Whether keys are set.
-        switches: Whether the influence is keyed as well, so that constraints are on, or off, there
-            and stay as they are elsewhere; only with keys.
-        tell: Called with how far the work has come, from 0 to 1.
+        is_range: Whether all frames are visited; otherwise there is only the current one.
+        is_keyed: Whether keys are inserted.
+        switches: Whether the influence is keyed as well, to enable or disable the constraints at
+            these frames only; requires `is_keyed`.
+        tell: Called with the progress, from 0 to 1.
     """
 
     frames: tuple[float, ...]
@@ -35,14 +35,14 @@ class Span:
 
     @property
     def guards(self) -> list[float]:
-        """The last frame before a switch, and the first one after it if it is one of a range."""
+        """The last frame before a switch and, for a range, the first one after it."""
         if not self.switches:
             return []
         first, last = self.frames[0] - 1.0, self.frames[-1] + 1.0
         return [first, last] if self.is_range else [first]
 
     def visit(self) -> Iterator[bpy.types.Depsgraph]:
-        """Go to the frames, one after the other, and yield what each shows."""
+        """Go to each frame, and yield its evaluated depsgraph."""
         for done, frame in enumerate(self.frames):
             if self.is_range:
                 go_to(frame)
@@ -51,10 +51,10 @@ class Span:
 
 
 def refuse_unswitchable(armature: bpy.types.Object, index: int) -> None:
-    """Refuse a constraint whose influence cannot decide at which frames it is on.
+    """Refuse a constraint that cannot be switched by keying its influence.
 
     Raises:
-        ProblemError: Saying what is in the way.
+        ProblemError: If its influence is driven, or Enabled is animated.
     """
     item = settings(armature).constraints[index]
     path = item.path_from_id("influence")
@@ -71,15 +71,15 @@ def refuse_unswitchable(armature: bpy.types.Object, index: int) -> None:
 
 
 def key_influence(armature: bpy.types.Object, index: int, span: Span, is_on: bool) -> None:
-    """Key a constraint on, or off, for the frames of a span; nothing changes at other frames.
+    """Key the influence of a constraint for the frames of a span, without changing other frames.
 
-    If it was not keyed, it gets the opposite there; but if it was partly on, it stays that.
+    An influence without keys gets the opposite value at other frames; a partial one is kept.
 
     Args:
         armature: The armature.
-        index: Of the constraint.
-        span: The frames, which are a switch. If they are no range, it stays so until its next key.
-        is_on: Whether it is on at them.
+        index: Index of the constraint.
+        span: The frames. A single frame switches until the next key.
+        is_on: Whether the constraint is on at these frames.
     """
     item = settings(armature).constraints[index]
     value = 1.0 if is_on else 0.0

@@ -1,4 +1,4 @@
-"""FK to IK: targets and poles move so that the solved pose is the FK pose."""
+"""Snapping IK to FK: moving targets and poles so that the solved pose is the FK pose."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from ...core.vectors import length, mat_apply, mat_columns, orthonormalize
 from ...editing.constraints import is_on
 from ...editing.playing import updated
 from ...loop import plan
-from ...loop.body_plan import BodyPlan
 from ...loop.chain_plan import ChainPlan
-from ...loop.muting import insisting, muting
+from ...loop.muting import full_influence, muting
 from ...loop.properties import settings
-from .goal import Off, fk_goal
+from ...loop.tree_plan import TreePlan
+from .goal import PoleOffset, fk_goal
 from .snap import (
     ROUNDED,
-    Look,
-    Snapped,
+    PosePoints,
+    SnapResult,
     compared,
     keeping_unkeyed,
-    look,
     on_top,
-    planned,
-    present_frame,
+    pose_points,
+    restored_frame,
+    snappable_chains,
 )
 from .span import Span, key_influence
 
 ROUNDS = 8
-"""The most times that targets are moved, which may hang on one another, until all are in place."""
+"""Maximum number of passes to move targets that may depend on each other."""
 
 MOVES_ALONG = (
     "“{}” cannot be moved to the tip, because the chain moves with it, or another constraint "
@@ -47,18 +47,18 @@ MOVES_ALONG = (
 )
 
 
-class Handle:
-    """A target or pole that is moved, and what its channels held at the frames.
+class SnapControl:
+    """A target or pole that is moved, and its channel values at each frame.
 
     Attributes:
-        point: Which it is.
-        names: The channels that are written.
-        before: What they held before all.
-        rows: For each channel what it was given, frame after frame.
+        point: The target or pole.
+        names: Names of the written channels.
+        before: Their values before the snap.
+        rows: For each channel, its values at the frames.
     """
 
     def __init__(self, point: Point, turns: bool) -> None:
-        """Remember what its channels hold."""
+        """Copy the current channel values."""
         self.point = point
         self.names = channels_of(point, turns)
         self.before = self._values()
@@ -66,24 +66,24 @@ class Handle:
 
     @property
     def owner(self) -> Any:
-        """The object or pose bone, which is found anew each time."""
+        """The object or pose bone, looked up each time."""
         return owner_of(self.point)
 
     def _values(self) -> list[list[float]]:
         return [list(getattr(self.owner, name)) for name in self.names]
 
-    def take(self) -> None:
-        """Take what the channels hold at a frame."""
+    def record(self) -> None:
+        """Append the channel values of a frame."""
         for row, values in zip(self.rows, self._values(), strict=True):
             row.append(values)
 
-    def put_back(self) -> None:
-        """Give the channels what they held before."""
+    def restore(self) -> None:
+        """Restore the channel values from before the snap."""
         for name, values in zip(self.names, self.before, strict=True):
             setattr(self.owner, name, values)
 
     def key(self, span: Span) -> None:
-        """Key the channels as they were at the frames."""
+        """Insert keys with the recorded values."""
         owner = self.owner
         for name, rows, before in zip(self.names, self.rows, self.before, strict=True):
             if name != CHANNELS[LOCATION][0]:
@@ -93,28 +93,28 @@ class Handle:
 
 
 class Snap:
-    """The constraints that are snapped together, and what is moved for it."""
+    """The constraints that are snapped together, and their targets and poles."""
 
     def __init__(self, armature: bpy.types.Object, indices: Sequence[int], span: Span) -> None:
-        """Look whether all can be done, and change nothing.
+        """Check everything, and change nothing.
 
         Raises:
-            ProblemError: If not.
+            ProblemError: If the constraints cannot be snapped.
         """
-        self.chains = planned(armature, indices, span)
+        self.chains = snappable_chains(armature, indices, span)
         for chain in self.chains:
             if chain.motion is not None:
                 raise ProblemError(
                     f"“{chain.name}” does not reach a target, so that no position of its target "
                     "defines a pose: choose another constraint"
                 )
-        self.above = on_top(self.chains)
+        self.layers = on_top(self.chains)
         self.starts = [_start(chain, indices) for chain in self.chains]
-        self.left: dict[int, str] = {}
-        self.targets: list[Handle | None] = []
-        self.poles: list[Handle | None] = []
-        # Poles stay beside their chains as they are at first, so that they move with these.
-        self.offs: list[Off | None] = [None] * len(self.chains)
+        self.unmoved: dict[int, str] = {}
+        self.targets: list[SnapControl | None] = []
+        self.poles: list[SnapControl | None] = []
+        # Poles keep their first location relative to their chains.
+        self.offsets: list[PoleOffset | None] = [None] * len(self.chains)
         known: set[tuple[int, int]] = set()
         for chain in self.chains:
             target = chain.target
@@ -122,22 +122,22 @@ class Snap:
             key = target.uid, target.bone
             if key in known:
                 self.targets.append(None)
-                self.left[chain.item] = (
+                self.unmoved[chain.item] = (
                     f"“{owner_of(target).name}” is also the target of another constraint and "
                     "cannot be at both tips: give each constraint its own target"
                 )
                 continue
             known.add(key)
             _refuse_target(chain, target, indices)
-            self.targets.append(Handle(target, chain.has_hand))
+            self.targets.append(SnapControl(target, chain.has_hand))
         for chain in self.chains:
             self.poles.append(self._pole(chain, known))
         if span.is_keyed:
-            for handle in self.handles:
-                refuse_unkeyable(handle.point.object)
+            for control in self.controls:
+                refuse_unkeyable(control.point.object)
 
-    def _pole(self, chain: ChainPlan, known: set[tuple[int, int]]) -> Handle | None:
-        """Return the pole of a chain if it can be moved; else remember why it stays."""
+    def _pole(self, chain: ChainPlan, known: set[tuple[int, int]]) -> SnapControl | None:
+        """Return the pole of a chain if it can be moved; otherwise note the reason."""
         pole = chain.pole
         if pole is None:
             return None
@@ -156,71 +156,71 @@ class Snap:
                     "the chain its own pole target"
                 )
         except ProblemError as problem:
-            self.left[chain.item] = str(problem)
+            self.unmoved[chain.item] = str(problem)
             return None
-        return Handle(pole, turns=False)
+        return SnapControl(pole, turns=False)
 
     @property
-    def handles(self) -> list[Handle]:
-        """All that is moved."""
-        return [handle for handle in (*self.targets, *self.poles) if handle is not None]
+    def controls(self) -> list[SnapControl]:
+        """All targets and poles that are moved."""
+        return [control for control in (*self.targets, *self.poles) if control is not None]
 
-    def settle(self) -> Look:
-        """Move all to where the FK pose, which is shown, needs it; return that pose.
+    def settle(self) -> PosePoints:
+        """Move all targets and poles to match the evaluated FK pose, and return that pose.
 
         Raises:
-            ProblemError: If they do not come to rest there.
+            ProblemError: If this does not converge.
         """
-        if not self.above:
+        if not self.layers:
             return self._settled()
-        with muting(self.chains[0].rig.object, self.above):
+        with muting(self.chains[0].rig.object, self.layers):
             self._settled()
-        return look(updated(), self.chains)
+        return pose_points(updated(), self.chains)
 
-    def _settled(self) -> Look:
-        astray: list[Handle] = []
+    def _settled(self) -> PosePoints:
+        moved: list[SnapControl] = []
         for done in range(ROUNDS):
             depsgraph = updated()
-            astray = [
-                handle
+            moved = [
+                control
                 for i in range(len(self.chains))
-                for handle in self._moved(depsgraph, i, is_first=done == 0)
+                for control in self._moved(depsgraph, i, is_first=done == 0)
             ]
-            if not astray:
-                return look(depsgraph, self.chains)
-        raise ProblemError(MOVES_ALONG.format(astray[0].owner.name))
+            if not moved:
+                return pose_points(depsgraph, self.chains)
+        raise ProblemError(MOVES_ALONG.format(moved[0].owner.name))
 
-    def _moved(self, depsgraph: bpy.types.Depsgraph, i: int, is_first: bool) -> list[Handle]:
-        """Move the target and the pole of a chain, and return those that had to be moved."""
+    def _moved(self, depsgraph: bpy.types.Depsgraph, i: int, is_first: bool) -> list[SnapControl]:
+        """Move the target and pole of a chain, and return those that were not in place."""
         chain, target, pole = self.chains[i], self.targets[i], self.poles[i]
-        goal = fk_goal(depsgraph, chain, self.starts[i], self.offs[i])
-        self.offs[i] = goal.off
-        moved: list[Handle] = []
-        for handle, place, axes in ((target, goal.place, goal.axes), (pole, goal.pole, None)):
-            if handle is None or place is None:
+        goal = fk_goal(depsgraph, chain, self.starts[i], self.offsets[i])
+        self.offsets[i] = goal.offset
+        moved: list[SnapControl] = []
+        for control, place, axes in ((target, goal.place, goal.axes), (pole, goal.pole, None)):
+            if control is None or place is None:
                 continue
-            present = place_of(depsgraph, handle.point)
-            near = rounding_of(depsgraph, handle.point)
+            present = place_of(depsgraph, control.point)
+            near = rounding_of(depsgraph, control.point)
             far = near.place
-            if handle is target and chain.offset is not None:
+            if control is target and chain.offset is not None:
                 far += near.turn * length(mat_apply(present[0], chain.offset[1]))
             is_away = dist(present[1], place) > far
-            is_turned = axes is not None and _apart(present[0], axes) > near.turn
+            is_turned = axes is not None and _axes_distance(present[0], axes) > near.turn
             if is_first or is_away or is_turned:
-                move_to(depsgraph, handle.point, place, axes)
-                moved.append(handle)
+                move_to(depsgraph, control.point, place, axes)
+                moved.append(control)
         return moved
 
     def why(self, chain: ChainPlan, is_rounded: bool) -> str:
-        """Return why a chain, as it is shown, is not in its FK pose.
+        """Return why the solved pose of a chain differs from its FK pose.
 
         Args:
             chain: The constraint.
-            is_rounded: Whether rounding can make it.
+            is_rounded: Whether rounding can explain it.
         """
         item = settings(chain.rig.object).constraints[chain.item]
-        if chain.item in self.left:
-            return self.left[chain.item]
+        if chain.item in self.unmoved:
+            return self.unmoved[chain.item]
         if item.state == "LIMITED":
             return (
                 "The FK pose exceeds the limits of its joints: widen the limits, or pose it "
@@ -249,48 +249,48 @@ class Snap:
         return item.message or f"The solved pose differs from the FK pose: {remedy}"
 
 
-def snap_to_fk(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> Snapped:
+def snap_to_fk(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> SnapResult:
     """Move the targets and poles of constraints so that the solved pose is the FK pose.
 
     Args:
         armature: The armature.
-        indices: The constraints, by their places in its list.
-        span: The frames. The constraints are on there if it switches, and not at other frames.
+        indices: Indices of the constraints.
+        span: The frames. A switch enables the constraints at these frames only.
 
     Raises:
-        ProblemError: If it cannot be done; then nothing has changed.
+        ProblemError: If they cannot be snapped; nothing has changed then.
     """
     snap = Snap(armature, indices, span)
-    wanted: list[Look] = []
-    with present_frame(span):
+    expected: list[PosePoints] = []
+    with restored_frame(span):
         try:
             with muting(armature, indices):
                 for _ in span.visit():
-                    wanted.append(snap.settle())
-                    for handle in snap.handles:
-                        handle.take()
+                    expected.append(snap.settle())
+                    for control in snap.controls:
+                        control.record()
         except BaseException:
-            for handle in snap.handles:
-                handle.put_back()
+            for control in snap.controls:
+                control.restore()
             raise
-        owners = [armature, *(handle.point.object for handle in snap.handles)]
+        owners = [armature, *(control.point.object for control in snap.controls)]
         with keeping_unkeyed(owners, span):
             if span.is_keyed:
-                for handle in snap.handles:
-                    handle.key(span)
+                for control in snap.controls:
+                    control.key(span)
             if span.switches:
                 for index in indices:
                     key_influence(armature, index, span, is_on=True)
-        with insisting(armature, indices):
-            difference, problem = compared(snap.chains, span, wanted, snap.why)
-    names = dict.fromkeys(handle.owner.name for handle in snap.handles)
-    return Snapped(list(names), difference, problem)
+        with full_influence(armature, indices):
+            difference, problem = compared(snap.chains, span, expected, snap.why)
+    names = dict.fromkeys(control.owner.name for control in snap.controls)
+    return SnapResult(list(names), difference, problem)
 
 
 def _start(chain: ChainPlan, indices: Sequence[int]) -> int:
-    """Return the place of a chain's first bone that no other constraint poses together with it."""
+    """Return the index of a chain's first bone that no other active constraint poses as well."""
     for unit in plan.current().units:
-        if isinstance(unit, BodyPlan) and chain in unit.chains:
+        if isinstance(unit, TreePlan) and chain in unit.chains:
             others = [c for c in unit.chains if c is not chain and (c.item in indices or is_on(c))]
             shared = {bone for other in others for bone in other.bones}
             places = [place for place, bone in enumerate(chain.bones) if bone in shared]
@@ -324,9 +324,9 @@ def _are_same(a: Point, b: Point) -> bool:
     return (a.uid, a.bone) == (b.uid, b.bone)
 
 
-def _apart(axes: Any, wanted: Any) -> float:
-    """Return how far the Y axis of axes, and Z as near as it gets, are from the wanted ones."""
+def _axes_distance(axes: Any, expected: Any) -> float:
+    """Return the largest distance between the orthonormal axes and the goal axes."""
     upright = orthonormalize(axes)
     if upright is None:
         return 0.0
-    return max(dist(a, b) for a, b in zip(mat_columns(upright), mat_columns(wanted), strict=True))
+    return max(dist(a, b) for a, b in zip(mat_columns(upright), mat_columns(expected), strict=True))

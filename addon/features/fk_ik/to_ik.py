@@ -1,4 +1,4 @@
-"""IK to FK: the bones take the solved pose as their FK pose."""
+"""Snapping FK to IK: applying the solved pose to the bones as their FK pose."""
 
 from __future__ import annotations
 
@@ -14,24 +14,32 @@ from ...blender.rotation import KINDS, channel_of, continuous, mode_of
 from ...editing.constraints import is_on
 from ...editing.playing import updated
 from ...loop.chain_plan import ChainPlan
-from ...loop.muting import insisting, muting
-from .applying import Channel, Values, apply_pose, posed_channels, refuse_driven, shown, taken
+from ...loop.muting import full_influence, muting
+from .applying import (
+    ChannelKey,
+    Values,
+    apply_pose,
+    fk_values,
+    posed_channels,
+    refuse_driven,
+    shown_values,
+)
 from .snap import (
     ROUNDED,
-    Look,
-    Snapped,
+    PosePoints,
+    SnapResult,
     compared,
     keeping_unkeyed,
-    look,
     on_top,
     others_on,
-    planned,
-    present_frame,
+    pose_points,
+    restored_frame,
+    snappable_chains,
 )
 from .span import Span, key_influence
 
 OTHERS = tuple(channel_of(kind)[0] for kind in KINDS[1:])
-"""The channels that are no rotation."""
+"""The channels that are not rotations."""
 
 WHY_NOT_FK = (
     "Its bones do not keep the pose: check for constraints, drivers or NLA strips that affect them"
@@ -47,27 +55,27 @@ WHY_NOT_IK = (
 )
 
 
-def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> Snapped:
-    """Let the bones of constraints take the pose that is shown as their FK pose.
+def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> SnapResult:
+    """Apply the solved pose to the bones of constraints as their FK pose.
 
-    A constraint that is off counts as wholly on for it.
+    Constraints that are off are given full influence for it.
 
     Args:
         armature: The armature.
-        indices: The constraints, by their places in its list.
-        span: The frames. The constraints are off there if it switches, and on at other frames.
+        indices: Indices of the constraints.
+        span: The frames. A switch disables the constraints at these frames only.
 
     Raises:
-        ProblemError: If it cannot be done; then nothing has changed.
+        ProblemError: If they cannot be snapped; nothing has changed then.
     """
-    chains = planned(armature, indices, span)
+    chains = snappable_chains(armature, indices, span)
     channels = posed_channels(chains)
     refuse_driven(armature, channels)
     if span.is_keyed:
         refuse_unkeyable(armature)
-    with present_frame(span):
-        wanted, found = _shown(armature, chains, channels, span)
-        before = taken(armature, channels)
+    with restored_frame(span):
+        expected, found = _shown(armature, chains, channels, span)
+        before = fk_values(armature, channels)
         if not span.is_range:
             apply_pose(armature, found[0])
         with keeping_unkeyed([armature], span):
@@ -80,35 +88,38 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
             difference, problem = compared(
                 chains,
                 span,
-                wanted,
+                expected,
                 lambda chain, is_rounded: _why_not_fk(chain, is_rounded, indices),
             )
         updated()
         other, reason = compared(
-            chains, span, wanted, lambda _, is_rounded: ROUNDED if is_rounded else WHY_NOT_IK
+            chains, span, expected, lambda _, is_rounded: ROUNDED if is_rounded else WHY_NOT_IK
         )
     bones = dict.fromkeys(bone for bone, _ in channels)
-    return Snapped(list(bones), max(difference, other), problem or reason)
+    return SnapResult(list(bones), max(difference, other), problem or reason)
 
 
 def _shown(
-    armature: bpy.types.Object, chains: Sequence[ChainPlan], channels: Sequence[Channel], span: Span
-) -> tuple[list[Look], list[Values]]:
-    """Return the pose of each frame as it is shown, and its channels beneath layers on top."""
-    looks: list[Look] = []
+    armature: bpy.types.Object,
+    chains: Sequence[ChainPlan],
+    channels: Sequence[ChannelKey],
+    span: Span,
+) -> tuple[list[PosePoints], list[Values]]:
+    """Return the solved pose of each frame, and its channel values without layers on top."""
+    poses: list[PosePoints] = []
     found: list[Values] = []
-    above = on_top(chains)
+    layers = on_top(chains)
     for _ in span.visit():
         idle = [chain.item for chain in chains if not is_on(chain)]
-        with insisting(armature, idle):
-            looks.append(look(updated(), chains))
-            if above:
-                with muting(armature, above):
+        with full_influence(armature, idle):
+            poses.append(pose_points(updated(), chains))
+            if layers:
+                with muting(armature, layers):
                     updated()
-                    found.append(shown(armature, channels))
+                    found.append(shown_values(armature, channels))
             else:
-                found.append(shown(armature, channels))
-    return looks, found
+                found.append(shown_values(armature, channels))
+    return poses, found
 
 
 def _why_not_fk(chain: ChainPlan, is_rounded: bool, indices: Sequence[int]) -> str:
@@ -119,7 +130,7 @@ def _why_not_fk(chain: ChainPlan, is_rounded: bool, indices: Sequence[int]) -> s
 
 
 def _key(armature: bpy.types.Object, span: Span, found: Sequence[Values], before: Values) -> None:
-    """Key channels as they were found at the frames of a span."""
+    """Insert keys with the values of each frame."""
     for (name, channel), outside in before.items():
         bone = pose_bones(armature)[name]
         rows = [values[name, channel] for values in found]

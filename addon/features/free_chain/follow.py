@@ -18,12 +18,11 @@ from ...blender.skeleton import Point
 from ...core import WHOLE, ChainInput, Frame, Local, frame_in, inverse, moved_location, point_in
 from ...core.vectors import Vec, mix, sub
 from ...loop import plan
-from ...loop.chain_plan import ChainPlan, ChainPose, Motion, Scenery, Snapshot
-from ...loop.explain import explanation
+from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
 from ...loop.properties import FabrikConstraint, settings
 from ...loop.property_kinds import fixed, stored
 from ...loop.property_values import values_of
-from ...loop.results import Report
+from ...loop.results import Report, explanation
 from ...motion import codec
 from ...motion.follow import Trail
 from ...motion.laid import laid
@@ -142,7 +141,7 @@ _trails: dict[tuple[int, int], CachedTrail] = {}
 
 
 def _resolve(chain: ChainPlan, _item: FabrikConstraint) -> None:
-    chain.free_root("increase Chain Length")
+    chain.release_root("increase Chain Length")
     chain.is_timed = True
 
 
@@ -185,7 +184,7 @@ def _cached_trail(chain: ChainPlan, simulation: History, is_on_path: bool) -> Ca
     return cached
 
 
-def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> ChainPose:
+def _pose(chain: ChainInput, scenery: MotionContext, extra: object) -> ChainPose:
     cached, time, is_clamped, note = cast(FollowInput, extra)
     head = point_in(cached.from_world, scenery.target)
     # The head reaches the target between frames too, and while the target is being dragged.

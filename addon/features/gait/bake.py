@@ -18,7 +18,7 @@ from ...editing.constraints import changed
 from ...loop import plan
 from ...motion.footfall import STILL, Footfall
 from ...motion.gait import RecordedWalk
-from ..bake.goal_keys import Channel, Outcome, TargetBake, target_channels
+from ..bake.goal_keys import TargetBake, TargetBakeResult, TargetChannel, target_channels
 from ..simulation import history
 from .body import known
 from .gait_plan import GaitPlan, plans_of
@@ -31,7 +31,7 @@ def bake_gait(
     armature: bpy.types.Object,
     index: int,
     tolerance: float,
-) -> Generator[float, None, tuple[Outcome, float]]:
+) -> Generator[float, None, tuple[TargetBakeResult, float]]:
     """Turn the steps of a walk into keys, and the walk off.
 
     The keys go into copies of the actions (see `Bake.run`).
@@ -56,7 +56,7 @@ def bake_gait(
     walking, frames, record = _checked(armature, index)
     evaluated = armature.evaluated_get(cast(Any, layer.depsgraph))
     size = min(leg.reach for leg in walking.measured(matrix_frame(evaluated.matrix_world)))
-    feet: dict[int, list[Channel]] = {}
+    feet: dict[int, list[TargetChannel]] = {}
     for leg, falls in zip(walking.legs, record.falls, strict=True):
         feet[leg.chain.item] = target_channels(leg.chain, tolerance * size, tolerance)
         for channel in feet[leg.chain.item]:
@@ -97,23 +97,23 @@ def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, range, R
 
 def _body_channels(
     walking: GaitPlan, armature: bpy.types.Object, distance: float, angle: float
-) -> list[Channel]:
+) -> list[TargetChannel]:
     if not walking.leans:
         return []
     bones = pose_bones(armature)
     body, *spine = (bones[walking.rig.names[bone]] for bone in (walking.body, *walking.spine))
-    turns = [Channel(bone, mode_of(bone), angle) for bone in (body, *spine)]
-    return [Channel(body, LOCATION, distance), *turns]
+    turns = [TargetChannel(bone, mode_of(bone), angle) for bone in (body, *spine)]
+    return [TargetChannel(body, LOCATION, distance), *turns]
 
 
-def _mark(channel: Channel, falls: Sequence[Footfall], frames: range) -> None:
+def _mark(channel: TargetChannel, falls: Sequence[Footfall], frames: range) -> None:
     """Ask for keys where a foot is lifted, at the top of its step, and where it lands."""
     for before, fall in pairwise(falls):
         for frame, ground in ((floor(fall.lift), before.ground), (ceil(fall.land), fall.ground)):
             if frame in frames:
-                channel.wanted.add(frame - frames[0])
+                channel.required.add(frame - frames[0])
                 if ground == STILL:
                     channel.still.add(frame - frames[0])
         top = round(0.5 * (fall.lift + fall.land))
         if fall.lift < top < fall.land and top in frames:
-            channel.wanted.add(top - frames[0])
+            channel.required.add(top - frames[0])

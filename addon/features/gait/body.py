@@ -46,7 +46,7 @@ from ...core.vectors import (
 )
 from ...loop.chain_plan import Aim, ChainPlan, Snapshot
 from ...loop.pre_pass import PrePassBone
-from ...loop.results import NOTHING, Answer
+from ...loop.results import NOTHING, SolveResult
 from ...motion.footfall import Foot, Grounds, foot_at
 from ...motion.foothold import held_in
 from ...motion.gait import RecordedWalk, WalkingLeg, bob_at, lean_at
@@ -287,29 +287,31 @@ class WalkingBody(PrePassBone):
             walked.influence * walked.bob * raised,
         )
 
-    def answer(self, snapshot: Snapshot, task: object) -> Answer:
+    def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return the bone's rotation and location."""
-        assert isinstance(task, WalkTask)
+        assert isinstance(inputs, WalkTask)
         rig, bone = self.rig, self.rig.bone(self.bone)
         pose = snapshot.poses[rig.uid]
         local = pose.posed_local(self.bone)
-        frame = bone_frame(bone, local, task.parent)
-        body = self.stepping.plan.body_frame(task.world, frame)
+        frame = bone_frame(bone, local, inputs.parent)
+        body = self.stepping.plan.body_frame(inputs.world, frame)
         try:
-            moved = frame_in(leaned(body, task.lean, task.bob), inverse(body))
-            undone, parent = rig.from_world(task.world), inverse(task.parent)
+            moved = frame_in(leaned(body, inputs.lean, inputs.bob), inverse(body))
+            undone, parent = rig.from_world(inputs.world), inverse(inputs.parent)
         except ValueError:
             name = rig.names[self.bone]
             raise ProblemError(f"“{name}” is parented to a bone with zero scale") from None
-        axes, head = frame_in(undone, frame_in(moved, frame_in(task.world, frame)))
-        inherited, _ = inherited_axes(bone, task.parent[0])
+        axes, head = frame_in(undone, frame_in(moved, frame_in(inputs.world, frame)))
+        inherited, _ = inherited_axes(bone, inputs.parent[0])
         _, y, z = mat_columns(axes)
         turn = facing(inherited, (Y_AXIS, Z_AXIS), (y, z)) or local.rotation
         place = sub(point_in(parent, head), bone.head)
         if bone.local_location:
             place = inverse_apply(bone.rest, place)
         placed = {self.bone: place} if self.more else NOTHING
-        return Answer(task, self.bones, quat_compatible(turn, local.rotation), (), NOTHING, placed)
+        return SolveResult(
+            inputs, self.bones, quat_compatible(turn, local.rotation), (), NOTHING, placed
+        )
 
 
 class SpineTask(NamedTuple):
@@ -370,23 +372,23 @@ class WalkingSpine(PrePassBone):
             walked.influence * (before - after),
         )
 
-    def answer(self, snapshot: Snapshot, task: object) -> Answer:
+    def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return the bone's rotation."""
-        assert isinstance(task, SpineTask)
+        assert isinstance(inputs, SpineTask)
         rig, bone = self.rig, self.rig.bone(self.bone)
         local = snapshot.poses[rig.uid].posed_local(self.bone)
-        body = self.stepping.plan.body_frame(task.world, task.body)
-        turn = quat_matrix(quat_about(mat_columns(body[0])[1], task.angle))
-        axes, _ = frame_in(task.world, bone_frame(bone, local, task.parent))
+        body = self.stepping.plan.body_frame(inputs.world, inputs.body)
+        turn = quat_matrix(quat_about(mat_columns(body[0])[1], inputs.angle))
+        axes, _ = frame_in(inputs.world, bone_frame(bone, local, inputs.parent))
         try:
-            axes, _ = frame_in(rig.from_world(task.world), (mat_product(turn, axes), ORIGIN))
+            axes, _ = frame_in(rig.from_world(inputs.world), (mat_product(turn, axes), ORIGIN))
         except ValueError:
-            axes = task.parent[0]
-        inherited, _ = inherited_axes(bone, task.parent[0])
+            axes = inputs.parent[0]
+        inherited, _ = inherited_axes(bone, inputs.parent[0])
         _, y, z = mat_columns(axes)
         rotation = facing(inherited, (Y_AXIS, Z_AXIS), (y, z)) or local.rotation
         rotation = quat_compatible(rotation, local.rotation)
-        return Answer(task, self.bones, rotation, (), NOTHING, NOTHING)
+        return SolveResult(inputs, self.bones, rotation, (), NOTHING, NOTHING)
 
 
 def bodies_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[PrePassBone]:

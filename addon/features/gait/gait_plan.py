@@ -29,7 +29,7 @@ from ...core.vectors import (
     scaled,
     sub,
 )
-from ...loop import keeping
+from ...loop import deferred
 from ...loop.chain_plan import ChainPlan
 from ...loop.properties import ends_of, settings
 from ...loop.resolving import bone_index
@@ -339,8 +339,8 @@ def _item_of(plan: GaitPlan, leg: FabrikGaitLeg) -> int:
             f"There is no constraint “{leg.constraint}”: choose another constraint for the leg, "
             "or remove the leg"
         )
-    keeping.note(leg, "constraint", items[index].name)
-    keeping.note(leg, "key", items[index].key)
+    deferred.note(leg, "constraint", items[index].name)
+    deferred.note(leg, "key", items[index].key)
     return index
 
 

@@ -35,7 +35,7 @@ from .simulation import walk_refusals, walks
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-    from ..bake.goal_keys import Outcome
+    from ..bake.goal_keys import TargetBakeResult
 
 GAITS = "fabrik_ik/gait"
 
@@ -179,7 +179,9 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
             precision=4,
         )
 
-    def start(self, context: bpy.types.Context) -> Generator[float, None, tuple[Outcome, float]]:
+    def start(
+        self, context: bpy.types.Context
+    ) -> Generator[float, None, tuple[TargetBakeResult, float]]:
         """Bake."""
         from .bake import bake_gait  # Which uses numpy.
 
@@ -189,7 +191,7 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
         index = gait_settings(armature).active_gait
         return bake_gait(context.scene, layer, armature, index, self.tolerance)
 
-    def finished(self, result: tuple[Outcome, float]) -> set[OperatorReturnItems]:
+    def finished(self, result: tuple[TargetBakeResult, float]) -> set[OperatorReturnItems]:
         """Report how many keys there are, and how far a foot is off."""
         outcome, size = result
         text = (

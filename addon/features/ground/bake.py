@@ -18,7 +18,7 @@ from ...editing.constraints import chains_in
 from ...loop.chain_plan import ChainPlan
 from ...loop.plan import current
 from ...loop.properties import settings
-from ..bake.goal_keys import Channel, Outcome, TargetBake, target_channels
+from ..bake.goal_keys import TargetBake, TargetBakeResult, TargetChannel, target_channels
 from .footing import Footing
 from .hips import Hip
 from .settings import ground_settings
@@ -33,7 +33,7 @@ def bake(
     armature: bpy.types.Object,
     frames: range,
     error: float,
-) -> Generator[float, None, Outcome]:
+) -> Generator[float, None, TargetBakeResult]:
     """Key the targets of an armature's feet and its hips as the ground has them, and turn it off.
 
     See `Bake.run`.
@@ -54,10 +54,12 @@ def bake(
     if len(frames) < 2:
         raise ProblemError("There are no frames between Start and End: increase End")
     feet = {chain.item: _channels(chain, frames, error) for chain in _feet(armature)}
-    edges = {edge for channels in feet.values() for edge in channels[0].wanted}
+    edges = {edge for channels in feet.values() for edge in channels[0].required}
     hips = [unit for unit in current().units if isinstance(unit, Hip)]
     bones = [
-        Channel(pose_bones(armature)[hip.rig.names[hip.bone]], LOCATION, error, wanted=edges)
+        TargetChannel(
+            pose_bones(armature)[hip.rig.names[hip.bone]], LOCATION, error, required=edges
+        )
         for hip in hips
         if hip.rig.object == armature
     ]
@@ -87,13 +89,13 @@ def _feet(armature: bpy.types.Object) -> list[ChainPlan]:
     return chains
 
 
-def _channels(chain: ChainPlan, frames: range, error: float) -> list[Channel]:
+def _channels(chain: ChainPlan, frames: range, error: float) -> list[TargetChannel]:
     """Return the channels of a foot's target, with keys where a contact begins and ends."""
     leg = sum(chain.rig.bone(bone).length for bone in chain.bones)
     channels = target_channels(chain, error, error / (TURN * leg))
     for first, last in _still(chain, frames):
         for channel in channels:
-            channel.wanted |= {first, last}
+            channel.required |= {first, last}
             if first < last:
                 channel.still.update(range(first, last + 1))
     return channels

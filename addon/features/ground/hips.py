@@ -26,7 +26,7 @@ from ...loop.chain_plan import ChainPlan, Snapshot, aim_of, refuse_connected
 from ...loop.pre_pass import PrePassBone
 from ...loop.properties import settings
 from ...loop.resolving import bone_index
-from ...loop.results import NOTHING, Answer
+from ...loop.results import NOTHING, SolveResult
 from ...motion.ground import Leg, foreseen_drop, hip_drop, hip_rise, peaks
 from .footing import Footing
 from .leg import joints_of, leg_length
@@ -98,18 +98,18 @@ class Hip(PrePassBone):
             scaled(up, shift),
         )
 
-    def answer(self, snapshot: Snapshot, task: object) -> Answer:
+    def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return its location.
 
         Raises:
             ProblemError: If the armature is scaled to nothing.
         """
-        assert isinstance(task, HipTask)
+        assert isinstance(inputs, HipTask)
         pose, bone = snapshot.poses[self.rig.uid], self.rig.bone(self.bone)
-        shift = mat_apply(self.rig.from_world(task.world)[0], task.shift)
+        shift = mat_apply(self.rig.from_world(inputs.world)[0], inputs.shift)
         local = pose.posed_local(self.bone)
-        location = moved_location(bone, local.location, task.parent[0], shift)
-        return Answer(task, self.bones, local.rotation, (), NOTHING, {self.bone: location})
+        location = moved_location(bone, local.location, inputs.parent[0], shift)
+        return SolveResult(inputs, self.bones, local.rotation, (), NOTHING, {self.bone: location})
 
     def _foreseen(self, snapshot: Snapshot, chains: Sequence[ChainPlan], up: Vec) -> float | None:
         """Return how far it goes down for what its feet do before and after, None if unknown."""

@@ -26,7 +26,7 @@ from .settings import FabrikGround, ground_settings
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-    from ..bake.goal_keys import Outcome
+    from ..bake.goal_keys import TargetBakeResult
 
 
 def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -121,7 +121,7 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
             precision=4,
         )
 
-    def start(self, context: bpy.types.Context) -> Generator[float, None, Outcome]:
+    def start(self, context: bpy.types.Context) -> Generator[float, None, TargetBakeResult]:
         """Bake."""
         from .bake import bake  # Which uses numpy.
 
@@ -133,7 +133,7 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
         layer = cast(bpy.types.ViewLayer, context.view_layer)
         return bake(context.scene, layer, armature, self._frames, self.error)
 
-    def finished(self, result: Outcome) -> set[OperatorReturnItems]:
+    def finished(self, result: TargetBakeResult) -> set[OperatorReturnItems]:
         """Report what was baked, and by how much it differs."""
         frames = self._frames
         text = (

@@ -136,7 +136,7 @@ def _root(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
     root = point_in(world, snapshot.frame(chain.rig, chain.bones[0])[1])
     for unit in snapshot.plan.units:
         if isinstance(unit, Hip) and chain in unit.chains and unit.last is not None:
-            root = sub(root, cast(HipTask, unit.last.task).shift)
+            root = sub(root, cast(HipTask, unit.last.inputs).shift)
     return root
 
 

@@ -15,7 +15,7 @@ from ...blender.errors import ProblemError
 from ...blender.skeleton import Point
 from ...core import ChainInput, Posture, point_in
 from ...core.vectors import Vec, mat_apply
-from ...loop.chain_plan import ChainPlan, ChainPose, Motion, Scenery, Snapshot
+from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, fixed
 from ...loop.property_values import now
@@ -205,7 +205,7 @@ def _damped(snapshot: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
     return mean([(place(snapshot.time - ago), weight) for ago, weight in moments(delay)])
 
 
-def pose(chain: ChainInput, scenery: Scenery, extra: object) -> ChainPose:
+def pose(chain: ChainInput, scenery: MotionContext, extra: object) -> ChainPose:
     """Return the pose of a chain that looks at its target."""
     inputs = cast(LookInput, extra)
     target = inputs.target or scenery.target

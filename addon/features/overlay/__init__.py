@@ -1,4 +1,4 @@
-"""What the overlay shows: read from what was evaluated, and nothing is written."""
+"""The overlay of chains, their reach and joint limits."""
 
 from . import overlay
 

@@ -1,7 +1,7 @@
-"""What the viewport shows of constraints, as plain numbers in world space.
+"""The chains that the overlay shows, as numbers in world space.
 
-Blender's drawing asks for it. So it is read from what Blender has evaluated already; nothing is
-written, nothing is solved, and no plan is made.
+Draw handlers call this, so it only reads evaluated data: it writes and solves nothing, and makes no
+plan.
 """
 
 from __future__ import annotations
@@ -20,40 +20,41 @@ from ...blender.rotation import quaternion
 from ...blender.skeleton import Skeleton, matrix_frame, vector
 from ...core import WHOLE, Frame, Local, bone_frame, point_in
 from ...core.bend import STRAIGHT
-from ...core.vectors import ORIGIN, Quat, Vec, across, add, length, scaled, sub, unit
+from ...core.vectors import ORIGIN, Quat, Vec, across, add, length, scaled, sub
+from ...core.vectors import unit as normalized
 from ...editing.offset import SOLVED
 from ...editing.placing import size_of
-from ...loop.body_plan import Unit, chains_of
 from ...loop.chain_plan import ChainPlan
 from ...loop.evaluated import Evaluated
 from ...loop.joints import ik_settings
 from ...loop.plan import Plan, known
 from ...loop.properties import FabrikConstraint, settings
+from ...loop.tree_plan import Unit, chains_of
 from .shell import Shell
 
 NEAR_END = radians(0.5)
-"""A joint this near to the end of its limit is shown as being there."""
+"""Maximum angle to the end of a limit of a joint that is shown as limited."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownChain:
-    """What is shown of a constraint, in world space.
+    """A displayed constraint, in world space.
 
     Attributes:
-        name: The constraint's name.
-        is_active: Whether its settings are in the panel.
-        joints: The heads of its bones, root first, and the tip.
-        at_end: The places of the joints that have come to an end of their limit.
-        tip: What is to come to the target: the end of the chain, or that of a gaze which is as long
-            as the target is far.
-        target: Where the tip is wanted, None if nowhere, as of a wave.
-        pole: What the bend faces, if anything.
-        elbow: The joint that stands out most, None if the chain cannot bend.
-        shell: What it reaches, None if that has no bounds because its root is free, if it moves by
-            itself, or if it is one of the legs that walk or stand, and not the active one.
-        missed: How far the tip is from the target, 0 if it has arrived.
-        state: How the last update ended.
-        doing: What it is said to do besides, if it has nothing to reach.
+        name: Name of the constraint.
+        is_active: Whether it is the active constraint.
+        joints: Heads of its bones, root first, and the tip.
+        at_end: Indices of the joints that are at the end of their limit.
+        tip: The point that is moved to the target: the tip, or for a look-at the end of its gaze at
+            the distance of the target.
+        target: Goal of the tip; None if there is none, as for a wave.
+        pole: Location of the pole target, if there is one.
+        elbow: The most bent joint; None if the chain cannot bend.
+        shell: Reach of the chain; None if its root may move, if a motion poses it, or if it is an
+            inactive foot or walking leg.
+        missed: Distance from tip to target; 0 if it is reached.
+        state: The constraint's state.
+        doing: Status text of a motion without a goal.
     """
 
     name: str
@@ -71,15 +72,15 @@ class ShownChain:
 
 
 class ShownRig:
-    """An armature as it is shown.
+    """A displayed armature.
 
     Attributes:
-        now: What Blender has evaluated.
+        now: The evaluated armature.
         world: Its frame in world space.
     """
 
     def __init__(self, evaluated: bpy.types.Object) -> None:
-        """Take the evaluated copy."""
+        """Wrap an evaluated armature."""
         self.now = Evaluated(evaluated)
         self.world = matrix_frame(evaluated.matrix_world)
 
@@ -90,7 +91,7 @@ class ShownRig:
         layer: bpy.types.ViewLayer,
         viewport: bpy.types.SpaceView3D | None,
     ) -> ShownRig | None:
-        """Return an armature if it is visible and shows its pose."""
+        """Return an armature if it is visible and not in Rest Position or Edit Mode."""
         depsgraph = layer.depsgraph
         if depsgraph is None or armature.mode == "EDIT":
             return None
@@ -103,7 +104,7 @@ class ShownRig:
         return None if rig.now.is_at_rest else rig
 
     def rotation(self, bone: int) -> Quat:
-        """Return the shown local rotation of a bone."""
+        """Return the evaluated local rotation of a bone."""
         channels = self.now.channels
         return quaternion(channels.modes[bone], channels.values(bone))
 
@@ -112,7 +113,7 @@ class ShownRig:
         return settings(self.now.object).constraints[chain.item]
 
     def local(self, bone: int, rotation: Quat, scale: Sequence[float] | None = None) -> Local:
-        """Return the shown local channels of a bone, with another rotation, and another scale."""
+        """Return the evaluated local channels of a bone with another rotation, and scale."""
         is_fixed = self.now.bones[bone].bone.use_connect
         location = ORIGIN if is_fixed else self.now.channels.numbers(bone, "location", 3)
         return Local(vector(location), rotation, vector(scale or self.now.bones[bone].scale))
@@ -121,42 +122,42 @@ class ShownRig:
 def shown_chains(
     layer: bpy.types.ViewLayer, viewport: bpy.types.SpaceView3D | None = None
 ) -> list[ShownChain]:
-    """Return what is shown of all constraints that have posed their chain.
+    """Return the displayed constraints, the active one first.
 
-    Shown are those of armatures that are selected or in Pose Mode, and those whose target or pole
-    is selected; the active one comes first.
+    These are the solved constraints of armatures that are selected or in Pose Mode, and those whose
+    target or pole is selected.
 
     Args:
-        layer: Whose objects are looked at, as it was evaluated last.
-        viewport: Where they are to be seen; anywhere if None.
+        layer: The evaluated view layer.
+        viewport: The viewport in which the armatures must be visible; None for any.
     """
     plan = known()
     if plan is None:
         return []
     rigs: dict[int, ShownRig | None] = {}
     found: list[ShownChain] = []
-    for together in plan.units:
-        skeleton = together.rig
+    for unit in plan.units:
+        skeleton = unit.rig
         if skeleton.uid not in rigs:
             rigs[skeleton.uid] = _seen(skeleton, layer, viewport)
         rig = rigs[skeleton.uid]
         if rig is None:
             continue
-        is_chosen = _is_chosen(skeleton.object, layer)
+        is_selected = _is_selected(skeleton.object, layer)
         fabrik = settings(skeleton.object)
-        for chain in chains_of(together):
+        for chain in chains_of(unit):
             item = fabrik.constraints[chain.item] if chain.item < len(fabrik.constraints) else None
             if item is None or item.state not in SOLVED or not item.show_overlay:
                 continue
-            if is_chosen or _is_aim_selected(chain, layer):
-                found.append(_shown(plan, together, chain, rig, layer))
+            if is_selected or _is_target_selected(chain, layer):
+                found.append(_shown(plan, unit, chain, rig, layer))
     return sorted(found, key=lambda chain: not chain.is_active)
 
 
 def _seen(
     skeleton: Skeleton, layer: bpy.types.ViewLayer, viewport: bpy.types.SpaceView3D | None
 ) -> ShownRig | None:
-    """Return an armature as `ShownRig.seen` does, if it was evaluated with what it has now."""
+    """Return `ShownRig.seen`, if its evaluated copy has the current bones and constraints."""
     rig = ShownRig.seen(skeleton.object, layer, viewport)
     if rig is None or len(rig.now.bones) != len(skeleton.names):
         return None
@@ -164,21 +165,21 @@ def _seen(
     return rig if len(settings(rig.now.object).constraints) == len(items) else None
 
 
-def _is_chosen(ob: bpy.types.Object, layer: bpy.types.ViewLayer) -> bool:
+def _is_selected(ob: bpy.types.Object, layer: bpy.types.ViewLayer) -> bool:
     return ob.mode == "POSE" or ob.select_get(view_layer=layer)
 
 
-def _is_aim_selected(chain: ChainPlan, layer: bpy.types.ViewLayer) -> bool:
-    aims = (chain.target, chain.pole)
-    return any(aim is not None and aim.object.select_get(view_layer=layer) for aim in aims)
+def _is_target_selected(chain: ChainPlan, layer: bpy.types.ViewLayer) -> bool:
+    targets = (chain.target, chain.pole)
+    return any(aim is not None and aim.object.select_get(view_layer=layer) for aim in targets)
 
 
 def _shown(
-    plan: Plan, together: Unit, chain: ChainPlan, rig: ShownRig, layer: bpy.types.ViewLayer
+    plan: Plan, unit: Unit, chain: ChainPlan, rig: ShownRig, layer: bpy.types.ViewLayer
 ) -> ShownChain:
     depsgraph = cast(bpy.types.Depsgraph, layer.depsgraph)
     armature = chain.rig.object
-    item = settings(armature).constraints[chain.item]  # What is reported is not evaluated.
+    item = settings(armature).constraints[chain.item]  # Reports are in the original data.
     frames = [rig.now.frame(bone) for bone in _bones_of(chain)]
     local = _joints(chain, frames)
     joints = tuple(point_in(rig.world, joint) for joint in local)
@@ -192,8 +193,8 @@ def _shown(
         along = point_in(rig.now.frame(chain.bones[-1]), chain.motion.gaze(rig.item(chain)))
         tip = _gaze(point_in(rig.world, along), joints[-2], aim)
     if chain.goal_source is not None and item.state == "REACHED":
-        aim = tip  # Its foot stands where the ground or the walk has it.
-    # What moves by itself knows best how well it does; the others may be shown at another moment.
+        aim = tip  # Feet and walks change the goal.
+    # Motions report their own error; that of others may be older than the evaluated pose.
     missed = dist(tip, aim) if chain.motion is None else item.error
     tolerance = rig.item(chain).tolerance * size_of(joints)
     has_shell = chain.goal_source is None or is_active
@@ -206,7 +207,7 @@ def _shown(
         None if chain.motion is not None and not chain.motion.needs_target else aim,
         None if chain.pole is None else place_of(depsgraph, chain.pole)[1],
         _elbow(joints[:-1] if _has_hand_beyond(chain) else joints),
-        _shell(plan, together, chain, rig, local) if has_shell else None,
+        _shell(plan, unit, chain, rig, local) if has_shell else None,
         missed if item.state != "REACHED" and missed > tolerance else 0.0,
         item.state,
         "" if chain.motion is None else chain.motion.doing,
@@ -214,13 +215,13 @@ def _shown(
 
 
 def _gaze(along: Vec, eye: Vec, target: Vec) -> Vec:
-    """Return the end of a gaze from the eye through a place, as far away as the target."""
-    direction = unit(sub(along, eye)) or ORIGIN
+    """Return the end of a gaze from the eye through a point, at the distance of the target."""
+    direction = normalized(sub(along, eye)) or ORIGIN
     return add(eye, scaled(direction, dist(eye, target)))
 
 
 def _bones_of(chain: ChainPlan) -> list[int]:
-    """Return the bones whose heads are joints of a chain."""
+    """Return the bones whose heads are the joints of a chain."""
     if chain.tip_bone < 0 or chain.has_hand:
         return chain.bones
     return [*chain.bones, chain.tip_bone]
@@ -236,12 +237,12 @@ def _joints(chain: ChainPlan, frames: Sequence[Frame]) -> list[Vec]:
 
 
 def _has_hand_beyond(chain: ChainPlan) -> bool:
-    """Return whether the last bone of a chain may be oriented and so does not reach."""
+    """Return whether the last bone of a chain is oriented instead of reaching."""
     return chain.has_hand and chain.tip_bone < 0
 
 
 def _at_end(chain: ChainPlan, rig: ShownRig) -> tuple[int, ...]:
-    asked = [ik_settings(rig.now.bones[bone]) for _, bone in chain.joints.asked]
+    asked = [ik_settings(rig.now.bones[bone]) for _, bone in chain.joints.native]
     limits, _ = chain.joints.now(asked)
     return tuple(
         place
@@ -251,10 +252,10 @@ def _at_end(chain: ChainPlan, rig: ShownRig) -> tuple[int, ...]:
 
 
 def _elbow(joints: Sequence[Vec]) -> Vec | None:
-    """Return the joint farthest from the line from root to tip; of a straight chain the middle."""
+    """Return the joint farthest from the line from root to tip; the middle one if straight."""
     if len(joints) < 3:
         return None
-    axis = unit(sub(joints[-1], joints[0])) or ORIGIN
+    axis = normalized(sub(joints[-1], joints[0])) or ORIGIN
     off = [length(across(sub(joint, joints[0]), axis)) for joint in joints[1:-1]]
     if max(off) <= STRAIGHT * size_of(joints):
         return joints[len(joints) // 2]
@@ -262,25 +263,23 @@ def _elbow(joints: Sequence[Vec]) -> Vec | None:
 
 
 def _shell(
-    plan: Plan, together: Unit, chain: ChainPlan, rig: ShownRig, joints: Sequence[Vec]
+    plan: Plan, unit: Unit, chain: ChainPlan, rig: ShownRig, joints: Sequence[Vec]
 ) -> Shell | None:
-    """Return where the target may be, given the shown joints in armature space.
+    """Return the reach of a chain, given its joints in armature space.
 
-    A hand that is oriented does not reach: its length is put on the middle instead.
+    An oriented hand does not reach; the center is offset by it instead.
     """
     if chain.motion is not None or any(
-        other.is_root_free
-        and other.bones[0] == together.bones[0]
-        and rig.item(other).root_weight > 0.0
-        for other in chains_of(together)
+        other.is_root_free and other.bones[0] == unit.bones[0] and rig.item(other).root_weight > 0.0
+        for other in chains_of(unit)
     ):
         return None
     item = rig.item(chain)
     own = joints
     if chain.stretches:
-        own = _joints(chain, _ungrown(plan, chain, rig))
+        own = _joints(chain, _unstretched_frames(plan, chain, rig))
     hand = ORIGIN
-    if _has_hand_beyond(chain) and item.rotation_weight > 0.0 and not _shares_hand(together, chain):
+    if _has_hand_beyond(chain) and item.rotation_weight > 0.0 and not _shares_hand(unit, chain):
         own, hand = own[:-1], sub(joints[-1], joints[-2])
     lengths = [dist(a, b) for a, b in pairwise(own)]
     outer = sum(lengths) * (max(1.0, item.stretch_max) if chain.stretches else 1.0)
@@ -288,13 +287,13 @@ def _shell(
     return Shell((rig.world[0], middle), outer, max(0.0, 2.0 * max(lengths) - sum(lengths)))
 
 
-def _shares_hand(together: Unit, chain: ChainPlan) -> bool:
-    others = (other for other in chains_of(together) if other is not chain)
+def _shares_hand(unit: Unit, chain: ChainPlan) -> bool:
+    others = (other for other in chains_of(unit) if other is not chain)
     return any(chain.bones[-1] in other.bones for other in others)
 
 
-def _ungrown(plan: Plan, chain: ChainPlan, rig: ShownRig) -> list[Frame]:
-    """Return the frames of a chain's bones, turned as shown, with the scales of their FK pose."""
+def _unstretched_frames(plan: Plan, chain: ChainPlan, rig: ShownRig) -> list[Frame]:
+    """Return the evaluated frames of a chain's bones with the scales of their FK pose."""
     own = pose_bones(chain.rig.object)
     parent = WHOLE if chain.root_parent < 0 else rig.now.frame(chain.root_parent)
     frames: list[Frame] = []

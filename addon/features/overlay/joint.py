@@ -1,7 +1,4 @@
-"""What the viewport shows of the active bone's joint, from the limit that the solver keeps.
-
-It is read as in `chains`.
-"""
+"""The joint limit of the active bone that the overlay shows. Read-only, like `chains`."""
 
 from __future__ import annotations
 
@@ -18,22 +15,21 @@ from ...loop.joints import ik_settings, joint_problem, joints_of
 from .chains import ShownRig
 
 SIZE = 0.75
-"""The size of a drawn limit, as a share of its bone."""
+"""Size of a drawn limit, as a fraction of the bone length."""
 
 TWIST_RADIUS, TWIST_PLACE = 0.2, 0.4
-"""The radius of a drawn twist, and how far along the bone it lies, as shares of the bone."""
+"""Radius of a drawn twist, and its location along the bone, as fractions of the bone length."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownJoint:
-    """What the joint of a bone allows, in world space.
+    """A displayed joint limit, in world space.
 
     Attributes:
-        head: The joint.
-        edge: Where a point of the bone comes to along the edge of what is allowed; see
-            `Limit.outline`.
-        twist: Where a point beside the bone comes to as the bone twists; see `Limit.twists`.
-        twisted: The place on the bone that it turns about, and where it is now.
+        head: Head of the bone.
+        edge: Path of a point on the bone along the edge of the limit; see `Limit.outline`.
+        twist: Path of a point beside the bone over the range of twist; see `Limit.twists`.
+        twisted: Center of that path, and the current location of the point.
     """
 
     head: Vec
@@ -45,11 +41,11 @@ class ShownJoint:
 def shown_joint(
     layer: bpy.types.ViewLayer, viewport: bpy.types.SpaceView3D | None = None
 ) -> ShownJoint | None:
-    """Return what the joint of the active pose bone allows, None if nothing limits it.
+    """Return the joint limit of the active pose bone; None if it has none.
 
     Args:
-        layer: Whose objects are looked at, as it was evaluated last.
-        viewport: Where the armature is to be seen; anywhere if None.
+        layer: The evaluated view layer.
+        viewport: The viewport in which the armature must be visible; None for any.
     """
     ob = layer.objects.active
     if ob is None or ob.type != "ARMATURE" or ob.mode != "POSE":
@@ -66,7 +62,7 @@ def _shown(rig: ShownRig, bone: Any) -> ShownJoint | None:
     index = rig.now.bones.find(bone.name)
     posed = rig.now.bones[index]
     joints = joints_of([bone], [index])
-    limits, _ = joints.now([ik_settings(posed) for _ in joints.asked])
+    limits, _ = joints.now([ik_settings(posed) for _ in joints.native])
     limit = limits[0] if limits else None
     if limit is None:
         return None
@@ -75,7 +71,7 @@ def _shown(rig: ShownRig, bone: Any) -> ShownJoint | None:
     now = rig.rotation(index)
 
     def place(rotation: Quat, point: Vec) -> Vec:
-        """Return where a point, in lengths of the bone, is in world space if the bone is turned."""
+        """Return the world location of a point, in bone lengths, for a local rotation."""
         frame: Frame = bone_frame(rest, rig.local(index, rotation), parent)
         x, y, z = (rest.length * number for number in point)
         return point_in(rig.world, point_in(frame, (x, y, z)))

@@ -1,7 +1,7 @@
-"""How constraints do, drawn over the 3D views as Blender draws its bones.
+"""Drawing the overlay in 3D Viewports.
 
-Lines are drawn in world space, joints and texts on top of them in pixels. What there is to draw is
-asked for once for both, each time that Blender draws a region.
+Lines are drawn in world space, joints and texts on top in pixels. The data is collected once for
+both, each time that a region is drawn.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from .joint import ShownJoint, shown_joint
 STATES = {identifier: name for identifier, name, *_ in STATE_ITEMS}
 
 THIN, THICK = 1.25, 2.5
-"""Widths of lines, in pixels of an unscaled interface."""
+"""Line widths, in pixels at a UI scale of 1."""
 
 DOT = 3.5
-"""The radius of a joint, in such pixels."""
+"""Radius of a joint, in pixels at a UI scale of 1."""
 
 ROUND = [(cos(0.25 * pi * i), sin(0.25 * pi * i)) for i in range(8)]
-"""The corners of a joint of radius 1."""
+"""Outline of a joint of radius 1."""
 
 
 MOST_LINES = 6
-"""The constraints that the corner tells of at most."""
+"""Maximum number of constraints in the text."""
 
 
-class Picture(NamedTuple):
-    """What there is to draw in a region.
+class OverlayData(NamedTuple):
+    """The data to draw in a region.
 
     Attributes:
         chains: The constraints, the active one first.
@@ -55,8 +55,8 @@ class Picture(NamedTuple):
     joint: ShownJoint | None
 
 
-def picture(context: bpy.types.Context) -> Picture | None:
-    """Return what there is to draw, None if the overlay is off or there is nothing."""
+def overlay_data(context: bpy.types.Context) -> OverlayData | None:
+    """Return the data to draw; None if the overlay is off or empty."""
     view = cast(bpy.types.SpaceView3D, context.space_data)
     overlay = view.overlay
     scene, layer = context.scene, context.view_layer
@@ -64,15 +64,15 @@ def picture(context: bpy.types.Context) -> Picture | None:
         return None
     if not scene_settings(scene).show_overlay:
         return None
-    found = Picture(shown_chains(layer, view), shown_joint(layer, view))
+    found = OverlayData(shown_chains(layer, view), shown_joint(layer, view))
     return found if found.chains or found.joint else None
 
 
 # In world space
 
 
-def draw_world(context: bpy.types.Context, shown: Picture) -> None:
-    """Draw chains, their reach and aims, and what the active joint allows."""
+def draw_world(context: bpy.types.Context, shown: OverlayData) -> None:
+    """Draw chains with their reach, targets and poles, and the limit of the active joint."""
     colours = palette(context)
     thin, thick, areas = Strokes(), Strokes(), Strokes()
     eye, is_far = _eye(cast(bpy.types.RegionView3D, context.region_data))
@@ -115,7 +115,7 @@ def _add_joint(joint: ShownJoint, colour: Colour, thin: Strokes, areas: Strokes)
 
 
 def _eye(view: bpy.types.RegionView3D) -> tuple[Vec, bool]:
-    """Return from where a region looks, or the direction to there if it is orthographic."""
+    """Return the location of the viewer, or its direction, and whether it is a direction."""
     camera = view.view_matrix.inverted()
     x, y, z = camera.translation if view.is_perspective else camera.to_3x3() @ Vector((0, 0, 1))
     return (x, y, z), not view.is_perspective
@@ -124,8 +124,8 @@ def _eye(view: bpy.types.RegionView3D) -> tuple[Vec, bool]:
 # In pixels
 
 
-def draw_pixels(context: bpy.types.Context, shown: Picture) -> None:
-    """Draw the joints, aims and distances, and the report in the corner."""
+def draw_pixels(context: bpy.types.Context, shown: OverlayData) -> None:
+    """Draw joints, targets, distances, and the text in the corner."""
     colours = palette(context)
     dots = Strokes()
     size = DOT * pixel(context)
@@ -163,13 +163,13 @@ def _add_dot(
 
 
 def _in_region(context: bpy.types.Context, place: Vec) -> tuple[float, float] | None:
-    """Return where a place is in the region, None if it is behind the eye."""
+    """Return a point in region coordinates; None if it is behind the viewer."""
     found = location_3d_to_region_2d(context.region, context.region_data, place)
     return None if found is None else (found.x, found.y)
 
 
 def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str]:
-    """Return what the corner says: how each constraint did, and how long all took."""
+    """Return the lines of the text: the state of each constraint, and the update time."""
     lines: list[str] = []
     for chain in chains[:MOST_LINES]:
         parts = [chain.doing or STATES[chain.state]]
@@ -186,7 +186,7 @@ def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str
 
 
 def _has_corner(context: bpy.types.Context) -> bool:
-    """Return whether the report belongs here: of four views, into the one that turns freely."""
+    """Return whether the region shows the text: in Quad View only the user perspective does."""
     view = cast(bpy.types.SpaceView3D, context.space_data)
     return view.overlay.show_text and context.region_data == view.region_3d
 
@@ -194,7 +194,7 @@ def _has_corner(context: bpy.types.Context) -> bool:
 def _write_report(
     context: bpy.types.Context, lines: Sequence[str], leading: float, colour: Colour
 ) -> None:
-    """Write at the lower right, beside the sidebar and above the shelf, if these cover it."""
+    """Draw the text at the lower right, next to the sidebar and above the asset shelf."""
     region = cast(bpy.types.Region, context.region)
     right, bottom = region.x + region.width, region.y
     for other in cast(bpy.types.Area, context.area).regions:
@@ -210,46 +210,46 @@ def _write_report(
         y += leading
 
 
-# Blender's calls
+# Draw handlers
 
-_waiting: Picture | None = None
-"""What was drawn in world space of the region that Blender draws, and not in pixels yet."""
+_waiting: OverlayData | None = None
+"""The data of the region of which lines are drawn, but not yet pixels."""
 
 
 def on_world() -> None:
     """Draw the lines of a region."""
     global _waiting
     _waiting = None
-    with _quietly():
+    with _suppressed_errors():
         solve_in(cast(bpy.types.Scene, bpy.context.scene), bpy.context.view_layer)
-        shown = picture(bpy.context)
+        shown = overlay_data(bpy.context)
         if shown is not None:
             draw_world(bpy.context, shown)
             _waiting = shown
 
 
 def on_pixels() -> None:
-    """Draw the rest of the region whose lines were drawn just before."""
+    """Draw the pixels of the region whose lines were drawn just before."""
     global _waiting
     shown, _waiting = _waiting, None
     if shown is not None:
-        with _quietly():
+        with _suppressed_errors():
             draw_pixels(bpy.context, shown)
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
-    """Let no error out, which Blender would print each time that it draws."""
+def _suppressed_errors() -> Iterator[None]:
+    """Suppress errors, which Blender would print at each redraw."""
     try:
         yield
     except ReferenceError:
-        pass  # Something was removed; the update that is due makes a new plan.
+        pass  # Something was removed; the next update makes a new plan.
     except Exception:
         report_once("could not draw its overlay")
 
 
 def draw_switch(panel: Any, context: bpy.types.Context) -> None:
-    """Add the switch to the overlays of objects, where that of bones is."""
+    """Draw the checkbox in the Overlays popover, below that of bones."""
     layout: Layout = panel.layout
     column = layout.column()
     column.active = cast(bpy.types.SpaceView3D, context.space_data).overlay.show_overlays
@@ -266,14 +266,14 @@ _handles: list[Any] = []
 
 
 def register() -> None:
-    """Have Blender call us whenever it draws a 3D view."""
+    """Add the draw handlers and the checkbox."""
     for call, moment in CALLS:
         _handles.append(bpy.types.SpaceView3D.draw_handler_add(call, (), "WINDOW", moment))
     _overlays().append(draw_switch)
 
 
 def unregister() -> None:
-    """Draw no more, and keep nothing."""
+    """Remove the draw handlers and the checkbox."""
     _overlays().remove(draw_switch)
     while _handles:
         bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")

@@ -1,4 +1,4 @@
-"""The reach of a chain: a shell around its root."""
+"""The reach of a chain, as a spherical shell around its root."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from ...core.vectors import ORIGIN, Vec, any_perpendicular, cross, length, mat_a
 
 PARTS = 64
 ROUND = [(cos(2.0 * pi * i / PARTS), sin(2.0 * pi * i / PARTS)) for i in range(PARTS + 1)]
-"""The points of a drawn circle of radius 1, the first once more at its end."""
+"""Points of a closed circle of radius 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """Where the target of a chain may be for the chain to reach it.
+    """The reachable space of a chain.
 
     Attributes:
-        frame: The shell's middle in world space, and the axes in which it is round: those of the
-            armature, which may be scaled unevenly.
-        outer: The outer radius in these axes.
-        inner: The inner one, 0 if there is none.
+        frame: Center in world space, and the axes in which the shell is round: those of the
+            armature, which may be scaled non-uniformly.
+        outer: Outer radius in these axes.
+        inner: Inner radius, 0 if there is none.
     """
 
     frame: Frame
@@ -29,16 +29,16 @@ class Shell:
     inner: float
 
     def outline(self, radius: float, eye: Vec, is_far: bool) -> list[Vec]:
-        """Return how a sphere of the shell looks from outside: the points where sight grazes it.
+        """Return the silhouette of one of the two spheres.
 
         Args:
             radius: One of the two radii.
-            eye: From where it is seen in world space; or the direction to there.
+            eye: Location of the viewer in world space, or its direction.
             is_far: Whether it is a direction, as in an orthographic view.
 
         Returns:
-            A closed line in world space; none from inside, without a radius, or if the armature is
-            flat.
+            A closed line in world space; empty from inside, with radius 0, or if the armature has
+            zero scale.
         """
         if radius == 0.0:
             return []

@@ -17,7 +17,7 @@ from ...blender.refusals import refuse_unkeyable
 from ...editing.playing import returning, staged
 from ...motion.planar import STILL, Planar
 from ...motion.travel import STRAIGHT, Steps, is_loop, slides_of, stances_of, travel_of
-from ..bake.passes import drafted
+from ..bake.passes import drafts_of
 from .body import Body, Recording, body_of, planar_path, record, steps_of
 from .writing import ChannelKeys, Goals, add_cycles, changed_channels, write
 
@@ -307,7 +307,7 @@ def _write(
     still = [STILL] * len(frames)
     steps = steps_of(body, recording)
     goal = _moved_steps(steps, expected)
-    with _restored_on_error(keys.channels), drafted([body.armature]) as drafts:
+    with _restored_on_error(keys.channels), drafts_of([body.armature]) as drafts:
         write(keys.channels, frames)
         played = steps_of(body, record(body, frames, [])._replace(level=recording.level))
         _refuse_displaced(body, goal, played)

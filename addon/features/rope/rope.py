@@ -13,13 +13,12 @@ from ...blender.skeleton import Point, vector
 from ...blender.surface import Surface, surface_of
 from ...core import ChainInput, Frame, Goal, Stretch, point_in, pose_chain
 from ...core.vectors import Vec, add, cross, dot, length, mat_apply, mat_columns, scaled, unit
-from ...loop.chain_plan import ChainPlan, ChainPose, Motion, Scenery, Snapshot
-from ...loop.explain import explanation
+from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
 from ...loop.joints import Joints
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, fixed
 from ...loop.property_values import now
-from ...loop.results import Report
+from ...loop.results import Report, explanation
 from ...motion.rope import Rest, hanging_side, pose_rope
 from ...motion.rope_collision import on_plane, on_surface
 
@@ -112,7 +111,7 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
     rope = rope_of(item)
     chain.joints = Joints()  # Ropes ignore joint limits.
     if item.use_stretch:
-        chain.let_grow()
+        chain.enable_stretch()
     # A change of gravity does not update the armature.
     chain.is_timed = rope.use_scene_gravity
     if rope.collision == "NONE":
@@ -161,7 +160,7 @@ def _xy_plane(ob: bpy.types.Object, world: Frame) -> tuple[Vec, Vec]:
     return world[1], normal if dot(normal, z) >= 0.0 else scaled(normal, -1.0)
 
 
-def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> ChainPose:
+def _pose(chain: ChainInput, scenery: MotionContext, extra: object) -> ChainPose:
     rope = cast(RopeInput, extra)
     target = point_in(scenery.to_armature, scenery.target)
     influence, tolerance = scenery.influence, scenery.tolerance
@@ -189,7 +188,7 @@ def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> ChainPose:
 
 
 def _rest(
-    chain: ChainInput, scenery: Scenery, rope: RopeInput, target: Vec, down: Vec
+    chain: ChainInput, scenery: MotionContext, rope: RopeInput, target: Vec, down: Vec
 ) -> Rest | None:
     """Return the function that resolves collisions; None without collision.
 

@@ -1,4 +1,4 @@
-"""What depends on more than one frame: simulated in one pass, kept in the file, and looked up."""
+"""Simulations: results that depend on more than one frame, stored in the file."""
 
 from ...loop.property_kinds import group
 from ...loop.registry import Feature

@@ -1,8 +1,7 @@
-"""What the motion of objects depends on at all frames together, as one short key.
+"""A digest of everything that the animation of objects depends on.
 
-The key is the same whatever frame is shown, in another session, and where a file is linked: it is
-made of animation and of what is not animated. No data-block's name goes in, nor that of a bone, nor
-a constraint's place in the list: what is called or listed otherwise moves as before.
+It is made of animation and unanimated values, so it is independent of the current frame, the
+session, and linking. Names of data-blocks and bones and the order of constraints are left out.
 """
 
 from __future__ import annotations
@@ -23,35 +22,35 @@ from ...loop.properties import settings
 from ...loop.property_values import values_of
 
 Source = bpy.types.Object | Point
-"""An object; of an armature all bones count. As a point, only its own bone, and those above it."""
+"""An object with all its bones, or a point: an object, or a bone with its parents."""
 
-_Part = tuple[bpy.types.Object, frozenset[str]]
-"""An object, and those of its bones that count besides it."""
+_Node = tuple[bpy.types.Object, frozenset[str]]
+"""An object, and those of its bones that matter."""
 
 OWN = "fabrik.constraints["
 
 NOWHERE = -1
-"""Stands for what a curve belongs to that makes no difference."""
+"""The owner of a curve that does not matter."""
 
 
 class Digest:
-    """What some objects depend on, found step by step.
+    """The digest of some objects and their dependencies.
 
     Attributes:
-        seen: The numbers of all data that counts: if none of it changes, the key does not.
-        items: The constraints that count, by armature and place in its list.
+        seen: Session UIDs of all data that matters: the digest only changes if one of it does.
+        items: By armature, the indices of the constraints that matter.
     """
 
     def __init__(
         self, sources: Iterable[Source], inputs: object, own: tuple[bpy.types.Object, str]
     ) -> None:
-        """Look at all sources, and at what they hang on.
+        """Compute the digest of all sources and their dependencies.
 
         Args:
             sources: The objects.
-            inputs: What counts besides.
-            own: An armature, and the path of one of its constraints or of a group
-                within it: its settings count only as far as they are among the inputs.
+            inputs: Further inputs, whose ``repr`` is included.
+            own: An armature, and the path of one of its constraints or of a group within it, whose
+                settings are only included through the inputs.
         """
         self.seen: set[int] = set()
         self._own = own
@@ -60,9 +59,9 @@ class Digest:
         self._hash = blake2b(repr(inputs).encode(), digest_size=data_blocks.SIZE)
         self._ranks: dict[bpy.types.Object, dict[str, int]] = {}
         places: list[tuple[bpy.types.Object, str]] = []
-        starts: list[_Part] = []
+        starts: list[_Node] = []
         for source in sources:
-            starts.append(_part_at(source) if isinstance(source, Point) else _whole(source))
+            starts.append(_node_at(source) if isinstance(source, Point) else _whole(source))
             if isinstance(source, Point) and source.skeleton is not None:
                 places.append((source.object, source.skeleton.names[source.bone]))
         for _ in walk_dependencies(starts, self._relations):
@@ -71,16 +70,16 @@ class Digest:
             order = [name for name in _all_bones(ob) if name in bones]
             self._ranks[ob] = {name: rank for rank, name in enumerate(order)}
         self._hash.update(repr([self._rank(*place) for place in places]).encode())
-        for ob in self._bones:  # In the order in which they were found.
+        for ob in self._bones:  # In the order of discovery.
             for part in self._of_object(ob):
                 self._hash.update(part if isinstance(part, bytes) else repr(part).encode())
 
     def key(self) -> bytes:
-        """Return the key."""
+        """Return the digest."""
         return self._hash.digest()
 
-    def _relations(self, part: _Part) -> Iterator[_Part]:
-        """Let some bones of an object count, and the object; yield what they hang on."""
+    def _relations(self, part: _Node) -> Iterator[_Node]:
+        """Include an object and some of its bones; yield their dependencies."""
         ob, bones = part
         is_new = ob not in self._bones
         known = self._bones.setdefault(ob, set())
@@ -91,13 +90,13 @@ class Digest:
         yield from self._bone_relations(ob, fresh)
 
     def _rank(self, ob: bpy.types.Object | None, name: str) -> int:
-        """Return which of the bones that count one is, -1 if none."""
+        """Return the index of a bone among those that matter, -1 if it does not."""
         return self._ranks.get(ob, {}).get(name, -1) if ob is not None else -1
 
-    def _bone_relations(self, ob: bpy.types.Object, bones: set[str]) -> Iterator[_Part]:
+    def _bone_relations(self, ob: bpy.types.Object, bones: set[str]) -> Iterator[_Node]:
         for name in sorted(bones):
             for con in active_constraints(pose_bones(ob)[name]):
-                yield from _looked_at(con)
+                yield from _constraint_targets(con)
         known = plan.known() if bones else None
         for chain in known.chains if known else ():
             names = frozenset(chain.rig.names[bone] for bone in chain.bones)
@@ -109,7 +108,7 @@ class Digest:
             if chain.item not in self.items.setdefault(ob, set()):
                 self.items[ob].add(chain.item)
                 yield ob, names
-                yield from map(_part_at, filter(None, (chain.target, chain.pole)))
+                yield from map(_node_at, filter(None, (chain.target, chain.pole)))
                 yield from map(_whole, chain.watched)
 
     def _of_object(self, ob: bpy.types.Object) -> Iterator[object]:
@@ -158,7 +157,7 @@ class Digest:
                     yield data_blocks.column(spline.bezier_points, name, "f", 3)
 
     def _of_bones(self, ob: bpy.types.Object, moving: data_blocks.Moving) -> Iterator[object]:
-        """Yield the rest and the FK pose of bones, as far as they are not animated."""
+        """Yield the rest pose of bones, and the unanimated part of their FK pose."""
         bones = pose_bones(ob)
         for name in self._ranks[ob]:
             bone = bones[name]
@@ -182,13 +181,13 @@ class Digest:
             yield [(k, ranks.get(v, v) if isinstance(v, str) else v) for k, v in plain.items()]
 
     def _of_native(self, con: Any, moving: data_blocks.Moving) -> Iterator[object]:
-        """Yield one of Blender's constraints, without the names of bones."""
+        """Yield the settings of a native constraint, without the names of bones."""
         found = data_blocks.values(con, moving)
         yield [(name, value) for name, value in found if not name.endswith("subtarget")]
         yield [self._rank(*target) for target in _targets(con)]
 
     def _animation(self, owner: Any, ob: bpy.types.Object | None = None) -> Iterator[object]:
-        """Yield all that animates some data; of an object, as far as it counts."""
+        """Yield the animation of a data-block; of an object, as far as it matters."""
         data = owner.animation_data
         if data is None:
             return
@@ -209,7 +208,7 @@ class Digest:
                         yield part
 
     def _place(self, ob: bpy.types.Object, path: str) -> object:
-        """Return what a curve belongs to, without its name: `NOWHERE` if it does not count."""
+        """Return the owner of a curve without names; `NOWHERE` if it does not matter."""
         kind, name = data_blocks.owner_in_path(path)
         if kind == "pose.bones":
             return self._ranks[ob].get(name, NOWHERE)
@@ -223,24 +222,24 @@ class Digest:
         return counting.index(int(name)) if int(name) in counting else NOWHERE
 
 
-def _part_at(point: Point) -> _Part:
+def _node_at(point: Point) -> _Node:
     names = () if point.skeleton is None else (point.skeleton.names[point.bone],)
     return point.object, frozenset(names)
 
 
-def _whole(ob: bpy.types.Object) -> _Part:
+def _whole(ob: bpy.types.Object) -> _Node:
     return ob, frozenset(_all_bones(ob))
 
 
-def _object_relations(ob: bpy.types.Object) -> Iterator[_Part]:
-    """Yield what an object hangs on, its bones aside."""
+def _object_relations(ob: bpy.types.Object) -> Iterator[_Node]:
+    """Yield the dependencies of an object, without those of its bones."""
     parent = ob.parent
     if parent is not None and ob.parent_type == "ARMATURE":
         yield _whole(parent)
     elif parent is not None:
         yield parent, frozenset((ob.parent_bone,) if ob.parent_type == "BONE" else ())
     for con in active_constraints(ob):
-        yield from _looked_at(con)
+        yield from _constraint_targets(con)
     for modifier in ob.modifiers:
         yield from map(_whole, _objects_in(modifier))
     drivers: Any = ob.animation_data.drivers if ob.animation_data else ()
@@ -250,13 +249,13 @@ def _object_relations(ob: bpy.types.Object) -> Iterator[_Part]:
             yield target.id, frozenset(filter(None, (target.bone_target,)))
 
 
-def _looked_at(con: Any) -> Iterator[_Part]:
+def _constraint_targets(con: Any) -> Iterator[_Node]:
     found = [(ob, bone) for ob, bone in _targets(con) if ob is not None]
     yield from ((ob, frozenset(filter(None, (bone,)))) for ob, bone in found)
 
 
 def _targets(con: Any) -> list[tuple[bpy.types.Object | None, str]]:
-    """Return what one of Blender's constraints looks at: objects, and bones of them."""
+    """Return the targets of a native constraint: objects, and names of their bones."""
     return [
         (getattr(one, name, None), getattr(one, name.replace("target", "subtarget"), ""))
         for one in (con, *getattr(con, "targets", ()))
@@ -269,7 +268,7 @@ def _all_bones(ob: bpy.types.Object) -> list[str]:
 
 
 def _upward(ob: bpy.types.Object, names: Iterable[str]) -> set[str]:
-    """Return bones, and all above them, of those that there are."""
+    """Return the existing bones among some names, with all their parents."""
     found: set[str] = set()
     for name in names if ob.pose is not None else ():
         bone = pose_bones(ob).get(name)

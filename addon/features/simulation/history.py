@@ -1,8 +1,8 @@
-"""What depends on more than one frame: simulated once, and kept in the file.
+"""Histories: simulation results that are stored in the file.
 
-A history is the result of one pass over the frames. From then on everything is a function of it, so
-that each frame can be jumped to. It carries a key of all that it was made of; where that is another
-one now the history is stale: it goes on being used, and that is said.
+A history is the result of one pass over the frames, from which any frame can be evaluated. It
+contains a digest of its inputs. If the digest has changed, the history is stale: it is still used,
+and reported as outdated.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from . import digest
 from .digest import Source
 
 FORM = codec.Form(b"FABH", 2, Struct("<ii16s"))
-"""Its fields are the first frame, the last one, and the key; what the owner keeps comes after."""
+"""Its fields are the first frame, the last one and the digest; the payload is the result."""
 
 NONE, FRESH, STALE = "NONE", "FRESH", "STALE"
 
@@ -39,32 +39,31 @@ DAMAGED = "The simulation is damaged: press Simulate"
 
 
 class Simulated(Protocol):
-    """What is simulated for one owner of a history; made anew for each pass.
+    """The simulation of one history, created for each pass.
 
     Attributes:
-        owner: The path of the settings on the armature object, as ``fabrik.constraints[0].follow``;
-            they have a property ``history`` of bytes.
-        counts_wholly: Whether the constraint that these belong to counts with all its settings,
-            as any on which it depends.
+        owner: RNA path of its property group on the armature object, such as
+            ``fabrik.constraints[0].follow``, which has a property ``history`` of bytes.
+        counts_wholly: Whether all settings of its constraint are inputs.
     """
 
     owner: str
     counts_wholly: bool
 
     def inputs(self) -> object:
-        """Return the settings that count, whose `repr` goes into the key."""
+        """Return the settings that are inputs; their ``repr`` is part of the digest."""
         ...
 
     def sources(self) -> Iterable[Source]:
-        """Return the objects whose animation, transform or mesh counts.
+        """Return the objects whose animation, transform or mesh is an input.
 
-        A whole armature counts with all its bones, a `Point` with its bone and those above. What
-        these hang on is found by itself: parents, constraints, drivers, chains.
+        An armature includes all its bones, a `Point` its bone and the parents of that. Their
+        dependencies (parents, constraints, drivers, chains) are included automatically.
         """
         ...
 
     def start(self, snapshot: SolvedScene) -> None:
-        """Begin, at the first frame; `step` is called for that one as well.
+        """Start at the first frame; `step` is called for it as well.
 
         Raises:
             ProblemError: If it cannot be simulated.
@@ -72,38 +71,38 @@ class Simulated(Protocol):
         ...
 
     def step(self, snapshot: SolvedScene) -> None:
-        """Go on by one whole frame, which Blender and all constraints have evaluated."""
+        """Advance to the next frame, which is fully evaluated."""
         ...
 
     def result(self) -> bytes:
-        """Return what is kept."""
+        """Return the result to store."""
         ...
 
 
 Provider = Callable[[bpy.types.Object], list[Any]]
 
 PROVIDERS: list[Provider] = []
-"""Functions that return what is `Simulated` of an armature."""
+"""Functions that return the `Simulated` of an armature."""
 
 REFUSALS: list[Callable[[bpy.types.Object], list[str]]] = []
-"""Functions that return why some of what an armature has cannot be simulated, and so is not."""
+"""Functions that return why parts of an armature cannot be simulated."""
 
 NOTES: list[Callable[[bpy.types.Object], list[str]]] = []
-"""Functions that return what is to be said of what was simulated of an armature."""
+"""Functions that return notes on the histories of an armature."""
 
 listeners: list[Callable[[], None]] = []
-"""What is called when a history may have become stale, from within an update."""
+"""Functions to call within an update when a history may have become stale."""
 
 
 class History(NamedTuple):
-    """What was simulated.
+    """A simulation result.
 
     Attributes:
         start: The first frame.
         end: The last frame.
-        blob: What its owner kept.
-        key: Of what it was made of.
-        is_fresh: Whether that is still so.
+        blob: The encoded result.
+        key: Digest of its inputs.
+        is_fresh: Whether the digest equals that of the current inputs.
     """
 
     start: int
@@ -119,44 +118,44 @@ class History(NamedTuple):
 
 
 _decoded: dict[int, dict[str, History | str]] = {}
-"""What was read of the present plan's armatures, or why there is nothing."""
+"""By armature and owner, the decoded history, or why there is none."""
 
 _decoded_for: plan.Plan | None = None
 
 _fresh: dict[int, dict[str, bool]] = {}
-"""For each armature, until something changes that counts, which histories are not stale."""
+"""By armature, which histories are fresh; dropped when an input is updated."""
 
-_counting: dict[int, set[int]] = {}
-"""For each armature the numbers of all data that counts for its histories."""
+_inputs: dict[int, set[int]] = {}
+"""By armature, the session UIDs of all inputs of its histories."""
 
 _running: set[tuple[int, str]] = set()
-"""What is being simulated: armatures, and owners of theirs."""
+"""Armatures and owners that are being simulated."""
 
 
 def owner_path(index: int, group: str) -> str:
-    """Return the path of a group of settings of a constraint, from the armature object."""
+    """Return the RNA path of a property group of a constraint on the armature object."""
     return f"fabrik.constraints[{index}].{group}"
 
 
 def owners(armature: bpy.types.Object) -> list[Simulated]:
-    """Return what can be simulated of an armature."""
+    """Return all that can be simulated of an armature."""
     return [one for provider in PROVIDERS for one in provider(armature)]
 
 
 def refused(armature: bpy.types.Object) -> list[str]:
-    """Return why some of what an armature has is not simulated, as far as is known."""
+    """Return why parts of an armature cannot be simulated."""
     return [reason for refusals in REFUSALS for reason in refusals(armature)]
 
 
 def notes(armature: bpy.types.Object) -> list[str]:
-    """Return what is to be said of what was simulated, and of constraints that are invalid."""
+    """Return notes on histories, and messages of invalid constraints."""
     items = [item for item in settings(armature).constraints if item.enabled]
     invalid = [f"“{one.name}”: {one.message}" for one in items if one.state == "INVALID"]
     return [*(note for of_feature in NOTES for note in of_feature(armature)), *invalid]
 
 
 def range_of(armature: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, int]:
-    """Return the frames to simulate: those that are set, else those of the scene."""
+    """Return the first and last frame to simulate; those of the scene by default."""
     simulation = cast(Any, settings(armature)).simulation
     if simulation.frame_start == simulation.frame_end == 0:
         return scene.frame_start, scene.frame_end
@@ -164,10 +163,7 @@ def range_of(armature: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, i
 
 
 def data(armature: bpy.types.Object, owner: str) -> History | None:
-    """Return the history of an owner, None if there is none.
-
-    While it is being simulated there is none: what depends on it is off then.
-    """
+    """Return the history of an owner; None if there is none, or while it is being simulated."""
     if is_running(armature, owner):
         return None
     found = _history(armature, owner)
@@ -182,7 +178,7 @@ def lack(armature: bpy.types.Object, owner: str, unknown: str = UNKNOWN) -> str:
     Args:
         armature: The armature.
         owner: The path of the owner's settings.
-        unknown: What is to be said if it was not simulated yet.
+        unknown: The message if it was not simulated yet.
     """
     if _running:
         return RUNNING
@@ -190,14 +186,14 @@ def lack(armature: bpy.types.Object, owner: str, unknown: str = UNKNOWN) -> str:
 
 
 def is_running(armature: bpy.types.Object, owner: str = "") -> bool:
-    """Return whether a history is being made now; without an owner, whether any of an armature."""
+    """Return whether a history of an owner, or any of the armature, is being simulated."""
     uid = session_uid(armature)
     return (uid, owner) in _running if owner else any(uid == other for other, _ in _running)
 
 
 @contextmanager
 def running(made: Iterable[tuple[bpy.types.Object, str]]) -> Iterator[None]:
-    """Let there be no data of some owners for a while, as it is being made."""
+    """Mark owners as being simulated within the block."""
     _running.update((session_uid(armature), owner) for armature, owner in made)
     plan.discard()
     try:
@@ -208,7 +204,7 @@ def running(made: Iterable[tuple[bpy.types.Object, str]]) -> Iterator[None]:
 
 
 def note(history: History, frame: float) -> str:
-    """Return what is to be said of a history at a frame, empty if nothing."""
+    """Return the note on a history at a frame; empty if there is none."""
     if not history.is_fresh:
         return "Simulation is outdated: press Simulate"
     if frame < history.start:
@@ -225,19 +221,19 @@ def note(history: History, frame: float) -> str:
 
 
 def state(armature: Any) -> str:
-    """Return one of the states of an armature's histories, for all together."""
+    """Return the state of all histories of an armature together."""
     known = plan.known()
     armature = armature.original
     if known is None or _running:
         return NONE
-    kept = _kept(armature)
+    kept = _histories(armature)
     if not kept or len(kept) < len(owners(armature)):
         return STALE if kept else NONE
     return FRESH if all(_freshness(armature).get(owner) for owner in kept) else STALE
 
 
 def sentence(armature: Any) -> str:
-    """Return how the histories of an armature are, and what to do about it."""
+    """Return a sentence on the state of an armature's histories."""
     armature = armature.original
     now = state(armature)
     if _running:
@@ -254,63 +250,63 @@ def sentence(armature: Any) -> str:
 
 
 def shown_range(armature: bpy.types.Object) -> tuple[int, int] | None:
-    """Return the frames that are simulated, None if none are."""
-    kept = _kept(armature).values()
+    """Return the first and last simulated frame; None if there is no history."""
+    kept = _histories(armature).values()
     return (min(one.start for one in kept), max(one.end for one in kept)) if kept else None
 
 
 def write(armature: bpy.types.Object, owner: str, history: History) -> None:
-    """Keep a history; the caller throws the plan away.
+    """Store a history; the caller discards the plan.
 
     Raises:
-        ProblemError: If it is too long to be kept.
+        ProblemError: If it is too large.
     """
     if FORM.fields.size + len(history.blob) > codec.MOST:
         raise ProblemError(
             f"The simulation of “{armature.name}” is too large to be stored: choose a shorter range"
         )
     whole = FORM.sealed(history.blob, history.start, history.end, history.key)
-    # Without zeros among the bytes: a library override would compare up to the first of them.
+    # Library overrides compare bytes up to the first zero, so there must be none.
     store(armature, owner, b2a_base64(whole, newline=False))
 
 
 def stored(armature: bpy.types.Object, owner: str) -> bytes:
-    """Return what is stored for an owner, empty if nothing is."""
+    """Return the stored bytes of an owner; empty if there are none."""
     group: Any = armature.path_resolve(owner)
     return group.history
 
 
 def store(armature: bpy.types.Object, owner: str, whole: bytes) -> None:
-    """Store what `stored` has returned, or nothing; the caller throws the plan away."""
+    """Set the stored bytes of an owner; the caller discards the plan."""
     forget(armature)
     group: Any = armature.path_resolve(owner)
     group.history = whole
 
 
 def digest_of(armature: bpy.types.Object, one: Simulated, frames: tuple[int, int]) -> digest.Digest:
-    """Return all that a history is made of."""
+    """Return the digest of the inputs of a history."""
     inputs = (frames, one.inputs())
     own = "" if one.counts_wholly else one.owner
     found = digest.Digest(one.sources(), inputs, (armature, own))
     uid = session_uid(armature)
-    _counting.setdefault(uid, {uid}).update(found.seen)
+    _inputs.setdefault(uid, {uid}).update(found.seen)
     return found
 
 
 def keys_now(armature: bpy.types.Object) -> list[bytes]:
-    """Return the keys that the histories of an armature would get if they were made now."""
+    """Return the current digests of all that can be simulated of an armature."""
     frames = range_of(armature, bpy.context.scene)
     return [digest_of(armature, one, frames).key() for one in owners(armature)]
 
 
-def _kept(armature: bpy.types.Object) -> dict[str, History]:
-    """Return what is kept of an armature, by owner."""
+def _histories(armature: bpy.types.Object) -> dict[str, History]:
+    """Return the histories of an armature, by owner."""
     found = {one.owner: _history(armature, one.owner) for one in owners(armature)}
     return {owner: one for owner, one in found.items() if isinstance(one, History)}
 
 
 def _history(armature: bpy.types.Object, owner: str) -> History | str:
-    """Return what is kept for an owner, or why nothing is, decoded once for each plan."""
+    """Return the history of an owner, or why there is none; decoded once per plan."""
     global _decoded_for
     known = plan.known()
     if known is None:
@@ -329,7 +325,7 @@ def _read(whole: bytes) -> History | str:
         return UNKNOWN
     try:
         blob = a2b_base64(whole, strict_mode=True)
-        if blob[:4] == FORM.magic and blob[4:5] != bytes([FORM.version]):  # As 0.1 wrote it.
+        if blob[:4] == FORM.magic and blob[4:5] != bytes([FORM.version]):  # Written by 0.1.
             return UNKNOWN
         start, end, key, kept = FORM.opened(blob)
     except ValueError:
@@ -338,9 +334,9 @@ def _read(whole: bytes) -> History | str:
 
 
 def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
-    """Return which histories of an armature belong to what there is now."""
+    """Return by owner whether the histories of an armature are fresh."""
     uid = session_uid(armature)
-    if plan.known() is None:  # What hangs on what is being found out.
+    if plan.known() is None:  # The plan is being made.
         return _fresh.get(uid, {})
     if uid not in _fresh:
         _fresh[uid] = {}
@@ -355,39 +351,39 @@ def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
 
 
 def note_updates(depsgraph: bpy.types.Depsgraph) -> None:
-    """Look again at the histories for which something that was updated counts."""
-    if not _counting:
+    """Check the histories again whose inputs were updated."""
+    if not _inputs:
         return
     updated = {session_uid(update.id) for update in depsgraph.updates}
     data_blocks.forget(updated)
-    found = [uid for uid, counting in _counting.items() if not counting.isdisjoint(updated)]
+    found = [uid for uid, counting in _inputs.items() if not counting.isdisjoint(updated)]
     for uid in found:
         _fresh.pop(uid, None)
     if found:
-        _tell()
+        _notify()
 
 
 def forget(armature: bpy.types.Object) -> None:
-    """Read the histories of an armature anew."""
+    """Decode the histories of an armature again."""
     _decoded.pop(session_uid(armature), None)
     _fresh.pop(session_uid(armature), None)
 
 
-def look_again() -> None:
-    """Compare all histories with what there is now, whatever is known of it."""
+def check_again() -> None:
+    """Compute all digests again."""
     _fresh.clear()
-    _counting.clear()
+    _inputs.clear()
     data_blocks.forget_all()
 
 
 @forgets
 def forget_all() -> None:
-    """Forget everything of a file, or of before undo."""
+    """Forget everything, after load or undo."""
     _decoded.clear()
-    look_again()
-    _tell()
+    check_again()
+    _notify()
 
 
-def _tell() -> None:
+def _notify() -> None:
     for listener in listeners:
         listener()

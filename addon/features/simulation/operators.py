@@ -1,7 +1,6 @@
-"""What depends on more than one frame: the buttons that simulate it, and the timer.
+"""The operators and panel of simulation, and the timer for Automatic.
 
-The timer simulates by itself shortly after an edit; what is done as a render begins stands in
-`rendering.py`.
+The timer simulates shortly after an edit; for renders see `rendering.py`.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ if TYPE_CHECKING:
 
     from .simulate import Simulation
 
-# The pass shares its code with baking, which uses numpy and so is imported when it is needed.
+# Simulating imports numpy through baking, so it is imported on demand.
 
 QUIET = 0.5
-"""Seconds without any edit after which is simulated by itself."""
+"""Seconds without an edit before Automatic simulates."""
 
 
 def _nothing_refusal(context: bpy.types.Context) -> str:
@@ -54,14 +53,14 @@ def _lack_refusal(context: bpy.types.Context) -> str:
 
 
 class _Simulating(DirectProgressOperator, Refusing):
-    """What plays the frames of some armatures."""
+    """Base of the operators that simulate armatures."""
 
     asks = (armature_refusal, _nothing_refusal)
     stopped = "Simulation cancelled: nothing was changed"
     gone = "Simulation cancelled: its data was removed meanwhile. Simulate again"
 
     def armatures(self, context: bpy.types.Context) -> list[bpy.types.Object]:
-        """Return what is simulated."""
+        """Return the armatures to simulate."""
         return [active_armature(context)]
 
     def start(self, context: bpy.types.Context) -> Generator[float, None, Simulation]:
@@ -76,11 +75,11 @@ class _Simulating(DirectProgressOperator, Refusing):
         return simulate(context.scene, layer, armatures)
 
     def status(self, done: float) -> str:
-        """Return what the status bar says."""
+        """Return the text of the status bar."""
         return f"Simulating: {100.0 * done:.0f} %      Esc: Cancel"
 
     def finished(self, result: Simulation) -> set[OperatorReturnItems]:
-        """Report what was simulated, how long it took, and what could not be."""
+        """Report the result."""
         if not result.refused:
             _tried.clear()
         seconds = perf_counter() - self._started
@@ -106,7 +105,7 @@ class FABRIK_OT_simulate(_Simulating, bpy.types.Operator):
 
 
 class FABRIK_OT_simulate_again(_Simulating, bpy.types.Operator):
-    """Simulate what is outdated and may be by itself; no step to undo, as nobody has taken it."""
+    """Simulate outdated armatures with Automatic enabled, without an undo step."""
 
     bl_idname = "fabrik.simulate_again"
     bl_label = "Simulate Again"
@@ -116,12 +115,12 @@ class FABRIK_OT_simulate_again(_Simulating, bpy.types.Operator):
     blame = "WARNING"
 
     def armatures(self, context: bpy.types.Context) -> list[bpy.types.Object]:
-        """Return what is simulated."""
+        """Return the armatures to simulate."""
         return due(context.view_layer)
 
 
 class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
-    """Forget what was simulated of the active armature."""
+    """Remove the simulation of the active armature."""
 
     bl_idname = "fabrik.simulation_clear"
     bl_label = "Clear Simulation"
@@ -129,7 +128,7 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
     asks = (armature_refusal, _lack_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Forget it."""
+        """Remove it."""
         from .simulate import clear
 
         armature = active_armature(context)
@@ -139,24 +138,24 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
 
 
 def due(layer: bpy.types.ViewLayer | None) -> list[bpy.types.Object]:
-    """Return the armatures of a view layer that are to be simulated by themselves."""
+    """Return the outdated armatures of a view layer that Automatic simulates."""
     from .simulate import stale
 
     found = stale(layer) if layer else []
-    # The first time is the user's, who may as well have cleared it or undone it.
+    # Never the first time: it may have been cleared or undone.
     begun = [ob for ob in found if history.shown_range(ob) is not None and not rest_problem(ob)]
     automatic = [ob for ob in begun if simulation_of(ob).use_auto]
     return [ob for ob in automatic if _tried.get(session_uid(ob)) != history.keys_now(ob)]
 
 
 _tried: dict[int, list[bytes]] = {}
-"""What was begun with and did not come to its end, by armature: only an edit makes it due again."""
+"""By armature, the digests of unfinished simulations, which are only due again after an edit."""
 
 _edited = 0.0
 
 
 def _note_edit() -> None:
-    """Have the timer look whether anything is to be simulated."""
+    """Start the timer of Automatic."""
     global _edited
     _edited = perf_counter()
     if not bpy.app.background and not bpy.app.timers.is_registered(_tick):
@@ -164,7 +163,7 @@ def _note_edit() -> None:
 
 
 def _tick() -> float | None:
-    """Simulate what is outdated, or say in how many seconds to look again."""
+    """Simulate what is outdated, or return the seconds until the next check."""
     try:
         window = bpy.context.window_manager.windows[0]  # type: ignore[union-attr]
         if _is_busy() or perf_counter() - _edited < QUIET:
@@ -178,31 +177,31 @@ def _tick() -> float | None:
 
 
 def _is_busy() -> bool:
-    """Return whether something plays, is dragged or renders."""
+    """Return whether Blender plays, renders, or runs a modal operator."""
     manager = cast(bpy.types.WindowManager, bpy.context.window_manager)
     return bpy.app.is_job_running("RENDER") or any(
-        window.screen.is_animation_playing or _is_taken(window) or _is_edited(window)
+        window.screen.is_animation_playing or _is_modal(window) or _is_in_edit_mode(window)
         for window in manager.windows
     )
 
 
-def _is_taken(window: bpy.types.Window) -> bool:
-    """Return whether an operator has the mouse of a window; None is one that has lost its class.
+def _is_modal(window: bpy.types.Window) -> bool:
+    """Return whether a window runs a modal operator; None is one whose class is unregistered.
 
-    That of a render stays there after its end until something happens in the window of the picture.
+    A render operator remains in the list after its end, until an event in its window.
     """
     running: list[Any] = list(window.modal_operators)
     return any(one is None or one.bl_idname != "RENDER_OT_render" for one in running)
 
 
-def _is_edited(window: bpy.types.Window) -> bool:
-    """Return whether what is edited in a window would first have to leave its mode."""
+def _is_in_edit_mode(window: bpy.types.Window) -> bool:
+    """Return whether the active object is in a mode other than Object and Pose Mode."""
     ob = window.view_layer.objects.active
     return ob is not None and ob.mode not in ("OBJECT", "POSE")
 
 
 class FABRIK_PT_simulation(bpy.types.Panel):
-    """What is simulated, in the 3D view's sidebar."""
+    """The panel in the sidebar of the 3D Viewport."""
 
     bl_label = "Simulation"
     bl_space_type = "VIEW_3D"
@@ -212,7 +211,7 @@ class FABRIK_PT_simulation(bpy.types.Panel):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """Show it where anything is simulated."""
+        """Return whether anything can be simulated."""
         armature = shown_armature(context)
         return armature is not None and bool(history.owners(armature))
 
@@ -222,7 +221,7 @@ class FABRIK_PT_simulation(bpy.types.Panel):
 
 
 def draw_simulation(layout: Layout, context: bpy.types.Context) -> None:
-    """Draw the range, the buttons, and how what was simulated is."""
+    """Draw state, range and buttons."""
     simulation = simulation_of(active_armature(context))
     is_fresh = simulation.state == history.FRESH
     row = layout.row()
@@ -248,7 +247,7 @@ CLASSES = (
 
 
 def _draw_note(layout: Layout, armature: bpy.types.Object) -> None:
-    """Draw the button that simulates, if that is due."""
+    """Draw the Simulate button, if the simulation is not up to date."""
     if history.owners(armature) and history.state(armature) != history.FRESH:
         layout.operator("fabrik.simulate", icon="FILE_REFRESH")
 
@@ -262,7 +261,7 @@ register, _unregister = registering(
 
 
 def unregister() -> None:
-    """Take the operators, the panel and the timer away."""
+    """Unregister the classes and the timer."""
     _unregister()
     _tried.clear()
     if bpy.app.timers.is_registered(_tick):

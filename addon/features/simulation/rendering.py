@@ -1,7 +1,7 @@
-"""What is outdated as a render begins: simulated without a window, told of with one.
+"""Outdated simulations at the start of a render: simulated in background mode, else reported.
 
-With a window a render runs beside it, in a thread that must not play frames of what the window
-shows. So the picture is made of what was simulated before, and the editor that shows it says so.
+With a window, the render runs in a thread, which must not change the frame of the scene. So the
+outdated simulation is rendered, with a warning in the Image Editor.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ...ui.wording import named
 from . import history
 
 _outdated: list[str] = []
-"""The names of the armatures that were outdated as the last render began."""
+"""Names of the armatures that were outdated at the start of the last render."""
 
 
 @persistent
 def before_render(scene: bpy.types.Scene, _unused: object = None) -> None:
-    """Simulate what is outdated, or note it for `warning`."""
+    """Simulate outdated armatures, or note them for `warning`."""
     try:
         if bpy.app.background:
             for problem in simulate_outdated(scene):
@@ -37,7 +37,7 @@ def before_render(scene: bpy.types.Scene, _unused: object = None) -> None:
 
 
 def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
-    """Simulate everything of a scene that is outdated, in one go; return what went wrong."""
+    """Simulate all outdated armatures of a scene; return the problems."""
     from .simulate import simulate, stale
 
     def go(armatures: list[bpy.types.Object]) -> list[str]:
@@ -46,7 +46,7 @@ def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
         except ProblemError as problem:
             if len(armatures) == 1:
                 return [str(problem)]
-            # Those that can be are simulated all the same.
+            # Simulate those that can be.
             return [reason for ob in armatures for reason in go([ob])]
 
     problems: list[str] = []
@@ -57,7 +57,7 @@ def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
 
 
 def outdated(scene: bpy.types.Scene) -> list[str]:
-    """Return the names of a scene's armatures that are outdated, and shown in renders."""
+    """Return the names of a scene's armatures with outdated simulations."""
     plan.current()
     shown = [ob for ob in scene.objects if ob.type == "ARMATURE" and history.owners(ob)]
     return [ob.name for ob in shown if history.state(ob) != history.FRESH]
@@ -70,7 +70,7 @@ def forget(_path: object = None, _unused: object = None) -> None:
 
 
 def warning(context: bpy.types.Context) -> list[str]:
-    """Return what is to be said of the picture in an image editor, in lines."""
+    """Return the lines of the warning in an Image Editor."""
     image = cast(bpy.types.SpaceImageEditor, context.space_data).image
     if not _outdated or image is None or image.type != "RENDER_RESULT":
         return []
@@ -81,7 +81,7 @@ def warning(context: bpy.types.Context) -> list[str]:
 
 
 def _draw() -> None:
-    """Draw the warning; Blender tells the error of each redraw, so that no error may leave this."""
+    """Draw the warning; errors are suppressed, as Blender would print them at each redraw."""
     try:
         context = bpy.context
         lines = warning(context)
@@ -102,7 +102,7 @@ _handles: list[Any] = []
 
 
 def register() -> None:
-    """Have Blender call us as renders begin, and as image editors are drawn."""
+    """Add the handlers."""
     bpy.app.handlers.render_init.append(before_render)
     bpy.app.handlers.load_pre.append(forget)
     editor: Any = bpy.types.SpaceImageEditor
@@ -110,7 +110,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take it back."""
+    """Remove the handlers."""
     editor: Any = bpy.types.SpaceImageEditor
     while _handles:
         editor.draw_handler_remove(_handles.pop(), "WINDOW")

@@ -1,4 +1,4 @@
-"""The settings of an armature for what is simulated, and how that is."""
+"""The simulation settings and state of an armature."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _message(group: bpy.types.PropertyGroup) -> str:
 
 
 class FabrikSimulation(bpy.types.PropertyGroup):
-    """What is simulated of an armature: all that depends on more than one frame."""
+    """Settings and state of the simulation of an armature."""
 
     _frame: Any = {"default": 0, "min": -1048574, "max": 1048574}
     frame_start: Annotated[
@@ -79,5 +79,5 @@ class FabrikSimulation(bpy.types.PropertyGroup):
 
 
 def simulation_of(armature: bpy.types.ID) -> FabrikSimulation:
-    """Return the settings of an armature object for what is simulated."""
+    """Return the simulation settings of an armature object."""
     return cast(Any, settings(armature)).simulation

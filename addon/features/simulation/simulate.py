@@ -1,4 +1,4 @@
-"""One pass over the frames, in which all histories of some armatures are made."""
+"""Simulating armatures: playing the frames and storing the histories."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ...editing.playing import play, returning, staged
 from ...loop import plan
 from ...loop.muting import muting
 from ...loop.properties import settings
-from ...loop.solving import take_snapshot
+from ...loop.solving import solve_armatures
 from . import history
 from .history import History, Simulated
 from .settings import simulation_of
 
 
 class Simulation(NamedTuple):
-    """What was simulated.
+    """The result of a simulation.
 
     Attributes:
-        armatures: How many armatures.
-        frames: How many frames were played.
-        refused: Why some of what they have could not be simulated, in sentences.
-        notes: What is to be said of what was simulated, likewise.
+        armatures: Number of armatures.
+        frames: Number of played frames.
+        refused: Why parts of them could not be simulated.
+        notes: Notes on the result.
     """
 
     armatures: int
@@ -37,13 +37,13 @@ class Simulation(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """One owner during a pass.
+    """The simulation of one history during a pass.
 
     Attributes:
         armature: Its armature.
-        one: The owner.
-        frames: The first frame and the last.
-        refused: Why it cannot be simulated, empty as long as it can.
+        one: The simulation.
+        frames: The first and last frame.
+        refused: Why it cannot be simulated; empty if it can.
     """
 
     armature: bpy.types.Object
@@ -58,32 +58,31 @@ class _Run(NamedTuple):
 
 
 def simulated(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
-    """Return the armatures of a view layer of which anything can be simulated."""
+    """Return the armatures of a view layer that can be simulated."""
     found = [ob for ob in layer.objects if ob.type == "ARMATURE" and ob.is_editable]
     return [ob for ob in found if history.owners(ob)]
 
 
 def stale(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
-    """Return those of which anything has to be simulated anew, or for the first time."""
+    """Return the armatures of a view layer that are outdated or not yet simulated."""
     plan.current()
-    history.look_again()  # What a script changes between two frames, no update tells of.
+    history.check_again()  # Scripts may have changed inputs without an update.
     return [ob for ob in simulated(layer) if _is_outdated(ob)]
 
 
 def simulate(
     scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armatures: Sequence[bpy.types.Object]
 ) -> Generator[float, None, Simulation]:
-    """Play the frames once and keep what comes of it.
+    """Play the frames and store the histories.
 
-    What cannot be simulated keeps what it had, and does not keep the others from it. If this is
-    closed before its end, or fails, nothing was kept. In any case the frame, the poses and what was
-    not keyed are given back.
+    Histories that cannot be simulated are left unchanged. If the generator is closed early or
+    fails, nothing is stored. Frame, poses and unkeyed values are always restored.
 
     Yields:
-        The share that is done, after each frame.
+        The progress, from 0 to 1.
 
     Raises:
-        ProblemError: If there is nothing to simulate, or nothing of it can be.
+        ProblemError: If nothing can be simulated.
     """
     runs = _runs(scene, armatures)
     refused = [reason for ob in armatures for reason in history.refused(ob)]
@@ -116,11 +115,11 @@ def simulate(
 def _passes(
     scene: bpy.types.Scene, layer: bpy.types.ViewLayer, runs: list[_Run]
 ) -> Generator[float, None, None]:
-    """Simulate first what others depend on, as a free chain whose tail leads another one."""
+    """Simulate level by level, dependencies first."""
     levels = _levels(runs)
     for i, level in enumerate(levels):
         made = [(run.armature, run.one.owner) for run in level]
-        with _without_others(level), history.running(made):
+        with _others_muted(level), history.running(made):
             for done in _pass(scene, layer, level):
                 yield (i + done) / len(levels)
         plan.current()
@@ -140,19 +139,19 @@ def _pass(
 
 
 def _span(runs: list[_Run]) -> range:
-    """Return the frames of all together."""
+    """Return the range of frames of all runs."""
     return range(min(run.frames[0] for run in runs), max(run.frames[1] for run in runs) + 1)
 
 
 def _levels(runs: list[_Run]) -> list[list[_Run]]:
-    """Sort into those that depend on no others, those that depend only on these, and so on."""
+    """Group runs into levels that only depend on earlier levels."""
     needs: dict[int, set[int]] = {}
     for i, run in enumerate(runs):
         needed = run.needed()
-        needs[i] = {j for j, other in enumerate(runs) if j != i and _counts(other, needed)}
+        needs[i] = {j for j, other in enumerate(runs) if j != i and _is_among(other, needed)}
     levels: list[list[_Run]] = []
     while needs:
-        # What depends on itself by way of others cannot be sorted: all of it is done together.
+        # Runs in a dependency cycle are simulated together.
         free = [i for i, others in needs.items() if not others & needs.keys()] or [*needs]
         levels.append([runs[i] for i in free])
         for i in free:
@@ -161,8 +160,8 @@ def _levels(runs: list[_Run]) -> list[list[_Run]]:
 
 
 @contextmanager
-def _without_others(runs: list[_Run]) -> Iterator[None]:
-    """Solve no chain for a while that makes no difference, which saves most of the time."""
+def _others_muted(runs: list[_Run]) -> Iterator[None]:
+    """Mute all constraints that the runs do not depend on, which saves most of the time."""
     needed = [run.needed() for run in runs]
     with ExitStack() as muted:
         for rig in plan.current().rigs.values():
@@ -172,7 +171,7 @@ def _without_others(runs: list[_Run]) -> Iterator[None]:
         yield
 
 
-def _counts(run: _Run, items: dict[bpy.types.Object, set[int]]) -> bool:
+def _is_among(run: _Run, items: dict[bpy.types.Object, set[int]]) -> bool:
     paths = [f"fabrik.constraints[{item}]." for item in items.get(run.armature, ())]
     return any(run.one.owner.startswith(path) for path in paths)
 
@@ -182,10 +181,10 @@ def _is_outdated(armature: bpy.types.Object) -> bool:
 
 
 def _runs(scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]) -> list[_Run]:
-    """Return what is simulated: all of some armatures, and what it depends on and is not fresh.
+    """Return the runs of some armatures, and of outdated armatures that they depend on.
 
     Raises:
-        ProblemError: If it cannot be simulated.
+        ProblemError: If an armature cannot be simulated.
     """
     runs: list[_Run] = []
     waiting = list(armatures)
@@ -203,7 +202,7 @@ def _runs(scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]) -> list
 
 
 def clear(armature: bpy.types.Object) -> None:
-    """Forget all that was simulated of an armature."""
+    """Remove all histories of an armature."""
     for one in history.owners(armature):
         history.store(armature, one.owner, b"")
     plan.discard()
@@ -229,7 +228,7 @@ def _step(
     layer: bpy.types.ViewLayer, runs: list[_Run], objects: list[bpy.types.Object], frame: int
 ) -> None:
     depsgraph: Any = layer.depsgraph
-    snapshot = take_snapshot(depsgraph, objects)
+    snapshot = solve_armatures(depsgraph, objects)
     for run in runs:
         start, end = run.frames
         if frame == start:

@@ -1,4 +1,4 @@
-"""What is simulated, as a thin bar at the foot of timelines and dope sheets."""
+"""Bars of the simulated ranges in timelines and dope sheets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...ui.paint import Colour, Strokes, faint, pixel
 from . import history
 
 HEIGHT, FOOT, GAP = 4.0, 18.0, 2.0
-"""Of a bar, from the bottom of the region to the first one, and between them, in pixels."""
+"""Height of a bar, bottom margin and gap between bars, in pixels at a UI scale of 1."""
 
 ALPHA = 0.75
 
@@ -19,7 +19,7 @@ _handle: Any = None
 
 
 def _draw() -> None:
-    """Draw the bars; Blender tells the error of each redraw, so that no error may leave this."""
+    """Draw the bars; errors are suppressed, as Blender would print them at each redraw."""
     try:
         _draw_bars(bpy.context)
     except Exception:
@@ -44,9 +44,9 @@ def _draw_bars(context: bpy.types.Context) -> None:
 
 
 def bars_of(context: bpy.types.Context) -> list[tuple[int, int, Colour]]:
-    """Return the bars to draw, from the first frame to the last one and in a colour.
+    """Return first frame, last frame and color of the bars to draw.
 
-    That is one for the active armature; if it has nothing simulated, one for each that has.
+    There is one for the active armature, or one for each simulated armature if it has none.
     """
     layer = cast(bpy.types.ViewLayer, context.view_layer)
     active = context.object
@@ -68,7 +68,7 @@ def _bars(context: bpy.types.Context, ob: bpy.types.Object) -> list[tuple[int, i
 
 
 def redraw() -> None:
-    """Have timelines and dope sheets drawn again."""
+    """Redraw timelines and dope sheets."""
     manager = bpy.context.window_manager
     for window in manager.windows if manager else ():
         for area in window.screen.areas:
@@ -77,7 +77,7 @@ def redraw() -> None:
 
 
 def register() -> None:
-    """Draw in all timelines and dope sheets from now on."""
+    """Add the draw handler."""
     global _handle
     editor: Any = bpy.types.SpaceDopeSheetEditor
     _handle = editor.draw_handler_add(_draw, (), "WINDOW", "POST_PIXEL")
@@ -85,7 +85,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Draw no longer."""
+    """Remove the draw handler."""
     history.listeners.remove(redraw)
     editor: Any = bpy.types.SpaceDopeSheetEditor
     editor.draw_handler_remove(_handle, "WINDOW")

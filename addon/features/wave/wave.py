@@ -12,7 +12,7 @@ from mathutils import Matrix, Vector
 from ...blender.access import frame_rate
 from ...blender.animation import driven
 from ...core import ChainInput
-from ...loop.chain_plan import ChainPlan, ChainPose, Motion, Scenery, Snapshot
+from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, structure_changed
 from ...loop.property_values import now
@@ -154,7 +154,7 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> Wave:
     )
 
 
-def _pose(chain: ChainInput, scenery: Scenery, extra: object) -> ChainPose:
+def _pose(chain: ChainInput, scenery: MotionContext, extra: object) -> ChainPose:
     posture = pose_wave(chain, cast(Wave, extra), scenery.influence)
     return ChainPose(posture, Report(posture.state))
 

@@ -14,7 +14,7 @@ from rigs import activate, add_constraint, go, make_armature, make_chain, make_e
 from addon.blender.errors import ProblemError
 from addon.blender.precision import rounding_of
 from addon.blender.skeleton import Point
-from addon.features.fk_ik.snap import ROUNDED, Snapped
+from addon.features.fk_ik.snap import ROUNDED, SnapResult
 from addon.features.fk_ik.span import Span
 from addon.features.fk_ik.to_fk import snap_to_fk
 
@@ -113,7 +113,7 @@ PLACES = (
 )
 
 
-def snapped(rig: Rig) -> Snapped:
+def snapped(rig: Rig) -> SnapResult:
     update()
     return snap_to_fk(rig, [0], Span((1.0,)))
 

@@ -27,7 +27,7 @@ from addon.blender.errors import ProblemError
 from addon.blender.turns import angles, quaternions
 from addon.editing import playing
 from addon.features.bake import bake as baking
-from addon.features.bake import picking, proving, recording
+from addon.features.bake import recording, selecting, verifying
 from addon.features.bake.options import DISABLE, LEAVE, REMOVE
 from samples.opening import FOLDER
 
@@ -75,8 +75,8 @@ def done(work):
 
 def bake(*armatures, items=None, end=END, **options):
     """Bake all constraints of armatures, or some."""
-    places = items or picking.places(armatures)
-    picks, _ = picking.pick(places)
+    places = items or selecting.all_constraints(armatures)
+    picks, _ = selecting.select(places)
     scene, layer = bpy.context.scene, bpy.context.view_layer
     return done(baking.bake(scene, layer, picks, baking.BakeOptions(1, end, **options)))
 
@@ -119,8 +119,8 @@ def test_the_baked_range_is_the_live_one_in_every_rotation_mode(rig, mode):
     for bone in rig.pose.bones:
         bone.rotation_mode = mode
     live = played(rig)
-    proof = bake(rig).proof
-    assert proof.holds and proof.distance < 1e-6 and proof.angle < 1e-5
+    verification = bake(rig).verification
+    assert verification.holds and verification.distance < 1e-6 and verification.angle < 1e-5
     assert not rig.fabrik.constraints[0].enabled
     assert difference(played(rig), live) < 1e-5
 
@@ -135,34 +135,37 @@ def test_the_proof_sees_what_is_wrong(rig, monkeypatch):
         ].co[1] += 0.02
 
     monkeypatch.setattr(baking, "write", write_wrongly)
-    proof = bake(rig).proof
-    assert not proof.holds and proof.frame == 10 and proof.distance > 0.01
+    verification = bake(rig).verification
+    assert not verification.holds and verification.frame == 10 and verification.distance > 0.01
 
 
 def test_the_proof_does_not_count_the_constraint_that_was_baked(rig, monkeypatch):
     monkeypatch.setattr(baking, "write", lambda picked, keys: None)
-    proof = bake(rig).proof
-    assert not proof.holds and proof.distance > 0.5
+    verification = bake(rig).verification
+    assert not verification.holds and verification.distance > 0.5
 
 
 def test_a_twist_that_moves_no_joint_is_seen(rig):
-    picks, _ = picking.pick(picking.places([rig]))
+    picks, _ = selecting.select(selecting.all_constraints([rig]))
     work = recording.record(bpy.context.scene, bpy.context.view_layer, picks, range(1, 3))
     take = done(work)
-    other = recording.Take(
+    other = recording.Recording(
         take.frames,
         take.times,
-        [recording.Track(t.numbers, t.matrices.copy(), t.worlds) for t in take.tracks],
+        [
+            recording.ArmatureRecording(t.numbers, t.matrices.copy(), t.worlds)
+            for t in take.armatures
+        ],
     )
-    matrix = other.tracks[0].matrices[1, 2]
+    matrix = other.armatures[0].matrices[1, 2]
     x, z = matrix[:3, 0].copy(), matrix[:3, 2].copy()
     matrix[:3, 0], matrix[:3, 2] = (
         x * np.cos(0.1) - z * np.sin(0.1),
         x * np.sin(0.1) + z * np.cos(0.1),
     )
-    proof = proving.compare(take, other, picks, [0, 1], 0.0)
-    assert proof.distance < 1e-6 and proof.angle == pytest.approx(0.1, rel=1e-3)
-    assert not proof.holds and (proof.bone, proof.frame) == ("B2", 2)
+    verification = verifying.compare(take, other, picks, [0, 1], 0.0)
+    assert verification.distance < 1e-6 and verification.angle == pytest.approx(0.1, rel=1e-3)
+    assert not verification.holds and (verification.bone, verification.frame) == ("B2", 2)
 
 
 @pytest.mark.parametrize("mode", ("XYZ", "ZXY", "YZX", "QUATERNION", "AXIS_ANGLE"))
@@ -207,11 +210,11 @@ def test_driven_numbers_keep_their_driver_and_get_no_keys(rig):
     driver = rig.pose.bones["B1"].driver_add("rotation_euler", 1).driver
     driver.expression = "0.3"
     live = played(rig)
-    proof = bake(rig).proof
+    verification = bake(rig).verification
     paths = set(keys_of(rig))
     assert ('pose.bones["B1"].rotation_euler', 0) in paths
     assert ('pose.bones["B1"].rotation_euler', 1) not in paths
-    assert proof.holds
+    assert verification.holds
     assert difference(played(rig), live) < 1e-5
 
 
@@ -254,8 +257,8 @@ def test_mute_lock_and_modifiers_do_not_keep_keys_from_being_seen(rig):
     y.lock = True
     x.modifiers.new("NOISE").strength = 3.0
     live = played(rig)
-    proof = bake(rig).proof
-    assert proof.holds
+    verification = bake(rig).verification
+    assert verification.holds
     assert difference(played(rig), live) < 1e-5
     w, x, y, _ = (c for c in curves(rig) if "B1" in c.data_path)
     assert x.modifiers[0].mute and not w.mute
@@ -269,7 +272,7 @@ def test_disabled_holds_though_the_switch_is_keyed(rig, name):
         item.keyframe_insert(name, frame=frame)
     live = played(rig)
     assert len(set(live)) > 2
-    assert bake(rig).proof.holds
+    assert bake(rig).verification.holds
     target = item.target
     target.animation_data_clear()
     target.location = (9, 9, 9)
@@ -280,7 +283,7 @@ def test_disabled_holds_though_the_switch_is_driven(rig):
     driver = rig.driver_add("fabrik.constraints[0].enabled").driver
     driver.expression = "frame < 12"
     live = played(rig)
-    assert bake(rig).proof.holds
+    assert bake(rig).verification.holds
     rig.fabrik.constraints[0].target.animation_data_clear()
     assert difference(played(rig), live) < 1e-5
 
@@ -290,7 +293,7 @@ def test_disabled_holds_though_a_strip_of_the_nla_keys_the_switch(rig):
     item.keyframe_insert("enabled", frame=1)
     as_strip(rig, "On")
     live = played(rig)
-    assert bake(rig).proof.holds
+    assert bake(rig).verification.holds
     item.target.animation_data_clear()
     item.target.location = (9, 9, 9)
     go(3)
@@ -340,7 +343,7 @@ def test_constraints_that_share_bones_are_baked_together(empty_file):
     bpy.ops.wm.open_mainfile(filepath=str(FOLDER / "humanoid.blend"))
     rig = bpy.data.objects["Rig"]
     outcome = bake(rig, items=[(rig, 1)])
-    assert outcome.proof.holds and outcome.constraints == 5
+    assert outcome.verification.holds and outcome.constraints == 5
     assert not any(item.enabled for item in rig.fabrik.constraints)
 
 
@@ -364,7 +367,7 @@ def test_chains_that_hang_on_each_other(empty_file, which):
     live = played(left, right)
     assert len(set(live)) == END
     chosen = {"left": [left], "right": [right], "both": [left, right]}[which]
-    assert bake(*chosen).proof.holds
+    assert bake(*chosen).verification.holds
     assert difference(played(left, right), live) < 1e-5
 
 
@@ -373,7 +376,7 @@ def test_stretch_and_a_free_root_are_baked_with_scale_and_location(empty_file):
     item = add_constraint(rig, "B2", keyed(make_empty(), around(5, distance=5.0)), name="IK")
     item.use_stretch = True
     live = played(rig)
-    assert bake(rig).proof.holds
+    assert bake(rig).verification.holds
     channels = {path.rpartition(".")[2] for path, _ in keys_of(rig)}
     assert channels == {"rotation_quaternion", "scale"}
     assert difference(played(rig), live) < 1e-5
@@ -381,7 +384,7 @@ def test_stretch_and_a_free_root_are_baked_with_scale_and_location(empty_file):
     other = make_chain(name="Other")
     item = add_constraint(other, "B2", item.target, name="IK", use_free_root=True)
     live = played(other)
-    assert bake(other).proof.holds
+    assert bake(other).verification.holds
     assert {p.rpartition(".")[2] for p, _ in keys_of(other)} == {"rotation_quaternion", "location"}
     assert difference(played(other), live) < 1e-5
 
@@ -389,7 +392,7 @@ def test_stretch_and_a_free_root_are_baked_with_scale_and_location(empty_file):
 def test_time_that_the_scene_remaps(rig):
     bpy.context.scene.render.frame_map_new = 200
     live = played(rig)
-    assert bake(rig).proof.holds
+    assert bake(rig).verification.holds
     assert difference(played(rig), live) < 1e-5
 
 
@@ -406,8 +409,8 @@ def test_steps_are_exact_at_the_keys_and_said_between_them(rig):
     ]
     now = played(rig)
     assert difference(now[::5] + now[-1:], live[::5] + live[-1:]) < 1e-5
-    assert outcome.proof.holds and outcome.proof.distance > 1e-4
-    assert (outcome.proof.frame - 1) % 5
+    assert outcome.verification.holds and outcome.verification.distance > 1e-4
+    assert (outcome.verification.frame - 1) % 5
 
 
 @pytest.mark.parametrize("mode", ("QUATERNION", "XYZ", "AXIS_ANGLE"))
@@ -422,7 +425,8 @@ def test_simplified_turns_stay_within_the_error(rig, mode, error):
     bake(rig, afterwards=LEAVE)
     exact = {b: column(rig, b, channel) for b in ("B0", "B1", "B2")}
     outcome = bake(rig, error=radians(error))
-    assert outcome.proof.holds and outcome.keys < (1.0 if error < 1.0 else 0.6) * outcome.most
+    assert outcome.verification.holds
+    assert outcome.keys < (1.0 if error < 1.0 else 0.6) * outcome.most
     for bone, numbers in exact.items():
         found = column(rig, bone, channel)
         off = degrees(angles(quaternions(order, found), quaternions(order, numbers)).max())
@@ -476,7 +480,7 @@ def test_a_stopped_bake_leaves_everything_as_it_was(rig, share, is_new):
     rig.pose.bones["B1"].rotation_quaternion = (0.9, 0.1, 0.3, 0.0)
     update()
     before = state()
-    picks, _ = picking.pick(picking.places([rig]))
+    picks, _ = selecting.select(selecting.all_constraints([rig]))
     options = baking.BakeOptions(1, END, is_new=is_new)
     work = baking.bake(bpy.context.scene, bpy.context.view_layer, picks, options)
     for done_share in work:
@@ -498,7 +502,7 @@ def test_meshes_are_not_evaluated_meanwhile_and_all_is_shown_again(rig):
     with playing.staged(layer, [rig]):
         assert mesh.hide_viewport and rig.visible_get()
     assert not mesh.hide_viewport and not rig.visible_get()
-    assert bake(rig).proof.holds
+    assert bake(rig).verification.holds
 
 
 def test_a_target_that_a_hidden_mesh_moves_is_still_followed(rig):
@@ -507,7 +511,7 @@ def test_a_target_that_a_hidden_mesh_moves_is_still_followed(rig):
     keyed(mesh, around(9, distance=0.5))
     rig.fabrik.constraints[0].target.parent = mesh
     live = played(rig)
-    assert bake(rig).proof.holds
+    assert bake(rig).verification.holds
     assert difference(played(rig), live) < 1e-5
 
 
@@ -565,7 +569,7 @@ def test_linked_armatures_are_refused_and_overrides_baked(rig, tmp_path):
     with pytest.raises(ProblemError, match="disable them instead"):
         bake(own, afterwards=REMOVE)
     live = played(own)
-    assert bake(own).proof.holds
+    assert bake(own).verification.holds
     assert not own.fabrik.constraints[0].enabled
     assert difference(played(own), live) < 1e-5
 
@@ -576,7 +580,7 @@ def test_keys_act_above_strips_of_the_nla(rig):
     bone.keyframe_insert("rotation_quaternion", frame=1)
     as_strip(rig, "Turned")
     live = played(rig)
-    assert bake(rig).proof.holds
+    assert bake(rig).verification.holds
     assert difference(played(rig), live) < 1e-5
 
 
@@ -584,7 +588,7 @@ def test_a_muted_group_does_not_hide_the_keys(rig):
     rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=2, group="B1")
     curves(rig)[0].group.mute = True
     live = played(rig)
-    assert bake(rig).proof.holds
+    assert bake(rig).verification.holds
     assert difference(played(rig), live) < 1e-5
 
 
@@ -605,7 +609,7 @@ def test_the_current_action_has_to_be_free(rig):
         data.action_slot = rig.animation_data.action_slot
     with pytest.raises(ProblemError, match="is used by several armatures"):
         bake(rig, other, is_new=False)
-    assert bake(rig, other).proof.holds
+    assert bake(rig, other).verification.holds
     assert data.action != rig.animation_data.action
 
 
@@ -669,9 +673,9 @@ def test_the_samples_are_baked_as_they_are_live(name):
     armatures = [ob for ob in bpy.context.view_layer.objects if ob.type == "ARMATURE"]
     frames = range(1, 31, 5)
     live = played(*armatures, frames=frames)
-    proof = bake(*armatures, end=30).proof
-    assert proof.holds
-    # What the proof leaves out of the evaluation makes no difference.
+    verification = bake(*armatures, end=30).verification
+    assert verification.holds
+    # What the verification leaves out of the evaluation makes no difference.
     assert difference(played(*armatures, frames=frames), live) < 1e-5
 
 
@@ -682,9 +686,9 @@ def test_what_goes_on_from_the_baked_pose_is_said(rig, afterwards):
     live = played(rig)
     outcome = bake(rig, afterwards=afterwards)
     assert (difference(played(rig), live) > 1e-2) == (afterwards == LEAVE)
-    assert outcome.going_on == ([item.name] if afterwards == LEAVE else [])
+    assert outcome.still_active == ([item.name] if afterwards == LEAVE else [])
     item.enabled, item.influence = True, 1.0
-    assert not bake(rig, afterwards=afterwards).going_on
+    assert not bake(rig, afterwards=afterwards).still_active
 
 
 def test_what_begins_to_work_as_others_are_removed_is_said(empty_file):
@@ -699,9 +703,9 @@ def test_what_begins_to_work_as_others_are_removed_is_said(empty_file):
     assert "depends on the chain itself" in stuck.fabrik.constraints[0].message
     assert free.fabrik.constraints[0].state == "REACHED"
     live = played(*rigs)
-    assert bake(free, afterwards=DISABLE).going_on == []
+    assert bake(free, afterwards=DISABLE).still_active == []
     assert difference(played(*rigs), live) < 1e-5
     free.fabrik.constraints[0].enabled = True
     update()
-    assert bake(free, afterwards=REMOVE).going_on == [stuck.name]
+    assert bake(free, afterwards=REMOVE).still_active == [stuck.name]
     assert difference(played(*rigs), live) > 1e-2

@@ -427,7 +427,7 @@ def test_the_merge_proves_against_what_the_parts_saw(blend, tmp_path, monkeypatc
     save = parts.save
 
     def moved(path, digest, picks, take):
-        take.tracks[0].matrices[6, 1, 0, 3] += 0.01
+        take.armatures[0].matrices[6, 1, 0, 3] += 0.01
         save(path, digest, picks, take)
 
     monkeypatch.setattr(parts, "save", moved)
@@ -513,12 +513,12 @@ CHANGES = (backwards, same_time, endless, no_number, no_turn, no_time)
 
 def forge(part, change, head=lambda head: head):
     """Write a part anew with other rows or another head, and a checksum that is right."""
-    from addon.features.bake import parts, picking
+    from addon.features.bake import parts, selecting
     from addon.motion import codec
 
     form = codec.Form(*parts.FORM[:2])
     (payload,) = form.opened(part.read_bytes())
-    picks, _ = picking.pick(command._constraints(bpy.context.view_layer, None))
+    picks, _ = selecting.select(command._constraints(bpy.context.view_layer, None))
     rows = np.frombuffer(payload[parts.FORM.fields.size :], parts.row(picks)).copy()
     rows = rows if (made := change(rows)) is None else made
     payload = head(payload[: parts.FORM.fields.size]) + rows.tobytes()
@@ -575,9 +575,9 @@ def test_parts_of_version_01_are_refused(blend, part, case, capfd):
     """Whatever these hold: they had neither a checksum nor bounds."""
     import json
 
-    from addon.features.bake import parts, picking
+    from addon.features.bake import parts, selecting
 
-    picks, _ = picking.pick(command._constraints(bpy.context.view_layer, None))
+    picks, _ = selecting.select(command._constraints(bpy.context.view_layer, None))
     digest = parts.digest_of(blend)
     about = {
         "format": 1,

@@ -31,7 +31,15 @@ from rigs import (
 from addon.blender.errors import ProblemError
 from addon.features.drag import drag
 from addon.features.drag.chain import ChainDrag
-from addon.features.drag.motion import Lock, Typed, locked, on_grid, pressed, projected, stepped
+from addon.features.drag.displacement import (
+    Lock,
+    Typed,
+    locked,
+    on_grid,
+    pressed,
+    projected,
+    stepped,
+)
 from addon.features.drag.selection import PoseSelection
 from addon.features.drag.snapping import seen_point
 from addon.features.drag.target import TargetDrag
@@ -732,7 +740,7 @@ def test_the_selection_is_given_back() -> None:
     rig.data.bones.active = rig.data.bones["B0"]
     target.select_set(True)
     bpy.context.view_layer.objects.active = target
-    kept.give_back()
+    kept.restore()
     assert {bone.name for bone in bpy.context.selected_pose_bones} == {"B1", "B3"}
     assert rig.data.bones.active.name == "B3"
     assert bpy.context.view_layer.objects.active == rig
@@ -796,21 +804,21 @@ def test_steps_are_counted_from_the_start_and_grid_points_from_the_origin() -> N
 
 def test_numbers_are_typed_for_the_free_axes_one_after_the_other() -> None:
     typed = Typed()
-    assert typed.motion(WORLD, (0, 1, 2)) is None
+    assert typed.displacement(WORLD, (0, 1, 2)) is None
     for character in "1.5.":
         typed.key(character, 3)
     typed.key("-", 3)
-    assert typed.motion(WORLD, (0, 1, 2)) == (-1.5, 0, 0)
-    assert typed.motion(WORLD, (2,)) == (0, 0, -1.5)
+    assert typed.displacement(WORLD, (0, 1, 2)) == (-1.5, 0, 0)
+    assert typed.displacement(WORLD, (2,)) == (0, 0, -1.5)
     typed.next()
     typed.key("2", 3)
     typed.key("5", 3)
     typed.back(3)
-    assert typed.motion(WORLD, (0, 1, 2)) == (-1.5, 2, 0)
-    assert typed.motion(WORLD, (0, 2)) == (-1.5, 0, 2)
+    assert typed.displacement(WORLD, (0, 1, 2)) == (-1.5, 2, 0)
+    assert typed.displacement(WORLD, (0, 2)) == (-1.5, 0, 2)
     typed.next()
     typed.key("-", 3)
-    assert typed.motion(WORLD, (0, 1, 2)) == (-1.5, 2, 0)
+    assert typed.displacement(WORLD, (0, 1, 2)) == (-1.5, 2, 0)
 
 
 def test_surfaces_are_seen_through_what_the_armature_carries() -> None:

@@ -9,7 +9,7 @@ import pytest
 from rigs import add_constraint, evaluated, go, make_armature, make_empty
 
 from addon.features.bake import bake as baking
-from addon.features.bake import picking
+from addon.features.bake import selecting
 from addon.features.bake.options import REMOVE
 
 FRAMES = range(1, 25)
@@ -51,7 +51,7 @@ def live(empty_file):
         target.keyframe_insert("location", frame=frame)
     add_constraint(rig, "B2", target)
     before = joints()
-    picks, _ = picking.pick(picking.places([rig]))
+    picks, _ = selecting.select(selecting.all_constraints([rig]))
     options = baking.BakeOptions(FRAMES[0], FRAMES[-1], afterwards=REMOVE)
     work = baking.bake(scene, bpy.context.view_layer, picks, options)
     with pytest.raises(StopIteration):

@@ -572,7 +572,7 @@ def limit_of(bone: Any) -> Any:
     from addon.loop.joints import ik_settings, joints_of
 
     joints = joints_of([bone], [1])
-    return joints.now([ik_settings(bone) for _ in joints.asked])[0][0]
+    return joints.now([ik_settings(bone) for _ in joints.native])[0][0]
 
 
 @pytest.mark.parametrize("inherit", ["FULL", "ALIGNED", "AVERAGE", "NONE", "FIX_SHEAR"])
@@ -666,10 +666,10 @@ def test_off_it_looks_at_nothing(overlay: Any, rig: Any, monkeypatch: Any, switc
     asked: list[str] = []
     monkeypatch.setattr(overlay, "shown_chains", lambda *_: asked.append("chains") or [])
     monkeypatch.setattr(overlay, "shown_joint", lambda *_: asked.append("joint"))
-    assert overlay.picture(context_of()) is None
+    assert overlay.overlay_data(context_of()) is None
     assert asked == ["chains", "joint"]
     bpy.context.scene.fabrik.show_overlay = switch != "scene"
-    assert overlay.picture(context_of(**{switch: False})) is None
+    assert overlay.overlay_data(context_of(**{switch: False})) is None
     assert asked == ["chains", "joint"], "and no more"
 
 
@@ -679,7 +679,7 @@ def test_an_error_is_said_once_and_never_raised(
     def fail(_context: object) -> None:
         raise RuntimeError("out of paint")
 
-    monkeypatch.setattr(overlay, "picture", fail)
+    monkeypatch.setattr(overlay, "overlay_data", fail)
     for _ in range(3):
         overlay.on_world()
         overlay.on_pixels()
@@ -691,7 +691,7 @@ def test_an_error_is_said_once_and_never_raised(
 def test_what_was_removed_just_now_is_no_error(
     overlay: Any, shown: Any, rig: Any, monkeypatch: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(overlay, "picture", lambda _context: shown())
+    monkeypatch.setattr(overlay, "overlay_data", lambda _context: shown())
     bpy.data.objects.remove(rig)
     overlay.on_world()
     assert capsys.readouterr().out == ""

@@ -179,7 +179,7 @@ def test_beyond_its_length_it_is_straight_and_says_so() -> None:
     item = hang(rig, target)
     assert item.state == "OUT_OF_REACH"
     assert item.error == pytest.approx(3.0, abs=1e-5)
-    assert item.message == "The target is farther away than the chain is long"
+    assert item.message == "The target is beyond the reach of the chain"
     assert (joints(rig)[-1] - Vector((1.2, 0, 1.6))).length < END * 2.0
 
 

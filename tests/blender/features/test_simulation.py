@@ -524,16 +524,16 @@ def test_picture_that_a_window_shows_tells_of_what_is_outdated(rig, monkeypatch)
 
 
 def test_render_whose_window_stays_open_does_not_keep_automatic_from_its_work():
-    from addon.features.simulation.operators import _is_taken
+    from addon.features.simulation.operators import _is_modal
 
     def window(*running):
         return SimpleNamespace(modal_operators=running)
 
     render, drag = (SimpleNamespace(bl_idname=f"{name}") for name in ("RENDER_OT_render", "X_OT_x"))
-    assert not _is_taken(window())
-    assert not _is_taken(window(render))
-    assert _is_taken(window(render, drag))
-    assert _is_taken(window(None))
+    assert not _is_modal(window())
+    assert not _is_modal(window(render))
+    assert _is_modal(window(render, drag))
+    assert _is_modal(window(None))
 
 
 def test_idle_updates_cost_nothing(rig, monkeypatch):

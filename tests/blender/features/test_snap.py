@@ -326,12 +326,14 @@ def warning(operator, **settings) -> str:
 
     said = []
     cls = getattr(snap, operator)
-    before = cls._told
-    cls._told = lambda self, scene, span, done: said.append((self.severity, done.problem)) or "Done"
+    before = cls._report_text
+    cls._report_text = lambda self, scene, span, done: (
+        said.append((self.severity, done.problem)) or "Done"
+    )
     try:
         getattr(bpy.ops.fabrik, cls.bl_idname.partition(".")[2])(**settings)
     finally:
-        cls._told = before
+        cls._report_text = before
     ((kind, problem),) = said
     assert kind == ("WARNING" if problem else "INFO")
     return problem

@@ -288,16 +288,16 @@ def test_what_would_do_nothing_to_it_is_refused(solver: str, operator: str) -> N
 
 
 def test_a_baked_wave_that_is_left_on_is_said_to_wave_on() -> None:
-    from addon.features.bake import bake, picking
+    from addon.features.bake import bake, selecting
 
     rig = make_tentacle()
     wave(rig)
-    picks, _ = picking.pick([(rig, 0)])
+    picks, _ = selecting.select([(rig, 0)])
     layer = bpy.context.view_layer
     work = bake.bake(bpy.context.scene, layer, picks, bake.BakeOptions(1, 4, afterwards="LEAVE"))
     while True:
         try:
             next(work)
         except StopIteration as done:
-            assert done.value.going_on == ["FABRIK IK"]
+            assert done.value.still_active == ["FABRIK IK"]
             break

@@ -667,7 +667,7 @@ def switch_off_and_on(step):
             go(step.frame())
     finally:
         addon.register()
-    addon.loop.handlers.take_up()
+    addon.loop.handlers.start()
 
 
 STEPS_BY_NAME = {

@@ -22,7 +22,7 @@ from rigs import (
 )
 
 from addon.blender import errors as faults
-from addon.loop import foresight, order, plan, read, resolving, solving
+from addon.loop import lookahead, order, plan, read, resolving, solving
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -166,7 +166,7 @@ def test_a_body_that_fails_is_invalid_whole(
         item.chain_count = 3
     update()
     with monkeypatch.context() as patch:
-        patch.setattr(solving, "body_answer", failing(solving.body_answer, lambda *_: True))
+        patch.setattr(solving, "solve_tree", failing(solving.solve_tree, lambda *_: True))
         move_all()
         assert list(states().values()) == ["REACHED", "REACHED", "INVALID", "INVALID"]
     move_all()
@@ -261,7 +261,11 @@ def test_what_is_removed_costs_no_other(
 def test_what_cannot_be_foreseen_for_a_fault_is_solved_after(
     rigs: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(foresight._Walk, "knows", failing(foresight._Walk.knows, lambda *_: True))
+    monkeypatch.setattr(
+        lookahead._DependencyWalk,
+        "knows",
+        failing(lookahead._DependencyWalk.knows, lambda *_: True),
+    )
     plan.discard()
     for rig in rigs:
         rig.update_tag()

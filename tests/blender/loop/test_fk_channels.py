@@ -470,7 +470,7 @@ def test_extension_switched_off_shows_fk_and_comes_back(addon, kind, influence, 
             assert pose_bits(rig) == pose_bits(twin)
     finally:
         addon.register()
-    addon.loop.handlers.take_up()
+    addon.loop.handlers.start()
 
     assert pose_bits(rig) == solved
     assert_same(rig, twin)
@@ -489,7 +489,7 @@ def breaks(*_, **__):
 @pytest.mark.parametrize(
     "place",
     (
-        "solving._answer",
+        "solving._result",
         "solving.solve_chain",
         "write.PoseWriter.compose",
         "evaluate.write_pose",

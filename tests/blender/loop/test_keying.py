@@ -8,7 +8,7 @@ from rigs import add_constraint, make_chain, make_empty, tip_world, update
 
 from addon.blender import animation
 from addon.blender.keying import set_keys, set_span
-from addon.loop.muting import insisting, muting
+from addon.loop.muting import full_influence, muting
 
 
 def keys(ob, path, index):
@@ -93,7 +93,7 @@ def test_a_constraint_that_is_insisted_on_shows_its_whole_pose_though_it_is_keye
     item.keyframe_insert("influence", frame=1)
     item.enabled = False
     rest = tip(rig)
-    with insisting(rig, [0]):
+    with full_influence(rig, [0]):
         assert (tip(rig) - posed).length < 1e-6
         bpy.context.scene.frame_set(2)
         assert (tip(rig) - posed).length < 1e-6

@@ -356,11 +356,11 @@ def test_joints_of_an_override_stay_where_they_are_while_armature_data_is_linked
     update()
     for _ in range(2):
         stored_by_extensions(own.pose.bones["B1"])["fabrik_joint"] = {"hinge_max": 0.25}
-        legacy.bring_over()
+        legacy.convert()
         assert own.pose.bones["B1"].fabrik_joint.hinge_max == 0.25
         assert "fabrik_joint" in stored_by_extensions(own.pose.bones["B1"])
     own.data.override_create(remap_local_usages=True)
-    legacy.bring_over()
+    legacy.convert()
     assert "fabrik_joint" not in stored_by_extensions(own.pose.bones["B1"])
 
 

@@ -330,7 +330,7 @@ def test_what_is_foreseen_is_what_blender_evaluates(empty_file: None, seed: int)
         rig.keyframe_insert("location", frame=1)
     add_constraint(rig, "B3", hand, pole_target=pole, use_rotation=True)
     update()
-    assert rig.session_uid in plan.current().foresight.moving
+    assert rig.session_uid in plan.current().lookahead.moving
     before = evaluate.misses
     for frame in (*FRAMES, 4.5, 2.25):
         go(frame)

@@ -28,7 +28,7 @@ def rig(empty_file: None) -> Any:
 
 def read_evaluated(rig: Any) -> SceneSnapshot:
     depsgraph = bpy.context.evaluated_depsgraph_get()
-    rigs = solving.held_by(plan.current(), depsgraph, {rig.session_uid})
+    rigs = solving.evaluated_copies(plan.current(), depsgraph, {rig.session_uid})
     return SceneSnapshot(plan.current(), depsgraph, rigs, rigs)
 
 
@@ -100,7 +100,7 @@ def test_to_look_at_a_scene_changes_nothing_that_is_written(rig: Any) -> None:
     writer = plan.current().writers[rig.session_uid]
     before = writer.composed, writer.reports, writer.shown
     with muting(rig, [0]):
-        looked = solving.take_snapshot(depsgraph, [rig])
+        looked = solving.solve_armatures(depsgraph, [rig])
         found = looked.poses[rig.session_uid].reports
         assert [found[i,][0].state for i in (0, 1)] == ["DISABLED", "REACHED"]
         assert (writer.composed, writer.reports, writer.shown) == before

@@ -1,4 +1,4 @@
-"""Which constraints are baked, and what they pose."""
+"""Selecting the constraints to bake, and what they pose."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from ...blender.errors import ProblemError, listed
 from ...blender.rotation import KINDS, channel_of, integers
 from ...blender.skeleton import Skeleton
 from ...loop import plan
-from ...loop.body_plan import Unit
 from ...loop.chain_plan import ChainPlan
 from ...loop.pre_pass import PrePassBone
 from ...loop.properties import settings
 from ...loop.results import OFF
+from ...loop.tree_plan import Unit
 
-Place = tuple[bpy.types.Object, int]
-"""An armature, and the place of a constraint in its list."""
+ConstraintRef = tuple[bpy.types.Object, int]
+"""An armature, and the index of a constraint in its list."""
 
 
 @dataclass(frozen=True)
-class Channel:
-    """A channel that the constraints pose of some bones, which all have it in the same mode.
+class BakedChannel:
+    """A posed channel of bones with the same mode.
 
     Attributes:
-        mode: The rotation mode, or what stands for locations and scales.
-        bones: The bones, by their places among `Picked.bones`.
-        driven: Of each bone the numbers that a driver sets.
+        mode: The rotation mode, `LOCATION` or `SCALE`.
+        bones: Indices into `BakeSelection.bones`.
+        driven: For each bone, the array indices that drivers set.
     """
 
     mode: int
@@ -39,53 +39,53 @@ class Channel:
 
 
 @dataclass(frozen=True)
-class Picked:
-    """What is baked of one armature.
+class BakeSelection:
+    """The constraints of one armature to bake, and what they pose.
 
     Attributes:
         armature: The armature object.
-        items: The places of the constraints in its list, ascending.
-        bones: The bones that they pose, by their indices in the pose, ascending.
+        items: Indices of the constraints, ascending.
+        bones: Indices of the posed bones, ascending.
         names: Their names.
-        reaches: For each of them the length of its chain at rest, in armature space.
-        channels: What is posed of them.
+        chain_lengths: Rest length of the chain of each bone, in armature space.
+        channels: The posed channels.
     """
 
     armature: bpy.types.Object
     items: tuple[int, ...]
     bones: tuple[int, ...]
     names: tuple[str, ...]
-    reaches: tuple[float, ...]
-    channels: tuple[Channel, ...]
+    chain_lengths: tuple[float, ...]
+    channels: tuple[BakedChannel, ...]
 
     def described(self) -> list[object]:
-        """Return what has to be the same where parts of a bake are put together, as JSON has it."""
+        """Return a description, serializable as JSON, that all parts of a bake must share."""
         names = [settings(self.armature).constraints[i].name for i in self.items]
         channels = [[c.mode, list(c.bones), [list(d) for d in c.driven]] for c in self.channels]
         return [self.armature.name, list(self.items), names, list(self.names), channels]
 
 
-def places(armatures: Iterable[bpy.types.Object]) -> list[Place]:
-    """Return all constraints of armatures."""
+def all_constraints(armatures: Iterable[bpy.types.Object]) -> list[ConstraintRef]:
+    """Return all constraints of some armatures."""
     return [(ob, i) for ob in armatures for i in range(len(settings(ob).constraints))]
 
 
-def pick(found: Sequence[Place]) -> tuple[list[Picked], list[str]]:
-    """Return what is baked of each armature, and the names of constraints that cannot be.
+def select(refs: Sequence[ConstraintRef]) -> tuple[list[BakeSelection], list[str]]:
+    """Return the selection of each armature, and the names of constraints that were left out.
 
-    Constraints that share bones, or a bone that carries them, have one pose between them: with one
-    of them come all. Left out is what is off at all frames, or cannot work.
+    Constraints that share bones or a pre-pass bone are included together. Left out are those that
+    are off at all frames or invalid.
 
     Raises:
         ProblemError: If nothing is left, or the rotation mode of a bone is animated.
     """
-    if not found:
+    if not refs:
         raise ProblemError("There is no constraint to bake: add one to the tip bone of a chain")
     chains = _chains()
     working: dict[bpy.types.Object, list[ChainPlan]] = {}
     left_out: list[str] = []
     problem = ""
-    for ob, i in _with_partners(found):
+    for ob, i in _with_partners(refs):
         chain = chains[ob.session_uid, i]
         reason = chain.problem or ("" if _can_be_on(ob, i) else OFF)
         if reason:
@@ -98,12 +98,12 @@ def pick(found: Sequence[Place]) -> tuple[list[Picked], list[str]]:
     return [_picked(ob, own) for ob, own in working.items()], left_out
 
 
-def _with_partners(found: Sequence[Place]) -> list[Place]:
-    result: dict[Place, None] = {}
-    for ob, i in found:
+def _with_partners(refs: Sequence[ConstraintRef]) -> list[ConstraintRef]:
+    result: dict[ConstraintRef, None] = {}
+    for ob, i in refs:
         units = [unit for unit in plan.current().units if unit.rig.uid == ob.session_uid]
         items, bones = {i}, set[int]()
-        for _ in units:  # Each round may bring in one more.
+        for _ in units:  # Each pass may add a unit.
             for unit in units:
                 own = _items_of(unit)
                 if own & items or bones & set(unit.bones):
@@ -114,14 +114,14 @@ def _with_partners(found: Sequence[Place]) -> list[Place]:
 
 
 def posing(armature: bpy.types.Object, bones: Collection[int]) -> list[str]:
-    """Return the names of the constraints that pose any of some bones."""
+    """Return the names of the constraints that pose some of the bones."""
     units = [unit for unit in plan.current().units if unit.rig.object == armature]
     items = {item for u in units if not set(bones).isdisjoint(u.bones) for item in _items_of(u)}
     return [settings(armature).constraints[item].name for item in sorted(items)]
 
 
 def working() -> dict[tuple[int, int], str]:
-    """Return the names of the constraints that can work and be on, by armature and key."""
+    """Return the names of the valid constraints that can be on, by armature and key."""
     known = plan.current()
     return {
         (chain.rig.uid, known.keys[chain.rig.uid][chain.item]): chain.name
@@ -131,7 +131,7 @@ def working() -> dict[tuple[int, int], str]:
 
 
 def _items_of(unit: Unit) -> set[int]:
-    """Return the constraints that stand behind a unit."""
+    """Return the constraints that a unit belongs to."""
     if isinstance(unit, PrePassBone):
         return {chain.item for chain in unit.chains}
     return set(unit.items)
@@ -149,7 +149,7 @@ def _can_be_on(armature: bpy.types.Object, index: int) -> bool:
     )
 
 
-def _picked(armature: bpy.types.Object, chains: list[ChainPlan]) -> Picked:
+def _picked(armature: bpy.types.Object, chains: list[ChainPlan]) -> BakeSelection:
     rig = chains[0].rig
     pre_pass = [
         unit
@@ -160,7 +160,7 @@ def _picked(armature: bpy.types.Object, chains: list[ChainPlan]) -> Picked:
     bones = sorted({bone for member in members for bone in member.bones})
     more = {slot for member in members for slot in member.more}
     lengths = {m: sum(rig.bone(b).length for b in m.bones) for m in members}
-    return Picked(
+    return BakeSelection(
         armature,
         tuple(sorted(chain.item for chain in chains)),
         tuple(bones),
@@ -170,18 +170,18 @@ def _picked(armature: bpy.types.Object, chains: list[ChainPlan]) -> Picked:
     )
 
 
-def _channels(rig: Skeleton, bones: list[int], more: set[int]) -> list[Channel]:
+def _channels(rig: Skeleton, bones: list[int], more: set[int]) -> list[BakedChannel]:
     animated = animation.animated(rig.object)
     modes = integers(pose_bones(rig.object), "rotation_mode")
     count = len(rig.names)
     grouped: dict[int, list[int]] = {}
     for place, bone in enumerate(bones):
-        _ask_for_one_mode(rig, bone, animated)
+        _refuse_animated_mode(rig, bone, animated)
         kinds = [modes[bone], *(kind for n, kind in enumerate(KINDS) if n * count + bone in more)]
         for kind in kinds:
             grouped.setdefault(kind, []).append(place)
     return [
-        Channel(
+        BakedChannel(
             mode,
             tuple(own),
             tuple(
@@ -192,7 +192,7 @@ def _channels(rig: Skeleton, bones: list[int], more: set[int]) -> list[Channel]:
     ]
 
 
-def _ask_for_one_mode(rig: Skeleton, bone: int, animated: animation.Channels) -> None:
+def _refuse_animated_mode(rig: Skeleton, bone: int, animated: animation.Channels) -> None:
     if not animated.has_modes:
         return
     if animated.sets(pose_bones(rig.object)[bone].path_from_id("rotation_mode")):

@@ -1,4 +1,4 @@
-"""What mouse and keys make of a drag in the 3D view, as in Blender's own transform."""
+"""An interactive drag in the 3D Viewport, with the mouse and keys of Blender's transform."""
 
 from __future__ import annotations
 
@@ -11,60 +11,60 @@ from mathutils import Vector
 
 from ...core.vectors import IDENTITY, ORIGIN, Mat3, Vec, length, mat_columns, sub
 from ...ui.wording import length_text
+from .displacement import Lock, Typed, locked, on_grid, pressed, projected, stepped
 from .drag import Drag
-from .motion import Lock, Typed, locked, on_grid, pressed, projected, stepped
 from .pointer import Pointer
 from .snapping import seen_point
 
 AXES = ("X", "Y", "Z")
 SURFACES = {"FACE", "VERTEX"}
-"""What of the scene can be snapped to; edges and volumes are left to Blender's own transform."""
+"""Supported snap elements."""
 
 FINE = 0.1
-"""What of a step of the grid is snapped to while Shift is held."""
+"""Fraction of the grid step while Shift is held."""
 
 
-class Handle:
-    """Something that is being dragged, and how far mouse and keys want it.
+class Gesture:
+    """An interactive drag.
 
     Attributes:
-        held: What is dragged.
-        motion: How far it has been dragged, in world space.
+        dragged: The drag.
+        displacement: Its current displacement, in world space.
     """
 
     def __init__(
         self,
         context: bpy.types.Context,
-        held: Drag,
+        dragged: Drag,
         armature: bpy.types.Object,
         mouse: tuple[float, float],
     ) -> None:
-        """Take hold of it.
+        """Start the gesture.
 
         Args:
-            context: Of a 3D view.
-            held: What is dragged.
-            armature: Of the bone.
-            mouse: Where the mouse is, in pixels of the window.
+            context: The context of a 3D Viewport.
+            dragged: The drag.
+            armature: The armature of the bone.
+            mouse: The mouse location in the window, in pixels.
         """
-        self.held = held
-        self.motion = ORIGIN
+        self.dragged = dragged
+        self.displacement = ORIGIN
         self._armature = armature
-        self._pointer = Pointer(context, held.place, mouse)
+        self._pointer = Pointer(context, dragged.place, mouse)
         self._lock: Lock | None = None
         self._typed = Typed()
-        self._lines = AxisLines(held.place)
+        self._lines = AxisLines(dragged.place)
 
     def release(self) -> None:
-        """Let go of it: nothing more is drawn."""
+        """Stop drawing."""
         self._lines.remove()
 
-    def follow(self, context: bpy.types.Context, event: bpy.types.Event) -> None:
-        """Take a move of the mouse."""
-        self._pointer.move(context, (event.mouse_x, event.mouse_y), event.shift, self.motion)
+    def mouse_move(self, context: bpy.types.Context, event: bpy.types.Event) -> None:
+        """Handle a mouse move."""
+        self._pointer.move(context, (event.mouse_x, event.mouse_y), event.shift, self.displacement)
 
     def key(self, event: bpy.types.Event) -> bool:
-        """Take a key, and return whether it means something."""
+        """Handle a key, and return whether it is used."""
         count = len(self._free())
         if event.type in AXES:
             self._lock = pressed(self._lock, AXES.index(event.type), event.shift)
@@ -84,20 +84,20 @@ class Handle:
         return (0, 1, 2) if self._lock is None else self._lock.free()
 
     def move(self, context: bpy.types.Context, event: bpy.types.Event) -> None:
-        """Move it to where mouse and keys want it.
+        """Apply the displacement of mouse and keys.
 
         Raises:
-            ProblemError: If it cannot come there.
+            ProblemError: If it cannot be applied.
         """
         axes = self._axes()
-        motion = self._typed.motion(axes, self._free())
-        if motion is None:
-            motion = self._pointed(context, event, axes)
-        self.held.move_by(motion)
-        self.motion = motion
+        displacement = self._typed.displacement(axes, self._free())
+        if displacement is None:
+            displacement = self._pointed(context, event, axes)
+        self.dragged.move_by(displacement)
+        self.displacement = displacement
 
     def _axes(self) -> Mat3:
-        return self.held.axes if self._lock is not None and self._lock.is_local else IDENTITY
+        return self.dragged.axes if self._lock is not None and self._lock.is_local else IDENTITY
 
     def _show_lines(self) -> None:
         columns = mat_columns(self._axes())
@@ -105,7 +105,7 @@ class Handle:
         self._lines.axes = tuple((i, columns[i]) for i in free)
 
     def _pointed(self, context: bpy.types.Context, event: bpy.types.Event, axes: Mat3) -> Vec:
-        """Return the motion that the mouse wants, locked and snapped."""
+        """Return the displacement of the mouse, constrained and snapped."""
         pointer, lock = self._pointer, self._lock
         tools = context.scene.tool_settings
         elements = tools.snap_elements if tools.use_snap != event.ctrl else set()
@@ -117,32 +117,32 @@ class Handle:
                 is_corner="FACE" not in elements,
             )
             if place is not None:
-                motion = sub(place, self.held.place)
-                return motion if lock is None else projected(motion, lock, axes)
-        motion = pointer.motion(context)
+                displacement = sub(place, self.dragged.place)
+                return displacement if lock is None else projected(displacement, lock, axes)
+        displacement = pointer.displacement(context)
         if lock is not None:
-            sight = pointer.sight(context, motion)
-            motion = locked(motion, lock, axes, sight, pointer.up(context))
+            sight = pointer.sight(context, displacement)
+            displacement = locked(displacement, lock, axes, sight, pointer.up(context))
         if not elements & {"INCREMENT", "GRID"}:
-            return motion
+            return displacement
         view: Any = context.space_data
         step = view.overlay.grid_scale_unit * (FINE if event.shift else 1.0)
         if "GRID" not in elements and not tools.use_snap_grid_absolute:
-            return stepped(motion, axes, step)
-        motion = on_grid(self.held.place, motion, step)
-        return motion if lock is None else projected(motion, lock, axes)
+            return stepped(displacement, axes, step)
+        displacement = on_grid(self.dragged.place, displacement, step)
+        return displacement if lock is None else projected(displacement, lock, axes)
 
     def text(self, scene: bpy.types.Scene) -> str:
-        """Return what the header says of it."""
+        """Return the text of the header."""
         parts = [
             f"D{axis.lower()}: {length_text(scene, round(number, 6) + 0.0)}"  # Without −0.
-            for axis, number in zip(AXES, self.motion, strict=True)
+            for axis, number in zip(AXES, self.displacement, strict=True)
         ]
         along = "" if self._lock is None else f" {_lock_text(self._lock)}"
         texts = [text for text in self._typed.texts if text]
         typed = f"   [{', '.join(texts)}]" if texts else ""
-        whole = length_text(scene, length(self.motion))
-        return f"“{self.held.name}”   {'   '.join(parts)}   ({whole}){along}{typed}"
+        whole = length_text(scene, length(self.displacement))
+        return f"“{self.dragged.name}”   {'   '.join(parts)}   ({whole}){along}{typed}"
 
 
 def _lock_text(lock: Lock) -> str:
@@ -154,14 +154,14 @@ WIDTH = 1.5
 
 
 class AxisLines:
-    """Lines through a place, in the colours that the theme has for the axes.
+    """Axis lines through a point, in the colors of the theme.
 
     Attributes:
-        axes: Which axes are drawn: 0, 1 or 2 for X, Y or Z, and their directions.
+        axes: The axes to draw: their index and direction.
     """
 
     def __init__(self, place: Vec) -> None:
-        """Draw in all 3D views from now on, through a place in world space."""
+        """Start drawing in all 3D Viewports, through a point in world space."""
         self.axes: tuple[tuple[int, Vec], ...] = ()
         self._place = Vector(place)
         self._handler: Any = bpy.types.SpaceView3D.draw_handler_add(
@@ -169,7 +169,7 @@ class AxisLines:
         )
 
     def remove(self) -> None:
-        """Draw no longer."""
+        """Stop drawing."""
         if self._handler is not None:
             bpy.types.SpaceView3D.draw_handler_remove(self._handler, "WINDOW")
             self._handler = None

@@ -1,4 +1,4 @@
-"""How far the poses of other frames go by converting, which keeps the one that is shown."""
+"""How much a conversion changes the pose at other frames than the current one."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from ...blender import animation
 from ...blender.errors import listed
 from ...blender.relations import parents, walk_dependencies
 from ...editing.playing import go_to, returning
-from .poses import Change, Shown, change, shown_pose, size_world
-from .settling import NEAR, Link
+from .matching import NEAR, Replacement
+from .poses import Change, PoseMatrices, change, evaluated_pose, size_world
 
 MOST = 24
-"""The most frames that are looked at."""
+"""Maximum number of compared frames."""
 
 
-def other_frames(armature: bpy.types.Object, holders: Iterable[Any]) -> list[int]:
-    """Return frames but the present one at which an armature may be posed otherwise.
+def other_frames(armature: bpy.types.Object, constraints: Iterable[Any]) -> list[int]:
+    """Return frames to compare, without the current one.
 
-    They are those with keys, of its own or of what its targets hang on, and where they are few
-    others evenly between the first and the last one.
+    These are the frames with keys of the armature or of its targets and their dependencies, and, if
+    they are few, further frames evenly spaced between the first and last.
 
     Args:
         armature: The armature.
-        holders: Its constraints, Blender's or ours.
+        constraints: Its native constraints or ours.
     """
     found: set[int] = set()
-    ends = [(end, -1) for one in holders for end in (one.target, one.pole_target) if end]
+    ends = [(end, -1) for one in constraints for end in (one.target, one.pole_target) if end]
     for ob in {armature, *(ob for ob, _ in walk_dependencies(ends, parents))}:
         for curve in animation.all_active_curves(ob):
             found.update(round(key.co[0]) for key in curve.keyframe_points)
@@ -45,39 +45,39 @@ def other_frames(armature: bpy.types.Object, holders: Iterable[Any]) -> list[int
     return [frame for frame in frames if scene is None or frame != scene.frame_current_final]
 
 
-def poses_at(armature: bpy.types.Object, frames: Sequence[int]) -> list[Shown]:
-    """Return the poses that are shown at some frames; what is set and not keyed stays as it is."""
+def poses_at(armature: bpy.types.Object, frames: Sequence[int]) -> list[PoseMatrices]:
+    """Return the evaluated poses at some frames; unkeyed changes are kept."""
     scene, layer = bpy.context.scene, bpy.context.view_layer
     if not frames or scene is None or layer is None:
         return []
-    found: list[Shown] = []
+    found: list[PoseMatrices] = []
     with returning(scene, layer, in_any_case=True):
         for frame in frames:
             go_to(frame)
-            found.append(shown_pose(armature))
+            found.append(evaluated_pose(armature))
     return found
 
 
 def notes_on(
     armature: bpy.types.Object,
-    links: Sequence[Link],
+    replacements: Sequence[Replacement],
     frames: Sequence[int],
-    before: Sequence[Shown],
-    after: Sequence[Shown],
+    before: Sequence[PoseMatrices],
+    after: Sequence[PoseMatrices],
 ) -> list[str]:
-    """Say of each chain that is not where it was at other frames by how much at most.
+    """Return notes on chains whose poses differ at other frames.
 
     Args:
-        armature: Whose chains they are.
-        links: The chains.
+        armature: The armature.
+        replacements: The new constraints.
         frames: The frames.
-        before: The poses of before at these.
-        after: The poses of now.
+        before: The previous poses at these frames.
+        after: The new poses at these frames.
     """
     notes: list[str] = []
-    chains: dict[tuple[str, ...], list[Link]] = {}
-    for link in links:  # A limb may have one with a pole and one without.
-        chains.setdefault(tuple(link.chain.bones), []).append(link)
+    chains: dict[tuple[str, ...], list[Replacement]] = {}
+    for new in replacements:  # A limb may have one with a pole and one without.
+        chains.setdefault(tuple(new.chain.bones), []).append(new)
     for bones, sharing in chains.items():
         off = [change(armature, a, b, bones) for a, b in zip(before, after, strict=True)]
         sizes = [size_world(armature, sharing[0].chain, pose) for pose in before]
@@ -86,7 +86,7 @@ def notes_on(
             continue
         moved, turned = (max(of) for of in zip(*off, strict=True))
         worst = max(range(len(frames)), key=lambda i: off[i].moved)
-        titles = listed([link.title for link in sharing])
+        titles = listed([new.title for new in sharing])
         notes.append(
             f"{titles}: at other frames of the animation the pose differs by up to {moved:.3g} m "
             f"and {degrees(turned):.3g}°, most at frame {frames[worst]} ({sum(is_off)} of "

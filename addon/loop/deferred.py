@@ -1,7 +1,7 @@
-"""What planning finds out and the file is to keep: names that were followed, keys, names apart.
+"""Deferred writes of planning: followed renames, keys and unique names of constraints.
 
-Planning writes nothing, as a render or a drawing may ask for a plan. What is to be written is noted
-here, and written in the next update of a viewport.
+Planning itself writes nothing, because renders and draw handlers may need a plan. The writes are
+collected here and applied in the next update of a viewport.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from .properties import free_name, keys_of, settings
 from .registry import LISTS
 
 _noted: dict[tuple[int, str, str], tuple[bpy.types.ID, object, object]] = {}
-"""By data-block, path of the owner and name of the setting: the block, what it held, and the new
-value. References to what is within a block would not outlive it."""
+"""By data-block, RNA path of the owner and name of the setting: the block, the old and new value.
+References to the owners could become invalid."""
 
 _new: dict[int, bpy.types.Object] = {}
-"""The armatures that were planned since."""
+"""The armatures that were planned since the last write."""
 
 
 @forgets
 def forget() -> None:
-    """Keep nothing of the file."""
+    """Drop all deferred writes."""
     _noted.clear()
     _new.clear()
 
 
 def note(owner: Any, name: str, value: object) -> None:
-    """Have a setting, of a bone or of something that settings hold, set to a value."""
+    """Set a property of a bone or property group in the next update."""
     before = getattr(owner, name)
     if before != value:
         block = owner.id_data
@@ -41,59 +41,59 @@ def note(owner: Any, name: str, value: object) -> None:
 
 
 def note_new(armature: bpy.types.Object) -> None:
-    """Have the lists of an armature put in order, which has settings and was planned."""
+    """Assign keys and unique names in the lists of an armature in the next update."""
     _new[armature.session_uid] = armature
 
 
 def is_due() -> bool:
-    """Return whether there is anything to be written."""
+    """Return whether there are deferred writes."""
     return bool(_noted or _new)
 
 
 def planned() -> set[int]:
-    """Return the armatures that were planned since."""
+    """Return the armatures that were planned since the last write."""
     return set(_new)
 
 
-def keep() -> set[int]:
-    """Write what was noted; return the armatures of which anything listed got another name."""
+def apply() -> set[int]:
+    """Apply the deferred writes; return the armatures with renamed list items."""
     renamed: set[int] = set()
     with changes.following():
         while _noted:
             (_, path, name), (block, before, value) = _noted.popitem()
-            with suppress(ReferenceError, ValueError):  # It is there no longer.
+            with suppress(ReferenceError, ValueError):  # It was removed.
                 owner: Any = block.path_resolve(path)
                 if getattr(owner, name) == before:
                     setattr(owner, name, value)
         while _new:
             uid, armature = _new.popitem()
             with suppress(ReferenceError):
-                _give_keys(armature)
-                if _name_apart(armature):
+                _assign_keys(armature)
+                if _make_names_unique(armature):
                     renamed.add(uid)
-                _let_copies_go(armature)
+                _clear_copied_names(armature)
     return renamed
 
 
-def _give_keys(armature: bpy.types.Object) -> None:
-    """Give a key to each constraint that has none of its own."""
+def _assign_keys(armature: bpy.types.Object) -> None:
+    """Assign a unique key to each constraint."""
     keys = keys_of(settings(armature))
     for i, key in enumerate(keys):
         if key == 0 or key in keys[:i]:
             settings(armature).constraints[i].key = keys[i] = max(keys) + 1
 
 
-def _name_apart(armature: bpy.types.Object) -> bool:
-    """Let all that is listed have names of its own; return whether anything had not.
+def _make_names_unique(armature: bpy.types.Object) -> bool:
+    """Make the names of all list items unique; return whether any was renamed.
 
-    By nothing else does a library override know later which of them a value is for.
+    Library overrides identify list items by name alone.
     """
     if armature.library is not None or armature.override_library is not None:
         return False
     found = False
     for collection in ("constraints", *LISTS):
         items = getattr(settings(armature), collection)
-        names = [item.name for item in items]  # Up to 4.5 keys are empty of names never set.
+        names = [item.name for item in items]  # Up to 4.5 `keys()` is empty for names never set.
         for i, name in enumerate(names):
             if name in names[:i]:
                 names[i] = items[i].name = free_name(armature, name, collection)
@@ -101,8 +101,8 @@ def _name_apart(armature: bpy.types.Object) -> bool:
     return found
 
 
-def _let_copies_go(armature: bpy.types.Object) -> None:
-    """Let copies of bones remember no name: they are not what settings mean by it."""
+def _clear_copied_names(armature: bpy.types.Object) -> None:
+    """Clear the known name of duplicated bones, which constraints do not refer to."""
     bones = pose_bones(armature)
     for bone in bones:
         if bone.fabrik_name != bone.name and bone.fabrik_name in bones:

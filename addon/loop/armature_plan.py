@@ -1,4 +1,4 @@
-"""What a plan knows of one armature by itself: its constraints, resolved, and what they pose."""
+"""The part of the plan that concerns a single armature: its resolved constraints."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ import bpy
 
 from ..blender.animation import is_animated
 from ..blender.skeleton import Skeleton, skeleton_of
-from . import dependencies, keeping
+from . import deferred, dependencies
 from .chain_plan import ChainPlan
 from .fk_pose import FkReader
 from .pre_pass import PrePassBone
 from .properties import FabrikSettings, keys_of, settings
 from .registry import LISTS, pre_pass_of
-from .resolving import resolved
+from .resolving import plan_chain
 from .write import PoseWriter
 
 
 @dataclass(eq=False, slots=True)
-class Part:
-    """One armature, until something changes that its constraints were resolved from.
+class ArmaturePlan:
+    """The resolved constraints of one armature; valid until one of its inputs changes.
 
     Attributes:
         rig: The armature.
-        keys: The keys of its constraints, in the list's order.
-        lists: What it is made of besides, by the name of the list (see `Feature`).
-        chains: Its constraints, in the list's order.
-        pre_pass: The bones that are posed before them.
-        slots: The slots (see `KINDS`) that chains pose.
-        posed: The bones that they pose.
-        moved: The bones that are posed, or hang on a posed bone.
-        names: What is posed: names of bones, each with a place in `KINDS`.
+        keys: The keys of its constraints, in the order of the list.
+        lists: Signatures of its other lists, by name (see `Feature`).
+        chains: Its constraints, in the order of the list.
+        pre_pass: Its pre-pass bones.
+        slots: The posed slots (see `KINDS`).
+        posed: The posed bones.
+        moved: The posed bones and their descendants.
+        names: The posed channels: names of bones, each with an index in `KINDS`.
         is_animated: Whether Blender may change its channels and settings at any frame.
-        reader: What reads it at each update.
-        writer: What writes it.
-        blocks: The names of the object and of its data.
-        uids: The numbers of both, which are known even when they are gone.
-        sources: The objects that its constraints and walks name.
-        collections: The collections that they name.
+        reader: Reads it at each update.
+        writer: Writes it.
+        blocks: The names of the object and its data.
+        uids: Session UIDs of both, known even after their removal.
+        sources: The objects that its constraints and walks use.
+        collections: The collections that they use.
     """
 
     rig: Skeleton
@@ -58,12 +58,12 @@ class Part:
     uids: tuple[int, int] = field(init=False)
     sources: set[int] = field(init=False)
     collections: list[bpy.types.Collection] = field(init=False)
-    _said: list[tuple[str, str]] = field(init=False)
+    _own_messages: list[tuple[str, str]] = field(init=False)
 
     def __post_init__(self) -> None:
         """Resolve the constraints."""
         rig, ob = self.rig, self.rig.object
-        self.chains = [resolved(rig, i) for i in range(len(self.keys))]
+        self.chains = [plan_chain(rig, i) for i in range(len(self.keys))]
         self.pre_pass = pre_pass_of(rig, self.chains)
         members = (*self.pre_pass, *self.chains)
         self.slots = {slot for member in members for slot in (*member.bones, *member.more)}
@@ -71,7 +71,7 @@ class Part:
         self.moved = rig.below(self.posed)
         count = len(rig.names)
         self.names = {(rig.names[slot % count], slot // count) for slot in self.slots}
-        asked = {bone for chain in self.chains for _, bone in chain.joints.asked}
+        asked = {bone for chain in self.chains for _, bone in chain.joints.native}
         tips = {chain.tip_bone for chain in self.chains if chain.tip_bone >= 0}
         self.is_animated = is_animated(ob)
         self.reader = FkReader(rig, self.slots, asked, tips)
@@ -81,30 +81,32 @@ class Part:
         self.uids = (rig.uid, data.session_uid)
         self.sources = {source.session_uid for source, _ in dependencies.sources(ob)}
         self.collections = dependencies.collections(ob)
-        self.lists = _lists_of(settings(ob))  # What they name may have followed new names.
-        self._said = [(chain.problem, chain.note) for chain in self.chains]
+        self.lists = _list_signatures(
+            settings(ob)
+        )  # After resolving, which may have followed renames.
+        self._own_messages = [(chain.problem, chain.note) for chain in self.chains]
 
     def is_stale(self) -> bool:
-        """Return whether a script changed a list, which Blender tells nobody."""
+        """Return whether a script changed a list, for which there is no notification."""
         own = settings(self.rig.object)
-        return keys_of(own) != self.keys or _lists_of(own) != self.lists
+        return keys_of(own) != self.keys or _list_signatures(own) != self.lists
 
-    def look_again(self) -> None:
-        """Take in what was written of the lists to keep what planning found out."""
+    def reread_lists(self) -> None:
+        """Accept the lists as changed by deferred writes."""
         own = settings(self.rig.object)
         self.keys[:] = keys_of(own)
-        self.lists = _lists_of(own)
+        self.lists = _list_signatures(own)
 
-    def start(self) -> None:
-        """Forget what was said of the constraints for what they have to do with others."""
-        for chain, (problem, note) in zip(self.chains, self._said, strict=True):
+    def reset_messages(self) -> None:
+        """Reset problems and notes to those that concern this armature alone."""
+        for chain, (problem, note) in zip(self.chains, self._own_messages, strict=True):
             chain.problem, chain.note, chain.is_late = problem, note, False
 
 
-def part_of(armature: bpy.types.Object) -> Part:
-    """Resolve the constraints of an armature object that has settings."""
-    keeping.note_new(armature)
-    return Part(skeleton_of(armature), keys_of(settings(armature)))
+def plan_armature(armature: bpy.types.Object) -> ArmaturePlan:
+    """Resolve the constraints of an armature object."""
+    deferred.note_new(armature)
+    return ArmaturePlan(skeleton_of(armature), keys_of(settings(armature)))
 
 
 def has_settings(ob: bpy.types.Object) -> bool:
@@ -114,5 +116,7 @@ def has_settings(ob: bpy.types.Object) -> bool:
     return any(len(getattr(settings(ob), name)) > 0 for name in ("constraints", *LISTS))
 
 
-def _lists_of(own: FabrikSettings) -> dict[str, object]:
-    return {name: told(own) for name, told in LISTS.items() if len(getattr(own, name)) > 0}
+def _list_signatures(own: FabrikSettings) -> dict[str, object]:
+    return {
+        name: signature(own) for name, signature in LISTS.items() if len(getattr(own, name)) > 0
+    }

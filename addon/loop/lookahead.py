@@ -1,17 +1,16 @@
-"""Which armatures can be solved ahead of Blender's evaluation, and when they have to be.
+"""Which armatures can be solved ahead of Blender's evaluation, and when.
 
-It can be done where all that goes in is known by then: channels, F-curves and parents. Blender's
-constraints, drivers, physics, strips of the NLA and meshes are not, nor are histories. What
-decides is how things hang together and never what they hold at a moment, so that an armature is
-read in one way at every frame, however that is reached.
+That is possible where all inputs are known in advance: channels, F-curves and parents, but not
+Blender's constraints, drivers, physics, NLA strips and meshes, nor simulations. Only relations
+decide, never values, so that an armature is read in the same way at every frame.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import bpy
 
@@ -22,9 +21,9 @@ from ..blender.errors import contained
 from ..blender.relations import Node, node_at, parents, walk_dependencies
 from ..blender.rotation import LOCATION, QUATERNION, SCALE
 from ..blender.skeleton import Skeleton, skeleton_of
-from .body_plan import BodyPlan, Unit, chains_of
 from .chain_plan import ChainPlan
 from .fk_pose import FkReader
+from .tree_plan import TreePlan, Unit, chains_of
 
 TURNS = {"rotation_euler", "rotation_quaternion", "rotation_axis_angle"}
 
@@ -39,45 +38,33 @@ OBJECT_CHANNELS |= {"delta_rotation_euler", "delta_rotation_quaternion"}
 PLACES = {"location", "delta_location"}
 
 PLACING = ("location", "rotation", "scale", "delta_", "parent", "constraints")
-"""How the paths of properties begin that place an object."""
+"""Prefixes of RNA paths that affect the transform of an object."""
 
 SWITCHES = (".influence", ".mute", ".enabled")
-"""How the paths of properties end that turn one of Blender's constraints on or off."""
+"""Suffixes of RNA paths that enable or disable a native constraint."""
 
 PARENTS = ("OBJECT", "ARMATURE", "BONE")
-"""The ways to hang on a parent of which it is known where the parent carries the child."""
-
-
-class PlanInMaking(Protocol):
-    """What is asked of the plan while it is made (see `plan.Plan`)."""
-
-    rigs: dict[int, Skeleton]
-    readers: dict[int, FkReader]
-    units: list[Unit]
-    groups: dict[int, set[int]]
+"""The parent types whose result can be computed."""
 
 
 @dataclass
-class Foresight:
-    """What is known of the armatures of a plan ahead of an evaluation.
+class Lookahead:
+    """What is known about the armatures of a plan ahead of an evaluation.
 
     Attributes:
-        known: Those that can be solved then.
-        timed: Those of them whose input may change with the frame.
-        moving: Those of them that Blender evaluates at each frame, whatever is solved. The others
-            it has to evaluate once in any case, and what they depend on costs less to read after
-            it has been evaluated.
-        sources: For the name of each data-block the armatures that depend on it, or are it.
-        curves: The F-curves of animated objects among what the known ones depend on.
-        placed: Those objects of them whose place, turn or size F-curves set.
-        turned: Those of them that F-curves turn or size.
-        switched: The bones of armatures, by name, with constraints of Blender's that F-curves or
-            drivers turn on and off.
-        animated: For each armature the slots (see `KINDS`) that F-curves or drivers set of those
-            that chains pose.
-        moded: The armatures of which they set a rotation mode.
-        drivers: For each armature how many drivers it has.
-        signatures: All objects that were looked at, with what tells how they are animated.
+        known: Those that can be solved ahead.
+        timed: Those of them whose inputs may change with the frame.
+        moving: Those of them that Blender evaluates at each frame in any case. The others need one
+            evaluation anyway, and their inputs are cheaper to read after it.
+        sources: By name of a data-block, the armatures that depend on it or use it.
+        curves: F-curves of animated objects that the known armatures depend on.
+        placed: Those objects whose transform F-curves set.
+        turned: Those of them whose rotation or scale F-curves set.
+        switched: Armature and name of bones whose native constraints are switched by animation.
+        animated: By armature, the posed slots (see `KINDS`) that F-curves or drivers set.
+        mode_animated: Armatures with an animated rotation mode.
+        drivers: By armature, its number of drivers.
+        signatures: All objects that were examined, with a signature of their animation.
     """
 
     known: set[int] = field(default_factory=set)
@@ -89,17 +76,17 @@ class Foresight:
     turned: set[int] = field(default_factory=set)
     switched: set[tuple[int, str]] = field(default_factory=set)
     animated: dict[int, set[int]] = field(default_factory=dict)
-    moded: set[int] = field(default_factory=set)
+    mode_animated: set[int] = field(default_factory=set)
     drivers: dict[int, int] = field(default_factory=dict)
     signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
 
     def concerned(self, tagged: Iterable[str], is_frame_change: bool) -> set[int]:
-        """Return the known armatures that change with data-blocks, given by name, or the frame."""
+        """Return the known armatures that tagged data-blocks (by name) or the frame affect."""
         found = set(self.moving) if is_frame_change else set[int]()
         return found.union(*[self.sources[name] for name in tagged if name in self.sources])
 
     def is_outdated(self) -> bool:
-        """Return whether other channels of an object are animated by now."""
+        """Return whether the set of animated channels of an object has changed."""
         return any(animation.signature(ob) != known for ob, known in self.signatures)
 
 
@@ -109,54 +96,61 @@ def driver_count(ob: bpy.types.Object) -> int:
     return len(data.drivers) if data else 0
 
 
-def foresight_of(plan: PlanInMaking) -> Foresight:
-    """Find out what is known of the armatures of a plan, and what is animated of their poses."""
-    foresight = Foresight()
-    foresight.drivers = {uid: driver_count(rig.object) for uid, rig in plan.rigs.items()}
-    for uid, reader in plan.readers.items():
-        found = animation.animated(reader.rig.object)
-        foresight.switched |= _switched(reader.rig, found)
-        foresight.animated[uid] = _animated(reader, found)
-        if reader.slots and found.has_modes:
-            foresight.moded.add(uid)
-    units: dict[int, list[Unit]] = {}
-    for unit in plan.units:
-        units.setdefault(unit.rig.uid, []).append(unit)
-    looked: set[int] = set()
-    for uid in plan.rigs:
-        group = plan.groups.get(uid, {uid})
-        if uid not in looked:
-            looked |= group
-            own = [unit for one in group for unit in units.get(one, ())]
-            _look_at_group(foresight, group, own)
-    return foresight
+def lookahead_of(
+    readers: Mapping[int, FkReader], units: Iterable[Unit], groups: Mapping[int, set[int]]
+) -> Lookahead:
+    """Find out which armatures can be solved ahead, and what is animated of their poses.
+
+    Args:
+        readers: By armature, what reads it.
+        units: All units of the plan.
+        groups: By armature, the armatures that are evaluated together with it.
+    """
+    lookahead = Lookahead()
+    by_rig: dict[int, list[Unit]] = {}
+    for unit in units:
+        by_rig.setdefault(unit.rig.uid, []).append(unit)
+    for uid, reader in readers.items():
+        channels = animation.animated(reader.rig.object)
+        lookahead.drivers[uid] = driver_count(reader.rig.object)
+        lookahead.switched |= _switched(reader.rig, channels)
+        lookahead.animated[uid] = _animated(reader, channels)
+        if reader.slots and channels.has_modes:
+            lookahead.mode_animated.add(uid)
+    done: set[int] = set()
+    for uid in readers:
+        if uid not in done:
+            group = groups.get(uid, {uid})
+            done |= group
+            _look_at_group(lookahead, group, [u for one in group for u in by_rig.get(one, ())])
+    return lookahead
 
 
-def _look_at_group(foresight: Foresight, group: set[int], units: list[Unit]) -> None:
-    """Find out what is known of armatures that are evaluated together."""
-    walk = _Walk(foresight)
+def _look_at_group(lookahead: Lookahead, group: set[int], units: list[Unit]) -> None:
+    """Find out whether armatures that are evaluated together can be solved ahead."""
+    walk = _DependencyWalk(lookahead)
     is_known = False
     with contained("could not look ahead"):
         is_known = walk.knows(units)
-    foresight.signatures += [(ob, animation.signature(ob)) for ob in walk.objects]
+    lookahead.signatures += [(ob, animation.signature(ob)) for ob in walk.objects]
     if not is_known:
         return
-    foresight.known |= group
-    foresight.curves |= walk.curves
+    lookahead.known |= group
+    lookahead.curves |= walk.curves
     for animated, curves in walk.curves.items():
         channels = OBJECT_CHANNELS & curves.places.keys()
-        foresight.placed |= {animated} if channels else set()
-        foresight.turned |= {animated} if channels - PLACES else set()
+        lookahead.placed |= {animated} if channels else set()
+        lookahead.turned |= {animated} if channels - PLACES else set()
     if walk.curves:
-        foresight.timed |= group
+        lookahead.timed |= group
     if not group.isdisjoint(walk.curves):
-        foresight.moving |= group
+        lookahead.moving |= group
     for source in walk.sources:
-        foresight.sources.setdefault(source, set()).update(group)
+        lookahead.sources.setdefault(source, set()).update(group)
 
 
 def _animated(reader: FkReader, found: animation.Channels) -> set[int]:
-    """Return the slots that F-curves or drivers set of those that chains pose."""
+    """Return the posed slots that F-curves or drivers set."""
     rig, slots = reader.rig, set[int]()
     for path in {path for path, _ in found.keyed | found.driven}:
         name, channel = split_bone_path(path)
@@ -166,29 +160,29 @@ def _animated(reader: FkReader, found: animation.Channels) -> set[int]:
 
 
 def _switched(rig: Skeleton, found: animation.Channels) -> set[tuple[int, str]]:
-    """Return the bones with constraints of Blender's that F-curves or drivers turn on and off."""
+    """Return the bones with native constraints that F-curves or drivers switch."""
     paths = [path for path, _ in found.keyed | found.driven if path.endswith(SWITCHES)]
     bones = [name for name, rest in map(split_bone_path, paths) if rest.startswith("constraints[")]
     return {(rig.uid, name) for name in bones}
 
 
-class _Walk:
-    """A walk upwards from the chains of armatures that are solved together."""
+class _DependencyWalk:
+    """A walk up the dependencies of armatures that are solved together."""
 
-    def __init__(self, foresight: Foresight) -> None:
-        self.foresight = foresight
+    def __init__(self, lookahead: Lookahead) -> None:
+        self.lookahead = lookahead
         self.sources: set[str] = set()
         self.objects: list[bpy.types.Object] = []
         self.curves: dict[int, Curves] = {}
         self._objects: dict[int, bool] = {}
-        self._reached: dict[int, set[str]] = {}
+        self._unpredictable: dict[int, set[str]] = {}
 
     def knows(self, units: Iterable[Unit]) -> bool:
-        """Return whether all that some units are solved from is known."""
+        """Return whether all inputs of some units are known ahead."""
         found: list[bool] = []
         starts: list[Node] = []
         for unit in units:
-            found.append(isinstance(unit, ChainPlan | BodyPlan))
+            found.append(isinstance(unit, ChainPlan | TreePlan))
             for chain in chains_of(unit):
                 found.append(self._knows_chain(chain))
                 starts += _starts(chain) if found[-1] else ()
@@ -202,21 +196,21 @@ class _Walk:
         return all(found)
 
     def _knows_chain(self, chain: ChainPlan) -> bool:
-        rig, foresight = chain.rig, self.foresight
-        if not self._knows_object(rig.object) or not self._settings(rig.object):
+        rig, lookahead = chain.rig, self.lookahead
+        if not self._knows_object(rig.object) or not self._has_plain_settings(rig.object):
             return False
-        if foresight.animated[rig.uid] or rig.uid in foresight.moded:
-            return False  # What is written ahead would be overwritten.
+        if lookahead.animated[rig.uid] or rig.uid in lookahead.mode_animated:
+            return False  # Animation would overwrite what is written ahead.
         is_plain = chain.motion is None and chain.goal_source is None and not chain.watched
         return bool(chain.problem) or is_plain
 
-    def _settings(self, ob: bpy.types.Object) -> bool:
+    def _has_plain_settings(self, ob: bpy.types.Object) -> bool:
         data = ob.animation_data
         drivers = data.drivers if data else ()
         return not any(curve.data_path.startswith("fabrik.") for curve in drivers)
 
     def _knows(self, node: Node) -> bool:
-        """Return whether all is known of what an object or bone does itself."""
+        """Return whether the transform of a node relative to its parent is known ahead."""
         ob, bone = node
         if not self._knows_object(ob):
             return False
@@ -225,22 +219,22 @@ class _Walk:
     def _knows_object(self, ob: bpy.types.Object) -> bool:
         uid = ob.session_uid
         if uid not in self._objects:
-            self._objects[uid] = self._look_at(ob)
+            self._objects[uid] = self._examine(ob)
         return self._objects[uid]
 
-    def _look_at(self, ob: bpy.types.Object) -> bool:
+    def _examine(self, ob: bpy.types.Object) -> bool:
         self.sources.add(ob.name)
         self.objects.append(ob)
         if isinstance(ob.data, bpy.types.ID):
             self.sources.add(ob.data.name)
         if any(not con.mute for con in ob.constraints) or ob.rigid_body is not None:
             return False
-        if ob.soft_body is not None or not self._animation(ob):
+        if ob.soft_body is not None or not self._has_plain_animation(ob):
             return False
         return ob.parent is None or (ob.parent_type in PARENTS and ob.parent.type != "CURVE")
 
-    def _animation(self, ob: bpy.types.Object) -> bool:
-        """Return whether the animation of an object is of a kind that is known."""
+    def _has_plain_animation(self, ob: bpy.types.Object) -> bool:
+        """Return whether the animation of an object consists of plain F-curves."""
         data: Any = ob.animation_data
         if data is None:
             return True
@@ -255,17 +249,17 @@ class _Walk:
 
     def _knows_bone(self, ob: bpy.types.Object, name: str) -> bool:
         constraints = pose_bones(ob)[name].constraints
-        return all(con.mute for con in constraints) and name not in self._native(ob)
+        return all(con.mute for con in constraints) and name not in self._unpredictable_bones(ob)
 
-    def _native(self, ob: bpy.types.Object) -> set[str]:
-        """Return the bones that something else moves than their channels, and curves of these."""
+    def _unpredictable_bones(self, ob: bpy.types.Object) -> set[str]:
+        """Return the bones that native IK, drivers or unknown F-curves move."""
         uid = ob.session_uid
-        if uid not in self._reached:
-            self._reached[uid] = _by_constraints(ob) | self._by_animation(ob)
-        return self._reached[uid]
+        if uid not in self._unpredictable:
+            self._unpredictable[uid] = _posed_by_native_ik(ob) | self._posed_by_animation(ob)
+        return self._unpredictable[uid]
 
-    def _by_animation(self, ob: bpy.types.Object) -> set[str]:
-        """Return the bones of which a driver, or an F-curve of no channel, sets anything."""
+    def _posed_by_animation(self, ob: bpy.types.Object) -> set[str]:
+        """Return the bones with drivers, or with F-curves of anything but transform channels."""
         bones = pose_bones(ob).keys()
         rests = animation.all_curves(cast(Any, ob.data))
         if any(c.data_path.startswith("bones[") and not HIDES.search(c.data_path) for c in rests):
@@ -279,7 +273,7 @@ class _Walk:
 
 
 def _starts(chain: ChainPlan) -> list[Node]:
-    """Return what a chain is solved from: none if it is not."""
+    """Return the nodes that a chain depends on."""
     if chain.problem:
         return [(chain.rig.object, -1)]
     bones = (*chain.bones, chain.tip_bone)
@@ -289,23 +283,23 @@ def _starts(chain: ChainPlan) -> list[Node]:
 HIDES = re.compile(r"\.hide(_\w+)?$")
 
 
-def _by_constraints(ob: bpy.types.Object) -> set[str]:
-    """Return the bones that Blender's IK poses."""
+def _posed_by_native_ik(ob: bpy.types.Object) -> set[str]:
+    """Return the bones that native IK constraints pose."""
     found: set[str] = set()
     for bone in pose_bones(ob):
         for con in bone.constraints:
             if con.type in ("IK", "SPLINE_IK") and not con.mute:
-                found |= _reached_by(bone, con.chain_count)
+                found |= _ik_chain(bone, con.chain_count)
     return found
 
 
 def _places(path: str) -> bool:
-    """Return whether a property of an object decides where it stands."""
+    """Return whether a property affects the transform of an object."""
     return path.startswith(PLACING)
 
 
-def _reached_by(bone: Any, count: int) -> set[str]:
-    """Return the bones that one of Blender's constraints on a bone poses."""
+def _ik_chain(bone: Any, count: int) -> set[str]:
+    """Return the bones that a native IK constraint on a bone poses."""
     found: set[str] = set()
     while bone is not None and (count == 0 or len(found) <= count):
         found.add(bone.name)

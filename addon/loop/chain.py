@@ -1,4 +1,4 @@
-"""One chain as the solver needs it: read from Blender, and solved."""
+"""Reading the inputs of a chain, and solving it."""
 
 from __future__ import annotations
 
@@ -18,51 +18,50 @@ from ..core import (
     pose_in_world,
 )
 from ..core.vectors import ORIGIN, Mat3, Vec
-from .chain_plan import Begun, ChainPlan, ChainPose, FkState, Scenery, aim_of
-from .explain import explanation
+from .chain_plan import ChainPlan, ChainPose, FkState, MotionContext, StartPose, aim_of
+from .properties import AnimatedSettings, settings_form
 from .registry import MOTIONS, SOLVER_NAMES
-from .results import Report
-from .settings_now import Settings, form
+from .results import Report, explanation
 from .solved_pose import SolvedPose
 from .solved_scene import SolvedScene
 
 
-class Task(NamedTuple):
-    """All that the solution of a chain depends on, to the last bit.
+class SolveInput(NamedTuple):
+    """All inputs of a chain's solution; equal inputs give the same solution bit for bit.
 
     Attributes:
-        fk_state: Its FK pose.
-        settings: The constraint's settings.
-        world: Where the armature stands in world space.
-        target: The target in world space.
+        fk_state: Its FK state.
+        settings: The settings of the constraint.
+        world: Frame of the armature in world space.
+        target: The goal of the tip in world space.
         pole: The pole in world space, if there is one.
-        axes: The orientation for the tip bone in world space, if it is to take one.
-        note: What is to be said besides, of the chain or else of its goal.
-        extra: What a motion depends on besides.
-        begun: What it is solved from instead of its FK pose, if it is solved as a shot.
+        axes: The goal orientation of the tip bone in world space, if there is one.
+        note: The note to report.
+        extra: What a motion has read.
+        start: The pose to solve from instead of the FK pose, if it is continuous.
     """
 
     fk_state: FkState
-    settings: Settings
+    settings: AnimatedSettings
     world: Frame
     target: Vec
     pole: Vec | None
     axes: Mat3 | None
     note: str = ""
     extra: object = None
-    begun: Begun | None = None
+    start: StartPose | None = None
 
 
-def read_chain(solved: SolvedScene, chain: ChainPlan, is_member: bool = False) -> Task | None:
-    """Return what is to be solved for a constraint, None if it is off.
+def read_chain(solved: SolvedScene, chain: ChainPlan, is_member: bool = False) -> SolveInput | None:
+    """Return the inputs of a constraint; None if it is off.
 
     Args:
-        solved: What was read, with all that was solved before the chain.
+        solved: The scene with all results before the chain.
         chain: The constraint.
-        is_member: Whether it is solved together with others: then a shot is of them all.
+        is_member: Whether it belongs to a tree, which then has the start pose.
 
     Raises:
-        ProblemError: If the constraint cannot work.
+        ProblemError: If the constraint is invalid.
     """
     rig = chain.rig
     pose = solved.poses[rig.uid]
@@ -81,7 +80,7 @@ def read_chain(solved: SolvedScene, chain: ChainPlan, is_member: bool = False) -
     stamp = (pose.fk.stamp, parent, bias, beneath)
     if fk_state is None or stamp != chain.stamp:
         chain.stamp = stamp
-        joints = tuple([pose.fk.joints[bone] for _, bone in chain.joints.asked])
+        joints = tuple([pose.fk.joints[bone] for _, bone in chain.joints.native])
         channels = (*pose.bits_of(chain.runs, chain.tip_bone), beneath)
         now = FkState(channels, parent, joints, bias)
         if fk_state is None or now != fk_state:
@@ -93,14 +92,14 @@ def read_chain(solved: SolvedScene, chain: ChainPlan, is_member: bool = False) -
     if chain.goal_source is not None:
         aim = chain.goal_source.goal(solved, chain, aim)
     extra = None if chain.motion is None else chain.motion.read(solved, chain)
-    shot = None if is_member else chain.shot
-    begun = None if shot is None else shot.begun(solved.time, len(chain.bones))
+    start_source = None if is_member else chain.start_source
+    start = None if start_source is None else start_source.start_pose(solved.time, len(chain.bones))
     note = chain.note or aim.note
-    return Task(fk_state, settings, world, aim.place, pole, aim.axes, note, extra, begun)
+    return SolveInput(fk_state, settings, world, aim.place, pole, aim.axes, note, extra, start)
 
 
-def _check(chain: ChainPlan, settings: Settings) -> None:
-    form().check(tuple(settings))
+def _check(chain: ChainPlan, settings: AnimatedSettings) -> None:
+    settings_form().check(tuple(settings))
     if settings.weight <= 0.0 and chain.motion is None:
         raise ProblemError(
             "Weight is 0, so the constraint has no effect: increase it, or disable the constraint"
@@ -117,77 +116,77 @@ def _check(chain: ChainPlan, settings: Settings) -> None:
         )
     if SOLVER_NAMES[settings.solver] != "TWO_BONE":
         return
-    # A hand whose tail is the tip is the third bone of a limb, or the second if it is let go of.
-    count, wanted = len(chain.bones), 2
+    # A hand whose tail is the tip is the third bone, or the second with a Rotation Weight of 0.
+    count, required = len(chain.bones), 2
     if chain.has_hand and chain.tip_bone >= 0:
         count -= 1
     elif chain.has_hand and count != 2:
-        wanted = 3
-    if count != wanted:
+        required = 3
+    if count != required:
         raise ProblemError(
-            f"Two Bone requires a chain of {wanted} bones, and this one has {count}: set Chain "
-            f"Length to {wanted}, or choose another solver"
+            f"Two Bone requires a chain of {required} bones, and this one has {count}: set Chain "
+            f"Length to {required}, or choose another solver"
         )
 
 
-def solve_chain(chain: ChainPlan, pose: SolvedPose, task: Task) -> ChainPose:
-    """Return how a chain stands when it is solved.
+def solve_chain(chain: ChainPlan, pose: SolvedPose, inputs: SolveInput) -> ChainPose:
+    """Return the solved pose of a chain.
 
     Args:
         chain: The constraint.
         pose: Its armature.
-        task: What was read for it last.
+        inputs: The inputs that were read last.
 
     Raises:
-        ProblemError: If a number that went in is not finite, or too large to reckon with.
+        ProblemError: If an input is not finite, or overflows.
     """
-    settings = task.settings
-    undone = chain.rig.from_world(task.world)
+    settings = inputs.settings
+    to_armature = chain.rig.from_world(inputs.world)
     try:
-        given = input_of(chain, pose, task)
+        given = input_of(chain, pose, inputs)
         if chain.motion is not None:
-            scenery = Scenery(
-                task.world, undone, task.target, settings.influence, settings.tolerance
+            context = MotionContext(
+                inputs.world, to_armature, inputs.target, settings.influence, settings.tolerance
             )
-            return noted(chain.motion.pose(given, scenery, task.extra), chain.note)
+            return with_note(chain.motion.pose(given, context, inputs.extra), chain.note)
         posture, error = pose_in_world(
             given,
-            (task.world, undone),
-            goal_of(task),
+            (inputs.world, to_armature),
+            goal_of(inputs),
             SOLVER_NAMES[settings.solver],
             settings.iterations,
             settings.tolerance,
             settings.influence,
-            None if task.axes is None else orientation_of(task, task.axes),
+            None if inputs.axes is None else orientation_of(inputs, inputs.axes),
             stretch_of(settings) if chain.stretches else None,
-            () if task.begun is None else task.begun.rotations,
+            () if inputs.start is None else inputs.start.rotations,
         )
     except (ValueError, ArithmeticError):
-        raise infinite(chain, task, undone) from None
-    message = task.note or ("" if task.begun is None else task.begun.note)
+        raise not_finite_error(chain, inputs, to_armature) from None
+    message = inputs.note or ("" if inputs.start is None else inputs.start.note)
     if not message and posture.state != "REACHED":
         message = explanation(posture, chain.stretches, has_iterations(settings))
-    # To a micrometre: what is below that differs from frame to frame, and means nothing.
+    # Rounded to micrometres; anything below is noise.
     report = Report(posture.state, round(error, 6), posture.solution.iterations_used, message)
     return ChainPose(posture, report)
 
 
-def has_iterations(settings: Settings) -> bool:
-    """Return whether a solver comes nearer to the target with more iterations."""
+def has_iterations(settings: AnimatedSettings) -> bool:
+    """Return whether more iterations bring the solver closer to the target."""
     return SOLVER_NAMES[settings.solver] != "TWO_BONE"
 
 
-def noted(posed: ChainPose, note: str) -> ChainPose:
-    """Return how a chain stands, with what the user should know of it besides."""
+def with_note(posed: ChainPose, note: str) -> ChainPose:
+    """Return a posed chain with a note as its message, if there is one."""
     report = posed.report
     return posed._replace(report=report._replace(message=note)) if note else posed
 
 
-def infinite(chain: ChainPlan, task: Task, undone: Frame) -> ProblemError:
-    """Return what of a task is not finite, in a sentence."""
-    for place, source in ((task.target, chain.target), (task.pole, chain.pole)):
+def not_finite_error(chain: ChainPlan, inputs: SolveInput, to_armature: Frame) -> ProblemError:
+    """Return the error for inputs that are not finite."""
+    for place, source in ((inputs.target, chain.target), (inputs.pole, chain.pole)):
         if place is not None and source is not None:
-            x, y, z = point_in(undone, place)
+            x, y, z = point_in(to_armature, place)
             if not isfinite(x + y + z):
                 name = source.object.name
                 return ProblemError(f"“{name}” has an invalid position: check its transform")
@@ -197,16 +196,13 @@ def infinite(chain: ChainPlan, task: Task, undone: Frame) -> ProblemError:
     )
 
 
-def goal_of(task: Task) -> Goal:
-    """Return the goal in world space.
-
-    The poses of a shot face the pole already.
-    """
-    settings = task.settings
-    is_begun = task.begun is not None and len(task.begun.rotations) > 0
+def goal_of(inputs: SolveInput) -> Goal:
+    """Return the goal in world space, without the pole if the start pose faces it already."""
+    settings = inputs.settings
+    has_start = inputs.start is not None and len(inputs.start.rotations) > 0
     return Goal(
-        task.target,
-        None if is_begun else task.pole,
+        inputs.target,
+        None if has_start else inputs.pole,
         settings.pole_angle,
         settings.pole_weight,
         settings.softness,
@@ -214,43 +210,43 @@ def goal_of(task: Task) -> Goal:
     )
 
 
-def stretch_of(settings: Settings) -> Stretch:
-    """Return how far the bones may grow."""
+def stretch_of(settings: AnimatedSettings) -> Stretch:
+    """Return the stretch limits."""
     return Stretch(settings.stretch_max, settings.use_volume)
 
 
-def orientation_of(task: Task, axes: Mat3) -> Tip:
-    """Return the orientation that the tip bone takes, in world space."""
-    return Tip(axes, task.settings.rotation_weight, task.settings.twist_spread)
+def orientation_of(inputs: SolveInput, axes: Mat3) -> Tip:
+    """Return the goal orientation of the tip bone in world space."""
+    return Tip(axes, inputs.settings.rotation_weight, inputs.settings.twist_spread)
 
 
-def input_of(chain: ChainPlan, pose: SolvedPose, task: Task) -> ChainInput:
-    """Return a chain under its FK pose.
+def input_of(chain: ChainPlan, pose: SolvedPose, inputs: SolveInput) -> ChainInput:
+    """Return a chain in its FK pose.
 
     Args:
         chain: The constraint.
         pose: Its armature.
-        task: What was read for it last.
+        inputs: The inputs that were read last.
 
     Raises:
-        ValueError: If a number that went in is not finite.
-        ProblemError: If it is to stretch, and has no length.
+        ValueError: If an input is not finite.
+        ProblemError: If it stretches and has no length.
     """
     if chain.input is None:
         bones = [chain.rig.bone(bone) for bone in chain.bones]
         locals_ = [pose.posed_local(bone) for bone in chain.bones]
-        limits, stiffness = chain.joints.now(task.fk_state.joints)
+        limits, stiffness = chain.joints.now(inputs.fk_state.joints)
         chain.input = ChainInput(
             bones,
             locals_,
             tip_of(chain, pose),
-            task.fk_state.parent,
+            inputs.fk_state.parent,
             chain.rest_bend,
             limits,
             stiffness,
             chain.has_hand,
             chain.limb_bend,
-            task.settings.chain_bias,
+            inputs.settings.chain_bias,
         )
         if chain.stretches and chain.input.chain.scale == 0.0:
             name, chain.input = chain.rig.names[chain.bones[0]], None
@@ -262,7 +258,7 @@ def input_of(chain: ChainPlan, pose: SolvedPose, task: Task) -> ChainInput:
 
 
 def tip_of(chain: ChainPlan, pose: SolvedPose) -> Vec:
-    """Return where the tip is in the space of the chain's last bone."""
+    """Return the location of the tip in the space of the chain's last bone."""
     if chain.tip_bone >= 0 and chain.has_hand:
         return ORIGIN
     if chain.tip_bone >= 0:

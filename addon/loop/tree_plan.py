@@ -1,4 +1,4 @@
-"""What is solved at once: a chain, or a body of chains that share bones."""
+"""Solve units: a chain, a tree of chains that share bones, or a pre-pass bone."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from ..blender.limbs import rest_bend
 from ..blender.rotation import Run, runs_of
 from ..blender.skeleton import Skeleton
 from ..core.vectors import Vec
-from .chain_plan import ChainPlan, Shot
+from .chain_plan import ChainPlan, StartSource
 from .pre_pass import PrePassBone
-from .results import Answer
+from .results import SolveResult
 
 Bends = tuple[list[Vec | None], list[Vec | None]]
-"""To which side a chain bends from each of its bones on, with and without its hand."""
+"""The rest bend of a chain from each of its bones on, with and without its hand."""
 
 
 @dataclass(eq=False, slots=True)
-class BodyPlan:
-    """Chains of an armature that are solved together.
+class TreePlan:
+    """Chains of an armature that are solved together because they share bones.
 
     Attributes:
-        chains: In the list's order.
+        chains: The chains, in the order of the list.
         rig: The armature.
         items: The indices of the constraints.
         bones: All bones, each after its parent.
-        runs: The same as runs of neighbours.
-        root_parent: The bone that carries the first one, -1 if none does.
-        is_layered: Whether a constraint before it in the list poses bones of it as well.
-        shot: Its poses over all frames, if any of the chains is solved as a shot.
-        last: What was solved in the last update.
-        answers: What was solved, by frame.
+        runs: The same as runs of consecutive indices.
+        root_parent: The parent of the first bone, -1 if it has none.
+        is_layered: Whether a constraint earlier in the list poses some of its bones.
+        start_source: Gives the pose to solve from, if any of the chains is continuous.
+        last: The result of the last update.
+        results: Cached results, by frame.
     """
 
     chains: list[ChainPlan]
@@ -41,32 +41,34 @@ class BodyPlan:
     runs: list[Run] = field(init=False)
     root_parent: int = field(init=False)
     is_layered: bool = False
-    shot: Shot | None = field(init=False)
-    last: Answer | None = None
-    answers: dict[float, Answer] = field(default_factory=dict)
+    start_source: StartSource | None = field(init=False)
+    last: SolveResult | None = None
+    results: dict[float, SolveResult] = field(default_factory=dict)
     _rest_bends: list[Bends] | None = None
 
     def __post_init__(self) -> None:
-        """Put the bones of the chains together."""
+        """Collect the bones of the chains."""
         self.rig = self.chains[0].rig
         self.items = tuple(chain.item for chain in self.chains)
         every = {bone for chain in self.chains for bone in chain.bones}
         self.bones = sorted(every, key=lambda bone: len(self.rig.chain_up(bone)))
         self.runs = runs_of(self.bones)
         self.root_parent = self.rig.parents[self.bones[0]]
-        self.shot = next((chain.shot for chain in self.chains if chain.shot is not None), None)
+        self.start_source = next(
+            (chain.start_source for chain in self.chains if chain.start_source is not None), None
+        )
         for chain in self.chains:
-            chain.note = chain.note or self._idle_setting(chain)
+            chain.note = chain.note or self._unused_setting_note(chain)
 
     @property
     def bends(self) -> list[Bends]:
-        """The rest bends of each chain (see `_bends`), from when they are first needed."""
+        """The rest bends of each chain, computed on first use."""
         if self._rest_bends is None:
             self._rest_bends = [_bends(chain) for chain in self.chains]
         return self._rest_bends
 
-    def _idle_setting(self, chain: ChainPlan) -> str:
-        """Say which setting of a chain does nothing because it shares bones."""
+    def _unused_setting_note(self, chain: ChainPlan) -> str:
+        """Return a note on a setting that has no effect because the chain shares bones."""
         names = self.rig.names
         if chain.is_root_free and chain.bones[0] != self.bones[0]:
             return (
@@ -85,7 +87,7 @@ class BodyPlan:
 
 
 def _bends(chain: ChainPlan) -> Bends:
-    """Return to which side the chain bends from each of its bones on, with and without its hand."""
+    """Return the rest bend of a chain from each of its bones on."""
     rig, bones = chain.rig, chain.bones
     places = range(len(bones))
     if not chain.has_hand:
@@ -94,15 +96,15 @@ def _bends(chain: ChainPlan) -> Bends:
     limb, hand = bones[:-1], bones[-1]
     before = [rest_bend(rig, limb[start:], hand) if limb[start:] else None for start in places]
     if chain.tip_bone >= 0:
-        return before, before  # The hand's head is all that reaches.
+        return before, before  # Only the head of the hand reaches.
     return [rest_bend(rig, bones[start:], -1) for start in places], before
 
 
-Unit = ChainPlan | BodyPlan | PrePassBone
+Unit = ChainPlan | TreePlan | PrePassBone
 
 
 def chains_of(unit: Unit) -> list[ChainPlan]:
     """Return the chains of a unit."""
-    if isinstance(unit, BodyPlan):
+    if isinstance(unit, TreePlan):
         return unit.chains
     return [unit] if isinstance(unit, ChainPlan) else []

@@ -1,0 +1,194 @@
+"""Matching the previous pose with new constraints.
+
+Pole angles are computed from the FK pose, and corrected iteratively by the remaining difference of
+the bend. If the pose still differs, it is applied to the chain as FK pose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import pi, remainder
+from typing import Any
+
+import bpy
+
+from ...blender.limbs import NamedChain
+from ...blender.skeleton import matrix3, skeleton_of, vector
+from ...core import Chain
+from ...editing.placing import posed_chain
+from ...loop import plan
+from .poses import (
+    Change,
+    PoseMatrices,
+    apply_as_fk,
+    change,
+    evaluated_pose,
+    joints,
+    size_world,
+    swivel_angle,
+)
+
+NEAR = 1e-3
+"""Maximum difference of a kept pose, as a fraction of the chain length, or in tens of radians."""
+
+OTHER = 5e-3
+"""Difference above which the pose is applied as FK pose, which may change other frames. Native IK
+leaves limbs short of their targets by less than this."""
+
+FITTED = 1e-6
+"""Maximum difference of a matched bend, in radians."""
+
+MOST_FITS = 16
+
+SLOWEST, FASTEST = 0.2, 5.0
+"""Bounds of the estimated rate at which a chain swivels with its pole angle."""
+
+
+@dataclass(slots=True)
+class Replacement:
+    """A new constraint that replaces an old one.
+
+    Attributes:
+        constraint: The new constraint.
+        chain: Its chain.
+        title: Its name in notes.
+        turn: Returns its pole angle, given the matrix of its first bone in the FK pose, and the
+            chain in that pose.
+        is_on: Whether it is to be enabled.
+        before: Pole angle of the old constraint.
+        old: Data path prefix of the old constraint.
+    """
+
+    constraint: Any
+    chain: NamedChain
+    title: str
+    turn: Callable[[Any, Chain], float]
+    is_on: bool
+    before: float
+    old: str
+
+    @property
+    def has_pole(self) -> bool:
+        """Whether the chain faces a pole."""
+        return self.constraint.pole_target is not None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is on with full influence."""
+        return self.is_on and self.constraint.influence == 1.0
+
+
+def match_pose(
+    armature: bpy.types.Object,
+    replacements: Sequence[Replacement],
+    before: PoseMatrices,
+    notes: list[str],
+) -> tuple[Change, list[str]]:
+    """Enable new constraints, and adjust them to match the previous pose.
+
+    Args:
+        armature: The armature.
+        replacements: The new constraints, which are still disabled.
+        before: The previous pose.
+        notes: The list to add notes to.
+
+    Returns:
+        The remaining difference, and the titles of the constraints that do not match.
+    """
+    fk = evaluated_pose(armature)
+    for new in replacements:
+        if new.has_pole:
+            posed = _fk_chain(armature, new.chain, fk)
+            new.constraint.pole_angle = _wrapped(new.turn(fk[new.chain.bones[0]], posed))
+    for new in replacements:
+        new.constraint.enabled = new.is_on
+    after = _fit(armature, replacements, before)
+    off = [
+        new for new in replacements if new.is_full and _is_off(armature, new, before, after, OTHER)
+    ]
+    if off:
+        for new in off:
+            notes += _apply_as_fk(armature, new, before)
+        after = _fit(armature, replacements, before)
+    unmatched = [
+        new.title
+        for new in replacements
+        if new.is_on and _is_off(armature, new, before, after, NEAR)
+    ]
+    return change(armature, before, after, before), unmatched
+
+
+def _is_off(
+    armature: bpy.types.Object,
+    new: Replacement,
+    before: PoseMatrices,
+    after: PoseMatrices,
+    most: float,
+) -> bool:
+    moved, turned = change(armature, before, after, new.chain.bones)
+    return moved > most * size_world(armature, new.chain, before) or turned > 10.0 * most
+
+
+def _apply_as_fk(armature: bpy.types.Object, new: Replacement, before: PoseMatrices) -> list[str]:
+    """Apply the previous pose of a chain as its FK pose, except for animated bones."""
+    has_changed, is_animated = apply_as_fk(armature, new.chain.bones, before)
+    notes: list[str] = []
+    if has_changed:
+        notes.append(
+            f"“{new.title}”: the pose was applied as FK pose, because the chain would bend "
+            "differently from its previous FK pose"
+        )
+    if is_animated:
+        notes.append(f"“{new.title}”: animated bones keep their FK pose, and may bend differently")
+    return notes
+
+
+def _fit(
+    armature: bpy.types.Object, replacements: Sequence[Replacement], before: PoseMatrices
+) -> PoseMatrices:
+    """Adjust pole angles until all chains bend as before, and return the pose."""
+    turning = [new for new in replacements if new.has_pole and new.is_full]
+    remaining = [0.0] * len(turning)
+    steps = [0.0] * len(turning)
+    after = evaluated_pose(armature)
+    for _ in range(MOST_FITS):
+        for i, new in enumerate(turning):
+            wanted, found = (joints(armature, new.chain, pose) for pose in (before, after))
+            turn = swivel_angle(found, wanted)
+            steps[i] = _step(turn, remaining[i], steps[i])
+            remaining[i] = turn
+            new.constraint.pole_angle = _wrapped(new.constraint.pole_angle + steps[i])
+        if max(map(abs, remaining), default=0.0) < FITTED:
+            break
+        after = evaluated_pose(armature)
+    return after
+
+
+def _step(remaining: float, before: float, step: float) -> float:
+    """Return the next change of a pole angle.
+
+    A chain swivels by another angle than its pole angle changes: native IK rotates about the first
+    bone, which may be far off the line from root to tip.
+
+    Args:
+        remaining: The remaining swivel angle.
+        before: The remaining angle before the last step.
+        step: The last step; 0 if there was none.
+    """
+    rate = _wrapped(before - remaining) / step if step else 1.0
+    return remaining / min(max(rate, SLOWEST), FASTEST)
+
+
+def _fk_chain(armature: bpy.types.Object, chain: NamedChain, fk: PoseMatrices) -> Chain:
+    """Return a chain in its FK pose."""
+    plan.discard_if_outdated()
+    rig = skeleton_of(armature)
+    tip = rig.index[chain.tip] if chain.tip else -1
+    axes = [matrix3(fk[name]) for name in chain.bones]
+    points = [vector(point) for point in joints(armature, chain, fk)]
+    return posed_chain(rig, [rig.index[name] for name in chain.bones], tip, axes, points)
+
+
+def _wrapped(angle: float) -> float:
+    return remainder(angle, 2.0 * pi)

@@ -1,0 +1,142 @@
+"""Displacements of a drag: constrained to axes and planes, in increments, or typed in.
+
+Pure functions of tuples. A displacement is a vector in world space from the start of the drag.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import isfinite, radians, sin
+
+from ...core.vectors import ORIGIN, Mat3, Vec, add, dot, mat_columns, scaled, sub
+
+SHALLOW = sin(radians(5.0))
+"""Sine of the angle below which a line of sight does not define a point on an axis or plane."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """An axis or plane constraint.
+
+    Attributes:
+        axis: 0, 1 or 2 for X, Y or Z.
+        is_plane: Whether it is the plane perpendicular to the axis.
+        is_local: Whether the axis is local instead of global.
+    """
+
+    axis: int
+    is_plane: bool = False
+    is_local: bool = False
+
+    def free(self) -> tuple[int, ...]:
+        """Return the axes along which a displacement is free."""
+        return tuple(i for i in range(3) if (i == self.axis) != self.is_plane)
+
+
+def pressed(lock: Lock | None, axis: int, is_plane: bool) -> Lock | None:
+    """Return the lock after a key press: first the global axis, then the local one, then none."""
+    if lock is None or (lock.axis, lock.is_plane) != (axis, is_plane):
+        return Lock(axis, is_plane)
+    return None if lock.is_local else Lock(axis, is_plane, is_local=True)
+
+
+def locked(displacement: Vec, lock: Lock, axes: Mat3, sight: Vec, up: Vec) -> Vec:
+    """Return the displacement within a lock that is nearest on the screen to a given one.
+
+    Args:
+        displacement: The displacement of the mouse.
+        lock: The constraint.
+        axes: The unit axes of the lock, in columns.
+        sight: The unit view direction at the dragged point.
+        up: The unit up direction of the screen.
+    """
+    axis = mat_columns(axes)[lock.axis]
+    across = dot(axis, sight)
+    if lock.is_plane:
+        if abs(across) < SHALLOW:  # The plane is viewed edge-on.
+            return sub(displacement, scaled(axis, dot(axis, displacement)))
+        return sub(displacement, scaled(sight, dot(axis, displacement) / across))
+    room = 1.0 - across * across
+    if room < SHALLOW * SHALLOW:  # The axis points at the viewer: moving up moves away.
+        return scaled(axis, dot(up, displacement) * (1.0 if across > 0.0 else -1.0))
+    # The point of the axis nearest to the line of sight through the dragged point.
+    return scaled(axis, (dot(axis, displacement) - across * dot(sight, displacement)) / room)
+
+
+def projected(displacement: Vec, lock: Lock, axes: Mat3) -> Vec:
+    """Return the projection of a displacement onto a lock."""
+    axis = mat_columns(axes)[lock.axis]
+    along = scaled(axis, dot(axis, displacement))
+    return sub(displacement, along) if lock.is_plane else along
+
+
+def stepped(displacement: Vec, axes: Mat3, step: float) -> Vec:
+    """Return a displacement rounded to multiples of a step along some axes."""
+    found = ORIGIN
+    for axis in mat_columns(axes):
+        found = add(found, scaled(axis, round(dot(axis, displacement) / step) * step))
+    return found
+
+
+def on_grid(place: Vec, displacement: Vec, step: float) -> Vec:
+    """Return a displacement from a point to the nearest point of the world grid."""
+    x, y, z = add(place, displacement)
+    there = (round(x / step) * step, round(y / step) * step, round(z / step) * step)
+    return sub(there, place)
+
+
+@dataclass(slots=True)
+class Typed:
+    """Typed numbers, one for each free axis.
+
+    Attributes:
+        texts: The text for each axis.
+        place: Index of the axis that is being typed.
+    """
+
+    texts: list[str] = field(default_factory=lambda: ["", "", ""])
+    place: int = 0
+
+    def key(self, character: str, count: int) -> None:
+        """Append a digit or decimal point, or toggle the sign.
+
+        Args:
+            character: The typed character.
+            count: The number of free axes.
+        """
+        text = self.texts[self.place % count]
+        if character == "-":
+            text = text[1:] if text.startswith("-") else f"-{text}"
+        elif character != "." or "." not in text:
+            text += character
+        self.texts[self.place % count] = text
+
+    def back(self, count: int) -> None:
+        """Remove the last character."""
+        self.texts[self.place % count] = self.texts[self.place % count][:-1]
+
+    def next(self) -> None:
+        """Continue with the next axis."""
+        self.place += 1
+
+    def displacement(self, axes: Mat3, free: tuple[int, ...]) -> Vec | None:
+        """Return the typed displacement; None if nothing was typed.
+
+        Args:
+            axes: The unit axes, in columns.
+            free: The indices of the free axes.
+        """
+        if not any(self.texts):
+            return None
+        found = ORIGIN
+        for axis, text in zip(free, self.texts, strict=False):
+            found = add(found, scaled(mat_columns(axes)[axis], _number(text)))
+        return found
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:  # A sign or a point alone.
+        return 0.0
+    return number if isfinite(number) else 0.0
