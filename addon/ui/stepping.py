@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 
@@ -154,3 +154,27 @@ class DirectProgressOperator(ProgressOperator):
         if context.window is None:
             return self.execute(context)
         return self.begin(context, self.start(context))
+
+
+def is_busy() -> bool:
+    """Return whether Blender plays, renders, or runs a modal operator."""
+    manager = cast(bpy.types.WindowManager, bpy.context.window_manager)
+    return bpy.app.is_job_running("RENDER") or any(
+        window.screen.is_animation_playing or _is_modal(window) or _is_in_edit_mode(window)
+        for window in manager.windows
+    )
+
+
+def _is_modal(window: bpy.types.Window) -> bool:
+    """Return whether a window runs a modal operator; None is one whose class is unregistered.
+
+    A render operator remains in the list after its end, until an event in its window.
+    """
+    running: list[Any] = list(window.modal_operators)
+    return any(one is None or one.bl_idname != "RENDER_OT_render" for one in running)
+
+
+def _is_in_edit_mode(window: bpy.types.Window) -> bool:
+    """Return whether the active object is in a mode other than Object and Pose Mode."""
+    ob = window.view_layer.objects.active
+    return ob is not None and ob.mode not in ("OBJECT", "POSE")

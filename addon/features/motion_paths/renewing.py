@@ -1,4 +1,4 @@
-"""Calculating motion paths again after Blender has, as soon as no tool is running.
+"""Calculating motion paths again after Blender has, as soon as it is not busy.
 
 Blender calculates paths when asked to, and after edits while auto keying is on. Nothing tells of
 it, but the points are then others than those set here.
@@ -15,10 +15,11 @@ from ...blender.access import session_uid
 from ...blender.errors import contained
 from ...blender.forgetting import forgets
 from ...editing.playing import finish
+from ...ui.stepping import is_busy
 from .paths import Key, Path, Points, affected_paths, calculate, is_affected, paths_of
 
 PAUSE = 0.1
-"""Seconds until the next look whether a tool is still running."""
+"""Seconds until the next check whether Blender is still busy."""
 
 _calculated: dict[Key, Points] = {}
 """The points of all paths as they should be."""
@@ -85,10 +86,10 @@ def _correct_soon() -> None:
 
 
 def _correct() -> float | None:
-    """Correct the outdated paths of all windows' view layers, unless a tool is running."""
-    windows: Iterable[Any] = cast(bpy.types.WindowManager, bpy.context.window_manager).windows
-    if any(window.modal_operators for window in windows):
+    """Correct the outdated paths of all windows' view layers, unless Blender is busy."""
+    if is_busy():
         return PAUSE
+    windows: Iterable[Any] = cast(bpy.types.WindowManager, bpy.context.window_manager).windows
     for window in windows:
         with (
             contained("could not calculate motion paths"),

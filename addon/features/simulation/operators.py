@@ -19,7 +19,7 @@ from ...ui.layout import Layout, draw_sentence
 from ...ui.refusing import Refusing, Working, active_armature, armature_refusal
 from ...ui.registering import registering
 from ...ui.sections import NOTES
-from ...ui.stepping import DirectProgressOperator
+from ...ui.stepping import DirectProgressOperator, is_busy
 from ...ui.wording import counted
 from . import history
 from .settings import simulation_of
@@ -166,7 +166,7 @@ def _tick() -> float | None:
     """Simulate what is outdated, or return the seconds until the next check."""
     try:
         window = bpy.context.window_manager.windows[0]  # type: ignore[union-attr]
-        if _is_busy() or perf_counter() - _edited < QUIET:
+        if is_busy() or perf_counter() - _edited < QUIET:
             return QUIET
         with bpy.context.temp_override(window=window):
             if due(window.view_layer):
@@ -174,30 +174,6 @@ def _tick() -> float | None:
     except Exception:
         report_once("could not simulate what is outdated")
     return None
-
-
-def _is_busy() -> bool:
-    """Return whether Blender plays, renders, or runs a modal operator."""
-    manager = cast(bpy.types.WindowManager, bpy.context.window_manager)
-    return bpy.app.is_job_running("RENDER") or any(
-        window.screen.is_animation_playing or _is_modal(window) or _is_in_edit_mode(window)
-        for window in manager.windows
-    )
-
-
-def _is_modal(window: bpy.types.Window) -> bool:
-    """Return whether a window runs a modal operator; None is one whose class is unregistered.
-
-    A render operator remains in the list after its end, until an event in its window.
-    """
-    running: list[Any] = list(window.modal_operators)
-    return any(one is None or one.bl_idname != "RENDER_OT_render" for one in running)
-
-
-def _is_in_edit_mode(window: bpy.types.Window) -> bool:
-    """Return whether the active object is in a mode other than Object and Pose Mode."""
-    ob = window.view_layer.objects.active
-    return ob is not None and ob.mode not in ("OBJECT", "POSE")
 
 
 class FABRIK_PT_simulation(bpy.types.Panel):

@@ -524,7 +524,7 @@ def test_picture_that_a_window_shows_tells_of_what_is_outdated(rig, monkeypatch)
 
 
 def test_render_whose_window_stays_open_does_not_keep_automatic_from_its_work():
-    from addon.features.simulation.operators import _is_modal
+    from addon.ui.stepping import _is_modal
 
     def window(*running):
         return SimpleNamespace(modal_operators=running)
