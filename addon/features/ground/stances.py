@@ -320,10 +320,16 @@ class Stances:
             last = contacts[number + 1].first
         before = self._edge(number, first) if number >= 0 else self._beyond(first)
         after = self._edge(number + 1, last) if number + 1 < len(contacts) else self._beyond(last)
+        # A swing of which the clip has little still takes its time.
+        swing = max(1, round(SWING * self.clip.walk.track.rate))
+        if number < 0:
+            first = min(first, last - swing)
+        elif number + 1 >= len(contacts):
+            last = max(last, first + swing)
         before, after = before or after, after or before
         if before is None or after is None or before == after:
             return before or Moved()
-        share = smoother((time - first) / max(1, last - first))
+        share = smoother((time - first) / (last - first))
         return Moved(
             mix(before.shift, after.shift, share),
             mix(before.tilt, after.tilt, share),
