@@ -1,10 +1,10 @@
-"""When a foot is on the ground, and which part of it: found from how fast and how high it is.
+"""Contact detection: when a foot stands on the ground, and on which part of its sole.
 
-A point of the foot stands while it is slow and low. The notions are those by which captures are
-labelled and skating is measured, given there in metres for a person; here they are shares of the
-leg, and times are in seconds, so that the size of a character, its units and the frame rate make no
-difference. A contact goes through the parts that gait analysis tells apart: from heel strike on the
-heel stands, then the foot is flat, and from heel off until toe off the ball and the toes stand.
+A point of the foot is in contact while it is slow and low. The thresholds are those by which
+captures are labelled and foot skating is measured. They are published in metres for a person; here
+they are shares of the leg, and durations are in seconds, so that the size of a character, its units
+and the frame rate make no difference. A contact has the phases of gait analysis: the heel stands
+from heel strike to foot flat, the whole sole until heel off, and the ball until toe off.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,42 +13,44 @@ from typing import Final, NamedTuple
 from ..core.vectors import Quat, Vec, length, quat_angle, quat_compatible, quat_unit, scaled, sub
 
 PERSON: Final = 0.85
-"""Length of the leg, in metres, for which the published notions are meant."""
+"""The length of the leg for which the published thresholds hold, in metres."""
 
 HEEL_SPEED, HEEL_HEIGHT = 0.35 / PERSON, 0.05 / PERSON
-"""Up to what speed, in legs a second, and height above its lowest, in legs, a heel stands."""
+"""The maximum speed of a heel in contact, in legs per second, and its maximum height above its
+lowest position, in legs."""
 
 BALL_SPEED, BALL_HEIGHT = 0.3 / PERSON, 0.04 / PERSON
-"""The same of the ball of the foot."""
+"""The same for the ball of the foot."""
 
 WINDOW: Final = 1.0 / 30.0
-"""How many seconds before and after a frame its speed is taken over: captures jitter."""
+"""The time before and after a frame over which speed is measured, in seconds: captures jitter."""
 
 OUTLIERS: Final = 0.05
-"""The share of the lowest frames that do not say how low a point comes."""
+"""The share of frames that may be lower than what counts as the lowest position: captures have
+outliers."""
 
 GAP: Final = 0.05
-"""For how many seconds a point that stands may seem to be on its way."""
+"""The longest interruption of a contact that is ignored, in seconds."""
 
 SHORTEST: Final = 0.03
-"""For how many seconds a part of a foot stands at least."""
+"""The minimum duration of a phase, in seconds."""
 
 MOST_DRIFT: Final = 0.06
-"""How far from its place a foot may creep while it stands, in lengths of the leg."""
+"""How far a foot may creep during a contact, in legs."""
 
 MOST_TURN: Final = 0.35
-"""How far it may turn about its place while it is flat, in radians."""
+"""How far it may rotate while it is flat, in radians."""
 
 HEEL, FLAT, BALL = "HEEL", "FLAT", "BALL"
 
 
 class Thresholds(NamedTuple):
-    """When a foot counts as slow, as low, and as standing.
+    """The thresholds of a contact that the user may set.
 
     Attributes:
-        speed: In metres a second; 0 for the published ones.
-        height: Above the lowest place of the track, in metres; 0 for the published ones.
-        shortest: Frames from the first to the last of a contact, at least.
+        speed: In metres per second; 0 for the published ones.
+        height: Above the lowest position in the clip, in metres; 0 for the published ones.
+        shortest: The minimum number of frames from the first of a contact to its last.
     """
 
     speed: float = 0.0
@@ -56,12 +58,12 @@ class Thresholds(NamedTuple):
     shortest: int = 0
 
 
-class Way(NamedTuple):
-    """The way of a point of a foot.
+class Trajectory(NamedTuple):
+    """The trajectory of a point of a foot.
 
     Attributes:
-        path: Where it is at each frame, seen from the ground below it, in metres.
-        heights: How high it is at each frame, in metres from anywhere.
+        path: Its position at each frame, relative to the ground below it, in metres.
+        heights: Its height at each frame, in metres above any fixed level.
     """
 
     path: Sequence[Vec]
@@ -69,7 +71,7 @@ class Way(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A while in which the same part of a foot stands.
+    """A phase of a contact, in which the same part of the sole stands.
 
     Attributes:
         kind: `HEEL`, `FLAT` or `BALL`.
@@ -83,10 +85,10 @@ class Part(NamedTuple):
 
 
 class Contact(NamedTuple):
-    """A while in which a foot stands.
+    """A contact of a foot with the ground.
 
     Attributes:
-        parts: What of it stands, one part right after the other.
+        parts: Its phases, without gaps.
     """
 
     parts: tuple[Part, ...]
@@ -103,8 +105,8 @@ class Contact(NamedTuple):
 
 
 def contacts_of(
-    heel: Way,
-    ball: Way,
+    heel: Trajectory,
+    ball: Trajectory,
     turns: Sequence[Quat],
     rate: float,
     leg: float,
@@ -113,12 +115,12 @@ def contacts_of(
     """Return the contacts of a foot with the ground, in order.
 
     Args:
-        heel: The way of its heel, or of the joint above it.
-        ball: That of its ball; of a foot of which but one point is known, the same.
-        turns: How it is turned at each frame.
-        rate: Frames a second.
+        heel: The trajectory of its heel, or of the joint above the heel.
+        ball: That of its ball; the same if only one point of the foot is known.
+        turns: Its orientation at each frame.
+        rate: Frames per second.
         leg: Length of the leg in metres.
-        thresholds: When it counts as standing.
+        thresholds: When it counts as in contact.
     """
     if len(heel.path) < 2 or not rate > 0.0 or not leg > 0.0:
         return []
@@ -142,15 +144,15 @@ def contacts_of(
 
 
 def _limits(speed: float, height: float, leg: float, thresholds: Thresholds) -> tuple[float, float]:
-    """Return up to which speed and which height above the lowest place a point stands."""
+    """Return the maximum speed and height above the lowest position of a point in contact."""
     return (
         thresholds.speed if thresholds.speed > 0.0 else speed * leg,
         thresholds.height if thresholds.height > 0.0 else height * leg,
     )
 
 
-def _standing(way: Way, rate: float, leg: float, limits: tuple[float, float]) -> list[bool]:
-    """Return at which frames a point stands."""
+def _standing(way: Trajectory, rate: float, leg: float, limits: tuple[float, float]) -> list[bool]:
+    """Return whether a point is in contact, for each frame."""
     slow, low = limits
     lowest = quantile(way.heights, OUTLIERS)
     stands = [
@@ -170,7 +172,7 @@ def _standing(way: Way, rate: float, leg: float, limits: tuple[float, float]) ->
 
 
 def speeds(path: Sequence[Vec], rate: float) -> list[float]:
-    """Return how fast a point is at each frame, over a short while around it."""
+    """Return the speed of a point at each frame, over `WINDOW` before and after it."""
     window, last = max(1, round(WINDOW * rate)), len(path) - 1
     found: list[float] = []
     for i in range(len(path)):
@@ -180,7 +182,7 @@ def speeds(path: Sequence[Vec], rate: float) -> list[float]:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Return the value below which a share of all is."""
+    """Return a quantile of values, interpolated linearly."""
     ordered = sorted(values)
     place = (len(ordered) - 1) * share
     low = int(place)
@@ -189,19 +191,19 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def mean(places: Sequence[Vec]) -> Vec:
-    """Return the mean of places."""
+    """Return the mean of points."""
     xs, ys, zs = zip(*places, strict=True)
     return scaled((sum(xs), sum(ys), sum(zs)), 1.0 / len(places))
 
 
 def median_of(places: Sequence[Vec]) -> Vec:
-    """Return the median of places, axis by axis."""
+    """Return the median of points, for each axis on its own."""
     x, y, z = (quantile(values, 0.5) for values in zip(*places, strict=True))
     return x, y, z
 
 
 def mean_turn(turns: Sequence[Quat]) -> Quat:
-    """Return the mean of rotations that are near one another."""
+    """Return the mean of rotations that are close to each other."""
     w = x = y = z = 0.0
     for turn in turns:
         a, b, c, d = quat_compatible(turn, turns[0])
@@ -225,7 +227,7 @@ def runs(flags: Sequence[object], wanted: object) -> list[tuple[int, int]]:
 def _pieces(
     path: Sequence[Vec], run: tuple[int, int], drift: float, gap: int
 ) -> list[tuple[int, int]]:
-    """Return the whiles within a run in which a point stays near a place, a gap apart."""
+    """Return the frames of a run split where a point drifts too far, with a gap between pieces."""
     first, last = run
     if last <= first:
         return [run] if last == first else []
@@ -238,7 +240,7 @@ def _pieces(
 
 
 def _steady(first: int, last: int, is_near: Callable[[int, int], bool]) -> tuple[int, int]:
-    """Return the frames around the middle of a run that are near to it."""
+    """Return the frames around the middle of a run that are near its pose."""
     middle = begin = end = (first + last) // 2
     while begin > first and is_near(begin - 1, middle):
         begin -= 1
@@ -248,7 +250,7 @@ def _steady(first: int, last: int, is_near: Callable[[int, int], bool]) -> tuple
 
 
 def _drop_lone_heels(kinds: list[str]) -> None:
-    """Take no account of heels that stand, but right before or after the foot is flat."""
+    """Ignore heel contacts that are not right before or after foot flat."""
     for first, last in runs(kinds, HEEL):
         beside = {kinds[i] for i in (first - 1, last + 1) if 0 <= i < len(kinds)}
         if FLAT not in beside or BALL in beside:

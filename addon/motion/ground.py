@@ -1,9 +1,8 @@
-"""Where a foot goes on uneven ground, and how far the hip goes down for it.
+"""Moving a foot to uneven ground, and lowering the hip so that it reaches.
 
-While a foot stands it stays at one place. What that takes from where the animation has it is the
-correction, and in the swing it goes smoothly over from that of the last contact to that of the
-next, so that the foot has no speed at either end. Where ground is in the way of that, the foot is
-lifted over it in one arc. All of it is a function of the time, of the contacts, and of the ground.
+In stance a foot stays in place. Its offset from the animation is blended from one contact to the
+next during the swing, with no velocity at either end. Over obstacles the foot is lifted in arcs.
+All of it is a function of time, the contacts and the ground.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,19 +27,19 @@ from ..core.vectors import (
 from .easing import smooth, smoother
 
 STEEPEST = 0.5
-"""Cosine of the slope from which on a face is a wall and no ground: 60°."""
+"""The cosine of the slope above which a face is a wall: 60°."""
 
 STEPS = 8
-"""Which power mean stands for the highest of what is in a foot's way: the larger, the nearer."""
+"""The exponent of the power mean that approximates the maximum of several arcs."""
 
 ROOM = 0.5
-"""The share of what the animation leaves of a leg's length by which it may be stretched more."""
+"""The share of the leg's remaining extension in the animation that the ground may use up."""
 
 FLAT = 0.2
-"""How much of a leg is left upright, as a share, where the hip begins to give up reaching."""
+"""The vertical share of a leg below which the hip gives up on a foot that is far to the side."""
 
 DEEPEST = 0.5
-"""How far a hip goes down at most, in lengths of the leg."""
+"""How far the hip is lowered at most, in legs."""
 
 
 def is_ground(normal: Vec, up: Vec) -> bool:
@@ -49,9 +48,9 @@ def is_ground(normal: Vec, up: Vec) -> bool:
 
 
 def tilt_of(normal: Vec, up: Vec, most: float) -> Vec:
-    """Return the turn from up to a normal, up to an angle: its axis, as long as its angle.
+    """Return the rotation vector from up to a normal, limited to an angle.
 
-    It has no part about up, so that a foot keeps its heading.
+    It is perpendicular to up, so that a foot keeps its heading.
     """
     axis = unit(cross(up, normal))
     if axis is None:
@@ -60,12 +59,12 @@ def tilt_of(normal: Vec, up: Vec, most: float) -> Vec:
 
 
 def turn_of(tilt: Vec) -> Quat:
-    """Return the turn of a tilt."""
+    """Return the rotation of a tilt."""
     return QUAT_IDENTITY if tilt == ORIGIN else quat_exp(tilt)
 
 
 def influence(height: float, blend: float) -> float:
-    """Return how much of the ground counts: all up to the blend height, none from twice it on.
+    """Return the influence of the ground: 1 up to the blend height, 0 from twice that on.
 
     Args:
         height: Of the animated foot above the floor of the animation.
@@ -110,12 +109,12 @@ class Leg(NamedTuple):
     """A leg that a hip carries.
 
     Attributes:
-        root: Where its first joint is, as the animation has it.
-        target: Where the animation has the foot.
-        goal: Where the foot goes, or would if nothing were in the way of its swing: what it is
-            lifted over is no reason for the hip to rise.
-        length: From the first joint to the tip of the straight leg.
-        rise: How much higher the ground counts below it than the floor of the animation.
+        root: The animated position of its hip joint.
+        target: The animated position of the foot.
+        goal: The position of the foot on the ground, without the arcs over obstacles: the hip does
+            not rise for them.
+        length: The length of the straight leg.
+        rise: How much higher the ground below it is than the floor of the animation.
     """
 
     root: Vec
@@ -126,39 +125,39 @@ class Leg(NamedTuple):
 
 
 def hip_rise(legs: Sequence[Leg], follow: float) -> float:
-    """Return how far a hip goes along with the ground below its feet.
+    """Return how far the hip rises with the ground below its feet.
 
     Args:
-        legs: All that it carries, at least one.
-        follow: How much of the ground's mean it takes: 1, or 0 to go down only.
+        legs: All its legs, at least one.
+        follow: The share of the mean rise that it takes: 1, or 0 to be lowered only.
     """
     return follow * fsum([leg.rise for leg in legs]) / len(legs)
 
 
 def hip_drop(legs: Sequence[Leg], up: Vec, share: float, rise: float) -> float:
-    """Return how far a hip goes down from there until all feet reach.
+    """Return how far the hip is lowered from there until all feet reach.
 
-    No leg that the animation bends is stretched to more than a share of its length, so that no knee
-    snaps. One that the animation stretches farther may stay so, and go half of the way to its
-    length; and one that does not reach in the animation does not reach here.
+    Legs are extended up to a share of their length, so that no knee snaps. A leg that the animation
+    extends farther may use up half of what remains, and one that does not reach in the animation
+    does not reach here.
 
     Args:
-        legs: All that it carries, at least one.
-        up: The direction of length 1 in which it moves.
-        share: To which share of its length a leg is stretched at most.
-        rise: How far it has gone along with the ground.
+        legs: All its legs, at least one.
+        up: The unit vector along which it moves.
+        share: The maximum extension of a leg, as a share of its length.
+        rise: How far it has risen with the ground.
     """
     return max([0.0, *[_lack(leg, up, share, rise) for leg in legs if leg.length > 0.0]])
 
 
 def peaks(drops: Mapping[int, float], known: dict[int, float], frames: range, ease: int) -> None:
-    """Find how deep a hip has to be at frames for what it has to for a while before and after each.
+    """Find the maximum drop of the hip around each of some frames (a dilation).
 
     Args:
-        drops: How far it has to go down at frames.
-        known: What was found of that already; the rest is added.
-        frames: The frames, a stride apart from one another as those of the drops.
-        ease: The while, in frames.
+        drops: How far it must be lowered, by frame.
+        known: The maxima found so far; the rest is added.
+        frames: The frames, a stride apart, as those of the drops.
+        ease: How many frames before and after count.
     """
     beside = (ease // frames.step + 1) * frames.step
     for frame in frames:
@@ -168,16 +167,16 @@ def peaks(drops: Mapping[int, float], known: dict[int, float], frames: range, ea
 
 
 def foreseen_drop(peaks: Mapping[int, float], time: float, ease: int, stride: int) -> float:
-    """Return how far a hip goes down at a time, so that it does so calmly.
+    """Return how far the hip is lowered at a time, smoothly and in advance.
 
-    That is how deep it has to be for a while before and after, smoothed over the same while: never
-    less than what is asked for at the time itself.
+    The maxima of `peaks` are averaged with a window as wide as theirs, so that the result is never
+    less than what is needed at the time itself.
 
     Args:
-        peaks: What `peaks` has found for all multiples of the stride in that while.
-        time: The frame, or a time between two.
-        ease: The while, in frames, a multiple of the stride.
-        stride: How many frames there are from one to the next at which it was looked.
+        peaks: What `peaks` has found for all multiples of the stride in the window.
+        time: The time in frames.
+        ease: Half the width of the window in frames, a multiple of the stride.
+        stride: The distance of the frames that were looked at.
     """
     total, weights = 0.0, 0.0
     for number in range(ceil((time - ease) / stride), floor((time + ease) / stride) + 1):
@@ -188,7 +187,7 @@ def foreseen_drop(peaks: Mapping[int, float], time: float, ease: int, stride: in
 
 
 def _lack(leg: Leg, up: Vec, share: float, rise: float) -> float:
-    """Return how far the hip has to go down for one leg, less than 0 if it could go up."""
+    """Return how far the hip must be lowered for one leg; negative if it could rise."""
     given = length(sub(leg.root, leg.target))
     reach = max(share * leg.length, given + ROOM * max(0.0, leg.length - given))
     apart = add(sub(leg.root, leg.goal), scaled(up, rise))
@@ -198,7 +197,7 @@ def _lack(leg: Leg, up: Vec, share: float, rise: float) -> float:
 
 
 def _upright(square: float, least: float) -> float:
-    """Return the root, which goes on as a line below a least value: it would be endlessly steep."""
+    """Return the square root, continued by its tangent below a least value, where it is steep."""
     if square >= least * least:
         return sqrt(square)
     return 0.5 * (least + square / least)

@@ -1,11 +1,10 @@
-"""A foot that stays where it stands, on the flat floor of its animation.
+"""Locking a foot during its contacts, on the flat floor of its animation.
 
-What stands is locked: the heel, the whole sole, or the ball of the foot. The foot pivots on it as
-the animation rolls it. What that takes from where the animation has it is the offset. It ends with
-the contact, but not at once: before a contact it comes, and after one it goes, over a short time,
-so that the foot has no speed while it is locked, and that of its animation where the offset is
-gone. As all contacts are known ahead, a foot that stands is locked for as long as it does, and none
-of it depends on how many frames there are in a second.
+The part of the sole that stands is locked: the heel, the whole sole, or the ball of the foot. The
+foot pivots about it as the animation rolls it. The difference to the animation is the offset. It is
+blended in over a short time before a contact and out after it, so that the foot is at rest while it
+is locked, and has the velocity of the animation where the offset ends. All contacts are known in
+advance, so a foot is locked for the whole of each, at any frame rate.
 """
 
 from bisect import bisect_right
@@ -36,30 +35,32 @@ from .contacts import BALL, FLAT, HEEL, Contact, Part, mean, mean_turn, median_o
 from .easing import smoother
 
 ROOM = 0.55
-"""The share of what the animation leaves of a leg's length that a lock may take of it."""
+"""The share of the leg's remaining extension in the animation that a lock may use up."""
 
 SOFT = 0.003
-"""Over which share of the leg the heel begins to rise, at most."""
+"""The range of extension over which the heel begins to rise, in legs, at most."""
 
 MOST_RISE = 0.5
-"""By how much a foot is turned about its ball to raise its heel, at most, in radians."""
+"""The maximum angle by which the heel is raised about the ball, in radians."""
 
 NEWTON, LEAST_GAIN = 4, 0.2
-"""How often that angle is corrected, and the least share of it that has to bring the foot near."""
+"""The number of Newton iterations for that angle, and the minimum share of the lever arm by which
+rotating the foot must shorten the leg."""
 
 WEIGHT = 0.02
-"""By which share a leg has to be bent more for its foot to count half as much for its place."""
+"""How much shorter than straight a leg is whose foot counts half as much for the locked position as
+that of a straight leg, in legs."""
 
 EDGE = 1.0 / 60.0
-"""For how many seconds from the end of a contact on the speed there is taken over."""
+"""The time after the end of a contact over which the velocity there is measured, in seconds."""
 
 
 class Pose(NamedTuple):
-    """Where a foot is.
+    """The pose of a foot in world space.
 
     Attributes:
-        place: Its goal, in world space; the height is meant from the floor of the animation.
-        turn: How it is turned in world space.
+        place: The position of its goal.
+        turn: Its orientation.
     """
 
     place: Vec
@@ -67,7 +68,7 @@ class Pose(NamedTuple):
 
 
 class Sole(NamedTuple):
-    """Where a foot touches the floor, seen from its goal, in its own axes.
+    """The points of a foot that touch the floor, relative to its goal, in the axes of the foot.
 
     Attributes:
         heel: The point below the heel.
@@ -79,12 +80,12 @@ class Sole(NamedTuple):
 
 
 class Leg(NamedTuple):
-    """What carries a foot.
+    """The leg of a foot.
 
     Attributes:
-        root: Returns where its first joint is at a frame, seen from the goal of the foot.
-        ankle: Where its last joint is, seen from there, in the axes of the foot.
-        length: From the one to the other, if it is straight.
+        root: Returns the position of the hip joint at a frame, relative to the goal of the foot.
+        ankle: The ankle joint, relative to the goal, in the axes of the foot.
+        length: The distance between the two if the leg is straight.
     """
 
     root: Callable[[int], Vec]
@@ -93,13 +94,14 @@ class Leg(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """What a part of a contact is locked to.
+    """What a phase of a contact is locked to.
 
     Attributes:
-        part: The part.
-        turn: How the foot is turned while it is flat.
-        start: Where the goal is while it is flat, or else the point that stands, at its beginning.
-        end: The same at its end.
+        part: The phase.
+        turn: The orientation of the foot if it is flat.
+        start: The position of the goal if the foot is flat, else of the point that stands, at the
+            beginning.
+        end: The same at the end.
     """
 
     part: Part
@@ -109,13 +111,13 @@ class Anchor(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a contact is.
+    """The foothold of a contact.
 
     Attributes:
         contact: The contact.
-        anchors: One for each of its parts.
-        base: Where the goal of the foot is in the mean, on flat ground.
-        turn: How it is turned there.
+        anchors: One for each of its phases.
+        base: The mean position of the goal, on flat ground.
+        turn: The mean orientation of the foot there.
     """
 
     contact: Contact
@@ -125,12 +127,12 @@ class Place(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """The end of a while in which something is locked.
+    """The first or last frame of a lock.
 
     Attributes:
-        frame: When that is.
-        offset: What is taken from the animation there.
-        rate: How fast that changes from there on, away from what is locked, a frame.
+        frame: The frame.
+        offset: The offset from the animation there.
+        rate: How fast it changes from there on, away from the contact, per frame.
     """
 
     frame: int
@@ -144,10 +146,9 @@ def sole_of(
     heights: Sequence[float],
     ups: Sequence[Vec],
 ) -> Sole:
-    """Return where a foot touches the floor, as it stands at most times.
+    """Return the points of a foot that touch the floor: their medians over its contacts.
 
-    That is the median, which a contact on a step, or one that the capture has off its floor, does
-    not move.
+    A contact on a step, or one that the capture has off its floor, does not move a median.
 
     Args:
         points: The joints above its heel and its ball, seen from its goal, in its own axes.
@@ -171,7 +172,7 @@ def _frames(parts: Sequence[Part]) -> list[int]:
 
 
 class Planted:
-    """A foot over all frames, locked where it stands."""
+    """A foot in all frames, locked during its contacts."""
 
     def __init__(
         self,
@@ -185,18 +186,18 @@ class Planted:
         rate: float,
         blend: float,
     ) -> None:
-        """Take a foot.
+        """Lock a foot.
 
         Args:
-            contacts: When it stands.
-            counted: Whether a frame of a contact tells of its place.
-            pose: Where the animation has it at a frame.
+            contacts: Its contacts.
+            counted: Whether a frame of a contact counts for its foothold.
+            pose: Its animated pose at a frame.
             frames: How many frames there are.
             leg: What carries it.
             up: The direction of length 1 against which it stands.
             sole: Where it touches the floor.
             rate: Frames a second.
-            blend: For how many seconds an offset comes and goes.
+            blend: The time over which an offset is blended in and out, in seconds.
         """
         self._pose = pose
         self._last = frames - 1
@@ -215,12 +216,12 @@ class Planted:
         self._ends: dict[tuple[int, bool], tuple[Edge, Edge]] = {}
 
     def around(self, time: float) -> tuple[int, bool]:
-        """Return the number of the last contact that began by a time, and whether it lasts."""
+        """Return the number of the last contact that has begun at a time, and whether it lasts."""
         number = bisect_right(self._starts, time) - 1
         return number, number >= 0 and time <= self.places[number].contact.last
 
     def at(self, time: float, pose: Pose) -> Pose:
-        """Return a foot as it is locked, or on its way, given where the animation has it now."""
+        """Return the pose of a foot, locked or in its swing, from its animated pose."""
         number, stands = self.around(time)
         if stands:
             return self._standing(number, time, pose)
@@ -233,10 +234,10 @@ class Planted:
         return Pose(add(pose.place, offset), _turned(pose.turn, turned))
 
     def _reaching(self, time: float, given: Pose, foot: Pose) -> Pose:
-        """Return a foot whose heel rises where its leg would be stretched for its lock.
+        """Return a foot whose heel rises where the lock would extend its leg too far.
 
-        As one does who stands on a foot that is left behind: the ball stays where it is. A knee
-        that is nearly straight turns by a lot for a little more of reach.
+        The ball stays in place, as at heel off in walking. A knee that is nearly straight rotates
+        a lot for a little more extension.
         """
         leg = self._leg
         root = self._root(time)
@@ -267,23 +268,23 @@ class Planted:
         return Pose(sub(ankle, rotate(turn, leg.ankle)), turn)
 
     def _root(self, time: float) -> Vec:
-        """Return where the leg begins, seen from the foot as the animation has both."""
+        """Return the hip joint relative to the goal of the foot, as animated."""
         frame = min(max(0, floor(time)), self._last)
         if time <= frame or frame >= self._last:
             return self._leg.root(frame)
         return mix(self._leg.root(frame), self._leg.root(frame + 1), time - frame)
 
     def _weight(self, frame: int) -> float:
-        """Return how much a frame counts for where a foot is locked: more, the less it can reach.
+        """Return the weight of a frame in the locked position: the larger, the straighter the leg.
 
-        A bent leg goes where it is told, and a straight one has to be let stay.
+        A bent leg reaches elsewhere with little change of its knee, and a straight one does not.
         """
         ankle = rotate(self._pose(frame).turn, self._leg.ankle)
         stretch = length(sub(self._leg.root(frame), ankle)) / self._leg.length
         return 1.0 / (max(0.0, 1.0 - stretch) + WEIGHT)
 
     def _mean(self, frames: Sequence[int], point: Vec) -> Vec:
-        """Return where a point of the foot is in the mean."""
+        """Return the weighted mean position of a point of the foot."""
         weights = [self._weight(frame) for frame in frames]
         total = ORIGIN
         for frame, weight in zip(frames, weights, strict=True):
@@ -291,14 +292,14 @@ class Planted:
         return scaled(total, 1.0 / sum(weights))
 
     def _gap(self, number: int) -> float:
-        """Return how many frames there are after a contact to the next one."""
+        """Return the number of frames from the end of a contact to the next one."""
         if number < 0 or number + 1 >= len(self.places):
             return float(self._last + 1)
         after, before = self.places[number + 1].contact, self.places[number].contact
         return float(after.first - before.last)
 
     def _edges(self, number: int, time: float) -> list[tuple[Edge, Edge, float]]:
-        """Return the ends of the contacts before and after a time, and how far away they are."""
+        """Return the ends of the contacts before and after a time, and their distance in frames."""
         found: list[tuple[Edge, Edge, float]] = []
         if number >= 0:
             frame = self.places[number].contact.last
@@ -309,7 +310,7 @@ class Planted:
         return found
 
     def _contact_edges(self, number: int, frame: int, is_entry: bool) -> tuple[Edge, Edge]:
-        """Return what takes the animated foot to its place in a contact, at one end of that."""
+        """Return the offsets of location and rotation at one end of a contact."""
         key = (number, is_entry)
         if key not in self._ends:
 
@@ -328,14 +329,14 @@ class Planted:
         return self._ends[key]
 
     def _edge(self, frame: int, is_entry: bool, offset: Callable[[int], Vec]) -> Edge:
-        """Return the end of a lock, seen from there into the time in which there is none."""
-        # Towards where it goes: what the animation does there is what is taken from it.
+        """Return one end of a lock, with the rate at which the offset changes outside of it."""
+        # Outside of the contact, where the foot must take up the velocity of the animation.
         away = max(0, frame - self._window) if is_entry else min(self._last, frame + self._window)
         here = offset(frame)
         return Edge(frame, here, scaled(sub(offset(away), here), 1.0 / max(1, abs(away - frame))))
 
     def _standing(self, number: int, time: float, pose: Pose) -> Pose:
-        """Return a foot in a contact, or as it would be if that went on before and after."""
+        """Return a foot in a contact, or as it would be if the contact lasted longer."""
         anchors = self.places[number].anchors
         # Between the last frame of a part and the first of the next one, the former goes on.
         anchor = next((a for a in reversed(anchors) if a.part.first <= time), anchors[0])
@@ -343,7 +344,7 @@ class Planted:
         return self._reaching(time, pose, Pose(self._locked_goal(anchor, time, turn), turn))
 
     def _locked_goal(self, anchor: Anchor, time: float, turn: Quat) -> Vec:
-        """Return where the goal of a foot is that stands."""
+        """Return the position of the goal of a locked foot."""
         place = anchor.start
         if anchor.start != anchor.end:
             first, last = anchor.part.first - 1, anchor.part.last + 1
@@ -354,7 +355,7 @@ class Planted:
         return sub(place, rotate(turn, point))
 
     def _turn(self, time: float, given: Quat) -> Quat:
-        """Return how a foot is turned that the animation turns as given."""
+        """Return the orientation of a locked foot from its animated orientation."""
         number = bisect_right(self._flat_starts, time) - 1
         before = self._flats[number] if number >= 0 else None
         if before is not None and time <= before.part.last:
@@ -384,7 +385,7 @@ class Planted:
         return self._turned[key]
 
     def _place(self, contact: Contact, counted: Callable[[int], bool]) -> Place:
-        """Return where a contact is."""
+        """Return the foothold of a contact."""
         points: dict[int, Vec] = {}
         parts = contact.parts
         for first, last in _without(parts, HEEL):
@@ -428,10 +429,15 @@ class Planted:
 
 
 def eased(edge: Edge, gone: float, span: float) -> Vec:
-    """Return what is left of an offset some frames away from its end.
+    """Return what is left of an offset some frames away from the end of its lock.
 
-    It goes on at the rate that it has there, and is gone for good after a span: the polynomial of
-    the fifth degree that begins without a bend, and ends at rest.
+    A quintic: it continues at the rate that it has there, without acceleration, and ends at rest
+    (minimum jerk; Flash and Hogan, 1985).
+
+    Args:
+        edge: The end of the lock.
+        gone: How many frames ago, or ahead, that is.
+        span: After how many the offset is 0.
     """
     s = gone / span
     left = 1.0 - s * s * s * (10.0 - s * (15.0 - 6.0 * s))
@@ -440,7 +446,7 @@ def eased(edge: Edge, gone: float, span: float) -> Vec:
 
 
 def _without(parts: Sequence[Part], kind: str) -> list[tuple[int, int]]:
-    """Return the first and last numbers of the parts next to one another that are not of a kind."""
+    """Return the first and last indices of each run of phases that are not of a kind."""
     found: list[tuple[int, int]] = []
     for i, part in enumerate(parts):
         if part.kind == kind:
@@ -453,19 +459,19 @@ def _without(parts: Sequence[Part], kind: str) -> list[tuple[int, int]]:
 
 
 def rotation_vector(a: Quat, b: Quat) -> Vec:
-    """Return the axis of the turn from one rotation to another, as long as its angle."""
+    """Return the rotation vector from one rotation to another."""
     w, x, y, z = quat_compatible(quat_product(b, (a[0], -a[1], -a[2], -a[3])), QUAT_IDENTITY)
     size = length((x, y, z))
     return scaled((x, y, z), 2.0 * atan2(size, w) / size if size > 1e-12 else 2.0)
 
 
 def _turned(given: Quat, offset: Vec) -> Quat:
-    """Return a rotation with an offset; to the last bit itself if there is none."""
+    """Return a rotation with an offset; exactly itself if there is none."""
     return given if offset == ORIGIN else quat_product(quat_exp(offset), given)
 
 
 def _over(excess: float, soft: float) -> float:
-    """Return by how much something is too much, which begins softly that much before it is."""
+    """Return an excess of at least 0, rounded off smoothly within ±soft."""
     if excess <= -soft:
         return 0.0
     if excess >= soft:

@@ -1,7 +1,7 @@
-"""How a foot lies on ground that is not the same below its two ends, and is kept out of it.
+"""The orientation of a foot on ground that differs below its heel and its toes.
 
-One end of a foot is where its goal is, as the ankle, and the other where its bone ends, as the
-toes. The ground below them may be bent, or a stair.
+One end of a foot is below its goal, such as the ankle, the other where its bone ends, such as the
+toes. The ground between them may be curved, or a stair.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from .ground import influence
 
 
 def resting_normal(near: Vec, far: Vec, end: Vec, rise: float, up: Vec) -> Vec:
-    """Return the direction of length 1 to which a foot on two faces is turned.
+    """Return the normal, a unit vector, that a foot on two faces takes.
 
-    Along the foot the slope is that from one place to the other where the ground bends between
-    them, and it is never beyond the slopes of the two faces themselves: over a stair, or the edge
-    of one, the foot is level. Sideways it is the mean of both.
+    Along the foot its slope is that of the line between the two points, clamped to the slopes of
+    the two faces: over a stair, or its edge, the foot is level. Sideways it is their mean.
 
     Args:
-        near: The normal of the face below the goal, not at right angles to up.
-        far: That of the face below the other end, not so either.
-        end: Where that is, seen from the goal, above flat ground.
+        near: The normal of the face below the goal, not perpendicular to up.
+        far: That of the face below the other end, not perpendicular to up.
+        end: The other end relative to the goal, on flat ground.
         rise: How much higher the ground is below it.
-        up: The direction of length 1 against which is looked.
+        up: The unit vector up.
     """
     level = across(end, up)
     along = unit(level)
@@ -38,22 +37,22 @@ def resting_normal(near: Vec, far: Vec, end: Vec, rise: float, up: Vec) -> Vec:
 
 
 def is_beside(rise: float, reach: float) -> bool:
-    """Return whether ground is so much higher, or lower, that it is no ground for the same foot.
+    """Return whether the ground below the other end is too high, or too low, to stand on as well.
 
     Args:
-        rise: By how much.
-        reach: How far the two ends of the foot are apart, seen from above.
+        rise: How much higher it is.
+        reach: The horizontal distance of the two ends.
     """
     return abs(rise) > reach
 
 
 def counted(need: float, rise: float, reach: float) -> float:
-    """Return how much a foot yields to ground below its other end, before which walls fade.
+    """Return how far a foot is lifted for ground below its other end; walls count less and less.
 
     Args:
         need: By how much that end is too low.
         rise: How much higher the ground is there than below the goal.
-        reach: How far the two ends are apart, seen from above.
+        reach: The rise up to which all of the need counts; from twice that on none does.
     """
     return max(0.0, need) * influence(rise, reach)
 

@@ -7,7 +7,7 @@ from math import pi, radians, sin
 from typing import NamedTuple
 
 from addon.core.vectors import Quat, Vec, add, quat_about, rotate, sub
-from addon.motion.contacts import Way
+from addon.motion.contacts import Trajectory
 from addon.motion.planted import Leg, Pose, Sole
 
 STEP, STRIDE = 1.1, 1.3
@@ -36,13 +36,13 @@ class Steps(NamedTuple):
     rate: float
     size: float
 
-    def heel(self) -> Way:
+    def heel(self) -> Trajectory:
         places = [pose.place for pose in self.poses]
-        return Way(places, [place[2] for place in places])
+        return Trajectory(places, [place[2] for place in places])
 
-    def ball(self) -> Way:
+    def ball(self) -> Trajectory:
         places = [add(p.place, rotate(p.turn, scaled_by(BALL, self.size))) for p in self.poses]
-        return Way(places, [place[2] for place in places])
+        return Trajectory(places, [place[2] for place in places])
 
     def turns(self) -> list[Quat]:
         return [pose.turn for pose in self.poses]

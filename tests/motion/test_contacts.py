@@ -23,7 +23,7 @@ from addon.motion.contacts import (
     MOST_DRIFT,
     Contact,
     Thresholds,
-    Way,
+    Trajectory,
     contacts_of,
     quantile,
 )
@@ -39,7 +39,7 @@ def of_point(
     path: list[Vec], rate: float = 24.0, leg: float = 0.9, thresholds: Thresholds = AUTOMATIC
 ) -> list[Contact]:
     """The contacts of a foot of which but one point is known."""
-    way = Way(path, [place[2] for place in path])
+    way = Trajectory(path, [place[2] for place in path])
     return contacts_of(way, way, [QUAT_IDENTITY] * len(path), rate, leg, thresholds)
 
 
@@ -166,7 +166,7 @@ def test_foot_that_turns_on_the_spot_is_flat_only_for_a_while() -> None:
     turns = [quat_about((0.0, 0.0, 1.0), 0.02 * i) for i in range(90)]
     still = [(0.0, 0.0, 0.02)] * 90
     (contact,) = contacts_of(
-        Way(heel, [0.08] * 90), Way(still, [0.02] * 90), turns, 60.0, 0.9, AUTOMATIC
+        Trajectory(heel, [0.08] * 90), Trajectory(still, [0.02] * 90), turns, 60.0, 0.9, AUTOMATIC
     )
     assert [part.kind for part in contact.parts] == [BALL, FLAT, BALL]
     flat = contact.parts[1]

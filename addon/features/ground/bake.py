@@ -1,7 +1,7 @@
-"""Baking feet on the ground to a few keys of their targets and of the hip.
+"""Baking feet on the ground to sparse keys of their targets and of the hip.
 
-The targets get keys where contacts begin and end, and as many between as it takes to stay within an
-error. They go into copies of the actions, so that the walk itself stays as it is.
+Targets are keyed where contacts begin and end, and as often between as an error requires. The keys
+are written to copies of the actions, so that the original animation is kept.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .hips import Hip
 from .settings import ground_settings
 
 TURN = 0.1
-"""How many lengths of the leg away an error of a turn is as large as that of a place."""
+"""The lever arm by which an error in rotation is measured as one in location, in legs."""
 
 
 def bake(
@@ -34,7 +34,7 @@ def bake(
     frames: range,
     error: float,
 ) -> Generator[float, None, TargetBakeResult]:
-    """Key the targets of an armature's feet and its hips as the ground has them, and turn it off.
+    """Key the targets of an armature's feet and its hips on the ground, and disable the ground.
 
     See `Bake.run`.
 
@@ -43,13 +43,13 @@ def bake(
         layer: What is evaluated.
         armature: The armature object.
         frames: The range.
-        error: By how much a foot may be elsewhere, in metres.
+        error: The maximum error of a foot, in metres.
 
     Yields:
         The share that is done.
 
     Raises:
-        ProblemError: If that cannot be; then nothing has changed.
+        ProblemError: If it cannot be baked; then nothing has changed.
     """
     if len(frames) < 2:
         raise ProblemError("There are no frames between Start and End: increase End")

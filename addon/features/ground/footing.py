@@ -1,4 +1,4 @@
-"""Where a foot goes on uneven ground: on it, and at one place while it stands."""
+"""The goal of a foot on uneven ground, locked during its contacts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NOTHING_BELOW = (
 )
 
 ON_FLOOR = 0.1
-"""The share of the frames in which feet stand that are not above the floor of the animation."""
+"""The quantile of the heights of standing feet that is the floor of the animation."""
 
 LEFT_OUT = (
     "The ground is disabled or excluded from the view layer: enable it, or choose another ground"
@@ -44,7 +44,7 @@ LEFT_OUT = (
 
 @dataclass(eq=False)
 class Footing:
-    """Puts the goal of a chain on the ground; made anew with the plan when a threshold changes.
+    """Places the goal of a chain on the ground; made anew with the plan when a threshold changes.
 
     Attributes:
         ground: What counts as ground.
@@ -61,9 +61,9 @@ class Footing:
         return self.foothold(snapshot, chain, aim).aim
 
     def foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
-        """Return where a foot goes, given where the animation has it.
+        """Return the goal of a foot on the ground from its animated goal.
 
-        The hip asks for it before the foot does: it is found once.
+        The hip needs it before the foot does: it is found once.
         """
         last = self._last
         if last is not None and last[0]() is snapshot and last[1] == aim:
@@ -89,13 +89,13 @@ class Footing:
     def probe(
         self, snapshot: Snapshot, chain: ChainPlan, given: FabrikGround, leg: float = 0.0
     ) -> Probe:
-        """Return what looks for the ground under a foot.
+        """Return what finds the ground below a foot.
 
         Args:
             snapshot: The moment.
             chain: The constraint.
             given: Its settings.
-            leg: How long the leg is, in metres; 0 to measure it.
+            leg: The length of the leg, in metres; 0 to measure it.
 
         Raises:
             ProblemError: As `probe_of`.
@@ -105,7 +105,7 @@ class Footing:
         return probe_of(snapshot, chain, given, self.ground, found, leg)
 
     def stances(self, snapshot: Snapshot, chain: ChainPlan) -> Stances | None:
-        """Return the contacts at a moment, None if they are not known or do not count."""
+        """Return the contacts at a moment, None if they are unknown or not locked."""
         given = ground_settings(snapshot.item(chain))
         walk, _ = self.walk(chain, given, snapshot.time)
         if not given.use_lock or walk is None or not walk.covers(snapshot.time):
@@ -133,12 +133,12 @@ class Footing:
         return Stances(clip, probe, given.blend)
 
     def walk(self, chain: ChainPlan, given: FabrikGround, time: float) -> tuple[Walk | None, str]:
-        """Return the track of a foot with its contacts, if there is one, and what is to be said.
+        """Return the track of a foot with its contacts, if there is one, and a message.
 
         Args:
             chain: The constraint.
             given: Its settings.
-            time: The frame for which that is said.
+            time: The frame that the message is for.
         """
         owner = history.owner_path(chain.item, "ground")
         kept = history.data(chain.rig.object, owner)
@@ -156,7 +156,7 @@ class Footing:
 
 
 def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
-    """Let a chain stand on the ground, if it is to.
+    """Put the goal of a chain on the ground, if that is enabled.
 
     Raises:
         ProblemError: If there is no ground.
@@ -181,9 +181,9 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 def found_floor(chain: ChainPlan, time: float) -> float:
-    """Return how high the floor is on which the feet of an armature stand in its animation.
+    """Return the height of the floor of an armature's animation above its origin.
 
-    It is one for all of them, above the armature's origin; that itself if they never stand.
+    It is found from the contacts of all feet together, and 0 if there are none.
     """
     standing: list[float] = []
     items = settings(chain.rig.object).constraints

@@ -1,4 +1,4 @@
-"""The hip over feet on the ground: it goes along with them, and down until all of them reach."""
+"""The hip over feet on the ground: it rises with them, and is lowered until all of them reach."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ from .settings import FabrikGround, ground_settings
 from .stances import Stances
 
 EASE = 0.2
-"""For how many seconds the hip goes down before it has to, and comes up after."""
+"""How long before it must be low the hip begins to move down, and after that up, in seconds."""
 
 LOOKED = 1.0 / 60.0
-"""How many seconds lie between the frames that it looks at."""
+"""The time between the frames that it looks at, in seconds."""
 
 
 class HipTask(NamedTuple):
-    """All that the place of a hip depends on, to the last bit.
+    """All that the location of a hip depends on, exactly.
 
     Attributes:
-        channels: What `SolvedPose.bits_of` and, of a layer, `SolvedPose.beneath` tell of it.
+        channels: The results of `SolvedPose.bits_of` and, for a layer, `SolvedPose.beneath`.
         parent: The frame of its parent, in armature space.
-        world: Where the armature stands in world space.
-        shift: By how much it is moved, in world space.
+        world: The transform of the armature in world space.
+        shift: Its translation, in world space.
     """
 
     channels: tuple[object, ...]
@@ -58,9 +58,9 @@ class HipTask(NamedTuple):
 
 @dataclass(eq=False)
 class Hip(PrePassBone):
-    """A bone that goes down so that all feet reach.
+    """A bone that is moved so that all feet reach.
 
-    What it has to do at other frames is kept as long as the feet are there where they were.
+    What it needs at other frames is kept as long as the footholds stay the same.
     """
 
     _key: object = None
@@ -72,7 +72,7 @@ class Hip(PrePassBone):
         return [leg.target for leg in self.chains if leg.target is not None]
 
     def read(self, snapshot: Snapshot) -> HipTask | None:
-        """Return by how much it is moved, None if it stays."""
+        """Return its translation, None if it stays."""
         pose = snapshot.poses[self.rig.uid]
         working = [leg for leg in self.chains if not leg.problem and self._counts(snapshot, leg)]
         if not working:
@@ -102,7 +102,7 @@ class Hip(PrePassBone):
         """Return its location.
 
         Raises:
-            ProblemError: If the armature is scaled to nothing.
+            ProblemError: If the armature has zero scale.
         """
         assert isinstance(inputs, HipTask)
         pose, bone = snapshot.poses[self.rig.uid], self.rig.bone(self.bone)
@@ -112,7 +112,7 @@ class Hip(PrePassBone):
         return SolveResult(inputs, self.bones, local.rotation, (), NOTHING, {self.bone: location})
 
     def _foreseen(self, snapshot: Snapshot, chains: Sequence[ChainPlan], up: Vec) -> float | None:
-        """Return how far it goes down for what its feet do before and after, None if unknown."""
+        """Return how far it is lowered for its feet before and after, None if that is unknown."""
         first = ground_settings(snapshot.item(chains[0]))
         found = [_footing(chain).stances(snapshot, chain) for chain in chains]
         stances = [one for one in found if one is not None]
@@ -141,7 +141,7 @@ class Hip(PrePassBone):
         return foreseen_drop(self._peaks, time, ease, stride)
 
     def _counts(self, snapshot: Snapshot, leg: ChainPlan) -> bool:
-        """Return whether a leg is on, and its target anywhere; else it says what is wrong."""
+        """Return whether a leg is enabled and its target finite; else its chain reports that."""
         given = snapshot.poses[self.rig.uid].settings[leg.item]
         is_on = given.enabled and given.influence > 0.0
         return is_on and isfinite(sum(aim_of(snapshot, leg).place))
@@ -153,7 +153,7 @@ class Hip(PrePassBone):
         target, goal = given.place, found.base
         size = leg_length(joints, chain)
         if chain.tip_bone < 0 and chain.has_hand:
-            # The foot lies as its target does, so it is its head that has to come within reach.
+            # The foot copies its target's rotation, so its head has to come within reach.
             foot = length(sub(joints[-1], joints[-2]))
             target = _heel(target, given.axes, foot)
             goal = _heel(goal, found.aim.axes, foot)
@@ -162,7 +162,7 @@ class Hip(PrePassBone):
 
 
 def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
-    """Yield the hips of an armature's legs; what is wrong with one is said by its legs."""
+    """Yield the hips of an armature's legs; a problem of a hip is reported by its legs."""
     hips: dict[int, Hip] = {}
     for chain in chains:
         given = ground_settings(settings(rig.object).constraints[chain.item])
@@ -183,7 +183,7 @@ def _hip_bone(rig: Skeleton, chain: ChainPlan, given: FabrikGround) -> int:
     """Return the bone that is the hip of a leg.
 
     Raises:
-        ProblemError: If it cannot be that.
+        ProblemError: If it cannot be the hip.
     """
     bone = bone_index(rig, given, "hip")
     name = rig.names[bone]
@@ -214,5 +214,5 @@ def _footing(chain: ChainPlan) -> Footing:
 
 
 def _heel(tip: Vec, axes: Mat3 | None, size: float) -> Vec:
-    """Return where a foot's head is, given its tip."""
+    """Return the head of a foot, given its tip."""
     return tip if axes is None else sub(tip, scaled(mat_columns(axes)[1], size))

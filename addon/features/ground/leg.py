@@ -1,6 +1,6 @@
-"""A leg as its joints tell: how long it is, and where its foot touches the floor.
+"""The length of a leg, and the points of its foot that touch the floor, from its joints.
 
-Bones that were imported have tails anywhere, so that where a joint is known it is asked for.
+The tails of imported bones may be anywhere, so joints are preferred wherever they are known.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from ...core.vectors import (
 from ...loop.chain_plan import ChainPlan, Snapshot
 
 LONGEST_FOOT = 0.5
-"""The length of a foot, in legs, from which on what ends there is no foot."""
+"""The length from which on a bone is too long for a foot, in legs."""
 
 THICKEST_SOLE = 0.15
 """How high the lowest joint of a foot may rest above the origin of an armature that stands on it,
-in lengths of the leg."""
+in legs."""
 
 
 class Foot(NamedTuple):
-    """What touches the floor, as the rest pose has it.
+    """The heel and the ball of a foot, in the rest pose.
 
     Attributes:
-        heel: The joint above the heel, seen from the goal of the chain, in the axes of the foot.
-        ball: The same of the ball of the foot.
-        heel_rest: How high the former rests above the floor, in metres.
-        ball_rest: The same of the latter.
+        heel: The joint above the heel, relative to the goal of the chain, in the axes of the foot.
+        ball: The same for the ball of the foot.
+        heel_rest: The height of the former above the floor, in metres.
+        ball_rest: The same for the latter.
     """
 
     heel: Vec
@@ -52,7 +52,7 @@ class Foot(NamedTuple):
 
 
 def joints_of(snapshot: Snapshot, chain: ChainPlan) -> list[Vec]:
-    """Return where the joints of a leg are in world space, from its first one to its tip."""
+    """Return the joints of a leg in world space, from the hip joint to the tip."""
     world = snapshot.world(chain.rig.object, chain.rig.uid)
     bones = [*chain.bones, *([chain.tip_bone] if chain.tip_bone >= 0 else ())]
     joints = [point_in(world, snapshot.frame(chain.rig, bone)[1]) for bone in bones]
@@ -64,24 +64,23 @@ def joints_of(snapshot: Snapshot, chain: ChainPlan) -> list[Vec]:
 
 
 def leg_length(joints: list[Vec], chain: ChainPlan) -> float:
-    """Return how long a leg is from the first of its joints to the ankle."""
+    """Return the length of a leg from the hip joint to the ankle."""
     ends_in_foot = chain.tip_bone < 0 and chain.has_hand
     pairs = itertools.pairwise(joints[:-1] if ends_in_foot else joints)
     return sum(length(sub(b, a)) for a, b in pairs)
 
 
 def foot_of(chain: ChainPlan, world: Mat3, leg: float, up: Vec) -> Foot:
-    """Return what touches the floor.
+    """Return the heel and the ball of a foot.
 
-    A foot that lies as its target does has a heel and a ball: the joint from which its toes go on,
-    or where its bone ends if there are none. Of one that hangs on its leg as it likes only its goal
-    is known.
+    A foot that copies its target's rotation has both; the ball is the joint of its toes, or where
+    its bone ends without toes. Of any other foot only the goal is known.
 
     Args:
         chain: The constraint.
         world: The axes of the armature in world space.
         leg: The length of the leg in metres.
-        up: The direction of length 1 against which it stands, in world space.
+        up: The unit vector up, in world space.
     """
     scale = sum(map(length, mat_columns(world))) / 3.0
     rig = chain.rig
@@ -109,9 +108,9 @@ def foot_of(chain: ChainPlan, world: Mat3, leg: float, up: Vec) -> Foot:
 
 
 def _rest_floor(chain: ChainPlan, foot: int, up: Vec, leg: float) -> float:
-    """Return how high the floor is on which a foot rests, in the armature's own space.
+    """Return the height of the floor of the rest pose, in the armature's own space.
 
-    That is its origin, if the foot rests right above it; else the lowest joint of the foot.
+    That is its origin if the foot rests right above it, else the lowest joint of the foot.
     """
     rig = chain.rig
     heights: list[float] = []

@@ -1,4 +1,4 @@
-"""What is below a foot: its height along the axis, and where it faces."""
+"""Finding the ground below a foot: its height along the axis, and its normal."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ...motion.ground import is_ground
 from .settings import FabrikGround
 
 FARTHEST = 12.0
-"""How far above and below the floor of the animation is looked if it is not set, in legs."""
+"""How far above and below the floor of the animation is searched if it is not set, in legs."""
 
 
 class Under(NamedTuple):
-    """What is below a place.
+    """The ground below a point.
 
     Attributes:
-        height: How high it is along the axis, in metres from the origin of the world.
-        normal: Of length 1 in world space.
+        height: Its height along the axis, in metres from the origin of the world.
+        normal: Its unit normal in world space.
         ob: The object.
     """
 
@@ -34,21 +34,21 @@ class Under(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """Looks for ground at one moment.
+    """Finds the ground at one moment.
 
     Attributes:
-        ground: What counts.
-        depsgraph: What it is read from.
-        up: The direction of length 1 against which is looked, in world space.
+        ground: What counts as ground.
+        depsgraph: The dependency graph that it is read from.
+        up: The unit vector up, in world space; rays are cast against it.
         floor: The height of the animation's own floor.
-        rest: How high that is above the armature's origin.
-        leg: How long the leg is, in metres.
-        above: How far above the floor is looked, in metres; 0 to find ground by itself.
-        below: How far below, in the same way.
-        most: By how much a foot turns at most, in radians.
-        turns: Whether it turns at all.
-        offset: How much higher than the ground the floor of the animation is put.
-        lift_only: Whether that is never put lower than it is.
+        rest: The height of that floor above the armature's origin.
+        leg: The length of the leg, in metres.
+        above: How far above the floor to search, in metres; 0 for automatic.
+        below: How far below, likewise.
+        most: The maximum angle by which a foot rotates, in radians.
+        turns: Whether it rotates at all.
+        offset: How much higher than the ground the floor of the animation is placed.
+        lift_only: Whether that is never placed lower than it is.
     """
 
     ground: Ground
@@ -65,15 +65,15 @@ class Probe(NamedTuple):
     lift_only: bool
 
     def level(self, under: Under) -> float:
-        """Return the height at which the floor of the animation is meant to be."""
+        """Return the height at which the floor of the animation is placed."""
         level = under.height + self.offset
         return max(level, self.floor) if self.lift_only else level
 
     def under(self, place: Vec) -> Under | None:
-        """Return the ground below or above a place, None if there is none to stand on.
+        """Return the ground below or above a point, None if there is none to stand on.
 
-        If it is not set how far, what is near the floor of the animation comes first, so that a
-        figure in a house does not climb its roof; and one that walks uphill still finds the hill.
+        If the distance is automatic, ground near the floor of the animation comes first, so that a
+        figure in a house does not climb its roof, and one that walks uphill still finds the hill.
         """
         rise = self.floor - dot(place, self.up)
         near, reach = self.above or self.leg, (self.below or self.leg)
@@ -102,19 +102,18 @@ def probe_of(
     found: float,
     leg: float,
 ) -> Probe:
-    """Return what looks for the ground under a foot at a moment.
+    """Return what finds the ground below a foot at one moment.
 
     Args:
         snapshot: The moment.
         chain: The constraint.
         given: Its settings.
         ground: What counts as ground.
-        found: How high the floor of the animation was found to be above the armature's origin.
-        leg: How long the leg is, in metres.
+        found: The detected height of the animation's floor above the armature's origin.
+        leg: The length of the leg, in metres.
 
     Raises:
-        ProblemError: If a setting is not a number, or the armature is scaled to nothing along its
-            axis.
+        ProblemError: If a setting is not a number, or the armature has zero scale along its axis.
     """
     check_animated(given, " of the ground")
     axes, origin = snapshot.world(chain.rig.object, chain.rig.uid)

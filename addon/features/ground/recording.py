@@ -1,4 +1,4 @@
-"""Recording the track of a foot, as `history` simulates things."""
+"""Recording the track of a foot during a simulation."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from .step import pose_of
 from .track import FORM, Seen, Track, TrackMaker, packed
 
 SETTINGS = ("source", "axis", "use_local_axis", "ray_above", "ray_below")
-"""Settings of the ground on which a track depends: when the foot stands is found from it later."""
+"""Settings of the ground on which a track depends: contacts are found from it later."""
 
 PLACE_SETTINGS = ("chain_count", "use_tail", "use_rotation", "use_offset")
 
 
 class FootTrack:
-    """Records where the animation has a foot.
+    """Records the animated poses of a foot.
 
     Attributes:
         owner: The path of the settings of its ground.
@@ -51,7 +51,7 @@ class FootTrack:
         self._foot = Foot(ORIGIN, ORIGIN, 0.0, 0.0)
 
     def inputs(self) -> object:
-        """Return the settings that count."""
+        """Return the settings on which the track depends."""
         item = settings(self._armature).constraints[self._index]
         found = animation.animated(self._armature)
         moving = {path for path, _ in found.keyed | found.driven}
@@ -69,7 +69,7 @@ class FootTrack:
         )
 
     def sources(self) -> list[Point]:
-        """Return the target, what carries the leg, and what counts as ground."""
+        """Return the target, the parent of the leg, and the ground."""
         chain = self._chain(plan.current())
         if chain is None:
             return [Point(self._armature)]
@@ -96,7 +96,7 @@ class FootTrack:
         """Record a frame."""
         chain = self._chain(snapshot.plan)
         if chain is None:
-            return  # What is wrong with it is said by the constraint.
+            return  # The constraint reports why.
         footing = cast(Footing, chain.goal_source)
         probe = footing.probe(snapshot, chain, ground_settings(snapshot.item(chain)))
         pose = pose_of(aim_of(snapshot, chain))
@@ -116,7 +116,7 @@ class FootTrack:
         return packed(Track(self._start, rate, self._leg, self._foot, maker.grounds, maker.samples))
 
     def _chain(self, now: plan.Plan) -> ChainPlan | None:
-        """Return the constraint as it is resolved, None if it does not work."""
+        """Return the resolved constraint, None if it is invalid."""
         for chain in now.chains:
             if chain.rig.object == self._armature and chain.item == self._index:
                 works = isinstance(chain.goal_source, Footing) and not chain.problem
@@ -125,13 +125,13 @@ class FootTrack:
 
 
 def _rest(chain: ChainPlan, bone: int) -> object:
-    """Return where a bone of a leg rests, and how long it is."""
+    """Return the rest transform of a bone and its length."""
     rest = chain.rig.bone(bone)
     return rest.rest, rest.length
 
 
 def _root(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
-    """Return where the animation has the first joint of a leg, in world space."""
+    """Return the animated hip joint of a leg, in world space."""
     world = snapshot.world(chain.rig.object, chain.rig.uid)
     root = point_in(world, snapshot.frame(chain.rig, chain.bones[0])[1])
     for unit in snapshot.plan.units:
@@ -141,7 +141,7 @@ def _root(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
 
 
 def tracks_of(armature: bpy.types.Object) -> list[FootTrack]:
-    """Return what is recorded for an armature: the feet that are on the ground."""
+    """Return the recorders of an armature: one for each foot on the ground."""
     items = settings(armature).constraints
     return [
         FootTrack(armature, i)

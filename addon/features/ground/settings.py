@@ -23,7 +23,7 @@ SOURCE_ITEMS = source_items({"OBJECT": 0, "COLLECTION": 1, "SCENE": 2})
 
 
 class FabrikGround(bpy.types.PropertyGroup):
-    """How a foot on the ground moves."""
+    """The settings of a foot on the ground."""
 
     use: Annotated[
         bool,
@@ -293,5 +293,5 @@ class FabrikGround(bpy.types.PropertyGroup):
 
 
 def ground_settings(item: FabrikConstraint) -> FabrikGround:
-    """Return how the chain of a constraint stands."""
+    """Return the ground settings of a constraint."""
     return cast(Any, item).ground

@@ -1,4 +1,4 @@
-"""A foot as rays see it: where its sole is, and what is below that."""
+"""The sole of a foot, and the ground that rays find below it."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ...motion.sole import counted, is_beside, resting_normal
 from .probe import Probe, Under
 
 CLIMB = 0.35
-"""How high a foot is lifted for what is below but one end of it, in legs; what is higher is a
+"""How high a foot is lifted for ground below only one of its ends, in legs; higher ground is a
 wall."""
 
 
 NOWHERE = -1e30
-"""By how much a foot is too low where there is no ground."""
+"""Stands for the need of a foot without ground below it."""
 
 
 class Lying(NamedTuple):
     """How a foot lies on the ground.
 
     Attributes:
-        tilt: How it is turned (see `tilt_of`).
-        height: How high its goal is along the axis, in metres from the origin of the world.
-        rise: How much higher the ground counts than the floor of the animation.
+        tilt: Its rotation vector (see `tilt_of`).
+        height: The height of its goal along the axis, in metres from the origin of the world.
+        rise: How much higher the ground is than the floor of the animation.
     """
 
     tilt: Vec
@@ -35,13 +35,13 @@ class Lying(NamedTuple):
 
 
 def laid(probe: Probe, place: Vec, points: Sequence[Vec]) -> Lying | None:
-    """Return how a foot lies on the ground so that no end of it is in there, None if there is none.
+    """Return how a foot lies on the ground with neither end below it, None if there is no ground.
 
     Args:
-        probe: What looks for ground.
-        place: Where the goal is, as the animation has it.
-        points: What touches the floor of the animation, seen from there: the point that counts, and
-            another one if there is.
+        probe: Finds the ground.
+        place: The animated location of the goal.
+        points: The points that touch the floor of the animation, relative to the goal: the one that
+            counts first, and the other end if there is one.
     """
     up = probe.up
     near = probe.under(add(place, points[0]))
@@ -71,17 +71,17 @@ def laid(probe: Probe, place: Vec, points: Sequence[Vec]) -> Lying | None:
 
 
 def _level(probe: Probe, under: Under, beside: Vec) -> float:
-    """Return how high a face is meant to be a little beside the place where it was hit."""
+    """Return the height of the plane of a face, a little beside where it was hit."""
     aside = across(beside, probe.up)
     return probe.level(under) - dot(aside, under.normal) / dot(under.normal, probe.up)
 
 
 class Need(NamedTuple):
-    """What is below a foot on its way.
+    """The ground below a swinging foot.
 
     Attributes:
-        lack: By how much it is too low, less than 0 if it is not.
-        heights: How high the ground is below its heel and its ball, None where there is none.
+        lack: By how much the foot is too low, negative if it is not.
+        heights: The heights of the ground below its heel and its ball, None where there is none.
     """
 
     lack: float
@@ -91,14 +91,13 @@ class Need(NamedTuple):
 def need(probe: Probe, sole: Sole, given: Pose, foot: Pose) -> Need:
     """Return by how much a foot is too low.
 
-    It need not be as high above what is below it as above the floor, but not in there: no more than
-    the animation has it in its floor.
+    It may be below the ground as far as the animation has it below its floor.
 
     Args:
-        probe: What looks for ground.
-        sole: Where the foot touches it.
-        given: Where the animation has it.
-        foot: Where it is.
+        probe: Finds the ground.
+        sole: The points of the foot that touch it.
+        given: The pose on the floor of the animation.
+        foot: The pose on the ground.
     """
     most, first = NOWHERE, None
     heights: list[float | None] = []
@@ -119,6 +118,6 @@ def need(probe: Probe, sole: Sole, given: Pose, foot: Pose) -> Need:
 
 
 def has_edge(a: Need, b: Need, least: float) -> bool:
-    """Return whether a foot comes over an edge of the ground between two places."""
+    """Return whether the ground has an edge between two times of a swing."""
     pairs = zip(a.heights, b.heights, strict=True)
     return any((x is None) != (y is None) or abs((x or 0.0) - (y or 0.0)) > least for x, y in pairs)

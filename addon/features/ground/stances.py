@@ -1,4 +1,4 @@
-"""The contacts of a foot on the ground as it is now, and its way from one to the next."""
+"""The contacts of a foot on the ground of the moment, and its swing from one to the next."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .track import turn_of_frame
 from .walk import Walk
 
 LOOKED = 8
-"""At how many places of a swing is looked for what is in its way."""
+"""The number of times in a swing at which obstacles are looked for."""
 
 FASTEST = 25.0
 """How fast a foot can be, in legs a second. What is faster is a cut, as after the rest pose in the
@@ -47,16 +47,16 @@ SWING = 0.4
 stride (Perry, “Gait Analysis”, 1992), which takes about one second."""
 
 EDGE = 0.03
-"""How much higher the ground is at one of them than at the next if an edge is between, in legs."""
+"""The difference in height between two of them from which on an edge lies between, in legs."""
 
 
 class Foreseen(NamedTuple):
-    """Where a leg is at another frame.
+    """A leg at another frame, in world space.
 
     Attributes:
-        root: Its first joint, as the animation has it, in world space.
-        target: Where the animation has the ankle.
-        goal: Where that goes.
+        root: The animated position of its hip joint.
+        target: The animated position of its ankle.
+        goal: The position of its ankle on the ground.
         rise: As in `Foothold`.
     """
 
@@ -67,13 +67,13 @@ class Foreseen(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """What the ground makes of a foot that is locked on the floor of its animation.
+    """The transform from a foot on the floor of its animation to the ground.
 
     Attributes:
-        shift: How it is moved.
-        tilt: The turn of the foot with the ground: its axis, as long as its angle.
+        shift: The translation.
+        tilt: The rotation vector of the foot.
         rise: How much higher the ground is than the floor of the animation.
-        share: How far it counts: not at all in a contact below which there is none.
+        share: Its influence: 0 in a contact below which there is no ground.
     """
 
     shift: Vec = ORIGIN
@@ -83,14 +83,14 @@ class Moved(NamedTuple):
 
 
 class MadeOf(NamedTuple):
-    """What a clip is made of besides the track.
+    """The inputs of a clip besides the track.
 
     Attributes:
-        up: The direction of length 1 against which the foot stands, in world space.
-        floor: How high the floor of the animation is along it, from the origin of the world.
-        rest: How high that is above the armature's origin.
-        lock_time: For how many seconds a foot is locked before a contact, and released after it.
-        frames: Where the grounds of the track stand, by their numbers.
+        up: The unit vector up, in world space.
+        floor: The height of the floor of the animation along it, from the origin of the world.
+        rest: The height of that floor above the armature's origin.
+        lock_time: The time in which a foot is locked before a contact, and released after it.
+        frames: The transforms of the grounds of the track, by number.
     """
 
     up: Vec
@@ -101,22 +101,22 @@ class MadeOf(NamedTuple):
 
 
 class Clip:
-    """A foot over all frames, on the floor of its animation and with the ground where it is now.
+    """A foot in all frames, on the floor of its animation, with the ground where it is now.
 
-    It is the same as long as what it is made of is, so it may be kept from frame to frame.
+    It may be kept from frame to frame as long as its inputs are the same.
 
     Attributes:
-        walk: The track.
-        sole: Where the foot touches the floor.
-        ankle: The joint in which the leg ends, seen from the goal in the axes of the foot.
-        planted: The foot, locked where it stands.
-        made_of: What else it is made of.
+        walk: The track with its contacts.
+        sole: The points of the foot that touch the floor.
+        ankle: The ankle joint relative to the goal, in the axes of the foot.
+        planted: The foot, locked during its contacts.
+        made_of: The other inputs.
         first: The first frame of the clip, or that after the last cut before all contacts.
         last: The last frame, or that before the first cut after all contacts.
     """
 
     def __init__(self, walk: Walk, made_of: MadeOf) -> None:
-        """Take what was simulated, and where the ground is."""
+        """Prepare a simulated foot for the ground of the moment."""
         self.walk = walk
         self.made_of = made_of
         self.sole = walk.sole(made_of.rest)
@@ -150,7 +150,7 @@ class Clip:
         )
 
     def pose(self, frame: int) -> Pose:
-        """Return where the animation has the foot, seen from the ground as it is now."""
+        """Return the animated pose of the foot, moved along with the ground."""
         pose = self._poses.get(frame)
         if pose is None:
             made_of, sample = self.made_of, self.walk.track.samples[frame]
@@ -161,23 +161,23 @@ class Clip:
         return pose
 
     def root(self, frame: int) -> Vec:
-        """Return where the animation has the first joint of the leg, seen from the foot."""
+        """Return the animated hip joint, relative to the goal of the foot."""
         sample = self.walk.track.samples[frame]
         return mat_apply(self.made_of.frames[sample.under][0], sample.root)
 
     def flat(self, frame: int) -> Pose:
-        """Return where the foot is locked."""
+        """Return the locked pose of the foot, on the floor of its animation."""
         flat = self._flats.get(frame)
         if flat is None:
             flat = self._flats[frame] = self.planted.at(frame, self.pose(frame))
         return flat
 
     def ends(self, number: int) -> list[Vec]:
-        """Return the points of the sole that stand in a contact, seen from the goal."""
+        """Return the points of the sole that stand in a contact, relative to the goal."""
         return self._stands(number)[0]
 
     def hover(self, number: int) -> float:
-        """Return how high above its floor the animation has the foot in a contact."""
+        """Return how high the foot is above the floor of its animation in a contact."""
         return self._stands(number)[1]
 
     def _stands(self, number: int) -> tuple[list[Vec], float]:
@@ -197,11 +197,11 @@ class Stances:
 
     Attributes:
         clip: The foot on the floor of its animation.
-        probe: What looks for ground.
+        probe: Finds the ground.
     """
 
     def __init__(self, clip: Clip, probe: Probe, blend: float) -> None:
-        """Take the foot on the floor of its animation, and the ground now."""
+        """Take the foot on the floor of its animation, and the ground of the moment."""
         self.clip = clip
         self._start = clip.walk.track.start
         self.probe = probe
@@ -211,18 +211,19 @@ class Stances:
         self._hangings: dict[int, Lying | None] = {}
         self._edges: dict[int, Moved] = {}
 
-    def locked(self, time: float, pose: Pose) -> tuple[Pose, Moved]:
-        """Return a foot on the ground without what it is lifted over, and what that makes of it.
+    def flat(self, time: float, pose: Pose) -> Pose:
+        """Return the locked pose of the foot on the floor of its animation."""
+        return self.clip.planted.at(time - self._start, pose)
+
+    def locked(self, time: float, pose: Pose, flat: Pose) -> tuple[Pose, Moved]:
+        """Return a foot on the ground, not lifted over obstacles, and how the ground moves it.
 
         Args:
             time: The frame.
-            pose: Where the animation has the foot.
+            pose: The animated pose of the foot.
+            flat: Its locked pose on the floor of its animation.
         """
-        return self._on_ground(time - self._start, pose, self._flat(time - self._start, pose))
-
-    def _flat(self, time: float, pose: Pose) -> Pose:
-        """Return a foot on the floor of its animation."""
-        return self.clip.planted.at(time, pose)
+        return self._on_ground(time - self._start, pose, flat)
 
     def _on_ground(self, time: float, given: Pose, flat: Pose) -> tuple[Pose, Moved]:
         moved = self._moved(time, flat)
@@ -233,7 +234,7 @@ class Stances:
         return blended(given, foot, moved.share), moved
 
     def lift(self, time: float) -> float:
-        """Return how much higher the foot swings for the obstacles in its way."""
+        """Return how much higher the foot swings for obstacles."""
         local = time - self._start
         number, stands = self.clip.planted.around(local)
         if stands:
@@ -262,7 +263,7 @@ class Stances:
         return shape.lift(local, arcs)
 
     def _look_between(self, needs: dict[int, Need], a: int, b: int) -> None:
-        """Find at which frame a foot comes over an edge between two."""
+        """Find the frame at which the foot passes an edge, by bisection."""
         if b - a > 1 and has_edge(needs[a], needs[b], EDGE * self.probe.leg):
             middle = (a + b) // 2
             needs[middle] = self._need(middle)
@@ -275,20 +276,19 @@ class Stances:
         return need(self.probe, self.clip.sole, flat, foot)
 
     def _share(self, frame: int) -> float:
-        """Return how much of the ground counts for the height at which the animation has a foot."""
+        """Return the influence of the ground at the animated height of the foot."""
         height = dot(self.clip.pose(frame).place, self._up) - self.probe.floor
         return shape.influence(height, self._blend)
 
-    def need(self, time: float, pose: Pose, foot: Pose) -> float:
-        """Return by how much a foot is too low, given where the animation has it, and where it is.
+    def need(self, flat: Pose, foot: Pose) -> float:
+        """Return by how much a foot is too low, from its poses on the flat floor and on the ground.
 
-        It need not be higher above what is below it than it is above the floor of its animation.
+        Where it is below that floor, it may be as far below the ground.
         """
-        flat = self._flat(time - self._start, pose)
         return need(self.probe, self.clip.sole, flat, foot).lack
 
     def foreseen(self, frame: int) -> Foreseen:
-        """Return where the leg is at another frame."""
+        """Return the leg at another frame."""
         local = frame - self._start
         pose, ankle = self.clip.pose(local), self.clip.ankle
         foot, moved = self._on_ground(local, pose, self.clip.flat(local))
@@ -299,7 +299,7 @@ class Stances:
         return Foreseen(root, target, goal, share * moved.rise)
 
     def between(self, first: int, last: int) -> tuple[Lying | None, ...]:
-        """Return how the foot lies in all contacts on which its way between two frames depends."""
+        """Return how the foot lies in all contacts that its way between two frames depends on."""
         around, contacts = self.clip.planted.around, self.clip.walk.contacts
         low, high = around(first - self._start)[0], around(last - self._start)[0] + 1
         found = [self._lying(i) for i in range(max(0, low), min(high + 1, len(contacts)))]
@@ -308,7 +308,7 @@ class Stances:
         return tuple(found)
 
     def _moved(self, time: float, flat: Pose) -> Moved:
-        """Return what the ground makes of a foot that is locked on a flat floor."""
+        """Return how the ground moves a foot that is locked on a flat floor."""
         number, stands = self.clip.planted.around(time)
         if stands:
             return self._in_contact(number, flat)
@@ -320,10 +320,16 @@ class Stances:
             last = contacts[number + 1].first
         before = self._edge(number, first) if number >= 0 else self._beyond(first)
         after = self._edge(number + 1, last) if number + 1 < len(contacts) else self._beyond(last)
+        # A swing of which the clip has little still takes its time.
+        swing = max(1, round(SWING * self.clip.walk.track.rate))
+        if number < 0:
+            first = min(first, last - swing)
+        elif number + 1 >= len(contacts):
+            last = max(last, first + swing)
         before, after = before or after, after or before
         if before is None or after is None or before == after:
             return before or Moved()
-        share = smoother((time - first) / max(1, last - first))
+        share = smoother((time - first) / (last - first))
         return Moved(
             mix(before.shift, after.shift, share),
             mix(before.tilt, after.tilt, share),
@@ -332,16 +338,16 @@ class Stances:
         )
 
     def _edge(self, number: int, frame: int) -> Moved:
-        """Return what the ground makes of the foot at an end of a contact."""
+        """Return how the ground moves the foot at one end of a contact."""
         moved = self._edges.get(frame)
         if moved is None:
             moved = self._edges[frame] = self._in_contact(number, self.clip.flat(frame))
         return moved
 
     def _beyond(self, frame: int) -> Moved | None:
-        """Return what the ground makes of the foot where its way begins, or ends, in a swing.
+        """Return how the ground moves a foot that swings in the first, or last, frame of the clip.
 
-        None if there is no ground there, or the animation does not come from there.
+        None if there is no ground below it.
         """
         lying = self._hanging(frame)
         if lying is None:
@@ -350,7 +356,7 @@ class Stances:
         return Moved(shift, lying.tilt, lying.rise)
 
     def _hanging(self, frame: int) -> Lying | None:
-        """Return how the foot would lie on the ground below it at a frame of a swing."""
+        """Return how the foot would lie on the ground below it, None if there is none."""
         if frame not in self._hangings:
             flat = self.clip.flat(frame)
             ends = dict.fromkeys((self.clip.sole.heel, self.clip.sole.ball))
@@ -385,16 +391,16 @@ def level(foot: Pose, point: Vec, up: Vec, floor: float) -> Vec:
 
 
 def blended(given: Pose, foot: Pose, share: float) -> Pose:
-    """Return a foot on the ground as far as the ground counts."""
+    """Return the blend of the animated pose and that on the ground."""
     if share >= 1.0 or share <= 0.0:
         return foot if share >= 1.0 else given
     return Pose(mix(given.place, foot.place, share), slerp(given.turn, foot.turn, share))
 
 
 def frame_of(snapshot: Snapshot, ob: bpy.types.Object | None) -> Frame:
-    """Return the space in which a foot rides along with a ground, the world's if there is none.
+    """Return the space in which a foot moves along with a ground; the world without one.
 
-    That of one that is scaled flat has its place alone, as nothing could be found again in it.
+    Of an object with zero scale only the location counts, as its transform has no inverse.
     """
     if ob is None:
         return WHOLE

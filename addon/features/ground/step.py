@@ -1,4 +1,4 @@
-"""A foot at one moment: on the ground below it, at its place, or on its way to the next one."""
+"""A foot at one moment: on the ground below it, locked, or swinging to the next foothold."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .stances import Stances, blended, level
 
 
 class Foothold(NamedTuple):
-    """Where a foot goes.
+    """The goal of a foot on the ground.
 
     Attributes:
         aim: The goal.
-        base: Where it would go if nothing were in the way of its swing, in world space.
-        rise: How much higher the ground counts than the floor of the animation, in metres.
+        base: Its location without obstacles, in world space.
+        rise: How much higher the ground is than the floor of the animation, in metres.
     """
 
     aim: Aim
@@ -39,7 +39,7 @@ class Step:
     """A foot at one moment."""
 
     def __init__(self, time: float, probe: Probe, aim: Aim, blend: float) -> None:
-        """Take where the animation has a foot."""
+        """Take the animated goal of a foot."""
         self._time = time
         self._probe = probe
         self._aim = aim
@@ -52,8 +52,8 @@ class Step:
         """Return the foot on the ground that is below it.
 
         Args:
-            points: The joints above its heel and its ball, seen from its goal, in its own axes.
-            note: What is to be said.
+            points: The joints above its heel and its ball, relative to its goal, in its own axes.
+            note: The message of the constraint.
         """
         ends = dict.fromkeys(points)
         under = [level(self._given, end, self._up, self._probe.floor) for end in ends]
@@ -68,12 +68,13 @@ class Step:
         return Foothold(aim._replace(note=note), base, self._share * lying.rise)
 
     def locked(self, stances: Stances, note: str) -> Foothold:
-        """Return the foot at its place while it stands, and on its way from one to the next."""
-        foot, moved = stances.locked(self._time, self._given)
+        """Return the foot, locked in stance, or swinging from one foothold to the next."""
+        flat = stances.flat(self._time, self._given)
+        foot, moved = stances.locked(self._time, self._given, flat)
         base = blended(self._given, foot, self._share)
         lift = self._share * stances.lift(self._time)
         place = add(base.place, scaled(self._up, lift)) if lift > 0.0 else base.place
-        lack = stances.need(self._time, self._given, Pose(place, base.turn))
+        lack = stances.need(flat, Pose(place, base.turn))
         if self._share * lack > 0.0:
             place = add(place, scaled(self._up, self._share * lack))
         place = self._at_least(place, self._probe.floor + self._height)
@@ -82,14 +83,14 @@ class Step:
         )
 
     def _aim_of(self, place: Vec, foot: Pose) -> Aim:
-        """Return a foot as a goal; to the last bit as it was if nothing has changed it."""
+        """Return a pose as a goal; exactly the animated one if nothing has changed it."""
         axes = self._aim.axes
         if axes is not None and foot.turn != self._given.turn:
             axes = quat_matrix(foot.turn)
         return Aim(place, axes)
 
     def _at_least(self, place: Vec, height: float) -> Vec:
-        """Return a place that is not lower than a height, if the foot may only be lifted."""
+        """Return a location, not lower than a height if the foot may only be lifted."""
         rise = height - dot(place, self._up)
         if not self._probe.lift_only or rise <= 0.0:
             return place
@@ -97,5 +98,5 @@ class Step:
 
 
 def pose_of(aim: Aim) -> Pose:
-    """Return a goal as the pose of a foot, which has no turn if the goal takes none."""
+    """Return a goal as a pose, without rotation if the goal has none."""
     return Pose(aim.place) if aim.axes is None else Pose(aim.place, quat_of(aim.axes))

@@ -1,7 +1,7 @@
-"""The track of a foot: where the animation has it at each frame, seen from the ground below it.
+"""The track of a foot: its animated pose at each frame, relative to the ground below it.
 
-What is recorded stands in the space of the object that was below the foot, so that it rides along
-with ground that moves. When the foot stands is worked out from it afterwards.
+Poses are recorded in the space of the object below the foot, so that they move along with the
+ground. Contacts are found from the track afterwards.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ...core.vectors import (
     sub,
 )
 from ...motion import codec
-from ...motion.contacts import Way
+from ...motion.contacts import Trajectory
 from .leg import Foot
 
 FORM = codec.Form(b"FABT", 2)
@@ -43,17 +43,17 @@ HEAD = 10
 
 
 class Sample(NamedTuple):
-    """Where the animation has a foot at a frame.
+    """The animated pose of a foot at a frame.
 
     Attributes:
         under: Number of the object that was below it, or `IN_WORLD`.
-        place: Where it was, in the space of that object.
-        step: How far it went since the frame before, seen from the ground, in metres.
-        height: How high it was above the origin of the armature, in metres.
-        root: Where the first joint of its leg was, seen from the foot, in the same space.
-        turn: How it was turned, in the axes of that space; not at all if it takes no turn.
-        end_step: How far its other end went, as ``step``.
-        up: The direction in which heights are meant, in its own axes.
+        place: The location of its goal, in the space of that object.
+        step: Its displacement since the frame before, relative to the ground, in metres.
+        height: Its height above the origin of the armature, in metres.
+        root: The hip joint relative to the goal, in the same space.
+        turn: The orientation of the foot in that space; none if it does not copy the target's.
+        end_step: The displacement of the other end of the foot, as ``step``.
+        up: The unit vector up, in the axes of the foot.
     """
 
     under: int
@@ -67,15 +67,15 @@ class Sample(NamedTuple):
 
 
 class Track(NamedTuple):
-    """Where the animation has a foot.
+    """The animated poses of a foot.
 
     Attributes:
         start: The first frame.
-        rate: Frames a second.
-        leg: The leg's length in metres.
-        foot: What of it touches the floor.
+        rate: Frames per second.
+        leg: The length of the leg in metres.
+        foot: Its heel and ball.
         grounds: The names of the objects that counted as ground, and of others below it.
-        samples: One a frame.
+        samples: One for each frame.
     """
 
     start: int
@@ -85,18 +85,18 @@ class Track(NamedTuple):
     grounds: tuple[str, ...]
     samples: list[Sample]
 
-    def heel(self) -> Way:
-        """Return the way of the joint above the heel."""
+    def heel(self) -> Trajectory:
+        """Return the trajectory of the joint above the heel."""
         return self._way(self.foot.heel)
 
-    def ball(self) -> Way:
-        """Return the way of the joint above the ball of the foot."""
+    def ball(self) -> Trajectory:
+        """Return the trajectory of the joint above the ball of the foot."""
         return self._way(self.foot.ball)
 
-    def _way(self, point: Vec) -> Way:
+    def _way(self, point: Vec) -> Trajectory:
         steps = [s.step if point == ORIGIN else s.end_step for s in self.samples]
         heights = [s.height + dot(point, s.up) for s in self.samples]
-        return Way(list(accumulate(steps, add)), heights)
+        return Trajectory(list(accumulate(steps, add)), heights)
 
 
 def packed(track: Track) -> bytes:
@@ -142,15 +142,15 @@ def _vec(row: Sequence[float], first: int) -> Vec:
 
 
 class Seen(NamedTuple):
-    """Where the animation has a foot, in world space.
+    """The animated pose of a foot, in world space.
 
     Attributes:
-        place: Where its goal is.
-        turn: How it is turned.
-        end: Where its other end is.
-        root: Where the first joint of its leg is.
-        up: The direction of length 1 in which heights are meant.
-        height: How high the goal is above the origin of the armature.
+        place: The location of its goal.
+        turn: Its orientation.
+        end: The location of its other end.
+        root: The hip joint of its leg.
+        up: The unit vector up.
+        height: The height of the goal above the origin of the armature.
     """
 
     place: Vec
@@ -162,7 +162,7 @@ class Seen(NamedTuple):
 
 
 class TrackMaker:
-    """Puts a track together, frame after frame."""
+    """Builds a track, frame by frame."""
 
     def __init__(self) -> None:
         """Begin without samples."""
@@ -212,11 +212,11 @@ class TrackMaker:
 
 
 def turn_of_frame(frame: Frame) -> Quat:
-    """Return how a space is turned, not at all if it has no axes."""
+    """Return the rotation of a space, none if its axes are degenerate."""
     axes = orthonormalize(frame[0])
     return QUAT_IDENTITY if axes is None else quat_of(axes)
 
 
 def inverse_turn(turn: Quat) -> Quat:
-    """Return the turn that undoes another one."""
+    """Return the inverse of a rotation."""
     return (turn[0], -turn[1], -turn[2], -turn[3])

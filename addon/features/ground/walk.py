@@ -1,4 +1,4 @@
-"""The track of a foot, and when it stands by that."""
+"""The track of a foot with its contacts."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from .track import IN_WORLD, Sample, Track
 
 
 class Walk:
-    """The track of a foot, and what follows from it.
+    """The track of a foot, and what is found from it.
 
     Attributes:
         track: The track.
-        contacts: When the foot stands, counted from the track's first frame.
-        spans: The first and last frames of the same.
-        flats: The first and last frames of the whiles in which its whole sole stands.
-        unders: What is below it in each contact: the number in the track.
-        grounds: The objects that the track names, as far as there still are any.
+        contacts: Its contacts, counted from the track's first frame.
+        spans: The first and last frames of the contacts.
+        flats: The first and last frames of the phases in which it is flat.
+        unders: The number in the track of what is below it in each contact.
+        grounds: The objects that the track names, None for those that are gone.
         used: The numbers of those that were below the foot.
-        has_ground: Whether there was any below it at any frame.
-        standing: How high it is above the armature's origin at the frames at which it stands.
+        has_ground: Whether any of them ever was.
+        standing: Its heights above the armature's origin in the frames of contacts.
     """
 
     def __init__(
         self, track: Track, thresholds: Thresholds, grounds: Sequence[bpy.types.Object]
     ) -> None:
-        """Find the contacts, on what counts as ground."""
+        """Find the contacts of a track."""
         self.track = track
         heel, ball = track.heel(), track.ball()
         turns = [sample.turn for sample in track.samples]
@@ -53,7 +53,7 @@ class Walk:
         self._soles: dict[float, Sole] = {}
 
     def _standing(self, *points: tuple[Sequence[float], str]) -> list[float]:
-        """Return how high the foot stands, by its ball, or by its heel if that never does."""
+        """Return the heights of the ball in contacts, or of the heel if the ball has none."""
         rests = {HEEL: self.track.foot.heel_rest, BALL: self.track.foot.ball_rest}
         for heights, kind in points:
             found = [
@@ -68,7 +68,7 @@ class Walk:
         return []
 
     def sole(self, floor: float) -> Sole:
-        """Return where the foot touches a floor that is so high above the armature's origin."""
+        """Return the points that touch a floor of a height above the armature's origin."""
         if floor not in self._soles:
             samples = self.track.samples
             self._soles = {
@@ -86,6 +86,6 @@ class Walk:
         return self.track.samples[frame - self.track.start]
 
     def covers(self, time: float) -> bool:
-        """Return whether a time is in the range of the track, and there are contacts in it."""
+        """Return whether a time is within the track, and there are contacts."""
         first = self.track.start
         return bool(self.contacts) and first <= time <= first + len(self.track.samples) - 1

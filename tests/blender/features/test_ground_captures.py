@@ -286,3 +286,13 @@ def test_swing_that_begins_or_ends_outside_of_the_clip_goes_over_the_ground(
         for bone in (f"Foot{side}", f"Leg{side}"):
             assert max(bends(after[bone])) < 2.0 * max(bends(before[bone]))
         assert min(ball.z - terrain(ball.x, 0.0) for ball in after[f"Toe{side}"]) > -1e-3
+
+
+def test_hip_takes_its_time_where_little_of_a_swing_is_in_the_clip(empty_file: None) -> None:
+    """The left foot lands a few frames after the first one, on another height."""
+    rig = captured(creep=0.0)
+    start = bpy.context.scene.frame_start = 62
+    before = max(bends(played(rig, start)["Hips"]))
+    put_on_ground(rig, make_ground(bumps))
+    found = max(bends(played(rig, start)["Hips"]))
+    assert found < before + 2.0
