@@ -98,14 +98,14 @@ class _Stopwatch:
 
 def _played(frames: int) -> tuple[list[float], float, float]:
     """Return the time of each frame, and by how much feet miss and slide at most."""
-    from addon.features.gait.body import known
+    from addon.features.gait.sampling import stored_walk
     from addon.features.simulation import history
 
     scene: Any = bpy.context.scene
     rig: Any = armature()
     size = sum(bone.length for bone in rig.data.bones if bone.name.endswith(" 0"))
     kept = history.data(rig, "fabrik.gaits[0]")
-    record = known(kept.blob) if kept else None
+    record = stored_walk(kept.blob) if kept else None
     assert record is not None
     times: list[float] = []
     off = slides = 0.0

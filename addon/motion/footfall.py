@@ -40,7 +40,7 @@ class Footfall(NamedTuple):
         ahead: The forward direction of the body there, perpendicular to the normal, likewise.
         ground: The number of the ground, or `STILL`.
         height: The height of the arc over the line between the footholds.
-        is_held: Whether there is ground at all; without it the foot hangs in the air.
+        has_ground: Whether there is ground at all; without it the foot hangs in the air.
         late: The share of the step's duration in which the foot only rises at first.
         early: The share in which it only comes down at last.
     """
@@ -52,7 +52,7 @@ class Footfall(NamedTuple):
     ahead: Vec
     ground: int
     height: float
-    is_held: bool
+    has_ground: bool
     late: float = 0.0
     early: float = 0.0
 
@@ -92,7 +92,7 @@ def ahead_of(fall: Footfall, grounds: Grounds) -> Vec:
     return unit(mat_apply(grounds(fall.ground)[0], fall.ahead)) or fall.ahead
 
 
-def set_on(fall: Footfall, grounds: Grounds) -> Footfall:
+def in_ground_space(fall: Footfall, grounds: Grounds) -> Footfall:
     """Transform a footfall from the world into the space of its ground.
 
     Raises:
@@ -127,7 +127,7 @@ def foot_at(falls: Sequence[Footfall], time: float, grounds: Grounds) -> Foot:
         return Foot(place, normal, ahead, None)
     start, start_normal, start_ahead = placed(falls[at - 1], grounds)
     u = (time - fall.lift) / (fall.land - fall.lift)
-    share = gone(u, fall.late, fall.early)
+    share = horizontal_progress(u, fall.late, fall.early)
     rise = unit(add(start_normal, normal)) or normal
     facing = unit(mix(start_normal, normal, share)) or normal
     pointing = unit(across(mix(start_ahead, ahead, share), facing)) or any_perpendicular(facing)
@@ -140,7 +140,7 @@ def placed(fall: Footfall, grounds: Grounds) -> tuple[Vec, Vec, Vec]:
     return place_of(fall, grounds), normal_of(fall, grounds), ahead_of(fall, grounds)
 
 
-def gone(u: float, late: float, early: float) -> float:
+def horizontal_progress(u: float, late: float, early: float) -> float:
     """Return the progress of the horizontal movement at the time u from 0 to 1 (see `Footfall`)."""
     return eased(min(max((u - late) / (1.0 - late - early), 0.0), 1.0))
 

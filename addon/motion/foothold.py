@@ -50,7 +50,7 @@ DEPTHS = (0.2, 0.5)
 """How far under a place to look for faces to wrap around, as shares of the reach."""
 
 
-def hold_at(search: Search, aim: Vec) -> tuple[GroundHit, bool]:
+def foothold_at(search: Search, aim: Vec) -> tuple[GroundHit, bool]:
     """Return the foothold for a desired place, and whether there is one.
 
     Without one the foot hangs at the place itself, as near as the leg reaches.
@@ -61,7 +61,7 @@ def hold_at(search: Search, aim: Vec) -> tuple[GroundHit, bool]:
         hit = _probe(search, mix(aim, under, share))
         if hit is not None and length(sub(hit.place, search.root)) <= search.reach:
             return hit, True
-    return GroundHit(held_in(aim, search.root, search.reach), search.up, STILL), False
+    return GroundHit(within_reach(aim, search.root, search.reach), search.up, STILL), False
 
 
 def _probe(search: Search, place: Vec) -> GroundHit | None:
@@ -91,7 +91,7 @@ def _between(cast: Cast, start: Vec, end: Vec) -> GroundHit | None:
     return None if direction is None else cast(start, direction, length(way))
 
 
-def held_in(place: Vec, root: Vec, reach: float) -> Vec:
+def within_reach(place: Vec, root: Vec, reach: float) -> Vec:
     """Clamp the place to the leg's reach."""
     way = sub(place, root)
     far = length(way)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..core import WHOLE
 from ..core.vectors import Vec
 from .footfall import Footfall, foot_at, hump
-from .stance import Lean, Swaying, lean_between
+from .stance import Lean, LeanState, lean_between
 
 
 class WalkingLeg(NamedTuple):
@@ -22,7 +22,7 @@ class WalkingLeg(NamedTuple):
         root: The position of its hip, in the body's frame.
         reach: Its length, stretched out.
         group: Legs with the same number step together; the groups step in turn.
-        spine: How far along the spine it hangs: 0 on the body itself, 1 at the spine's far end.
+        spine: Its position along the spine: 0 on the body itself, 1 at the far end.
     """
 
     rest: Vec
@@ -66,21 +66,21 @@ class RecordedWalk(NamedTuple):
     Attributes:
         start: The first whole frame.
         falls: The footfalls of each leg; the first one is its stance at the start.
-        sways: The lean of the body at each frame.
+        lean_states: The lean of the body at each frame.
     """
 
     start: int
     falls: tuple[tuple[Footfall, ...], ...]
-    sways: tuple[Swaying, ...]
+    lean_states: tuple[LeanState, ...]
 
 
 def lean_at(record: RecordedWalk, time: float) -> Lean:
     """Return the lean of the body at a time, without its bob."""
-    at = min(max(time - record.start, 0.0), len(record.sways) - 1.0)
-    frame = min(floor(at), len(record.sways) - 2)
+    at = min(max(time - record.start, 0.0), len(record.lean_states) - 1.0)
+    frame = min(floor(at), len(record.lean_states) - 2)
     if frame < 0:
-        return record.sways[0].lean
-    return lean_between(record.sways[frame], record.sways[frame + 1], at - frame)
+        return record.lean_states[0].lean
+    return lean_between(record.lean_states[frame], record.lean_states[frame + 1], at - frame)
 
 
 def bob_at(record: RecordedWalk, groups: Sequence[int], time: float) -> float:

@@ -1,4 +1,4 @@
-"""A walk as bytes, to be kept in the file."""
+"""Packing a simulated walk into bytes, which the file stores."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -6,16 +6,16 @@ from itertools import accumulate
 from . import codec
 from .footfall import STILL, Footfall
 from .gait import RecordedWalk
-from .stance import Lean, Swaying
+from .stance import Lean, LeanState
 
 FORM = codec.Form(b"FABW", 4)
 
-FALL, SWAY = 14, 8
-"""How many numbers are kept of a footfall, and of how the body leans at a frame."""
+FALL, LEAN = 14, 8
+"""The number of values of a footfall, and of the lean at a frame."""
 
 
 def packed(record: RecordedWalk, names: Sequence[str]) -> bytes:
-    """Return a walk as bytes.
+    """Pack a walk.
 
     Args:
         record: The walk.
@@ -24,18 +24,18 @@ def packed(record: RecordedWalk, names: Sequence[str]) -> bytes:
     integers = [record.start, len(record.falls), *[len(falls) for falls in record.falls]]
     numbers: list[float] = []
     for f in [fall for falls in record.falls for fall in falls]:
-        integers += [f.ground, f.is_held]
+        integers += [f.ground, f.has_ground]
         numbers += [f.lift, f.land, *f.place, *f.normal, *f.ahead, f.height, f.late, f.early]
-    for sway in record.sways:
-        numbers += [*sway.lean, *sway.speed]
+    for state in record.lean_states:
+        numbers += [*state.lean, *state.speed]
     return FORM.packed(integers, names, numbers)
 
 
 def unpacked(blob: bytes) -> tuple[RecordedWalk, list[str]]:
-    """Return a walk from its bytes, and the names of the grounds.
+    """Unpack a walk and the names of its grounds.
 
     Raises:
-        ValueError: If they are not those of a walk.
+        ValueError: If the bytes are damaged or of another version.
     """
     integers, names, numbers = FORM.unpacked(blob)
     start, legs, *rest = integers
@@ -46,7 +46,7 @@ def unpacked(blob: bytes) -> tuple[RecordedWalk, list[str]]:
         len(counts) != legs
         or min(counts, default=0) < 1
         or not len(grounds) == len(held) == many
-        or (len(numbers) - end) % SWAY
+        or (len(numbers) - end) % LEAN
         or len(numbers) <= end
     ):
         raise ValueError(codec.DAMAGED)
@@ -55,8 +55,8 @@ def unpacked(blob: bytes) -> tuple[RecordedWalk, list[str]]:
         raise ValueError(codec.DAMAGED)
     ends = list(accumulate(counts))
     falls = [tuple(found[last - count : last]) for last, count in zip(ends, counts, strict=True)]
-    sways = [_sway(*numbers[i : i + SWAY]) for i in range(end, len(numbers), SWAY)]
-    return RecordedWalk(start, tuple(falls), tuple(sways)), list(names)
+    lean_states = [_state(*numbers[i : i + LEAN]) for i in range(end, len(numbers), LEAN)]
+    return RecordedWalk(start, tuple(falls), tuple(lean_states)), list(names)
 
 
 def _fall(ground: int, held: int, *n: float) -> Footfall:
@@ -65,10 +65,10 @@ def _fall(ground: int, held: int, *n: float) -> Footfall:
 
 
 def _is_sound(fall: Footfall, grounds: int) -> bool:
-    """Return whether a footfall takes its time in order, and its ground is among those named."""
+    """Return whether the times of a footfall are in order and its ground has a name."""
     waits = min(fall.late, fall.early) >= 0.0 and fall.late + fall.early < 1.0
     return waits and fall.lift <= fall.land and STILL <= fall.ground < grounds
 
 
-def _sway(*n: float) -> Swaying:
-    return Swaying(Lean(*n[:4]), Lean(*n[4:]))
+def _state(*n: float) -> LeanState:
+    return LeanState(Lean(*n[:4]), Lean(*n[4:]))

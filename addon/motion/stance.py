@@ -22,7 +22,7 @@ class Lean(NamedTuple):
         lift: Upwards, in metres.
         right: The slope of the ground to the right.
         ahead: The slope of the ground ahead.
-        twist: How much steeper the slope to the right is at the far end of the spine.
+        twist: How much the slope to the right increases from the body to the far end of the spine.
     """
 
     lift: float
@@ -31,14 +31,14 @@ class Lean(NamedTuple):
     twist: float = 0.0
 
     def right_at(self, spine: float) -> float:
-        """Return the slope to the right at a share of the spine."""
+        """Return the slope to the right at a position along the spine, from 0 to 1."""
         return self.right + self.twist * spine
 
 
 UPRIGHT = Lean(0.0, 0.0, 0.0)
 
 
-class Swaying(NamedTuple):
+class LeanState(NamedTuple):
     """A lean, and its velocity per frame."""
 
     lean: Lean
@@ -55,8 +55,8 @@ def plane_through(
     Args:
         feet: The positions of the feet, in the body's frame.
         rests: Their rest positions, in the same order.
-        spines: How far along the spine each leg hangs, as in `gait.WalkingLeg`; None for a body
-            that does not bend.
+        spines: The positions of their legs along the spine (see `gait.WalkingLeg`); None for a
+            rigid body.
 
     Returns:
         The lean; none without any feet.
@@ -64,7 +64,7 @@ def plane_through(
     n = len(feet)
     if n == 0:
         return UPRIGHT
-    # Both ends of a spine turn against each other as far as feet at both ends ask for.
+    # Symmetric about the middle of the spine, so that the ridge damps both ends alike.
     sides = [2.0 * spine - 1.0 for spine in spines] if spines and any(spines) else [0.0] * n
     places = [(foot[0], foot[1], foot[0] * side) for foot, side in zip(feet, sides, strict=True)]
     x, y, w = (fsum(column) / n for column in zip(*places, strict=True))
@@ -87,7 +87,7 @@ def _held(slope: float) -> float:
     return min(STEEPEST, max(-STEEPEST, slope))
 
 
-def eased_to(now: Swaying, target: Lean, frames: float, time: float) -> Swaying:
+def eased_to(now: LeanState, target: Lean, frames: float, time: float) -> LeanState:
     """Advance a lean towards a target.
 
     The exact solution of a critically damped spring, for a time step of any length.
@@ -107,10 +107,10 @@ def eased_to(now: Swaying, target: Lean, frames: float, time: float) -> Swaying:
         pull = (speed + rate * off) * frames
         places.append(goal + (off + pull) * fade)
         speeds.append((speed - rate * pull) * fade)
-    return Swaying(Lean(*places), Lean(*speeds))
+    return LeanState(Lean(*places), Lean(*speeds))
 
 
-def lean_between(a: Swaying, b: Swaying, share: float) -> Lean:
+def lean_between(a: LeanState, b: LeanState, share: float) -> Lean:
     """Return the lean between those of two whole frames (cubic Hermite)."""
     u, v = share, 1.0 - share
     from_a, from_b = v * v * (1.0 + 2.0 * u), u * u * (3.0 - 2.0 * u)
@@ -130,7 +130,7 @@ def leaned(body: Frame, lean: Lean, bob: float = 0.0, spine: float = 0.0) -> Fra
         body: Its animated frame in the world.
         lean: Its lean.
         bob: Its additional height.
-        spine: How far along the spine to take its twist.
+        spine: The position along the spine, from 0 to 1.
     """
     turn = quat_between((0.0, 0.0, 1.0), (-lean.right_at(spine), -lean.ahead, 1.0), ORIGIN)
     return frame_in(body, (quat_matrix(turn), (0.0, 0.0, lean.lift + bob)))

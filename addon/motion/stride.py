@@ -8,14 +8,14 @@ from .gait import WalkingLeg, WalkSettings
 
 LAND: Final = 0.94
 LOSE: Final = 0.97
-"""Shares of a leg's reach: where a foot may land, and where it is lost."""
+"""Shares of a leg's reach: up to which a foot lands, and from which it has to step."""
 
 SPRAWL: Final = 0.45
-"""The sine of the angle to which a body sinks to let its legs swing ahead and back in long strides:
-27 degrees, as those of animals that run. Beyond it, steps take less time."""
+"""The sine of the largest angle of a leg fore and aft for which the body sinks: 27 degrees, as in
+animals that run. For longer strides, steps take less time."""
 
 LOWEST: Final = 0.2
-"""The share of a leg's reach to which its root sinks at most, if it does not rest lower."""
+"""The least height of a leg's root above its foot, if it does not rest lower, in reaches."""
 
 
 class Stride(NamedTuple):
@@ -78,13 +78,13 @@ def _room(leg: WalkingLeg, settings: WalkSettings, out: Vec, way: Vec) -> tuple[
 
 
 def root_height(leg: WalkingLeg, settings: WalkSettings, speed: float, others: int) -> float:
-    """Return how high the root of a leg may be above its foot for the stride to fit in its reach.
+    """Return the greatest height of a leg's root above its foot at which the stride is in reach.
 
     Args:
         leg: The leg.
-        settings: How the body walks.
-        speed: How fast its foot is left behind, in a frame.
-        others: How many other groups have to step in turn.
+        settings: The settings of the walk.
+        speed: The speed of its root relative to the foothold, per frame.
+        others: The number of other groups that step in turn.
     """
     reach = 0.5 * (landing_reach(leg, settings) + losing_reach(leg, settings))
     far = settings.threshold * leg.reach
@@ -96,7 +96,7 @@ def root_height(leg: WalkingLeg, settings: WalkSettings, speed: float, others: i
 
 
 def least_height(leg: WalkingLeg) -> float:
-    """Return how high the root of a leg stays above its foot, whatever its reach asks for."""
+    """Return the least height of a leg's root above its foot, whatever its reach needs."""
     return min(LOWEST * leg.reach, max(leg.root[2] - leg.rest[2], 0.0))
 
 

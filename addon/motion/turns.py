@@ -6,7 +6,7 @@ from typing import Final
 
 from ..core.vectors import length
 from .gait import WalkSettings
-from .walking_foot import Now, WalkingFoot
+from .walking_foot import Substep, WalkingFoot
 
 ALONG: Final = 0.3
 """The share of its limit from which a foot steps along with the others of its group."""
@@ -18,7 +18,7 @@ def of_group(feet: Sequence[WalkingFoot], group: int) -> list[WalkingFoot]:
 
 
 def next_to_step(
-    feet: Sequence[WalkingFoot], groups: Sequence[int], now: Now, settings: WalkSettings
+    feet: Sequence[WalkingFoot], groups: Sequence[int], now: Substep, settings: WalkSettings
 ) -> list[WalkingFoot]:
     """Return the feet to lift now, while all are in stance; none if no step is due.
 
@@ -47,7 +47,7 @@ def next_to_step(
 
 
 def stepping_along(
-    members: Sequence[WalkingFoot], now: Now, settings: WalkSettings
+    members: Sequence[WalkingFoot], now: Substep, settings: WalkSettings
 ) -> list[WalkingFoot]:
     """Return the feet of a group that take part in its step."""
     return [
@@ -59,7 +59,7 @@ def stepping_along(
 
 
 def step_duration(
-    feet: Sequence[WalkingFoot], group: int, now: Now, settings: WalkSettings
+    feet: Sequence[WalkingFoot], group: int, now: Substep, settings: WalkSettings
 ) -> float:
     """Return the duration of a group's step: as set, or as long as the others can wait.
 
@@ -79,5 +79,5 @@ def step_duration(
     return max(min(frames, soon), min(frames, 1.0))
 
 
-def _least(members: Sequence[WalkingFoot], now: Now, settings: WalkSettings) -> float:
+def _least(members: Sequence[WalkingFoot], now: Substep, settings: WalkSettings) -> float:
     return min([foot.time_left(now, settings) for foot in members])

@@ -27,21 +27,21 @@ from ..core.vectors import (
     sub,
     unit,
 )
-from .footfall import STILL, Footfall, Grounds, normal_of, place_of, set_on
-from .foothold import Cast, Search, hold_at
+from .footfall import STILL, Footfall, Grounds, in_ground_space, normal_of, place_of
+from .foothold import Cast, Search, foothold_at
 from .gait import RecordedWalk, WalkingLeg, WalkSettings
 from .passing import body_between, carried, grounds_between
-from .stance import UPRIGHT, Lean, Swaying, eased_to, plane_through
+from .stance import UPRIGHT, Lean, LeanState, eased_to, plane_through
 from .stride import landing_reach, least_height, losing_reach, root_height
 from .swing import Arc, arc_over
 from .turns import next_to_step, of_group, step_duration, stepping_along
-from .walking_foot import Now, WalkingFoot, brought
+from .walking_foot import Substep, WalkingFoot, update_feet
 
 HIGH: Final = 0.5
 """The most that a leg lifts its foot over obstacles, as a share of its reach."""
 
 SINK: Final = 0.25
-"""How far a body may sink for a foot that finds no ground within reach, as a share of the reach."""
+"""How far the body may sink for a foot without ground within reach, as a share of the reach."""
 
 TICK: Final = 0.05
 """The most that a leg's root moves in a substep, as a share of its reach."""
@@ -77,12 +77,12 @@ class StepPlanner:
         self.groups = sorted({leg.group for leg in legs})
         self.last_group = self.groups[-1]
         self.before: dict[int, Frame] = {}
-        self.sway = Swaying(UPRIGHT, UPRIGHT)
+        self.state = LeanState(UPRIGHT, UPRIGHT)
         self.feet = [WalkingFoot(leg) for leg in legs]
-        self.is_set_down = True
-        self._set_down(self.frame, cast, grounds, grounds, [ORIGIN] * len(self.feet))
+        self.was_placed = True
+        self._place_feet(self.frame, cast, grounds, grounds, [ORIGIN] * len(self.feet))
         self._remember(grounds)
-        self.sways = [self.sway]
+        self.lean_states = [self.state]
 
     def step(self, settings: WalkSettings, body: Frame, cast: Cast, grounds: Grounds) -> None:
         """Advance by one whole frame; the arguments are those of the new frame."""
@@ -93,27 +93,29 @@ class StepPlanner:
             self.body = body
             for foot in self.feet:
                 foot.rest()
-            self._set_down(self.frame, cast, grounds, grounds, [ORIGIN] * len(self.feet))
+            self._place_feet(self.frame, cast, grounds, grounds, [ORIGIN] * len(self.feet))
         else:
-            if self.is_set_down:
-                self._set_off(body, cast, grounds)
-            count = self._looks(body)
+            if self.was_placed:
+                self._start_in_stride(body, cast, grounds)
+            count = self._substep_count(body)
             turns = quat_of(self.body[0]), quat_of(body[0])
             for look in range(1, count + 1):
                 share = look / count
                 between = body if look == count else body_between(self.body, body, turns, share)
                 time = self.frame - 1 + share
                 here = grounds_between(self.before, grounds, share)
-                self._look(Now(time, 1.0 / count, between, ORIGIN, ORIGIN, cast, here, grounds))
+                self._substep(
+                    Substep(time, 1.0 / count, between, ORIGIN, ORIGIN, cast, here, grounds)
+                )
             self.body = body
-        self.is_set_down = is_teleport
+        self.was_placed = is_teleport
         self._remember(grounds)
-        self.sways.append(self.sway)
+        self.lean_states.append(self.state)
 
     def record(self) -> RecordedWalk:
         """Return the walk so far; a foot in the air lands as planned."""
         falls = tuple((*foot.falls, *([foot.next] if foot.next else ())) for foot in self.feet)
-        return RecordedWalk(self.start, falls, tuple(self.sways))
+        return RecordedWalk(self.start, falls, tuple(self.lean_states))
 
     # From frame to frame
 
@@ -125,7 +127,7 @@ class StepPlanner:
                 return True
         return False
 
-    def _looks(self, body: Frame) -> int:
+    def _substep_count(self, body: Frame) -> int:
         """Return the number of substeps of a frame: the faster the body, the more."""
         roots = [(foot.leg.root, foot.leg.reach) for foot in self.feet]
         way = max(
@@ -139,82 +141,92 @@ class StepPlanner:
         falls = [fall for foot in self.feet for fall in (foot.falls[-1], foot.support())]
         self.before = {f.ground: grounds(f.ground) for f in falls if f.ground != STILL}
 
-    def _set_off(self, body: Frame, cast: Cast, grounds: Grounds) -> None:
-        """Set the feet down anew in mid-stride where the body moves at once, as cycles do.
+    def _start_in_stride(self, body: Frame, cast: Cast, grounds: Grounds) -> None:
+        """Place the feet anew in mid-stride if the body moves from the start, as cycles do.
 
         Args:
-            body: Where the body is one frame later.
-            cast: Asks the ground of that frame.
-            grounds: Where the grounds are at that frame.
+            body: The animated frame of the body one frame later.
+            cast: Casts rays at the ground of that frame.
+            grounds: The frames of the grounds then.
         """
         before, time = grounds_between(self.before, grounds, 0.0), self.frame - 1
-        self._brought(Now(time, 1.0, body, ORIGIN, ORIGIN, cast, grounds, grounds), is_moving=True)
+        self._update(
+            Substep(time, 1.0, body, ORIGIN, ORIGIN, cast, grounds, grounds), is_moving=True
+        )
         at = self.groups.index(self.last_group) + 1
         turns = (*self.groups[at:], *self.groups[:at])
         offsets = [foot.phased(turns, self.settings) for foot in self.feet]
         if any(offset != ORIGIN for offset in offsets):
             for foot in self.feet:
                 foot.falls.pop()
-            self._set_down(time, cast, before, grounds, offsets)
-            self.sways[-1] = self.sway
+            self._place_feet(time, cast, before, grounds, offsets)
+            self.lean_states[-1] = self.state
         else:
-            self._brought(Now(time, 1.0, self.body, ORIGIN, ORIGIN, cast, before, grounds), False)
+            self._update(
+                Substep(time, 1.0, self.body, ORIGIN, ORIGIN, cast, before, grounds), False
+            )
 
-    def _set_down(
+    def _place_feet(
         self, time: int, cast: Cast, grounds: Grounds, whole: Grounds, offsets: Sequence[Vec]
     ) -> None:
-        """Set all feet down at once, and the body on them.
+        """Place all feet on the ground at once, and the body on its feet.
 
         Args:
             time: The frame.
-            cast: Asks the ground.
-            grounds: Where the grounds are at that frame.
-            whole: Where they are when the ground is asked.
-            offsets: How far from their rest places the feet come down, in the world.
+            cast: Casts rays at the ground.
+            grounds: The frames of the grounds at that frame.
+            whole: Their frames when the rays are cast.
+            offsets: The offsets of the feet from their rest positions, in the world.
         """
-        self.sway = Swaying(UPRIGHT, UPRIGHT)
+        self.state = LeanState(UPRIGHT, UPRIGHT)
         for foot in self.feet:
             nowhere = Footfall(time, time, ORIGIN, ORIGIN, ORIGIN, STILL, 0.0, True)
             foot.falls.append(nowhere)
-        now = Now(time, 1.0, self.body, ORIGIN, ORIGIN, cast, grounds, whole)
-        # The feet depend on the body and it on them: a few rounds agree.
+        now = Substep(time, 1.0, self.body, ORIGIN, ORIGIN, cast, grounds, whole)
+        # Feet and body depend on each other: a few iterations converge.
         for _ in range(4):
-            now = self._brought(now, is_moving=False)
+            now = self._update(now, is_moving=False)
             for foot, offset in zip(self.feet, offsets, strict=True):
                 aim = add(foot.home, offset)
-                fall = self._fall(now, foot, time, time, aim, ORIGIN)
+                fall = self._plan_footfall(now, foot, time, time, aim, ORIGIN)
                 foot.falls.pop()
                 foot.put(fall, aim, grounds)
-            self.sway = Swaying(self._wish(now), UPRIGHT)
-        self._brought(now, is_moving=False)
+            self.state = LeanState(self._target_lean(now), UPRIGHT)
+        self._update(now, is_moving=False)
 
     # One substep
 
-    def _look(self, now: Now) -> None:
-        self.sway = eased_to(self.sway, self._wish(now), now.passed, self.settings.duration)
-        now = self._brought(now, is_moving=True)
+    def _substep(self, now: Substep) -> None:
+        self.state = eased_to(
+            self.state, self._target_lean(now), now.passed, self.settings.duration
+        )
+        now = self._update(now, is_moving=True)
         for foot in self.feet:
             if foot.next is not None and foot.next.land <= now.time:
                 self._land(now, foot, foot.next)
-        lost = [foot for foot in self.feet if foot.next is None and self._is_lost(now, foot)]
-        if lost:
-            self._rescue(now, lost)
+        overdue = [
+            foot for foot in self.feet if foot.next is None and self._gets_out_of_reach(now, foot)
+        ]
+        if overdue:
+            self._step_at_once(now, overdue)
         elif all([foot.next is None for foot in self.feet]):
             at = self.groups.index(self.last_group) + 1
             turns = (*self.groups[at:], *self.groups[:at])
-            self._lift(now, next_to_step(self.feet, turns, now, self.settings))
+            self._begin_step(now, next_to_step(self.feet, turns, now, self.settings))
 
-    def _brought(self, now: Now, is_moving: bool) -> Now:
+    def _update(self, now: Substep, is_moving: bool) -> Substep:
         others = max(1, len(self.groups) - 1)
-        return brought(self.feet, now, self.settings, self.sway.lean, others, is_moving)
+        return update_feet(self.feet, now, self.settings, self.state.lean, others, is_moving)
 
-    def _wish(self, now: Now) -> Lean:
-        """Return the lean that the body would have on its feet, low enough for all of them."""
+    def _target_lean(self, now: Substep) -> Lean:
+        """Return the lean of the body at rest on its feet, low enough for each of them."""
         if not self.settings.leans:
             return UPRIGHT
         back = inverse(now.body)
         falls = [(foot, foot.support()) for foot in self.feet]
-        places = {foot: point_in(back, place_of(f, now.grounds)) for foot, f in falls if f.is_held}
+        places = {
+            foot: point_in(back, place_of(f, now.grounds)) for foot, f in falls if f.has_ground
+        }
         legs = [foot.leg for foot in places]
         plane = plane_through(
             [*places.values()], [leg.rest for leg in legs], [leg.spine for leg in legs]
@@ -230,7 +242,7 @@ class StepPlanner:
         sunk, lowest = inf, -inf
         for foot in self.feet:
             leg, speed = foot.leg, length(foot.velocity)
-            # One without a hold finds none if its leg is too high for any.
+            # A foot without ground counts as standing on the plane of the others.
             x, y, z = places.get(foot, leg.rest)
             if foot not in places:
                 z += plane.lift + plane.right_at(leg.spine) * x + plane.ahead * y
@@ -238,19 +250,19 @@ class StepPlanner:
             drop = z - leg.root[2] - slope
             sunk = min(sunk, drop + root_height(leg, self.settings, speed, others))
             lowest = max(lowest, drop + least_height(leg))
-        # One foot far below draws the body down, but not into what the others stand on.
+        # A foot far below lowers the body, but not into the ground of the others.
         return lean._replace(lift=min(lean.lift, max(sunk, lowest)))
 
     # Steps
 
-    def _is_lost(self, now: Now, foot: WalkingFoot) -> bool:
+    def _gets_out_of_reach(self, now: Substep, foot: WalkingFoot) -> bool:
         """Whether the foot gets out of the leg's reach before the next substep."""
         ahead = add(foot.root, scaled(foot.away, now.passed))
         far = max(length(sub(foot.place, foot.root)), length(sub(foot.place, ahead)))
         is_far = far > losing_reach(foot.leg, self.settings)
         return is_far and not foot.is_there(now, self.settings)
 
-    def _lift(self, now: Now, feet: Sequence[WalkingFoot]) -> None:
+    def _begin_step(self, now: Substep, feet: Sequence[WalkingFoot]) -> None:
         if not feet:
             return
         self.last_group = feet[0].leg.group
@@ -258,43 +270,43 @@ class StepPlanner:
         for foot in feet:
             coming = scaled(foot.velocity, frames)
             aim = add(foot.wanted(), coming)
-            foot.next = self._fall(now, foot, now.time, now.time + frames, aim, coming)
+            foot.next = self._plan_footfall(now, foot, now.time, now.time + frames, aim, coming)
 
-    def _land(self, now: Now, foot: WalkingFoot, foreseen: Footfall) -> None:
+    def _land(self, now: Substep, foot: WalkingFoot, foreseen: Footfall) -> None:
         aim = foot.wanted()
-        fall = self._fall(now, foot, foreseen.lift, foreseen.land, aim, ORIGIN)
+        fall = self._plan_footfall(now, foot, foreseen.lift, foreseen.land, aim, ORIGIN)
         foot.put(fall, aim, now.grounds)
 
-    def _land_early(self, now: Now, foot: WalkingFoot, foreseen: Footfall) -> None:
+    def _land_early(self, now: Substep, foot: WalkingFoot, foreseen: Footfall) -> None:
         """Land a foot where it is in its step."""
         share = (now.time - foreseen.lift) / (foreseen.land - foreseen.lift)
         aim = mix(foot.place, foot.wanted(), share)
-        fall = self._fall(now, foot, foreseen.lift, now.time, aim, ORIGIN, share)
+        fall = self._plan_footfall(now, foot, foreseen.lift, now.time, aim, ORIGIN, share)
         foot.put(fall, aim, now.grounds)
 
-    def _rescue(self, now: Now, lost: Sequence[WalkingFoot]) -> None:
+    def _step_at_once(self, now: Substep, overdue: Sequence[WalkingFoot]) -> None:
         """Lift feet about to get out of reach, after those in the air have landed."""
         for foot in self.feet:
             if foot.next is not None:
                 self._land_early(now, foot, foot.next)
-        groups = sorted({foot.leg.group for foot in lost})
+        groups = sorted({foot.leg.group for foot in overdue})
         if len(groups) == 1:
             members = of_group(self.feet, groups[0])
-            self._lift(now, stepping_along(members, now, self.settings))
+            self._begin_step(now, stepping_along(members, now, self.settings))
             return
         # Groups must not step together, so each gets a share of the time until the next substep,
         # which may be a shorter one.
         share = min(now.passed, 1.0 / MOST) / len(groups)
         for turn, group in enumerate(groups):
             lift, land = now.time + turn * share, now.time + (turn + 1) * share
-            for foot in of_group(lost, group):
+            for foot in of_group(overdue, group):
                 aim = add(foot.wanted(), scaled(foot.velocity, land - now.time))
-                foot.put(self._fall(now, foot, lift, land, aim, ORIGIN), aim, now.grounds)
+                foot.put(self._plan_footfall(now, foot, lift, land, aim, ORIGIN), aim, now.grounds)
             self.last_group = group
 
-    def _fall(
+    def _plan_footfall(
         self,
-        now: Now,
+        now: Substep,
         foot: WalkingFoot,
         lift: float,
         land: float,
@@ -321,11 +333,11 @@ class StepPlanner:
         search = Search(
             now.cast, now.up, root, landing_reach(leg, self.settings), above, self.settings.climbs
         )
-        hit, is_held = hold_at(search, point_in(carry, aim))
-        if not is_held and self.settings.leans:
+        hit, has_ground = foothold_at(search, point_in(carry, aim))
+        if not has_ground and self.settings.leans:
             below = sub(root, scaled(now.up, SINK * leg.reach))
-            found, is_held = hold_at(search._replace(root=below), point_in(carry, aim))
-            hit = found if is_held else hit
+            found, has_ground = foothold_at(search._replace(root=below), point_in(carry, aim))
+            hit = found if has_ground else hit
         arc = Arc(share * self.settings.step_height * leg.reach, 0.0, 0.0)
         if land > lift:
             start = place_of(last, now.whole)
@@ -334,6 +346,6 @@ class StepPlanner:
         ahead = unit(across(now.ahead, hit.normal)) or any_perpendicular(hit.normal)
         height, late, early = arc
         fall = Footfall(
-            lift, land, hit.place, hit.normal, ahead, hit.ground, height, is_held, late, early
+            lift, land, hit.place, hit.normal, ahead, hit.ground, height, has_ground, late, early
         )
-        return set_on(fall, now.whole)
+        return in_ground_space(fall, now.whole)

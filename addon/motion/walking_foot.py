@@ -17,7 +17,7 @@ SETTLED: Final = 0.05
 """How far off its rest position a foot may stand at rest, as a share of the threshold."""
 
 
-class Now(NamedTuple):
+class Substep(NamedTuple):
     """The body and the ground at one substep.
 
     Attributes:
@@ -114,11 +114,11 @@ class WalkingFoot:
         return add(add(self.home, self.stride.middle), self.stride.lead)
 
     def phased(self, turns: Sequence[int], settings: WalkSettings) -> Vec:
-        """Return how far from its rest place it would be in mid-stride, as its turn comes to step.
+        """Return its offset from its rest position in mid-stride, given its turn in the cycle.
 
         Args:
-            turns: The groups in the order in which they will step.
-            settings: How the body walks.
+            turns: The groups in the order of their next steps.
+            settings: The settings of the walk.
         """
         speed, stride = length(self.velocity), self.stride
         if speed == 0.0:
@@ -129,34 +129,34 @@ class WalkingFoot:
         share = turns.index(self.leg.group) / len(turns)
         along = min(lead, share * cycle - stride.limit)
         middle = add(stride.middle, scaled(self.velocity, along / speed))
-        # A body that hardly moves yet stands on its rest places.
+        # A body that hardly moves stands on its rest positions.
         return scaled(middle, smooth(step / (settings.threshold * self.leg.reach)))
 
-    def off(self, now: Now) -> float:
+    def off(self, now: Substep) -> float:
         """Return its distance along the ground from its desired position."""
         fall = self.falls[-1]
         aim = self.aim if fall.ground == STILL else point_in(now.grounds(fall.ground), self.aim)
         return length(across(sub(add(self.home, self.stride.middle), aim), now.up))
 
-    def is_there(self, now: Now, settings: WalkSettings) -> bool:
+    def is_there(self, now: Substep, settings: WalkSettings) -> bool:
         """Whether a step would end where it stands already."""
         return self.off(now) <= SETTLED * settings.threshold * self.leg.reach
 
-    def time_left(self, now: Now, settings: WalkSettings) -> float:
+    def time_left(self, now: Substep, settings: WalkSettings) -> float:
         """Return the frames until it is out of its leg's reach, if velocities stay the same."""
         if self.is_there(now, settings):
             return inf
         return time_left(self.place, self.root, self.away, losing_reach(self.leg, settings))
 
 
-def brought(
+def update_feet(
     feet: Sequence[WalkingFoot],
-    now: Now,
+    now: Substep,
     settings: WalkSettings,
     lean: Lean,
     others: int,
     is_moving: bool = True,
-) -> Now:
+) -> Substep:
     """Update the feet to the present, with the body's current lean.
 
     Args:
@@ -188,7 +188,8 @@ def brought(
             slow = length(foot.velocity) * settings.duration < far
             foot.quiet = foot.quiet + now.passed if slow else 0.0
         foot.home, foot.root, foot.place = home, root, place
-        # The rest place counts at the height at which the foot stands, under a body that has sunk.
+        # At the height of the foothold, under a body that has sunk as far as it will: a stride that
+        # is cut short while the body still sinks would hurry the other legs.
         deep = dot(sub(root, place), now.up)
         if settings.leans:
             deep = min(deep, root_height(leg, settings, length(foot.velocity), others))

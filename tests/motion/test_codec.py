@@ -17,12 +17,12 @@ from addon.motion import codec, packing
 from addon.motion.codec import CHECK, HEAD, Content, Form
 from addon.motion.footfall import STILL, Footfall
 from addon.motion.gait import RecordedWalk
-from addon.motion.stance import Lean, Swaying
+from addon.motion.stance import Lean, LeanState
 
 FORM = Form(b"TEST", 7)
 
 FALL = Footfall(1.0, 3.0, (1.0, 2.0, 3.0), (0.0, 0.0, 1.0), (0.0, 1.0, 0.0), 1, 0.2, True, 0.1, 0.1)
-SWAY = Swaying(Lean(0.1, 0.2, 0.3), Lean(0.0, 0.0, 0.0))
+SWAY = LeanState(Lean(0.1, 0.2, 0.3), Lean(0.0, 0.0, 0.0))
 WALK = RecordedWalk(1, ((FALL, FALL), (FALL._replace(ground=STILL),)), (SWAY, SWAY, SWAY))
 
 
@@ -216,7 +216,7 @@ FORGED = {
     "no time to go ahead": changed(12, 0.95),
     "an endless wait": changed(12, -1.0),
     "a number less": lambda content: content._replace(numbers=content.numbers[:-1]),
-    "no sways": lambda content: content._replace(numbers=content.numbers[: 3 * packing.FALL]),
+    "no lean_states": lambda content: content._replace(numbers=content.numbers[: 3 * packing.FALL]),
     "no names": lambda content: content._replace(names=()),
     "no integers": lambda content: content._replace(integers=()),
 }

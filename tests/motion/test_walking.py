@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from addon.core import WHOLE, Frame, inverse, point_in
 from addon.core.vectors import Vec, dot, mat_columns, quat_about, quat_matrix, sub
-from addon.motion.footfall import STILL, Footfall, foot_at, set_on
+from addon.motion.footfall import STILL, Footfall, foot_at, in_ground_space
 from addon.motion.foothold import GroundHit
 from addon.motion.gait import RecordedWalk, WalkingLeg, WalkSettings, bob_at, lean_at
 from addon.motion.packing import packed, unpacked
 from addon.motion.pattern import groups_of
-from addon.motion.stance import UPRIGHT, Lean, Swaying, eased_to, leaned, plane_through
+from addon.motion.stance import UPRIGHT, Lean, LeanState, eased_to, leaned, plane_through
 from addon.motion.swing import arc_over
 from addon.motion.walking import StepPlanner
 
@@ -246,7 +246,7 @@ def test_a_body_that_stops_gets_its_feet_to_rest(pattern: str, speed: float) -> 
 def test_a_body_that_stands_never_steps() -> None:
     record = walked(legs_of(8, "ALTERNATING"), WalkSettings(), ahead(0.0))
     assert all(len(falls) == 1 for falls in record.falls)
-    assert all(sway.lean == pytest.approx(UPRIGHT, abs=1e-12) for sway in record.sways)
+    assert all(state.lean == pytest.approx(UPRIGHT, abs=1e-12) for state in record.lean_states)
 
 
 def test_turning_on_the_spot_steps_around() -> None:
@@ -341,7 +341,7 @@ def test_feet_lift_however_straight_their_legs_rest(
     record = walked(legs, WalkSettings(), body, frames=frames)
     assert farthest(legs, record, body, frames) <= 0.97
     for leg, falls in zip(legs, record.falls, strict=True):
-        assert all(fall.is_held for fall in falls)
+        assert all(fall.has_ground for fall in falls)
         tops = swung(falls, frames)
         # The last one is not done; three quarters are seen of one that takes four frames.
         assert all(tops[i] >= 0.75 * 0.15 for i in range(1, len(falls) - 1))
@@ -380,7 +380,7 @@ def test_a_body_that_cannot_sink_takes_shorter_steps() -> None:
         return record, sorted(ways)[len(ways) // 2]
 
     (stiff, short), (_, long) = walk(leans=False), walk(leans=True)
-    assert all(sway.lean == UPRIGHT for sway in stiff.sways)
+    assert all(state.lean == UPRIGHT for state in stiff.lean_states)
     assert 0.1 < short < 0.75 * long
 
 
@@ -509,7 +509,7 @@ def test_stairs_are_climbed() -> None:
 
     record = walked(legs, WalkSettings(tilt=1.0), body, ground(FLOOR, *steps), frames=200)
     assert farthest(legs, record, body, 200) <= 1.0
-    assert all(fall.is_held for falls in record.falls for fall in falls)
+    assert all(fall.has_ground for falls in record.falls for fall in falls)
     assert lean_at(record, 200).lift == pytest.approx(0.15 * 12, abs=0.25)
     assert lean_at(record, 160).ahead > 0.2
 
@@ -530,7 +530,7 @@ def test_a_wall_is_climbed_where_the_body_turns_up() -> None:
 
     record = walked(legs, WalkSettings(climbs=True), body, ground(FLOOR, wall), frames=240)
     assert farthest(legs, record, body, 240) <= 1.0
-    assert all(fall.is_held for falls in record.falls for fall in falls)
+    assert all(fall.has_ground for falls in record.falls for fall in falls)
     for falls in record.falls:
         assert falls[0].normal == (0.0, 0.0, 1.0)
         assert falls[-1].normal == (0.0, -1.0, 0.0)
@@ -554,14 +554,14 @@ def test_an_edge_is_wrapped_around_by_climbers() -> None:
     legs = legs_of(8, "ALTERNATING")
     cliff: Box = ((-9.0, -9.0, -5.0), (9.0, 0.3, 0.0))
     record = walked(legs, WalkSettings(climbs=True), ahead(0.0), ground(cliff), frames=2)
-    assert all(falls[0].is_held for falls in record.falls)
+    assert all(falls[0].has_ground for falls in record.falls)
     assert {falls[0].normal for falls in record.falls} >= {(0.0, 0.0, 1.0), (0.0, 1.0, 0.0)}
 
 
 def test_without_ground_the_feet_hang_within_reach() -> None:
     legs, body = legs_of(6, "ALTERNATING"), ahead(0.05)
     record = walked(legs, WalkSettings(), body, ground())
-    assert not any(fall.is_held for falls in record.falls for fall in falls)
+    assert not any(fall.has_ground for falls in record.falls for fall in falls)
     assert farthest(legs, record, body) <= 1.0
 
 
@@ -616,8 +616,8 @@ def test_a_lean_is_the_plane_through_the_feet() -> None:
 
 
 @given(st.floats(0.1, 50.0), st.integers(1, 20))
-def test_a_sway_is_the_same_in_one_step_or_in_many(time: float, steps: int) -> None:
-    start, target = Swaying(Lean(1.0, -0.5, 0.2), Lean(0.1, 0.0, -0.3)), Lean(-1.0, 0.3, 0.0)
+def test_a_lean_that_eases_is_the_same_in_one_step_or_in_many(time: float, steps: int) -> None:
+    start, target = LeanState(Lean(1.0, -0.5, 0.2), Lean(0.1, 0.0, -0.3)), Lean(-1.0, 0.3, 0.0)
     once, many = eased_to(start, target, 2.0, time), start
     for _ in range(steps):
         many = eased_to(many, target, 2.0 / steps, time)
@@ -659,7 +659,7 @@ def test_no_pattern_lets_both_legs_of_a_row_go(pattern: str, count: int) -> None
 def test_a_place_on_stretched_ground_comes_back() -> None:
     deck: Frame = ((2.0, 0.0, 0.0, 0.0, 1.0, 0.5, 0.0, 0.0, 1.0), (1.0, 2.0, 3.0))
     axes = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)
-    fall = set_on(Footfall(0.0, 0.0, (0.3, 0.4, 0.5), *axes, 0, 0.0, True), lambda _: deck)
+    fall = in_ground_space(Footfall(0.0, 0.0, (0.3, 0.4, 0.5), *axes, 0, 0.0, True), lambda _: deck)
     foot = foot_at([fall], 5.0, lambda _: deck)
     assert foot.place == pytest.approx((0.3, 0.4, 0.5))
     assert foot.normal == pytest.approx(axes[0])

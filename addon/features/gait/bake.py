@@ -1,4 +1,4 @@
-"""Baking a walk: its steps become keys on the targets of the feet, its lean keys on the body."""
+"""Baking a walk to keys on the targets of its feet, its body and its spine."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ...motion.footfall import STILL, Footfall
 from ...motion.gait import RecordedWalk
 from ..bake.goal_keys import TargetBake, TargetBakeResult, TargetChannel, target_channels
 from ..simulation import history
-from .body import known
 from .gait_plan import GaitPlan, plans_of
+from .sampling import stored_walk
 from .settings import gait_settings
 
 
@@ -32,23 +32,22 @@ def bake_gait(
     index: int,
     tolerance: float,
 ) -> Generator[float, None, tuple[TargetBakeResult, float]]:
-    """Turn the steps of a walk into keys, and the walk off.
+    """Bake the steps of a walk to keys, and disable the walk.
 
     The keys go into copies of the actions (see `Bake.run`).
 
     Args:
         scene: The scene that is played.
-        layer: What is evaluated.
+        layer: The view layer to evaluate.
         armature: The armature.
-        index: The place of the walk.
-        tolerance: How far the curves may be off between keys, in lengths of the shortest leg, or
-            in radians.
+        index: The index of the walk.
+        tolerance: The largest error of the curves, in lengths of the shortest leg or in radians.
 
     Yields:
         The share that is done.
 
     Returns:
-        What was done, and the length of the shortest leg in metres.
+        The outcome, and the length of the shortest leg in metres.
 
     Raises:
         ProblemError: If there is nothing to bake, or a target cannot be keyed.
@@ -89,7 +88,7 @@ def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, range, R
     found = history.data(armature, walking.path)
     if found is None or not found.is_fresh:
         raise ProblemError(f"The steps of “{gait.name}” are not simulated: press Simulate first")
-    record = known(found.blob)
+    record = stored_walk(found.blob)
     if record is None or len(record[0].falls) != len(gait.legs):
         raise ProblemError(f"The steps of “{gait.name}” cannot be read: press Simulate first")
     return walking, found.frames, record[0]
@@ -107,7 +106,7 @@ def _body_channels(
 
 
 def _mark(channel: TargetChannel, falls: Sequence[Footfall], frames: range) -> None:
-    """Ask for keys where a foot is lifted, at the top of its step, and where it lands."""
+    """Request keys at toe-off, in mid-swing and at landing."""
     for before, fall in pairwise(falls):
         for frame, ground in ((floor(fall.lift), before.ground), (ceil(fall.land), fall.ground)):
             if frame in frames:

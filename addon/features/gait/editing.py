@@ -1,4 +1,4 @@
-"""Changing an armature's list of walks, with everything that goes with it."""
+"""Editing the list of walks of an armature."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ def active_gait(armature: bpy.types.Object) -> FabrikGait | None:
 
 
 def problem_of(armature: bpy.types.Object, index: int) -> str:
-    """Return why a walk cannot work, as far as is known; empty if it can."""
+    """Return the problem of a walk, as last resolved; empty if there is none."""
     found = plans_of(armature)
     return found[index].problem if index < len(found) else ""
 
 
 SOLE: Final = 0.15
-"""Up to which share of a figure's height the lowest joints of its feet lie above their soles."""
+"""The greatest height of the lowest joint of a foot above its sole, as a share of the height."""
 
 
 UPRIGHT: Final = 0.5
-"""The least cosine of the angle between a figure's way up and the world's for it to stand."""
+"""The least cosine of the angle between a character's up direction and the world's to stand."""
 
 
 class _NewLeg(NamedTuple):
-    """A leg that is to walk.
+    """A leg to be added.
 
     Attributes:
-        bones: The bones that bend, root first.
-        foot: The bone beyond them that stands on the ground; -1 if the tail of the last one does.
+        bones: The bones of the chain, root first.
+        foot: The foot bone after them; -1 if the tail of the last one is on the ground.
     """
 
     bones: list[int]
@@ -59,19 +59,19 @@ class _NewLeg(NamedTuple):
 
 
 def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> tuple[FabrikGait, int]:
-    """Let legs walk, and make the constraints of those that have none.
+    """Add a walk, and constraints for legs that have none.
 
-    The bone that carries them is the lowest one on which all of them hang and that can be moved.
+    The body is the lowest bone that carries all legs and can be moved.
 
     Args:
         armature: The armature object.
-        tips: The last bones of the legs; without any, those that the skeleton shows.
+        tips: The last bones of the legs; without any, the legs are recognized.
 
     Returns:
-        The walk, and how many constraints were made.
+        The walk, and the number of new constraints.
 
     Raises:
-        ProblemError: If they cannot walk; then nothing has changed.
+        ProblemError: If the legs cannot walk; then nothing has changed.
     """
     plan.discard_if_outdated()
     rig = skeleton_of(armature)
@@ -119,7 +119,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> tuple[Fabr
 
 
 def _recognized(rig: Skeleton, character: Character) -> list[_NewLeg]:
-    """Return the legs that a skeleton shows which stands upright in the world."""
+    """Return the recognized legs of a character that stands upright in the world."""
     up = rig.object.matrix_world.to_3x3() @ character.up
     if up.z < UPRIGHT * up.length:
         return []
@@ -134,7 +134,7 @@ def _recognized(rig: Skeleton, character: Character) -> list[_NewLeg]:
 
 
 def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[_NewLeg]:
-    """Return the legs that end at some bones, each from where it branches off."""
+    """Return the legs that end at some bones, each from where it branches off the others."""
     ways = [rig.chain_up(rig.index[tip]) for tip in tips]
     legs: list[_NewLeg] = []
     for i, way in enumerate(ways):
@@ -144,7 +144,7 @@ def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[_NewLeg]:
 
 
 def _body(rig: Skeleton, legs: Sequence[_NewLeg]) -> int:
-    """Return the lowest bone above all legs that can be moved, -1 if there is none."""
+    """Return the lowest bone above all legs that can be moved; -1 if there is none."""
     ways = [rig.chain_up(leg.bones[0])[:-1] for leg in legs]
     shared = [bone for bone in ways[0] if all(bone in way for way in ways)]
     free = [bone for bone in shared if bone not in rig.connected or rig.parents[bone] < 0]
@@ -154,7 +154,7 @@ def _body(rig: Skeleton, legs: Sequence[_NewLeg]) -> int:
 def _constraint(
     armature: bpy.types.Object, rig: Skeleton, leg: _NewLeg, made: list[bpy.types.Object]
 ) -> str:
-    """Return the name of the constraint that moves a leg, made if there is none."""
+    """Return the name of the constraint of a leg, which is added if there is none."""
     ends = {rig.names[bone] for bone in (leg.tip, leg.bones[-1])}
     for item in settings(armature).constraints:
         if item.bone in ends and item.solver not in MOTIONS:
@@ -178,10 +178,10 @@ def _constraint(
 
 
 def _floor(rig: Skeleton, character: Character, legs: Sequence[_NewLeg]) -> float:
-    """Return how high the ground is on which feet rest, along the way up of the armature.
+    """Return the height of the ground in the rest pose, along the up axis of the armature.
 
-    It is the armature's origin if feet rest a little above that, else their lowest joint. Tails
-    tell nothing: importers have to guess those of last bones.
+    It is that of the armature's origin if the feet rest a little above it, else of their lowest
+    joint. Tails are not used, because importers have to guess those of last bones.
     """
     feet = [bone for leg in legs if leg.foot >= 0 for bone in rig.below({leg.foot})]
     low = min((character.up.dot(rig.rest(bone).head_local) for bone in feet), default=0.0)
@@ -195,7 +195,7 @@ def _append(armature: bpy.types.Object, gait: FabrikGait, name: str) -> None:
 
 
 def remove_gait(armature: bpy.types.Object, index: int) -> None:
-    """Remove a walk with its animation; its legs reach for their targets again.
+    """Remove a walk and its animation; its legs reach for their targets again.
 
     Raises:
         ProblemError: If a library override has it from its library.
@@ -204,14 +204,14 @@ def remove_gait(armature: bpy.types.Object, index: int) -> None:
 
 
 def add_legs(armature: bpy.types.Object, gait: FabrikGait, names: Sequence[str]) -> None:
-    """Let constraints be legs of a walk."""
+    """Add constraints to a walk as its legs."""
     for name in names:
         _append(armature, gait, name)
     editing.changed(armature)
 
 
 def remove_leg(armature: bpy.types.Object, gait: FabrikGait, index: int) -> str:
-    """Take a leg out of a walk, and return its name."""
+    """Remove a leg from a walk, and return its name."""
     name = gait.legs[index].constraint
     gait.legs.remove(index)
     gait.active_leg = max(0, min(gait.active_leg, len(gait.legs) - 1))

@@ -1,4 +1,4 @@
-"""A walk with its names resolved: the body, and the legs as they are measured at rest."""
+"""A walk with its names resolved: the body, the spine, and the legs at rest."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class RestLeg(NamedTuple):
     Attributes:
         chain: Its constraint.
         joints: From the root to the foot.
-        foot: Where the foot rests.
-        height: How high that is above the ground.
-        axes: The axes of the bone that is the foot, if the constraint orients one.
-        group: When it steps.
-        spine: How far along the spine it hangs (see `WalkingLeg`).
+        foot: The rest position of the foot.
+        height: The height of that above the ground.
+        axes: The rest axes of the foot bone, if the constraint orients one.
+        group: Its group.
+        spine: Its position along the spine (see `WalkingLeg`).
     """
 
     chain: ChainPlan
@@ -71,15 +71,15 @@ class GaitPlan:
 
     Attributes:
         rig: The armature.
-        index: Its place among the armature's walks.
+        index: Its index among the armature's walks.
         body: The bone that carries the legs; -1 if the armature object does.
-        axes: The body's way to the right, ahead and up, in armature space.
-        head: Where the body is in the rest pose, in armature space.
+        axes: The right, forward and up axes of the body, in armature space.
+        head: The rest position of the body, in armature space.
         rest: The body bone's rest axes; None without one.
         legs: Its legs.
-        spine: The bones between the body and the legs farthest along, which share the twist, and
-            the share up to each.
-        ground: What they can stand on; nothing while that is not known.
+        spine: The bones from the body, exclusive, to the last one that carries legs, each with the
+            share of their length up to its tail.
+        ground: The ground; empty until it is resolved.
         problem: Why it cannot work; empty if it can.
     """
 
@@ -96,12 +96,12 @@ class GaitPlan:
 
     @property
     def path(self) -> str:
-        """Where its settings are, from the armature object."""
+        """The path of its settings from the armature object."""
         return f"fabrik.gaits[{self.index}]"
 
     @property
     def leans(self) -> bool:
-        """Whether there is a bone to be lifted and tilted."""
+        """Whether there is a body bone to lift and tilt."""
         return self.body >= 0
 
     @property
@@ -110,14 +110,14 @@ class GaitPlan:
         return [leg.group for leg in self.legs]
 
     def body_frame(self, world: Frame, bone: Frame | None) -> Frame:
-        """Return where the body is in world space: right, ahead and up, each of length 1.
+        """Return the orthonormal frame of the body in world space: right, forward and up.
 
         Args:
-            world: Where the armature is.
-            bone: Where the body bone is, in armature space; None without one.
+            world: The frame of the armature.
+            bone: The frame of the body bone, in armature space; None without one.
 
         Raises:
-            ProblemError: If it is scaled to nothing.
+            ProblemError: If it has zero scale.
         """
         axes, place = world[0], world[1]
         if bone is not None and self.rest is not None:
@@ -129,14 +129,14 @@ class GaitPlan:
         return mat_product(upright, self.axes), place
 
     def beneath(self, leg: RestLeg) -> Vec:
-        """Return the way from the ground up to where a foot rests, in armature space."""
+        """Return the vector from the ground up to where a foot rests, in armature space."""
         return scaled(mat_columns(self.axes)[2], leg.height)
 
     def measured(self, world: Frame) -> list[WalkingLeg]:
-        """Return the legs, in the body's frame and at the size that the armature has.
+        """Return the legs in the body's frame, at the scale of the armature.
 
         Raises:
-            ProblemError: If the armature is scaled to nothing.
+            ProblemError: If the armature has zero scale.
         """
         upright = orthonormalize(world[0])
         if upright is None:
@@ -144,7 +144,7 @@ class GaitPlan:
         back = transposed(mat_product(upright, self.axes))
 
         def seen(leg: RestLeg, place: Vec) -> Vec:
-            # The leg stands where its foot is on the ground, and so begins as much lower.
+            # Measured from the sole, so that roots are lower by the height of the ankle.
             place = sub(place, self.beneath(leg))
             return mat_apply(back, mat_apply(world[0], sub(place, self.head)))
 
@@ -164,7 +164,7 @@ _plans: dict[int, list[GaitPlan]] = {}
 
 
 def plans_of(armature: bpy.types.Object) -> list[GaitPlan]:
-    """Return the walks of an armature as they were resolved last."""
+    """Return the walks of an armature as last resolved."""
     return _plans.get(armature.session_uid, [])
 
 
@@ -187,13 +187,13 @@ def resolve_gaits(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[GaitPlan]:
 def resolved_gait(
     rig: Skeleton, index: int, chains: Sequence[ChainPlan], others: Sequence[GaitPlan]
 ) -> GaitPlan:
-    """Return a walk of an armature, with what is wrong with it.
+    """Return a walk of an armature, with its problem if there is one.
 
     Args:
         rig: The armature.
-        index: The place of the walk.
-        chains: All constraints of the armature, in the list's order.
-        others: The walks before it that can work.
+        index: The index of the walk.
+        chains: All constraints of the armature, in order.
+        others: The walks before it that have no problem.
     """
     plan = GaitPlan(rig, index)
     gait = gait_settings(rig.object).gaits[index]
@@ -280,8 +280,8 @@ def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan])
 def _spine(plan: GaitPlan, chains: Sequence[ChainPlan]) -> dict[int, float]:
     """Return the bones between the body and legs, each with the share of the spine up to its end.
 
-    A bone that carries one leg alone, as a shoulder blade, is none of them. Where they branch there
-    is no spine.
+    A bone that carries a single leg, such as a shoulder blade, is not part of the spine. If the
+    bones branch, there is no spine.
     """
     rig = plan.rig
     if not plan.leans:
@@ -299,7 +299,7 @@ def _spine(plan: GaitPlan, chains: Sequence[ChainPlan]) -> dict[int, float]:
 
 
 def transposed(m: Mat3) -> Mat3:
-    """Return what undoes a matrix that only turns."""
+    """Return the transpose, which is the inverse of a rotation."""
     return (m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8])
 
 
@@ -329,7 +329,7 @@ def _leg_chain(plan: GaitPlan, leg: FabrikGaitLeg, chains: Sequence[ChainPlan]) 
 
 
 def _item_of(plan: GaitPlan, leg: FabrikGaitLeg) -> int:
-    """Return the place of the constraint that a leg names, following it if it was renamed."""
+    """Return the index of a leg's constraint, even if that was renamed."""
     items = settings(plan.rig.object).constraints
     index = items.find(leg.constraint)
     if index < 0 and leg.key:

@@ -1,4 +1,4 @@
-"""What is to be said of a walk: why it cannot, or what it lacks."""
+"""The status messages of a walk."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ...loop.properties import settings
 from ...motion.footfall import Footfall
 from ...motion.stride import LOSE
 from ..simulation import history
-from .body import known
 from .editing import problem_of
 from .gait_plan import plans_of
+from .sampling import stored_walk
 from .settings import gait_settings
 
-HASTY = 2.0
-"""Steps of fewer frames have none in their middle, where a foot is seen to be lifted."""
+SHORTEST = 2.0
+"""The duration in frames below which a step may have no frame at which the foot is lifted."""
 
 MISSED = 2e-3
-"""By so much of its length a leg may be off its foothold before that is said."""
+"""The largest distance of a foot from its foothold that is not reported, in lengths of its leg."""
 
 
 def status_message(armature: bpy.types.Object, index: int) -> str:
-    """Return a sentence on a walk, empty if there is nothing to say."""
+    """Return the status message of a walk, empty if all is well."""
     if problem := problem_of(armature, index):
         return problem
     if not gait_settings(armature).gaits[index].enabled:
@@ -36,7 +36,7 @@ def status_message(armature: bpy.types.Object, index: int) -> str:
     found = history.data(armature, owner)
     if found is None:
         return history.lack(armature, owner, "The steps are not simulated: press Simulate")
-    walked = known(found.blob)
+    walked = stored_walk(found.blob)
     if walked is None or not found.is_fresh:
         return "Simulation is outdated: press Simulate"
     return _steps_message(armature, index, walked[0].falls)
@@ -45,30 +45,30 @@ def status_message(armature: bpy.types.Object, index: int) -> str:
 def _steps_message(
     armature: bpy.types.Object, index: int, falls: Sequence[Sequence[Footfall]]
 ) -> str:
-    """Return what is to be said of the steps of a walk."""
+    """Return the status message of the steps of a walk."""
     steps = [fall for own in falls for fall in own]
-    hanging = [fall for fall in steps if not fall.is_held]
-    if stiff := _stiff(armature, index):
-        return stiff
+    hanging = [fall for fall in steps if not fall.has_ground]
+    if overstretched := _overstretched(armature, index):
+        return overstretched
     if len(hanging) == len(steps):
         return "No ground is within reach of the feet: add ground there, or choose another one"
     if all(len(own) == 1 for own in falls):
         gait = gait_settings(armature).gaits[index]
         body = f"“{gait.body}”" if gait.body else "the armature"
         return f"The body does not move: animate {body} to make the legs walk"
-    if missed := _missed(armature, index):
-        return missed
+    if unreached := _out_of_reach(armature, index):
+        return unreached
     if hanging:
         first = min(fall.lift for fall in hanging)
         return (
             f"{len(hanging)} of the steps have no ground, the first at frame {first:.0f}. "
             "Increase Ray Height, or move the body closer to the ground"
         )
-    hasty = [fall for fall in steps if 0.0 < fall.land - fall.lift < HASTY]
-    if hasty:
-        first = min(fall.lift for fall in hasty)
+    hurried = [fall for fall in steps if 0.0 < fall.land - fall.lift < SHORTEST]
+    if hurried:
+        first = min(fall.lift for fall in hurried)
         return (
-            f"{len(hasty)} of the steps take less than two frames, the first at frame "
+            f"{len(hurried)} of the steps take less than two frames, the first at frame "
             f"{first:.0f}, so that their feet jump: slow the body down, or choose a Pattern in "
             "which more legs step together"
         )
@@ -76,7 +76,7 @@ def _steps_message(
 
 
 def walk_notes(armature: bpy.types.Object) -> list[str]:
-    """Return what is to be said of all walks of an armature that were simulated."""
+    """Return the status messages of all walks of an armature."""
     gaits = gait_settings(armature).gaits
     found = [(gait.name, status_message(armature, i)) for i, gait in enumerate(gaits)]
     notes = [f"“{name}”: {said}" for name, said in found if said]
@@ -84,14 +84,14 @@ def walk_notes(armature: bpy.types.Object) -> list[str]:
 
 
 def leg_notes(armature: bpy.types.Object) -> list[str]:
-    """Return what keeps legs of walks from standing where they should, as far as is known."""
+    """Return the notes of the constraints of enabled walks."""
     gaits = gait_settings(armature).gaits
     plans = [one for one in plans_of(armature) if gaits[one.index].enabled]
     return [leg.chain.note for one in plans for leg in one.legs if leg.chain.note]
 
 
-def _stiff(armature: bpy.types.Object, index: int) -> str:
-    """Return which legs have no reach left to step with, under a body that cannot sink."""
+def _overstretched(armature: bpy.types.Object, index: int) -> str:
+    """Return which legs have no reach left for a step, if the body cannot sink."""
     walk = plans_of(armature)[index]
     legs = [] if walk.leans else walk.measured(matrix_frame(armature.matrix_world))
     names = [
@@ -107,8 +107,8 @@ def _stiff(armature: bpy.types.Object, index: int) -> str:
     )
 
 
-def _missed(armature: bpy.types.Object, index: int) -> str:
-    """Return which legs do not come to their feet at the present frame, empty if all do."""
+def _out_of_reach(armature: bpy.types.Object, index: int) -> str:
+    """Return which feet are out of reach at the current frame, empty if none is."""
     if gait_settings(armature).gaits[index].influence < 1.0:
         return ""
     names = [leg.chain.name for leg in plans_of(armature)[index].legs if _is_off(leg.chain)]

@@ -1,4 +1,4 @@
-"""Simulating a walk: the body's way and the ground are read frame by frame, and the steps found."""
+"""Simulating a walk: its steps are planned from the body and the ground, frame by frame."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from .settings import NOT_SIMULATED, FabrikGait, gait_settings
 from .standing import Standing, standing_on, written
 
 RECENT = 4
-"""So many footfalls of a leg there may be within a frame or two."""
+"""The number of footfalls that a leg may have within a frame or two."""
 
 
 class WalkSimulation:
     """One walk during a pass over the frames.
 
     Attributes:
-        owner: Where its settings are, from the armature object.
+        owner: The path of its settings from the armature object.
     """
 
     counts_wholly = False
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Take a walk of an armature; what is wrong with it is said when it begins."""
+        """Take a walk of an armature; its problems are reported by `start`."""
         self.owner = f"fabrik.gaits[{index}]"
         self._armature = armature
         self._index = index
@@ -61,7 +61,7 @@ class WalkSimulation:
         return gait_settings(self._armature).gaits[self._index]
 
     def inputs(self) -> object:
-        """Return the settings that count, but those that are animated."""
+        """Return the settings that the steps depend on, except animated ones."""
         gait, armature = self._gait, self.plan.rig.object
         found = animated(armature)
         moving = {path for path, _ in found.keyed | found.driven}
@@ -82,10 +82,10 @@ class WalkSimulation:
         return [body, *self.plan.ground.objects]
 
     def start(self, snapshot: Snapshot) -> None:
-        """Set the feet down.
+        """Place the feet on the ground.
 
         Raises:
-            ProblemError: If the walk cannot work.
+            ProblemError: If the walk has a problem.
         """
         gait = self._gait
         if self.plan.problem:
@@ -106,7 +106,7 @@ class WalkSimulation:
         )
 
     def step(self, snapshot: Snapshot) -> None:
-        """Go on by one frame."""
+        """Advance by one frame."""
         walk = self._walk
         assert walk is not None
         if round(snapshot.time) > walk.frame:
@@ -121,7 +121,7 @@ class WalkSimulation:
                 self._moving.add(number)
 
     def result(self) -> bytes:
-        """Return the walk."""
+        """Return the walk, packed."""
         assert self._walk is not None
         record = self._walk.record()
         used = {fall.ground for of_leg in record.falls for fall in of_leg}
@@ -132,10 +132,10 @@ class WalkSimulation:
         falls = tuple(
             tuple(self._settled(fall, places) for fall in of_leg) for of_leg in record.falls
         )
-        return packed(RecordedWalk(record.start, falls, record.sways), names)
+        return packed(RecordedWalk(record.start, falls, record.lean_states), names)
 
     def _settled(self, fall: Footfall, places: Mapping[int, int]) -> Footfall:
-        """Return a footfall in the world if its ground stands still: that may get other names."""
+        """Return a footfall in world space if its ground does not move, else on its ground."""
         if fall.ground == STILL:
             return fall
         if fall.ground in places:
@@ -183,19 +183,19 @@ class WalkSimulation:
         return self._standings[number].frame(snapshot)
 
     def _in_use(self, walk: StepPlanner) -> set[int]:
-        """Return the grounds that may have moved under a foot: objects, and corners stood on."""
+        """Return the grounds that may have moved: objects, and the faces in use."""
         objects = {number for one, number in self._grounds.items() if not one.corners}
         falls = [fall for foot in walk.feet for fall in (*foot.falls[-RECENT:], foot.support())]
         return objects | {fall.ground for fall in falls if fall.ground != STILL}
 
 
 def walks(armature: bpy.types.Object) -> list[WalkSimulation]:
-    """Return the walks of an armature that are on at any frame and can work, to be simulated."""
+    """Return the walks of an armature that are enabled at any frame and have no problem."""
     return [WalkSimulation(armature, i) for i in _on(armature) if not problem_of(armature, i)]
 
 
 def walk_refusals(armature: bpy.types.Object) -> list[str]:
-    """Return why the other walks that are on cannot work."""
+    """Return the problems of the other walks that are enabled."""
     found = [
         (gait_settings(armature).gaits[i].name, problem_of(armature, i)) for i in _on(armature)
     ]

@@ -1,4 +1,4 @@
-"""What feet stand on: an object, or three corners of a mesh that is deformed."""
+"""What feet stand on: an object, or a triangle of a deforming mesh."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ...core.vectors import cross, mat_from_columns, sub, unit
 from ...loop.chain_plan import Snapshot
 
 CORNERS = "\t"
-"""What begins the entry of corners among the names of grounds."""
+"""The prefix of the entry of a triangle among the names of grounds."""
 
 CORNERED = re.compile(CORNERS + " ".join(4 * ["([0-9]{1,9})"]))
-"""Such an entry: the place of the object, and three vertices."""
+"""Such an entry: the index of the object, and three vertices."""
 
 
 class Standing(NamedTuple):

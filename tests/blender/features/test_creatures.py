@@ -36,10 +36,10 @@ def simulate() -> None:
 
 
 def falls_of(rig: bpy.types.Object):
-    from addon.features.gait.body import known
+    from addon.features.gait.sampling import stored_walk
     from addon.features.simulation import history
 
-    return known(history.data(rig, "fabrik.gaits[0]").blob)[0].falls
+    return stored_walk(history.data(rig, "fabrik.gaits[0]").blob)[0].falls
 
 
 def said(rig: bpy.types.Object) -> str:
@@ -500,5 +500,5 @@ def test_steps_over_bumps_take_their_time(empty_file: None, extension: float, sp
     for falls in falls_of(rig):
         assert len(falls) >= 4
         for fall in falls[1:]:
-            assert fall.is_held
+            assert fall.has_ground
             assert fall.land - fall.lift >= 0.9 * gait.duration

@@ -41,10 +41,10 @@ def simulate() -> None:
 
 
 def record(rig: bpy.types.Object, index: int = 0):
-    from addon.features.gait.body import known
+    from addon.features.gait.sampling import stored_walk
     from addon.features.simulation import history
 
-    return known(history.data(rig, f"fabrik.gaits[{index}]").blob)[0]
+    return stored_walk(history.data(rig, f"fabrik.gaits[{index}]").blob)[0]
 
 
 def said(rig: bpy.types.Object) -> str:
@@ -412,14 +412,16 @@ FORGED = {
 
 @pytest.mark.parametrize("case", FORGED)
 def test_forged_steps_are_said_or_harmless(spider, case: str, capsys) -> None:
-    from addon.features.gait.body import known
+    from addon.features.gait.sampling import stored_walk
     from addon.features.simulation import history
     from addon.loop import plan
     from addon.motion.packing import packed
 
     owner = "fabrik.gaits[0]"
     found = history.data(spider, owner)
-    history.write(spider, owner, found._replace(blob=packed(*FORGED[case](*known(found.blob)))))
+    history.write(
+        spider, owner, found._replace(blob=packed(*FORGED[case](*stored_walk(found.blob))))
+    )
     plan.discard()
     spider.update_tag()
     update()
@@ -920,7 +922,7 @@ def test_range_of_one_frame_stands_and_one_that_ends_before_it_starts_is_refused
     spider.fabrik.simulation.frame_start = spider.fabrik.simulation.frame_end = 5
     simulate()
     go(5)
-    assert len(record(spider).sways) == 1
+    assert len(record(spider).lean_states) == 1
     spider.fabrik.simulation.frame_start = 9
     with pytest.raises(RuntimeError, match=r"\) before Start"):
         bpy.ops.fabrik.simulate()

@@ -1,0 +1,205 @@
+"""A simulated walk at one moment, and the goals of its feet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import isfinite
+from typing import NamedTuple
+from weakref import ReferenceType, ref
+
+from ...blender.errors import ProblemError
+from ...core import WHOLE, Frame, head_in_parent, point_in
+from ...core.vectors import (
+    Mat3,
+    Vec,
+    add,
+    cross,
+    length,
+    mat_apply,
+    mat_from_columns,
+    mat_product,
+    mix,
+    quat_matrix,
+    quat_of,
+    scaled,
+    slerp,
+)
+from ...loop.chain_plan import Aim, ChainPlan, Snapshot
+from ...motion.footfall import Foot, Grounds, foot_at
+from ...motion.foothold import within_reach
+from ...motion.gait import RecordedWalk, WalkingLeg
+from ...motion.packing import unpacked
+from ..simulation import history
+from .gait_plan import GaitPlan, transposed
+from .settings import gait_settings
+from .standing import Standing, read
+
+
+class WalkSample(NamedTuple):
+    """A simulated walk at one moment.
+
+    Attributes:
+        record: The simulated walk.
+        time: The moment, in frames.
+        influence: The influence of the walk.
+        grounds: The frames of the grounds.
+        legs: The legs, at their size in the world.
+        bob: The largest height of the body's bob, in metres.
+        note: A message for the user.
+    """
+
+    record: RecordedWalk
+    time: float
+    influence: float
+    grounds: Grounds
+    legs: list[WalkingLeg]
+    bob: float
+    note: str
+
+
+@lru_cache(maxsize=32)
+def stored_walk(blob: bytes) -> tuple[RecordedWalk, list[str]] | None:
+    """Unpack a simulated walk and the names of its grounds; None if it cannot be read."""
+    try:
+        return unpacked(blob)
+    except ValueError:
+        return None
+
+
+class WalkSampler:
+    """Samples a simulated walk for its body and legs, once for each snapshot."""
+
+    def __init__(self, plan: GaitPlan) -> None:
+        """Take a walk without a problem."""
+        self.plan = plan
+        self._at: ReferenceType[Snapshot] | None = None
+        self._sampled: WalkSample | str = ""
+        self._named: list[str] = []
+        self._grounds: list[Standing | None] = []
+
+    def sample(self, snapshot: Snapshot) -> WalkSample | str:
+        """Return the walk at a moment, or a status message instead; empty if it is disabled.
+
+        Raises:
+            ProblemError: If the armature has zero scale.
+        """
+        if self._at is None or self._at() is not snapshot:
+            self._sampled = self._sample(snapshot)
+            self._at = ref(snapshot)
+        return self._sampled
+
+    def _sample(self, snapshot: Snapshot) -> WalkSample | str:
+        plan, rig = self.plan, self.plan.rig
+        gaits = gait_settings(snapshot.rigs[rig.uid]).gaits
+        if plan.index >= len(gaits):  # The copy was made before the walk was added.
+            gaits = gait_settings(rig.object).gaits
+        gait = gaits[plan.index]
+        if not gait.enabled or gait.influence <= 0.0 or history.is_running(rig.object, plan.path):
+            return ""
+        found = history.data(rig.object, plan.path)
+        if found is None:
+            unknown = f"The steps of “{gait.name}” are not simulated: press Simulate"
+            return history.lack(rig.object, plan.path, unknown)
+        record = stored_walk(found.blob)
+        outdated = f"The simulation of “{gait.name}” is outdated: press Simulate"
+        if record is None or len(record[0].falls) != len(plan.legs):
+            return outdated
+        if not isfinite(gait.influence + gait.body_bob):
+            return (
+                f"Influence or Body Bob of “{gait.name}” is not a finite number: enter a valid "
+                "number"
+            )
+        legs = plan.measured(snapshot.world(rig.object, rig.uid))
+        note = history.note(found, snapshot.time)
+        if not found.is_fresh:
+            note = outdated
+        return WalkSample(
+            record[0],
+            snapshot.time,
+            min(gait.influence, 1.0),
+            _ground_frames(snapshot, self._recalled(record[1])),
+            legs,
+            max(0.0, gait.body_bob) * min(leg.reach for leg in legs),
+            note,
+        )
+
+    def _recalled(self, names: list[str]) -> list[Standing | None]:
+        """Return the grounds that move or are deformed, resolved once."""
+        if names != self._named:
+            self._named, self._grounds = names, read(names, self.plan.ground.objects)
+        return self._grounds
+
+
+def _ground_frames(snapshot: Snapshot, grounds: Sequence[Standing | None]) -> Grounds:
+    frames: dict[int, Frame] = {}
+
+    def at(ground: int) -> Frame:
+        if ground not in frames:
+            standing = grounds[ground]
+            frames[ground] = WHOLE if standing is None else standing.frame(snapshot)
+        return frames[ground]
+
+    return at
+
+
+@dataclass(eq=False)
+class FootGoal:
+    """The goal of one leg: its foot as simulated, instead of the target.
+
+    Attributes:
+        sampler: The walk.
+        leg: The index of the leg in the walk.
+    """
+
+    sampler: WalkSampler
+    leg: int
+
+    def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
+        """Return the goal of the foot, given that of its target.
+
+        Raises:
+            ProblemError: While the steps are being simulated.
+        """
+        if history.is_running(chain.rig.object, self.sampler.plan.path):
+            raise ProblemError("The steps are being simulated")
+        walked = self.sampler.sample(snapshot)
+        if isinstance(walked, str):
+            return aim._replace(note=walked or aim.note)
+        foot = foot_at(walked.record.falls[self.leg], walked.time, walked.grounds)
+        plan = self.sampler.plan
+        world = snapshot.world(chain.rig.object, chain.rig.uid)
+        height = length(mat_apply(world[0], plan.beneath(plan.legs[self.leg])))
+        place = add(foot.place, scaled(foot.normal, height))
+        if foot.swing is not None:
+            root = _root(snapshot, chain)
+            place = within_reach(place, root, 0.999 * walked.legs[self.leg].reach)
+        axes = aim.axes
+        if axes is not None:
+            axes = _blended(axes, self._foot_axes(foot), walked.influence)
+        if walked.influence < 1.0:
+            place = mix(aim.place, place, walked.influence)
+        return Aim(place, axes, walked.note or aim.note)
+
+    def _foot_axes(self, foot: Foot) -> Mat3:
+        """Return the axes of the foot in the world: those at rest, aligned to the ground."""
+        plan = self.sampler.plan
+        rest = plan.legs[self.leg].axes
+        right = cross(foot.ahead, foot.normal)
+        ground = mat_from_columns(right, foot.ahead, foot.normal)
+        turned = mat_product(ground, transposed(plan.axes))
+        return turned if rest is None else mat_product(turned, rest)
+
+
+def _blended(a: Mat3, b: Mat3, share: float) -> Mat3:
+    return b if share >= 1.0 else quat_matrix(slerp(quat_of(a), quat_of(b), share))
+
+
+def _root(snapshot: Snapshot, chain: ChainPlan) -> Vec:
+    """Return the position of a leg's root in world space."""
+    rig, first = chain.rig, chain.bones[0]
+    parent = WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent)
+    local = snapshot.poses[rig.uid].posed_local(first)
+    head = point_in(parent, head_in_parent(rig.bone(first), local))
+    return point_in(snapshot.world(rig.object, rig.uid), head)
