@@ -105,13 +105,16 @@ def _first(
 ) -> Place | None:
     """Return the first matching constraint, preferring the ones that are shown.
 
+    Without a plan there is none: drawing must not make one.
+
     Args:
         armature: The armature to search; None for all.
         is_meant: Whether a constraint matches.
     """
+    known = plan.known()
     places = [
         (chain.rig.object, chain.item)
-        for chain in plan.current().chains
+        for chain in (known.chains if known else ())
         if (armature is None or chain.rig.object == armature) and is_meant(chain)
     ]
     shown = (place for place in places if settings(place[0]).active_index == place[1])

@@ -122,8 +122,8 @@ def paths_of(ob: bpy.types.Object) -> Iterator[Path]:
 
 def is_affected(ob: bpy.types.Object) -> bool:
     """Return whether constraints of ours may move an object, or bones of it."""
-    present = plan.current()
-    if not present.chains or ob.library is not None:
+    present = plan.known()  # Panels ask, and drawing must not make a plan.
+    if present is None or not present.chains or ob.library is not None:
         return False
     if ob.type == "ARMATURE" or (ob.animation_data and ob.animation_data.drivers):
         return True

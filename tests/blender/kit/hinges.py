@@ -51,5 +51,5 @@ def hinge_angle(turn: Quaternion, axis: Vector) -> tuple[float, float]:
 def assert_in_hinge(rig: bpy.types.Object, name: str, axis: Any, low: float, high: float) -> float:
     angle, aside = hinge_angle(turn_of(rig, name), Vector(axis).normalized())
     assert aside < KEPT, f"{name} leaves its hinge by {aside}"
-    assert low - KEPT <= angle <= high + TOLERANCE, f"{name} turns by {degrees(angle)}°"
+    assert low - KEPT <= angle <= high + KEPT, f"{name} turns by {degrees(angle)}°"
     return angle

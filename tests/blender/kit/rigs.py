@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
+from typing import Any
 
 import bpy
 from mathutils import Vector

@@ -174,7 +174,7 @@ def test_a_definition_is_enough_to_be_told_of_where_it_cannot_be_converted(defin
 
 def test_all_settings_are_copied_and_read_as_they_are(addon: ModuleType) -> None:
     """Whatever their type is."""
-    from addon.editing.copying import give
+    from addon.editing.copying import set_values
 
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     rig = make_armature({"Bone": ((0, 0, 0), (0, 0, 1), "")})
@@ -192,6 +192,6 @@ def test_all_settings_are_copied_and_read_as_they_are(addon: ModuleType) -> None
             setattr(first, prop.identifier, "Bone")
         changed += prop.type not in ("POINTER",)
     second: Any = rig.fabrik.constraints.add()
-    give(second, values_of(first))
+    set_values(second, values_of(first))
     assert values_of(second) == values_of(rig.fabrik.constraints[0])
     assert changed > 25
