@@ -24,3 +24,11 @@ class Listeners(Generic[Parameters]):
         """Call all callbacks in the order in which they were added."""
         for listener in self._listeners:
             listener(*args, **kwargs)
+
+
+on_invalidate = Listeners[[]]()
+"""Called after loading a file, undo and redo, and on unregister.
+
+By then all references to Blender's data are invalid: each cache of the file's data registers a
+function that clears it.
+"""

@@ -14,7 +14,7 @@ from ..core import Frame, frame_in, inverse
 from ..core.vectors import Vec
 from ..motion.solid import Solid
 from .errors import ProblemError
-from .forgetting import forgets
+from .listeners import on_invalidate
 from .skeleton import vector
 
 
@@ -135,7 +135,7 @@ def _values(mesh: bpy.types.Mesh, name: str, key: str, code: str, count: int) ->
     return values
 
 
-@forgets
+@on_invalidate
 def forget() -> None:
     """Discard all cached shapes."""
     _shapes.clear()

@@ -12,7 +12,7 @@ from typing import Any
 import bpy
 
 from ..blender.access import pose_bones
-from ..blender.forgetting import forgets
+from ..blender.listeners import on_invalidate
 from . import changes
 from .properties import free_name, keys_of, settings
 from .registry import LISTS
@@ -25,7 +25,7 @@ _new: dict[int, bpy.types.Object] = {}
 """The armatures that were planned since the last write."""
 
 
-@forgets
+@on_invalidate
 def forget() -> None:
     """Drop all deferred writes."""
     _noted.clear()

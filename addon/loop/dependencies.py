@@ -11,7 +11,7 @@ import bpy
 
 from ..blender import dependency_driver
 from ..blender.dependency_driver import Source, existing_bone
-from ..blender.forgetting import forgets
+from ..blender.listeners import on_invalidate
 from . import changes
 from .properties import settings
 from .registry import LISTS
@@ -40,7 +40,7 @@ def declare_pending() -> None:
             declare(armature)
 
 
-@forgets
+@on_invalidate
 def forget_pending() -> None:
     """Cancel the scheduled declarations."""
     _pending.clear()

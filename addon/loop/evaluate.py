@@ -10,7 +10,7 @@ import bpy
 
 from ..blender.access import is_edited, session_uid
 from ..blender.animated_values import flush_to_original
-from ..blender.forgetting import forgets
+from ..blender.listeners import on_invalidate
 from ..blender.skeleton import skeleton_of
 from ..blender.updates import changed_in, tagged_in
 from .ahead import agrees, compose_all, take_solved_ahead
@@ -289,7 +289,7 @@ _seen: dict[tuple[int, str], set[int]] = {}
 """By view layer, the armatures that were solved for it or are not in it."""
 
 
-@forgets
+@on_invalidate
 def forget_seen() -> None:
     """Solve all armatures again in each view layer."""
     _seen.clear()

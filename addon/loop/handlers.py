@@ -16,7 +16,7 @@ from bpy.app.handlers import persistent
 
 from ..blender import animation
 from ..blender.errors import forget_reported, report_once
-from ..blender.forgetting import forgets
+from ..blender.listeners import on_invalidate
 from ..blender.skeleton import rebuild_poses
 from ..blender.updates import armatures_in, graphs_of, has_new_relations, tagged_in
 from . import changes, dependencies, legacy, plan, timing
@@ -167,7 +167,7 @@ def on_restore(_unused: object = None, _unused_too: object = None) -> None:
 @persistent
 def on_load(_path: str, _unused: object = None) -> None:
     """Forget the previous file, and pose the armatures of this one."""
-    forgets.notify()
+    on_invalidate.notify()
     forget_reported()
     legacy.convert()
     refresh()
@@ -177,7 +177,7 @@ def on_load(_path: str, _unused: object = None) -> None:
 def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
     """Forget references that undo or redo made invalid; an update follows."""
     global _is_undone
-    forgets.notify()
+    on_invalidate.notify()
     rebuild_poses()
     _is_undone = True
 
@@ -270,4 +270,4 @@ def unregister() -> None:
     for name, handler in reversed(HANDLERS):
         getattr(bpy.app.handlers, name).remove(handler)
     restore_fk_pose(has_new_bones=True)
-    forgets.notify()
+    on_invalidate.notify()

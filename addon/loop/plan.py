@@ -15,7 +15,7 @@ import bpy
 
 from ..blender import dependency_driver
 from ..blender.access import pose_bones
-from ..blender.forgetting import forgets
+from ..blender.listeners import on_invalidate
 from ..blender.relations import active_constraints, replaces_pose
 from ..blender.skeleton import (
     Skeleton,
@@ -218,7 +218,7 @@ def _has_new_armatures() -> bool:
     return any(map(has_settings, new))
 
 
-@forgets
+@on_invalidate
 def forget() -> None:
     """Forget the file; all armatures show their FK pose."""
     discard(skeletons=True)

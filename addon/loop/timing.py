@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from ..blender.forgetting import forgets
+from ..blender.listeners import on_invalidate
 
 is_asked = False
 """Whether the next update that poses an armature is measured."""
@@ -32,7 +32,7 @@ def note(started: float) -> None:
     _seconds = perf_counter() - started
 
 
-@forgets
+@on_invalidate
 def forget() -> None:
     """Forget the measurement of another file."""
     global is_asked, _seconds

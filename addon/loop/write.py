@@ -12,7 +12,7 @@ from itertools import chain as chained
 from typing import Any, NamedTuple
 
 from ..blender.access import pose_bones, set_channel
-from ..blender.forgetting import forgets
+from ..blender.listeners import on_invalidate
 from ..blender.rotation import (
     ALL_CHANNELS,
     LOCATION,
@@ -336,7 +336,7 @@ class SavedPose:
                     setters[bone]()
 
 
-@forgets
+@on_invalidate
 def forget_written() -> None:
     """Forget the overwritten channels, which no longer exist."""
     _overwrites.clear()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import bpy
 
 from ..blender.access import session_uid
-from ..blender.forgetting import forgets
+from ..blender.listeners import on_invalidate
 from ..loop import plan
 from ..loop.chain_plan import ChainPlan
 from ..loop.properties import FabrikConstraint, settings
@@ -144,7 +144,7 @@ def follow(_depsgraph: bpy.types.Depsgraph) -> None:
     _seen = Seen(selection, uid, fabrik.active_index)
 
 
-@forgets
+@on_invalidate
 def _forget() -> None:
     """Look at the selection anew."""
     global _seen

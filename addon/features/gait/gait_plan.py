@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ...blender.axes import AXES
 from ...blender.errors import ProblemError
-from ...blender.forgetting import forgets
+from ...blender.listeners import on_invalidate
 from ...blender.rays import Ground, Source, ground_of
 from ...blender.skeleton import Skeleton, matrix3, vector
 from ...core import Frame, point_in
@@ -168,7 +168,7 @@ def plans_of(armature: bpy.types.Object) -> list[GaitPlan]:
     return _plans.get(armature.session_uid, [])
 
 
-@forgets
+@on_invalidate
 def forget_plans() -> None:
     """Keep nothing of the file."""
     _plans.clear()

@@ -13,7 +13,7 @@ import bpy
 
 from ...blender.access import session_uid
 from ...blender.errors import contained
-from ...blender.forgetting import forgets
+from ...blender.listeners import on_invalidate
 from ...editing.playing import finish
 from ...ui.stepping import is_busy
 from .paths import Key, Path, Points, affected_paths, calculate, is_affected, paths_of
@@ -45,7 +45,7 @@ def note_calculated(points: dict[Key, Points]) -> None:
     _calculated.update(points)
 
 
-@forgets
+@on_invalidate
 def _forget() -> None:
     """Find out at the next update whether a file was loaded: undo and redo keep the paths."""
     global _is_unsure

@@ -18,7 +18,7 @@ import bpy
 from ...blender import data_blocks
 from ...blender.access import session_uid
 from ...blender.errors import ProblemError
-from ...blender.forgetting import forgets
+from ...blender.listeners import on_invalidate
 from ...loop import plan
 from ...loop.properties import settings
 from ...loop.solved_scene import SolvedScene
@@ -376,7 +376,7 @@ def check_again() -> None:
     data_blocks.forget_all()
 
 
-@forgets
+@on_invalidate
 def forget_all() -> None:
     """Forget everything, after load or undo."""
     _decoded.clear()
