@@ -6,9 +6,7 @@ toes. The ground between them may be curved, or a stair.
 
 from __future__ import annotations
 
-from math import asin
-
-from ..core.vectors import ORIGIN, Vec, across, add, cross, dot, length, scaled, sub, unit
+from ..core.vectors import Vec, across, add, cross, dot, length, scaled, sub, unit
 from .ground import influence
 
 
@@ -55,24 +53,6 @@ def counted(need: float, rise: float, reach: float) -> float:
         reach: The rise up to which all of the need counts; from twice that on none does.
     """
     return max(0.0, need) * influence(rise, reach)
-
-
-def turn_out(end: Vec, need: float, up: Vec, most: float) -> Vec:
-    """Return the turn that brings the other end of a foot up: its axis, as long as its angle.
-
-    Args:
-        end: Where it is, seen from the goal.
-        need: By how much it is too low.
-        up: The direction of length 1 in which it is.
-        most: The largest angle.
-    """
-    size = length(end)
-    axis = unit(cross(end, up))
-    if axis is None or not need > 0.0:
-        return ORIGIN
-    sine = dot(end, up) / size
-    angle = asin(min(1.0, sine + need / size)) - asin(max(-1.0, min(1.0, sine)))
-    return scaled(axis, min(angle, most))
 
 
 def _slope(normal: Vec, along: Vec, up: Vec) -> float:

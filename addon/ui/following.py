@@ -130,17 +130,21 @@ def follow(_depsgraph: bpy.types.Depsgraph) -> None:
     context = bpy.context
     ob, bone = _active(context)
     selection = (session_uid(ob) if ob is not None else 0, bone)
+    before = _seen
+    if before is not None and before.selection == selection:
+        rig = plan.current().rigs.get(before.armature)
+        if rig is not None:
+            _seen = before._replace(item=settings(rig.object).active_index)
+        return
     armature = shown_armature(context)
     if armature is None:
         _seen = Seen(selection, 0, -1)
         return
     uid, fabrik = session_uid(armature), settings(armature)
-    has_changed = _seen is None or _seen.selection != selection
-    is_chosen = _seen is not None and _seen.armature == uid and _seen.item != fabrik.active_index
-    if has_changed and not is_chosen:
-        place = selected_place(context)
-        if place is not None and fabrik.active_index != place[1]:
-            fabrik.active_index = place[1]
+    is_chosen = before is not None and before.armature == uid and before.item != fabrik.active_index
+    place = None if is_chosen else selected_place(context)
+    if place is not None and fabrik.active_index != place[1]:
+        fabrik.active_index = place[1]
     _seen = Seen(selection, uid, fabrik.active_index)
 
 

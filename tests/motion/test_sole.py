@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from math import atan, cos, isclose, radians, sin
+from math import isclose
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addon.core.vectors import ORIGIN, Vec, add, dot, length, rotate, scaled, sub
-from addon.motion.ground import turn_of
-from addon.motion.sole import counted, is_beside, resting_normal, turn_out
+from addon.core.vectors import Vec, length, scaled, sub
+from addon.motion.sole import counted, is_beside, resting_normal
 
 UP = (0.0, 0.0, 1.0)
 FOOT = (0.2, 0.0, -0.04)
@@ -60,28 +59,6 @@ def test_sideways_it_is_the_mean() -> None:
 
 def test_foot_that_points_down_lies_as_the_face_below_it() -> None:
     assert resting_normal(facing(0.3), UP, (0.0, 0.0, -0.2), 0.1, UP) == facing(0.3)
-
-
-@given(st.floats(-0.5, 0.5), st.floats(1e-4, 0.05))
-def test_other_end_is_turned_out_by_as_much_as_is_needed(angle: float, need: float) -> None:
-    end = (0.2 * cos(angle), 0.0, 0.2 * sin(angle))
-    turned = rotate(turn_of(turn_out(end, need, UP, 3.0)), end)
-    assert isclose(turned[2] - end[2], need, abs_tol=1e-9)
-    assert isclose(length(turned), 0.2) and abs(turned[1]) < 1e-12
-
-
-def test_it_is_turned_no_farther_than_allowed_and_not_without_need() -> None:
-    assert isclose(length(turn_out(FOOT, 0.15, UP, radians(5))), radians(5))
-    assert turn_out(FOOT, 0.0, UP, 1.0) == turn_out(FOOT, -0.1, UP, 1.0) == ORIGIN
-    # Even if it would have to stand on end.
-    assert length(turn_out(FOOT, 5.0, UP, 3.0)) <= radians(90) + atan(0.2) + 1e-9
-    assert turn_out(add(ORIGIN, scaled(UP, -0.2)), 0.1, UP, 1.0) == ORIGIN
-
-
-def test_heel_behind_the_goal_is_turned_out_as_well() -> None:
-    heel = (-0.2, 0.0, 0.0)
-    turned = rotate(turn_of(turn_out(heel, 0.05, UP, 1.0)), heel)
-    assert isclose(turned[2], 0.05) and dot(turned, (1.0, 0.0, 0.0)) < 0.0
 
 
 def test_walls_before_the_toes_fade() -> None:

@@ -34,10 +34,16 @@ def note_update(depsgraph: bpy.types.Depsgraph) -> None:
         return
     if _is_unsure:
         _accept_loaded()
-    updated = [cast(bpy.types.ID, update.id).original for update in depsgraph.updates]
-    objects = [ob for ob in updated if isinstance(ob, bpy.types.Object) and is_affected(ob)]
-    if any(_outdated(path) for ob in objects for path in paths_of(ob)):
-        _correct_soon()
+    for update in depsgraph.updates:
+        ob = update.id
+        if isinstance(ob, bpy.types.Object) and _is_outdated(cast(bpy.types.Object, ob.original)):
+            _correct_soon()
+            return
+
+
+def _is_outdated(ob: bpy.types.Object) -> bool:
+    paths = list(paths_of(ob))
+    return bool(paths) and is_affected(ob) and any(map(_outdated, paths))
 
 
 def note_calculated(points: dict[Key, Points]) -> None:
