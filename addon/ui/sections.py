@@ -40,10 +40,13 @@ class Section(NamedTuple):
 
     Attributes:
         place: The sort key.
-        title: The title; sections with the same title are merged.
+        title: The title; sections with the same title are merged. Those without one are drawn above
+            the report.
         draw: Draws the settings, given a layout, the armature and the constraint.
         is_for: Returns whether it is shown for a solver.
         is_closed: Whether it is closed by default.
+        switch: The path of the property that enables it, from the constraint: a checkbox in the
+            header, so that a closed section tells whether it has an effect.
     """
 
     place: int
@@ -51,6 +54,7 @@ class Section(NamedTuple):
     draw: Callable[[Layout, bpy.types.Object, FabrikConstraint], None]
     is_for: Callable[[str], bool]
     is_closed: bool = False
+    switch: str = ""
 
 
 Note = Callable[[Layout, bpy.types.Object], None]
@@ -69,16 +73,40 @@ def draw_notes(layout: Layout, armature: bpy.types.Object) -> None:
         draw(layout, armature)
 
 
+def draw_main(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    """Draw the settings of a constraint that are always visible."""
+    for section in _sections_of(item):
+        if not section.title:
+            section.draw(layout, armature, item)
+
+
 def draw_sections(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    """Draw the settings of a constraint."""
+    """Draw the other settings of a constraint."""
     bodies: dict[str, Layout] = {}
-    for section in sorted(SECTIONS, key=lambda one: one.place):
-        if not section.is_for(item.solver):
+    for section in _sections_of(item):
+        if not section.title:
             continue
         if section.title not in bodies:
-            name = section.title.lower().replace(" ", "_").replace("-", "_")
-            header, body = layout.panel(f"FABRIK_PT_{name}", default_closed=section.is_closed)
-            header.label(text=section.title)
-            bodies[section.title] = body and body.column()
+            bodies[section.title] = _draw_panel(layout, item, section)
         if bodies[section.title] is not None:
             section.draw(bodies[section.title], armature, item)
+
+
+def _sections_of(item: FabrikConstraint) -> list[Section]:
+    shown = [section for section in SECTIONS if section.is_for(item.solver)]
+    return sorted(shown, key=lambda section: section.place)
+
+
+def _draw_panel(layout: Layout, item: FabrikConstraint, section: Section) -> Layout | None:
+    """Draw the header of a section, and return the layout of its body if it is open."""
+    name = section.title.lower().replace(" ", "_").replace("-", "_")
+    header, body = layout.panel(f"FABRIK_PT_{name}", default_closed=section.is_closed)
+    if section.switch:
+        *path, switch = section.switch.split(".")
+        group = item.path_resolve(".".join(path)) if path else item
+        header.use_property_split = False
+        header.prop(group, switch, text="")
+        if body is not None:
+            body.active = getattr(group, switch)
+    header.label(text=section.title)
+    return body and body.column()

@@ -18,6 +18,7 @@ from ...ui.sections import (
     SECTIONS,
     Section,
     always,
+    draw_main,
     draw_notes,
     draw_sections,
     has_target,
@@ -76,6 +77,10 @@ def draw_bone(layout: Layout, context: bpy.types.Context, bone: str) -> None:
 
 def _draw_active(layout: Layout, context: bpy.types.Context, armature: bpy.types.Object) -> None:
     item = cast(FabrikConstraint, active_constraint(armature))
+    # What is used all the time comes first: nothing above it changes its height.
+    main = layout.column()
+    main.use_property_split = True
+    draw_main(main, armature, item)
     report = layout.box().column()
     _draw_report(report, context, item)
     names = partners(armature, settings(armature).active_index)
@@ -83,7 +88,6 @@ def _draw_active(layout: Layout, context: bpy.types.Context, armature: bpy.types
         draw_sentence(report, context, SHARED.format(listed(names)))
     draw_notes(report, armature)
     layout.use_property_split = True
-    layout.prop(item, "influence")
     draw_sections(layout, armature, item)
     if not context.scene.render.use_lock_interface:
         _draw_lock(layout.box().column(), context)
@@ -106,27 +110,46 @@ def _draw_list(layout: Layout, armature: bpy.types.Object) -> None:
 
 
 def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstraint) -> None:
-    """Draw the result of the last evaluation."""
+    """Draw the result of the last evaluation: always one line, and a message if there is one."""
     state = layout.row()
     state.alert = item.state == "INVALID"
-    state.label(text=state_name(item), icon=STATE_ICONS[item.state])
+    text = state_name(item)
     if item.state not in ("INVALID", "DISABLED") and has_target(item.solver):
-        error = f"Error {length_text(context.scene, item.error)}"
+        text += f" · Error {length_text(context.scene, item.error)}"
         # Two Bone iterates only where bones change their length, and has no setting Iterations.
         if reaches(item.solver) and item.solver != "TWO_BONE" and item.iterations_used:
-            error += f" · {counted(item.iterations_used, 'iteration')}"
-        layout.label(text=error)
+            text += f" · {counted(item.iterations_used, 'iteration')}"
+    state.label(text=text, icon=STATE_ICONS[item.state])
     if item.message:
         draw_sentence(layout, context, item.message)
+
+
+def _draw_influence(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item, "influence")
+
+
+def _draw_pole_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    row = layout.row(align=True)
+    row.prop(item, "pole_target")
+    row.operator("fabrik.pole_add", text="", icon="ADD")
 
 
 def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop_search(item, "bone", armature.pose, "bones")
     layout.prop(item, "chain_count")
-    if has_tip(item.solver):
-        layout.prop(item, "use_tail")
-    if not reaches(item.solver):
-        return
+
+
+def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item, "target")
+    draw_bone_of(layout, item, "subtarget", item.target)
+
+
+def _draw_tip(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item, "use_tail")
+
+
+def _draw_advanced(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item, "weight")
     layout.prop(item, "chain_bias")
     # Two Bone and poles always swing the chain as a whole first.
     is_free = item.solver != "TWO_BONE" and item.pole_target is None
@@ -136,28 +159,16 @@ def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstrai
     draw_if(item.use_free_root, root, item, "root_weight")
 
 
-def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    layout.prop(item, "target")
-    draw_bone_of(layout, item, "subtarget", item.target)
-    if not has_tip(item.solver):
-        return
-    if reaches(item.solver):
-        layout.prop(item, "weight")
-    offset = layout.row(heading="Keep Offset")
-    offset.prop(item, "use_offset", text="")
-    if not item.use_offset:
-        return
-    offset.operator("fabrik.offset_set", text="Set to Current")
+def _draw_offset(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.operator("fabrik.offset_set", text="Set to Current")
     layout.prop(item, "offset_location", text="Location")
     column = active_column(layout, item.use_rotation)
     column.prop(item, "offset_rotation", text="Rotation")
 
 
 def _draw_rotation(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    layout.prop(item, "use_rotation", text="Copy Target Rotation")
-    column = active_column(layout, item.use_rotation)
-    column.prop(item, "rotation_weight", text="Weight")
-    column.prop(item, "twist_spread")
+    layout.prop(item, "rotation_weight", text="Weight")
+    layout.prop(item, "twist_spread")
 
 
 def _draw_reach(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -167,13 +178,10 @@ def _draw_reach(layout: Layout, _armature: bpy.types.Object, item: FabrikConstra
 
 
 def _draw_pole(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    layout.prop(item, "pole_target")
-    if item.pole_target is None:
-        layout.operator("fabrik.pole_add", icon="ADD")
-        return
     draw_bone_of(layout, item, "pole_subtarget", item.pole_target)
-    layout.prop(item, "pole_angle")
-    layout.prop(item, "pole_weight")
+    column = active_column(layout, item.pole_target is not None)
+    column.prop(item, "pole_angle")
+    column.prop(item, "pole_weight")
 
 
 def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -203,12 +211,17 @@ def state_name(item: FabrikConstraint) -> str:
 
 
 OWN = (
+    Section(0, "", _draw_influence, always),
+    Section(2, "", _draw_pole_target, reaches),
     Section(10, "Chain", _draw_chain, always),
-    Section(20, "Target", _draw_target, has_target),
-    Section(40, "Rotation", _draw_rotation, reaches, is_closed=True),
+    Section(11, "Chain", _draw_target, has_target),
+    Section(35, "Keep Offset", _draw_offset, has_tip, is_closed=True, switch="use_offset"),
+    Section(40, "Copy Target Rotation", _draw_rotation, reaches, True, "use_rotation"),
     Section(50, "Reach", _draw_reach, reaches, is_closed=True),
-    Section(60, "Pole", _draw_pole, reaches),
-    Section(80, "Solver", _draw_solver, always),
+    Section(60, "Pole", _draw_pole, reaches, is_closed=True),
+    Section(80, "Solver", _draw_solver, always, is_closed=True),
+    Section(90, "Advanced", _draw_tip, has_tip, is_closed=True),
+    Section(91, "Advanced", _draw_advanced, reaches, is_closed=True),
 )
 
 register, unregister = registering((), *[(SECTIONS, section) for section in OWN])

@@ -194,15 +194,16 @@ class FABRIK_OT_snap_to_ik(Snapping):
 
 
 def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    snap = layout.column(align=True)
-    snap.operator("fabrik.snap_to_fk")
-    snap.operator("fabrik.snap_to_ik")
-    switch = layout.column(align=True)
+    column = layout.column(align=True)
+    switch = column.row(align=True)
     switch.operator("fabrik.snap_to_fk", text=f"Switch {item.name} to IK").switches = True
     switch.operator("fabrik.snap_to_ik", text=f"Switch {item.name} to FK").switches = True
+    snap = column.row(align=True)
+    snap.operator("fabrik.snap_to_fk")
+    snap.operator("fabrik.snap_to_ik")
 
 
 register, unregister = registering(
     (FABRIK_OT_snap_to_fk, FABRIK_OT_snap_to_ik),
-    (SECTIONS, Section(90, "FK and IK", _draw, reaches, is_closed=True)),
+    (SECTIONS, Section(1, "", _draw, reaches)),
 )

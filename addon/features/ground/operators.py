@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
     """Draw how the tip of a chain stands on the ground."""
     given = ground_settings(item)
-    layout.prop(given, "use")
     rest = layout.column()
-    rest.active = given.use
     rest.prop(given, "source")
     if given.source != "SCENE":
         rest.prop(given, given.source.lower())
@@ -147,7 +145,7 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
 
 register, unregister = registering(
     (FABRIK_OT_ground_bake,),
-    (SECTIONS, Section(70, "Ground", _draw, reaches, is_closed=True)),
+    (SECTIONS, Section(70, "Ground", _draw, reaches, True, "ground.use")),
     (history.PROVIDERS, tracks_of),
     running=(FABRIK_OT_ground_bake,),
 )

@@ -259,7 +259,7 @@ def test_simulate_stands_beside_the_sentence_that_asks_for_it(addon: ModuleType)
     update()
     for shown in (drawn(addon), beside_blenders_own(addon, rig, "B2")):
         assert " ".join(shown).count("press Simulate") == 1
-        assert shown.index("fabrik.simulate") < shown.index("influence")
+        assert shown.index("influence") < shown.index("fabrik.simulate") < shown.index("bone")
     bpy.ops.fabrik.simulate()
     update()
     assert "fabrik.simulate" not in drawn(addon)
@@ -339,19 +339,22 @@ def test_every_state_has_an_icon_and_a_name(addon: ModuleType) -> None:
     item = add_constraint(rig, "B1", make_empty())
     for state in STATES:
         item.state = state
-        assert item.bl_rna.properties["state"].enum_items[state].name in drawn(addon)
+        name = item.bl_rna.properties["state"].enum_items[state].name
+        assert any(text.startswith(name) for text in drawn(addon))
 
 
 def test_the_panel_shows_error_in_scene_units(addon: ModuleType) -> None:
     rig = make_chain(2, joints=((0, 0, 0), (0, 0, 1), (0, 0, 2)))
     add_constraint(rig, "B1", make_empty(location=(0, 0, 5)))
     update()
-    assert "Error 3 m" in drawn(addon)
-    bpy.context.scene.unit_settings.system = "IMPERIAL"
-    assert "Error 9.843'" in drawn(addon)
-    bpy.context.scene.unit_settings.system = "METRIC"
-    bpy.context.scene.unit_settings.scale_length = 0.01
-    assert "Error 3 cm" in drawn(addon)
+    units = bpy.context.scene.unit_settings
+    for system, scale, error in (
+        ("METRIC", 1.0, "3 m"),
+        ("IMPERIAL", 1.0, "9.843'"),
+        ("METRIC", 0.01, "3 cm"),
+    ):
+        units.system, units.scale_length = system, scale
+        assert any(f"· Error {error} ·" in text or text.endswith(error) for text in drawn(addon))
 
 
 def test_the_panel_tells_iterations_where_the_setting_limits_them(addon: ModuleType) -> None:
@@ -361,7 +364,7 @@ def test_the_panel_tells_iterations_where_the_setting_limits_them(addon: ModuleT
     update()
     count = item.iterations_used
     assert count > 0
-    assert f"Error 0 m · {count} iteration{'s' if count > 1 else ''}" in drawn(addon)
+    assert f"Reached · Error 0 m · {count} iteration{'s' if count > 1 else ''}" in drawn(addon)
     item.chain_count, item.solver = 2, "TWO_BONE"
     update()
     assert not any("iteration" in str(text).split() for text in drawn(addon))
@@ -403,14 +406,68 @@ def test_without_lock_interface_there_is_a_note_with_the_switch(addon: ModuleTyp
     assert "use_lock_interface" not in drawn(addon)
 
 
-def test_add_pole_is_offered_while_there_is_none(addon: ModuleType) -> None:
+def test_add_pole_keeps_its_place_and_is_grey_once_there_is_one(addon: ModuleType) -> None:
     rig = make_chain(2)
     item = add_constraint(rig, "B1", make_empty())
-    assert "fabrik.pole_add" in drawn(addon)
-    assert "pole_angle" not in drawn(addon)
+    update()
+    before = drawn(addon)
+    assert bpy.ops.fabrik.pole_add.poll()
     item.pole_target = make_empty("Pole")
-    assert "fabrik.pole_add" not in drawn(addon)
-    assert "pole_angle" in drawn(addon)
+    assert (
+        drawn(addon)[: before.index("fabrik.pole_add") + 1]
+        == before[: before.index("fabrik.pole_add") + 1]
+    )
+    bpy.context.view_layer.objects.active = rig
+    assert not bpy.ops.fabrik.pole_add.poll()
+
+
+def test_what_is_used_all_the_time_stands_above_what_changes_its_height(
+    addon: ModuleType,
+) -> None:
+    """Whatever state and message say, no button moves below the mouse."""
+    rig = make_chain(2)
+    item = add_constraint(rig, "B1", make_empty())
+    update()
+    tops = []
+    for state, message in (("REACHED", ""), ("INVALID", "It is broken. " * 20)):
+        item.state, item.message = state, message
+        shown = drawn(addon)
+        tops.append(shown[: shown.index("fabrik.pole_add") + 1])
+    assert tops[0] == tops[1]
+    for name in ("influence", "fabrik.snap_to_fk", "fabrik.snap_to_ik", "pole_target"):
+        assert name in tops[0]
+
+
+class Closed(Layout):
+    """A layout whose sections are as they are at first."""
+
+    def _part(self, **_settings: object) -> Layout:
+        return Closed(self.shown)
+
+    row = column = box = split = _part
+
+    def panel(self, idname: str, default_closed: bool = False) -> tuple[Layout, Any]:
+        return self._part(), None if default_closed else self._part()
+
+
+def test_a_first_look_shows_at_most_ten_controls(addon: ModuleType) -> None:
+    """Besides the list with its buttons, and the checkboxes in the headers of closed sections."""
+    rig = make_chain(2)
+    item = add_constraint(rig, "B1", make_empty())
+    update()
+    layout = Closed()
+    context = SimpleNamespace(
+        object=rig,
+        scene=bpy.context.scene,
+        preferences=bpy.context.preferences,
+        region=SimpleNamespace(width=400),
+    )
+    classes(addon)["FABRIK_PT_sidebar"].draw(SimpleNamespace(layout=layout), context)
+    own = {prop.identifier for prop in item.bl_rna.properties if prop.is_runtime}
+    first = layout.shown.index("influence")
+    controls = [one for one in layout.shown[first:] if one in own or one.startswith("fabrik.")]
+    assert {"use_offset", "use_rotation"} <= set(controls)
+    assert len([one for one in controls if one not in ("use_offset", "use_rotation")]) <= 10
 
 
 NUMBERS = {
