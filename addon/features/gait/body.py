@@ -46,7 +46,7 @@ Y_AXIS: Vec = (0.0, 1.0, 0.0)
 Z_AXIS: Vec = (0.0, 0.0, 1.0)
 
 
-class WalkTask(NamedTuple):
+class WalkInput(NamedTuple):
     """All that the pose of a walking body depends on, to the last bit.
 
     Attributes:
@@ -64,7 +64,7 @@ class WalkTask(NamedTuple):
     bob: float
 
 
-class SpineTask(NamedTuple):
+class SpineInput(NamedTuple):
     """All that the pose of a bone of the spine depends on, to the last bit.
 
     Attributes:
@@ -140,14 +140,14 @@ class WalkingBody(WalkingBone):
         if self.bone not in self.rig.connected or self.root_parent < 0:
             self.more = [self.rig.slot(LOCATION, self.bone)]
 
-    def read(self, snapshot: Snapshot) -> WalkTask | None:
+    def read(self, snapshot: Snapshot) -> WalkInput | None:
         """Return the lean of the body, None while the walk is disabled."""
         walk = self._walk_at(snapshot)
         if walk is None:
             return None
         lean = lean_at(walk.record, walk.time)
         raised = bob_at(walk.record, self.sampler.plan.groups, walk.time)
-        return WalkTask(
+        return WalkInput(
             *self._given(snapshot),
             Lean(*(walk.influence * part for part in lean)),
             walk.influence * walk.bob * raised,
@@ -155,7 +155,7 @@ class WalkingBody(WalkingBone):
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return the bone's rotation and location."""
-        assert isinstance(inputs, WalkTask)
+        assert isinstance(inputs, WalkInput)
         rig, bone = self.rig, self.rig.bone(self.bone)
         local = snapshot.poses[rig.uid].posed_local(self.bone)
         frame = bone_frame(bone, local, inputs.parent)
@@ -184,7 +184,7 @@ class WalkingSpine(WalkingBone):
 
     span: tuple[float, float] = field(kw_only=True)
 
-    def read(self, snapshot: Snapshot) -> SpineTask | None:
+    def read(self, snapshot: Snapshot) -> SpineInput | None:
         """Return the rotation of the bone, None while the walk is disabled."""
         walk = self._walk_at(snapshot)
         if walk is None:
@@ -192,11 +192,11 @@ class WalkingSpine(WalkingBone):
         lean = lean_at(walk.record, walk.time)
         before, after = (atan(lean.right_at(share)) for share in self.span)
         body = snapshot.frame(self.rig, self.sampler.plan.body)
-        return SpineTask(*self._given(snapshot), body, walk.influence * (before - after))
+        return SpineInput(*self._given(snapshot), body, walk.influence * (before - after))
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return the bone's rotation."""
-        assert isinstance(inputs, SpineTask)
+        assert isinstance(inputs, SpineInput)
         rig, bone = self.rig, self.rig.bone(self.bone)
         local = snapshot.poses[rig.uid].posed_local(self.bone)
         ahead = mat_columns(self.sampler.plan.body_frame(inputs.world, inputs.body)[0])[1]

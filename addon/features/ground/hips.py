@@ -40,7 +40,7 @@ LOOKED = 1.0 / 60.0
 """The time between the frames that it looks at, in seconds."""
 
 
-class HipTask(NamedTuple):
+class HipInput(NamedTuple):
     """All that the location of a hip depends on, exactly.
 
     Attributes:
@@ -71,7 +71,7 @@ class Hip(PrePassBone):
         """Return the targets of its legs."""
         return [leg.target for leg in self.chains if leg.target is not None]
 
-    def read(self, snapshot: Snapshot) -> HipTask | None:
+    def read(self, snapshot: Snapshot) -> HipInput | None:
         """Return its translation, None if it stays."""
         pose = snapshot.poses[self.rig.uid]
         working = [leg for leg in self.chains if not leg.problem and self._counts(snapshot, leg)]
@@ -91,7 +91,7 @@ class Hip(PrePassBone):
         if shift == 0.0:
             return None
         beneath = pose.beneath(self.bones) if self.is_layered else None
-        return HipTask(
+        return HipInput(
             (*pose.bits_of(self.runs, -1), beneath),
             WHOLE if self.root_parent < 0 else snapshot.frame(self.rig, self.root_parent),
             snapshot.world(self.rig.object, self.rig.uid),
@@ -104,7 +104,7 @@ class Hip(PrePassBone):
         Raises:
             ProblemError: If the armature has zero scale.
         """
-        assert isinstance(inputs, HipTask)
+        assert isinstance(inputs, HipInput)
         pose, bone = snapshot.poses[self.rig.uid], self.rig.bone(self.bone)
         shift = mat_apply(self.rig.from_world(inputs.world)[0], inputs.shift)
         local = pose.posed_local(self.bone)

@@ -18,7 +18,7 @@ from ...loop.registry import MOTIONS
 from ...loop.solved_scene import SolvedScene
 from ..simulation import history
 from .footing import Footing
-from .hips import Hip, HipTask
+from .hips import Hip, HipInput
 from .leg import Foot, foot_of
 from .settings import ground_settings
 from .stances import frame_of
@@ -136,7 +136,7 @@ def _root(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
     root = point_in(world, snapshot.frame(chain.rig, chain.bones[0])[1])
     for unit in snapshot.plan.units:
         if isinstance(unit, Hip) and chain in unit.chains and unit.last is not None:
-            root = sub(root, cast(HipTask, unit.last.inputs).shift)
+            root = sub(root, cast(HipInput, unit.last.inputs).shift)
     return root
 
 
