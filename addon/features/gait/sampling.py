@@ -33,8 +33,8 @@ from ...motion.gait import RecordedWalk, WalkingLeg
 from ...motion.packing import unpacked
 from ..simulation import history
 from .gait_plan import GaitPlan, transposed
+from .ground_anchor import GroundAnchor, read
 from .settings import gait_settings
-from .standing import Standing, read
 
 
 class WalkSample(NamedTuple):
@@ -77,7 +77,7 @@ class WalkSampler:
         self._at: ReferenceType[Snapshot] | None = None
         self._sampled: WalkSample | str = ""
         self._named: list[str] = []
-        self._grounds: list[Standing | None] = []
+        self._grounds: list[GroundAnchor | None] = []
 
     def sample(self, snapshot: Snapshot) -> WalkSample | str:
         """Return the walk at a moment, or a status message instead; empty if it is disabled.
@@ -125,20 +125,20 @@ class WalkSampler:
             note,
         )
 
-    def _recalled(self, names: list[str]) -> list[Standing | None]:
+    def _recalled(self, names: list[str]) -> list[GroundAnchor | None]:
         """Return the grounds that move or are deformed, resolved once."""
         if names != self._named:
             self._named, self._grounds = names, read(names, self.plan.ground.objects)
         return self._grounds
 
 
-def _ground_frames(snapshot: Snapshot, grounds: Sequence[Standing | None]) -> Grounds:
+def _ground_frames(snapshot: Snapshot, grounds: Sequence[GroundAnchor | None]) -> Grounds:
     frames: dict[int, Frame] = {}
 
     def at(ground: int) -> Frame:
         if ground not in frames:
-            standing = grounds[ground]
-            frames[ground] = WHOLE if standing is None else standing.frame(snapshot)
+            anchor = grounds[ground]
+            frames[ground] = WHOLE if anchor is None else anchor.frame(snapshot)
         return frames[ground]
 
     return at

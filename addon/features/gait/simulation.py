@@ -21,8 +21,8 @@ from ...motion.packing import packed
 from ...motion.walking import StepPlanner
 from .editing import problem_of
 from .gait_plan import GaitPlan, plans_of
+from .ground_anchor import GroundAnchor, anchor_of, written
 from .settings import NOT_SIMULATED, FabrikGait, gait_settings
-from .standing import Standing, standing_on, written
 
 RECENT = 4
 """The number of footfalls that a leg may have within a frame or two."""
@@ -43,8 +43,8 @@ class WalkSimulation:
         self._armature = armature
         self._index = index
         self._walk: StepPlanner | None = None
-        self._grounds: dict[Standing, int] = {}
-        self._standings: list[Standing] = []
+        self._grounds: dict[GroundAnchor, int] = {}
+        self._anchors: list[GroundAnchor] = []
         self._frames: list[Frame] = []
         self._moving: set[int] = set()
 
@@ -127,7 +127,7 @@ class WalkSimulation:
         used = {fall.ground for of_leg in record.falls for fall in of_leg}
         moving = sorted(self._moving & used)
         grounds = self.plan.ground.objects if moving else []
-        names, found = written([self._standings[number] for number in moving], grounds)
+        names, found = written([self._anchors[number] for number in moving], grounds)
         places = dict(zip(moving, found, strict=True))
         falls = tuple(
             tuple(self._settled(fall, places) for fall in of_leg) for of_leg in record.falls
@@ -172,15 +172,15 @@ class WalkSimulation:
         hit = self.plan.ground.cast(snapshot.depsgraph, origin, direction, distance)
         if hit is None:
             return None
-        standing = standing_on(snapshot.depsgraph, hit)
-        if standing not in self._grounds:
-            self._grounds[standing] = len(self._standings)
-            self._standings.append(standing)
-            self._frames.append(standing.frame(snapshot))
-        return GroundHit(hit.place, hit.normal, self._grounds[standing])
+        anchor = anchor_of(snapshot.depsgraph, hit)
+        if anchor not in self._grounds:
+            self._grounds[anchor] = len(self._anchors)
+            self._anchors.append(anchor)
+            self._frames.append(anchor.frame(snapshot))
+        return GroundHit(hit.place, hit.normal, self._grounds[anchor])
 
     def _frame(self, snapshot: Snapshot, number: int) -> Frame:
-        return self._standings[number].frame(snapshot)
+        return self._anchors[number].frame(snapshot)
 
     def _in_use(self, walk: StepPlanner) -> set[int]:
         """Return the grounds that may have moved: objects, and the faces in use."""

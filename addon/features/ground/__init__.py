@@ -3,7 +3,7 @@
 from ...loop.property_kinds import group
 from ...loop.registry import Feature
 from . import operators
-from .footing import resolve_ground
+from .goal import resolve_ground
 from .hips import hips_of
 from .settings import FabrikGround
 

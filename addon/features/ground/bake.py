@@ -19,7 +19,7 @@ from ...loop.chain_plan import ChainPlan
 from ...loop.plan import current
 from ...loop.properties import settings
 from ..bake.goal_keys import TargetBake, TargetBakeResult, TargetChannel, target_channels
-from .footing import Footing
+from .goal import GroundGoal
 from .hips import Hip
 from .settings import ground_settings
 
@@ -77,7 +77,7 @@ def _feet(armature: bpy.types.Object) -> list[ChainPlan]:
     Raises:
         ProblemError: If there are none, or one has an offset.
     """
-    chains = [c for c in chains_in(armature) if isinstance(c.goal_source, Footing)]
+    chains = [c for c in chains_in(armature) if isinstance(c.goal_source, GroundGoal)]
     chains = [c for c in chains if not c.problem]
     if not chains:
         raise ProblemError("No foot is on the ground: enable On the Ground, and choose a ground")
@@ -104,7 +104,7 @@ def _channels(chain: ChainPlan, frames: range, error: float) -> list[TargetChann
 def _still(chain: ChainPlan, frames: range) -> list[tuple[int, int]]:
     """Return the spans of a range in which a foot is flat, counted from its first frame."""
     given = ground_settings(settings(chain.rig.object).constraints[chain.item])
-    walk, _ = cast(Footing, chain.goal_source).walk(chain, given, frames[0])
+    walk, _ = cast(GroundGoal, chain.goal_source).walk(chain, given, frames[0])
     if walk is None or not given.use_lock:
         return []
     last = len(frames) - 1

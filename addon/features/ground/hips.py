@@ -28,7 +28,7 @@ from ...loop.properties import settings
 from ...loop.resolving import bone_index
 from ...loop.results import NOTHING, SolveResult
 from ...motion.ground import Leg, foreseen_drop, hip_drop, hip_rise, peaks
-from .footing import Footing
+from .goal import GroundGoal
 from .leg import joints_of, leg_length
 from .settings import FabrikGround, ground_settings
 from .stances import Stances
@@ -78,9 +78,11 @@ class Hip(PrePassBone):
         if not working:
             return None
         first = ground_settings(snapshot.item(working[0]))
-        stances = _footing(working[0]).stances(snapshot, working[0])
+        stances = _ground_goal(working[0]).stances(snapshot, working[0])
         probe = (
-            stances.probe if stances else _footing(working[0]).probe(snapshot, working[0], first)
+            stances.probe
+            if stances
+            else _ground_goal(working[0]).probe(snapshot, working[0], first)
         )
         up = probe.up
         legs = [self._leg(snapshot, chain) for chain in working]
@@ -114,7 +116,7 @@ class Hip(PrePassBone):
     def _foreseen(self, snapshot: Snapshot, chains: Sequence[ChainPlan], up: Vec) -> float | None:
         """Return how far it is lowered for its feet before and after, None if that is unknown."""
         first = ground_settings(snapshot.item(chains[0]))
-        found = [_footing(chain).stances(snapshot, chain) for chain in chains]
+        found = [_ground_goal(chain).stances(snapshot, chain) for chain in chains]
         stances = [one for one in found if one is not None]
         if len(stances) < len(chains):
             return None
@@ -149,7 +151,7 @@ class Hip(PrePassBone):
     def _leg(self, snapshot: Snapshot, chain: ChainPlan) -> Leg:
         joints = joints_of(snapshot, chain)
         given = aim_of(snapshot, chain)
-        found = _footing(chain).foothold(snapshot, chain, given)
+        found = _ground_goal(chain).foothold(snapshot, chain, given)
         target, goal = given.place, found.base
         size = leg_length(joints, chain)
         if chain.tip_bone < 0 and chain.has_hand:
@@ -166,7 +168,7 @@ def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
     hips: dict[int, Hip] = {}
     for chain in chains:
         given = ground_settings(settings(rig.object).constraints[chain.item])
-        if chain.problem or not isinstance(chain.goal_source, Footing) or not given.hip:
+        if chain.problem or not isinstance(chain.goal_source, GroundGoal) or not given.hip:
             continue
         try:
             bone = _hip_bone(rig, chain, given)
@@ -208,8 +210,8 @@ def _leg_at(stances: Stances, frame: int) -> Leg:
     return Leg(seen.root, seen.target, seen.goal, stances.clip.walk.track.leg, seen.rise)
 
 
-def _footing(chain: ChainPlan) -> Footing:
-    assert isinstance(chain.goal_source, Footing)
+def _ground_goal(chain: ChainPlan) -> GroundGoal:
+    assert isinstance(chain.goal_source, GroundGoal)
     return chain.goal_source
 
 

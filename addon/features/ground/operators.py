@@ -19,7 +19,7 @@ from ...ui.stepping import DirectProgressOperator
 from ...ui.wording import counted, length_text
 from ..bake.operators import Baking
 from ..simulation import history
-from .footing import found_floor
+from .goal import found_floor
 from .recording import tracks_of
 from .settings import FabrikGround, ground_settings
 

@@ -17,13 +17,13 @@ from ...loop.properties import settings
 from ...loop.registry import MOTIONS
 from ...loop.solved_scene import SolvedScene
 from ..simulation import history
-from .footing import Footing
+from .goal import GroundGoal
+from .grounded_foot import pose_of
 from .hips import Hip, HipInput
 from .leg import Foot, foot_of
 from .settings import ground_settings
 from .stances import frame_of
-from .step import pose_of
-from .track import FORM, Seen, Track, TrackMaker, packed
+from .track import FORM, FootSample, Track, TrackMaker, packed
 
 SETTINGS = ("source", "axis", "use_local_axis", "ray_above", "ray_below")
 """Settings of the ground on which a track depends: contacts are found from it later."""
@@ -85,7 +85,7 @@ class FootTrack:
         chain = self._chain(snapshot.plan)
         if chain is not None:
             self._maker.start(chain.watched)
-            probe = cast(Footing, chain.goal_source).probe(
+            probe = cast(GroundGoal, chain.goal_source).probe(
                 snapshot, chain, ground_settings(snapshot.item(chain))
             )
             self._leg = probe.leg
@@ -97,8 +97,8 @@ class FootTrack:
         chain = self._chain(snapshot.plan)
         if chain is None:
             return  # The constraint reports why.
-        footing = cast(Footing, chain.goal_source)
-        probe = footing.probe(snapshot, chain, ground_settings(snapshot.item(chain)))
+        goal = cast(GroundGoal, chain.goal_source)
+        probe = goal.probe(snapshot, chain, ground_settings(snapshot.item(chain)))
         pose = pose_of(aim_of(snapshot, chain))
         under = probe.under(pose.place)
         ob = under.ob if under else None
@@ -107,7 +107,7 @@ class FootTrack:
         end = add(pose.place, rotate(pose.turn, other))
         height = dot(pose.place, probe.up) - probe.floor + probe.rest
         root = _root(snapshot, chain)
-        self._maker.add(ob, frames, Seen(pose.place, pose.turn, end, root, probe.up, height))
+        self._maker.add(ob, frames, FootSample(pose.place, pose.turn, end, root, probe.up, height))
 
     def result(self) -> bytes:
         """Return the track."""
@@ -119,7 +119,7 @@ class FootTrack:
         """Return the resolved constraint, None if it is invalid."""
         for chain in now.chains:
             if chain.rig.object == self._armature and chain.item == self._index:
-                works = isinstance(chain.goal_source, Footing) and not chain.problem
+                works = isinstance(chain.goal_source, GroundGoal) and not chain.problem
                 return chain if works else None
         return None
 

@@ -50,7 +50,7 @@ EDGE = 0.03
 """The difference in height between two of them from which on an edge lies between, in legs."""
 
 
-class Foreseen(NamedTuple):
+class LegAtFrame(NamedTuple):
     """A leg at another frame, in world space.
 
     Attributes:
@@ -66,7 +66,7 @@ class Foreseen(NamedTuple):
     rise: float
 
 
-class Moved(NamedTuple):
+class GroundOffset(NamedTuple):
     """The transform from a foot on the floor of its animation to the ground.
 
     Attributes:
@@ -82,7 +82,7 @@ class Moved(NamedTuple):
     share: float = 1.0
 
 
-class MadeOf(NamedTuple):
+class ClipInput(NamedTuple):
     """The inputs of a clip besides the track.
 
     Attributes:
@@ -110,17 +110,17 @@ class Clip:
         sole: The points of the foot that touch the floor.
         ankle: The ankle joint relative to the goal, in the axes of the foot.
         planted: The foot, locked during its contacts.
-        made_of: The other inputs.
+        inputs: The other inputs.
         first: The first frame of the clip, or that after the last cut before all contacts.
         last: The last frame, or that before the first cut after all contacts.
     """
 
-    def __init__(self, walk: Walk, made_of: MadeOf) -> None:
+    def __init__(self, walk: Walk, inputs: ClipInput) -> None:
         """Prepare a simulated foot for the ground of the moment."""
         self.walk = walk
-        self.made_of = made_of
-        self.sole = walk.sole(made_of.rest)
-        self._turns = {under: turn_of_frame(frame) for under, frame in made_of.frames.items()}
+        self.inputs = inputs
+        self.sole = walk.sole(inputs.rest)
+        self._turns = {under: turn_of_frame(frame) for under, frame in inputs.frames.items()}
         self._poses: dict[int, Pose] = {}
         self._flats: dict[int, Pose] = {}
         self._standing: dict[int, tuple[list[Vec], float]] = {}
@@ -143,19 +143,19 @@ class Clip:
             self.pose,
             len(samples),
             Leg(self.root, self.ankle, walk.track.leg),
-            made_of.up,
+            inputs.up,
             self.sole,
             walk.track.rate,
-            made_of.lock_time,
+            inputs.lock_time,
         )
 
     def pose(self, frame: int) -> Pose:
         """Return the animated pose of the foot, moved along with the ground."""
         pose = self._poses.get(frame)
         if pose is None:
-            made_of, sample = self.made_of, self.walk.track.samples[frame]
-            aside = across(point_in(made_of.frames[sample.under], sample.place), made_of.up)
-            height = scaled(made_of.up, made_of.floor - made_of.rest + sample.height)
+            inputs, sample = self.inputs, self.walk.track.samples[frame]
+            aside = across(point_in(inputs.frames[sample.under], sample.place), inputs.up)
+            height = scaled(inputs.up, inputs.floor - inputs.rest + sample.height)
             turn = quat_product(self._turns[sample.under], sample.turn)
             pose = self._poses[frame] = Pose(add(aside, height), turn)
         return pose
@@ -163,7 +163,7 @@ class Clip:
     def root(self, frame: int) -> Vec:
         """Return the animated hip joint, relative to the goal of the foot."""
         sample = self.walk.track.samples[frame]
-        return mat_apply(self.made_of.frames[sample.under][0], sample.root)
+        return mat_apply(self.inputs.frames[sample.under][0], sample.root)
 
     def flat(self, frame: int) -> Pose:
         """Return the locked pose of the foot, on the floor of its animation."""
@@ -187,8 +187,8 @@ class Clip:
             if all(anchor.part.kind == BALL for anchor in place.anchors):
                 points = [self.sole.ball]
             ends = [rotate(place.turn, point) for point in points]
-            heights = [dot(add(place.base, end), self.made_of.up) for end in ends]
-            self._standing[number] = ends, max(0.0, min(heights) - self.made_of.floor)
+            heights = [dot(add(place.base, end), self.inputs.up) for end in ends]
+            self._standing[number] = ends, max(0.0, min(heights) - self.inputs.floor)
         return self._standing[number]
 
 
@@ -209,13 +209,13 @@ class Stances:
         self._blend = blend
         self._lyings: dict[int, Lying | None] = {}
         self._hangings: dict[int, Lying | None] = {}
-        self._edges: dict[int, Moved] = {}
+        self._edges: dict[int, GroundOffset] = {}
 
     def flat(self, time: float, pose: Pose) -> Pose:
         """Return the locked pose of the foot on the floor of its animation."""
         return self.clip.planted.at(time - self._start, pose)
 
-    def locked(self, time: float, pose: Pose, flat: Pose) -> tuple[Pose, Moved]:
+    def locked(self, time: float, pose: Pose, flat: Pose) -> tuple[Pose, GroundOffset]:
         """Return a foot on the ground, not lifted over obstacles, and how the ground moves it.
 
         Args:
@@ -225,7 +225,7 @@ class Stances:
         """
         return self._on_ground(time - self._start, pose, flat)
 
-    def _on_ground(self, time: float, given: Pose, flat: Pose) -> tuple[Pose, Moved]:
+    def _on_ground(self, time: float, given: Pose, flat: Pose) -> tuple[Pose, GroundOffset]:
         moved = self._moved(time, flat)
         foot = Pose(add(flat.place, moved.shift), flat.turn)
         if moved.tilt != ORIGIN:
@@ -287,7 +287,7 @@ class Stances:
         """
         return need(self.probe, self.clip.sole, flat, foot).lack
 
-    def foreseen(self, frame: int) -> Foreseen:
+    def foreseen(self, frame: int) -> LegAtFrame:
         """Return the leg at another frame."""
         local = frame - self._start
         pose, ankle = self.clip.pose(local), self.clip.ankle
@@ -296,7 +296,7 @@ class Stances:
         target = add(pose.place, rotate(pose.turn, ankle))
         goal = mix(target, add(foot.place, rotate(foot.turn, ankle)), share)
         root = add(pose.place, self.clip.root(local))
-        return Foreseen(root, target, goal, share * moved.rise)
+        return LegAtFrame(root, target, goal, share * moved.rise)
 
     def between(self, first: int, last: int) -> tuple[Lying | None, ...]:
         """Return how the foot lies in all contacts that its way between two frames depends on."""
@@ -307,7 +307,7 @@ class Stances:
         found += [self._hanging(self.clip.last)] if high >= len(contacts) else []
         return tuple(found)
 
-    def _moved(self, time: float, flat: Pose) -> Moved:
+    def _moved(self, time: float, flat: Pose) -> GroundOffset:
         """Return how the ground moves a foot that is locked on a flat floor."""
         number, stands = self.clip.planted.around(time)
         if stands:
@@ -328,23 +328,23 @@ class Stances:
             last = max(last, first + swing)
         before, after = before or after, after or before
         if before is None or after is None or before == after:
-            return before or Moved()
+            return before or GroundOffset()
         share = smoother((time - first) / (last - first))
-        return Moved(
+        return GroundOffset(
             mix(before.shift, after.shift, share),
             mix(before.tilt, after.tilt, share),
             before.rise + (after.rise - before.rise) * share,
             before.share + (after.share - before.share) * share,
         )
 
-    def _edge(self, number: int, frame: int) -> Moved:
+    def _edge(self, number: int, frame: int) -> GroundOffset:
         """Return how the ground moves the foot at one end of a contact."""
         moved = self._edges.get(frame)
         if moved is None:
             moved = self._edges[frame] = self._in_contact(number, self.clip.flat(frame))
         return moved
 
-    def _beyond(self, frame: int) -> Moved | None:
+    def _beyond(self, frame: int) -> GroundOffset | None:
         """Return how the ground moves a foot that swings in the first, or last, frame of the clip.
 
         None if there is no ground below it.
@@ -353,7 +353,7 @@ class Stances:
         if lying is None:
             return None
         shift = scaled(self._up, lying.height - dot(self.clip.flat(frame).place, self._up))
-        return Moved(shift, lying.tilt, lying.rise)
+        return GroundOffset(shift, lying.tilt, lying.rise)
 
     def _hanging(self, frame: int) -> Lying | None:
         """Return how the foot would lie on the ground below it, None if there is none."""
@@ -364,17 +364,17 @@ class Stances:
             self._hangings[frame] = laid(self.probe, flat.place, points)
         return self._hangings[frame]
 
-    def _in_contact(self, number: int, flat: Pose) -> Moved:
+    def _in_contact(self, number: int, flat: Pose) -> GroundOffset:
         lying = self._lying(number)
         if lying is None:
-            return Moved(share=0.0)
+            return GroundOffset(share=0.0)
         base = self.clip.planted.places[number].base
         height = lying.height + self.clip.hover(number) - dot(base, self._up)
         shift = scaled(self._up, height)
         if lying.tilt != ORIGIN:
             apart = sub(flat.place, base)
             shift = add(shift, sub(rotate(shape.turn_of(lying.tilt), apart), apart))
-        return Moved(shift, lying.tilt, lying.rise)
+        return GroundOffset(shift, lying.tilt, lying.rise)
 
     def _lying(self, number: int) -> Lying | None:
         """Return how the foot lies in a contact, None if there is no ground."""

@@ -141,7 +141,7 @@ def _vec(row: Sequence[float], first: int) -> Vec:
     return row[first], row[first + 1], row[first + 2]
 
 
-class Seen(NamedTuple):
+class FootSample(NamedTuple):
     """The animated pose of a foot, in world space.
 
     Attributes:
@@ -179,7 +179,9 @@ class TrackMaker:
         """Begin with what counts as ground."""
         self._grounds = list(grounds)
 
-    def add(self, under: bpy.types.Object | None, frames: Sequence[Frame], seen: Seen) -> None:
+    def add(
+        self, under: bpy.types.Object | None, frames: Sequence[Frame], seen: FootSample
+    ) -> None:
         """Add a frame.
 
         Args:

@@ -13,11 +13,11 @@ from ...loop.chain_plan import Aim, ChainPlan, Snapshot
 from ...loop.properties import FabrikConstraint, ends_of, settings
 from ...motion.contacts import Thresholds, quantile
 from ..simulation import history
+from .grounded_foot import Foothold, GroundedFoot
 from .leg import foot_of, joints_of, leg_length
 from .probe import Probe, probe_of
 from .settings import FabrikGround, ground_settings
-from .stances import Clip, MadeOf, Stances, frame_of
-from .step import Foothold, Step
+from .stances import Clip, ClipInput, Stances, frame_of
 from .track import IN_WORLD, unpacked
 from .walk import Walk
 
@@ -43,7 +43,7 @@ LEFT_OUT = (
 
 
 @dataclass(eq=False)
-class Footing:
+class GroundGoal:
     """Places the goal of a chain on the ground; made anew with the plan when a threshold changes.
 
     Attributes:
@@ -76,15 +76,15 @@ class Footing:
         given = ground_settings(snapshot.item(chain))
         stances = self.stances(snapshot, chain)
         probe = self.probe(snapshot, chain, given) if stances is None else stances.probe
-        step = Step(snapshot.time, probe, aim, given.blend)
+        grounded = GroundedFoot(snapshot.time, probe, aim, given.blend)
         note = LEFT_OUT if self.ground.is_excluded(snapshot.depsgraph) else ""
         if given.use_lock:
             note = note or self.walk(chain, given, snapshot.time)[1]
         if stances is not None:
-            return step.locked(stances, note)
+            return grounded.locked(stances, note)
         world = snapshot.world(chain.rig.object, chain.rig.uid)
         foot = foot_of(chain, world[0], probe.leg, probe.up)
-        return step.unlocked((foot.heel, foot.ball), note)
+        return grounded.unlocked((foot.heel, foot.ball), note)
 
     def probe(
         self, snapshot: Snapshot, chain: ChainPlan, given: FabrikGround, leg: float = 0.0
@@ -126,10 +126,10 @@ class Footing:
         for under in walk.used:
             ob = None if under == IN_WORLD else walk.grounds[under]
             frames[under] = frame_of(snapshot, ob)
-        made_of = MadeOf(probe.up, probe.floor, probe.rest, given.lock_time, frames)
+        inputs = ClipInput(probe.up, probe.floor, probe.rest, given.lock_time, frames)
         clip = self._clip
-        if clip is None or clip.walk is not walk or clip.made_of != made_of:
-            clip = self._clip = Clip(walk, made_of)
+        if clip is None or clip.walk is not walk or clip.inputs != inputs:
+            clip = self._clip = Clip(walk, inputs)
         return Stances(clip, probe, given.blend)
 
     def walk(self, chain: ChainPlan, given: FabrikGround, time: float) -> tuple[Walk | None, str]:
@@ -168,7 +168,7 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
     ground = ground_of(
         source, given.object, given.collection, chain.rig.object, ends_of(chain.rig.object)
     )
-    chain.goal_source = Footing(ground)
+    chain.goal_source = GroundGoal(ground)
     chain.is_timed = True
     chain.watched += ground.objects
     differing = [ob.name for ob in ground.objects if ob.hide_viewport and not ob.hide_render]
@@ -188,7 +188,7 @@ def found_floor(chain: ChainPlan, time: float) -> float:
     standing: list[float] = []
     items = settings(chain.rig.object).constraints
     for other in plan.current().chains:
-        if other.rig.object == chain.rig.object and isinstance(other.goal_source, Footing):
+        if other.rig.object == chain.rig.object and isinstance(other.goal_source, GroundGoal):
             walk, _ = other.goal_source.walk(other, ground_settings(items[other.item]), time)
             standing += [] if walk is None else walk.standing
     return quantile(standing, ON_FLOOR) if standing else 0.0

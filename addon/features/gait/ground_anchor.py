@@ -1,4 +1,4 @@
-"""What feet stand on: an object, or a triangle of a deforming mesh."""
+"""What a foothold is anchored to: an object, or a triangle of a deforming mesh."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ CORNERED = re.compile(CORNERS + " ".join(4 * ["([0-9]{1,9})"]))
 """Such an entry: the index of the object, and three vertices."""
 
 
-class Standing(NamedTuple):
-    """What a foot stands on; its frame is where the foothold keeps its place.
+class GroundAnchor(NamedTuple):
+    """What a foothold is anchored to: it is constant in its frame.
 
     Attributes:
         ob: The object.
@@ -54,15 +54,15 @@ class Standing(NamedTuple):
         return world if normal is None else (mat_from_columns(right, ahead, normal), a)
 
 
-def standing_on(depsgraph: bpy.types.Depsgraph, hit: Hit) -> Standing:
-    """Return what a foot stands on where a ray has hit the ground."""
+def anchor_of(depsgraph: bpy.types.Depsgraph, hit: Hit) -> GroundAnchor:
+    """Return the anchor of a foothold where a ray has hit the ground."""
     data = cast(bpy.types.Mesh, hit.ob.data)
     if not hit.ob.modifiers and data.shape_keys is None:
-        return Standing(hit.ob)
+        return GroundAnchor(hit.ob)
     evaluated = hit.ob.evaluated_get(depsgraph)
     mesh = cast(bpy.types.Mesh, evaluated.data)
     if not 0 <= hit.face < len(mesh.polygons):
-        return Standing(hit.ob)
+        return GroundAnchor(hit.ob)
     first, *others = cast(Iterable[int], mesh.polygons[hit.face].vertices)
     place = evaluated.matrix_world.inverted_safe() @ Vector(hit.place)
     found: tuple[int, ...] = ()
@@ -73,16 +73,16 @@ def standing_on(depsgraph: bpy.types.Depsgraph, hit: Hit) -> Standing:
             found = corners
             if intersect_point_tri(place, *places) is not None:
                 break
-    return Standing(hit.ob, found)
+    return GroundAnchor(hit.ob, found)
 
 
 def written(
-    used: Sequence[Standing], grounds: Sequence[bpy.types.Object]
+    used: Sequence[GroundAnchor], grounds: Sequence[bpy.types.Object]
 ) -> tuple[list[str], list[int]]:
     """Return the names by which grounds are kept, and the place of each used one among them.
 
     Args:
-        used: What feet stand on.
+        used: The anchors of the footholds.
         grounds: All that counts as ground; these come first (see `resolve_ground`).
     """
     objects = [*grounds]
@@ -97,13 +97,13 @@ def written(
     return names, places
 
 
-def read(names: Sequence[str], grounds: Sequence[bpy.types.Object]) -> list[Standing | None]:
+def read(names: Sequence[str], grounds: Sequence[bpy.types.Object]) -> list[GroundAnchor | None]:
     """Return what was `written`, None where there is no such object any more."""
     entries = [CORNERED.fullmatch(name) for name in names]
     named = [name for name, entry in zip(names, entries, strict=True) if entry is None]
     found = resolve_ground(named, grounds)
     objects = iter(found)
-    standings: list[Standing | None] = []
+    anchors: list[GroundAnchor | None] = []
     for entry in entries:
         ob, corners = None, list[int]()
         if entry is None:
@@ -111,5 +111,5 @@ def read(names: Sequence[str], grounds: Sequence[bpy.types.Object]) -> list[Stan
         else:
             at, *corners = map(int, entry.groups())
             ob = found[at] if at < len(found) else None
-        standings.append(None if ob is None else Standing(ob, tuple(corners)))
-    return standings
+        anchors.append(None if ob is None else GroundAnchor(ob, tuple(corners)))
+    return anchors

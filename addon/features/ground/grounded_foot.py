@@ -35,7 +35,7 @@ class Foothold(NamedTuple):
     rise: float = 0.0
 
 
-class Step:
+class GroundedFoot:
     """A foot at one moment."""
 
     def __init__(self, time: float, probe: Probe, aim: Aim, blend: float) -> None:
