@@ -28,6 +28,7 @@ def draw_ik(menu: Any, _context: bpy.types.Context) -> None:
     layout = menu.layout
     layout.separator()
     layout.operator("fabrik.constraint_add")
+    layout.operator("fabrik.constraint_remove", text="Remove FABRIK IK")
     layout.menu(FABRIK_MT_motion.__name__)
     layout.operator("fabrik.convert_from_blender")
     layout.separator()

@@ -81,7 +81,8 @@ def test_the_operators_are_in_the_menu_of_inverse_kinematics(addon: ModuleType) 
     draw_ik(SimpleNamespace(layout=layout), bpy.context)
     names = ["convert_from_blender", "drag", "snap_to_fk", "snap_to_ik", "bake"]
     operators = [f"fabrik.{name}" for name in names]
-    assert layout.shown == ["fabrik.constraint_add", "FABRIK_MT_motion", *operators]
+    begin = ["fabrik.constraint_add", "fabrik.constraint_remove", "FABRIK_MT_motion"]
+    assert layout.shown == [*begin, *operators]
 
 
 def test_unregistering_takes_everything_away_and_registering_again_works(
