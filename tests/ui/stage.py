@@ -304,6 +304,15 @@ def tip_off(rig: str, bone: str, target: str) -> float:
     return tip_error(bpy.data.objects[rig], bone, bpy.data.objects[target])
 
 
+def path_off(rig: str, bone: str) -> float:
+    """Return how far the motion path of a bone's tail is from it at the current frame."""
+    armature: Any = bpy.data.objects[rig]
+    path = armature.pose.bones[bone].motion_path
+    point = path.points[bpy.context.scene.frame_current - path.frame_start].co
+    shown: Any = evaluated(armature)
+    return (shown.matrix_world @ shown.pose.bones[bone].tail - point).length
+
+
 def middle(rig: str, bone: str) -> Vector:
     """Return where the middle of a bone is in the world, as it was evaluated last."""
     armature: Any = evaluated(bpy.data.objects[rig])

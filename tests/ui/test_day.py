@@ -94,6 +94,41 @@ class TestAdding:
         window.until(f"{ITEM}.state == 'REACHED' and {TIP} < {NEAR}")
 
 
+class TestSelecting:
+    """The panel follows what is clicked."""
+
+    def test_a_click_on_a_bone_shows_its_constraint(self, window):
+        have(window, "constraint")
+        window.ask(
+            f"item = {RIG}.fabrik.constraints.add(); item.bone = 'Head'; item.chain_count = 1; "
+            f"item.target = bpy.data.objects['Target']; {RIG}.fabrik.active_index = 0"
+        )
+        for bone, index in (("Head", 1), ("Upper Arm", 0), ("Head", 1), ("Forearm", 0)):
+            window.settled()
+            window.click(window.ask(f"list(seen(middle('Figure', {bone!r})))"))
+            window.until(f"{RIG}.fabrik.active_index == {index}")
+
+    def test_with_the_target_selected_the_buttons_mean_its_limb(self, window):
+        have(window, "constraint")
+        take_target(window)
+        window.until("bpy.context.object.name == 'Target'")
+        before = window.ask(FK)
+
+        window.click(window.find("fabrik.snap_to_ik"))
+
+        window.until(f"{FK} != {before}")
+
+
+class TestMotionPaths:
+    def test_paths_that_blender_calculates_go_through_the_solved_pose(self, window):
+        have(window, "constraint", sidebar=False)
+        window.until(f"{ITEM}.state == 'REACHED'")
+        window.ask("bpy.context.scene.frame_end = 12")
+        window.ask("bpy.ops.pose.paths_calculate(range='SCENE', bake_location='TAILS')")
+
+        window.until("path_off('Figure', 'Forearm') < 1e-5")
+
+
 class TestDragging:
     def test_tip_follows_a_target_that_is_moved_with_g(self, window):
         have(window, "constraint", sidebar=False)
