@@ -16,8 +16,9 @@ from typing import Final, NamedTuple
 
 from ..core.vectors import ORIGIN, Vec, add, cross, dot, scaled, sub, unit
 
-UP: Final = (0.0, 0.0, 1.0)
-LEFT: Final = (1.0, 0.0, 0.0)
+# Not Final: mypyc would take such tuples for unset when they are used.
+UP: Vec = (0.0, 0.0, 1.0)
+LEFT: Vec = (1.0, 0.0, 0.0)
 """The left side of a figure that faces −Y, as Blender's characters do."""
 
 SYMMETRY_TOLERANCE: Final = 0.02

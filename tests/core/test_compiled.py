@@ -91,7 +91,7 @@ for i in range(4):
 MOTIONS = """
 from math import pi, sin
 from addon.core.vectors import dot, quat_about, quat_matrix, scaled, sub, unit
-from addon.motion.contacts import Contact, Part, Thresholds, Way, contacts_of
+from addon.motion.contacts import Contact, Part, Thresholds, Trajectory, contacts_of
 from addon.motion.damping import mean, moments
 from addon.motion.follow import Trail
 from addon.motion.foothold import GroundHit
@@ -136,7 +136,7 @@ for i in range(60):
     path = [place() for _ in range(20)]
     print(Trail(path[:6], path, i % 2 > 0).joints(rng.uniform(0.0, 25.0)))
     turns = [quat_about(UP, 0.1 * rng.random()) for _ in path]
-    way = Way(path, [p[2] for p in path])
+    way = Trajectory(path, [p[2] for p in path])
     limits = Thresholds(50.0 * rng.random(), 2.0)
     print(contacts_of(way, way, turns, 24.0, 1.0, limits))
     poses = [Pose(*pair) for pair in zip(path, turns)]
