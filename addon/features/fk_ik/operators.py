@@ -195,9 +195,9 @@ class FABRIK_OT_snap_to_ik(Snapping):
 
 def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     column = layout.column(align=True)
-    switch = column.row(align=True)
-    switch.operator("fabrik.snap_to_fk", text=f"Switch {item.name} to IK").switches = True
-    switch.operator("fabrik.snap_to_ik", text=f"Switch {item.name} to FK").switches = True
+    # One above the other: next to each other long names would hide where they switch to.
+    column.operator("fabrik.snap_to_fk", text=f"Switch {item.name} to IK").switches = True
+    column.operator("fabrik.snap_to_ik", text=f"Switch {item.name} to FK").switches = True
     snap = column.row(align=True)
     snap.operator("fabrik.snap_to_fk")
     snap.operator("fabrik.snap_to_ik")
