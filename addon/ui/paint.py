@@ -26,10 +26,10 @@ class Palette(NamedTuple):
 
     Attributes:
         active: The chain of the active constraint.
-        chain: Other chains.
+        chain: Other chains, and what joints allow.
         target: Targets, and lines to those out of reach.
         pole: Poles.
-        end: Joint limits, and joints at their limit.
+        end: Joints at their limit.
         text: Text.
     """
 

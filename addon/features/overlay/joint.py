@@ -12,7 +12,7 @@ from ...blender.skeleton import rest_of
 from ...core import WHOLE, Frame, bone_frame, point_in
 from ...core.vectors import Quat, Vec
 from ...loop.joints import ik_settings, joint_problem, joints_of
-from .chains import ShownRig
+from .chains import NEAR_END, ShownRig
 
 SIZE = 0.75
 """Size of a drawn limit, as a fraction of the bone length."""
@@ -30,12 +30,14 @@ class ShownJoint:
         edge: Path of a point on the bone along the edge of the limit; see `Limit.outline`.
         twist: Path of a point beside the bone over the range of twist; see `Limit.twists`.
         twisted: Center of that path, and the current location of the point.
+        is_at_end: Whether the bone is at the end of the limit.
     """
 
     head: Vec
     edge: tuple[Vec, ...]
     twist: tuple[Vec, ...]
     twisted: tuple[Vec, Vec]
+    is_at_end: bool
 
 
 def shown_joint(
@@ -82,4 +84,5 @@ def _shown(rig: ShownRig, bone: Any) -> ShownJoint | None:
         tuple(place(rotation, (0.0, SIZE, 0.0)) for rotation in limit.outline()),
         tuple(place(rotation, beside) for rotation in limit.twists(now)),
         (place(now, on), place(now, beside)),
+        limit.is_at_end(now, NEAR_END),
     )

@@ -94,7 +94,8 @@ def draw_world(context: bpy.types.Context, shown: OverlayData) -> None:
             for circle in chain.shell.great_circles() if chain.is_active else ():
                 thin.path(circle, faint(colour, 0.15))
     if shown.joint is not None:
-        _add_joint(shown.joint, colours.end, thin, areas)
+        colour = colours.end if shown.joint.is_at_end else colours.chain
+        _add_joint(shown.joint, colour, thin, areas)
     areas.triangles()
     thin.lines(THIN * pixel(context))
     thick.lines(THICK * pixel(context))

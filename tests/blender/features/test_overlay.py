@@ -620,6 +620,19 @@ def test_the_twist_of_a_joint_is_drawn_beside_the_bone_as_it_points(joint: Any, 
     assert close(joint().twisted[1], drawn.twist[-1])
 
 
+@pytest.mark.parametrize(("degrees", "is_at_end"), [(0, False), (29, False), (30, True)])
+def test_a_limit_is_red_only_where_the_joint_is_at_it(
+    joint: Any, posed: Any, degrees: float, is_at_end: bool
+) -> None:
+    bone = posed.pose.bones["Bone"]
+    limit = bone.fabrik_joint
+    limit.limit_type, limit.hinge_axis = "HINGE", "X"
+    limit.hinge_min, limit.hinge_max = radians(-10), radians(30)
+    bone.rotation_quaternion = Quaternion((1, 0, 0), radians(degrees))
+    update()
+    assert joint().is_at_end == is_at_end
+
+
 def test_a_bone_whose_joint_is_free_or_wrong_shows_nothing(joint: Any, posed: Any) -> None:
     settings = posed.pose.bones["Bone"].fabrik_joint
     assert joint() is None
