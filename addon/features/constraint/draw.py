@@ -7,6 +7,7 @@ from typing import cast
 import bpy
 
 from ...blender.errors import listed
+from ...blender.refusals import linked_problem
 from ...editing.constraints import active_constraint
 from ...loop.plan import partners
 from ...loop.properties import FabrikConstraint, settings
@@ -77,6 +78,8 @@ def draw_bone(layout: Layout, context: bpy.types.Context, bone: str) -> None:
 
 def _draw_active(layout: Layout, context: bpy.types.Context, armature: bpy.types.Object) -> None:
     item = cast(FabrikConstraint, active_constraint(armature))
+    if problem := linked_problem(armature):  # Blender greys its settings by itself.
+        draw_sentence(layout, context, problem)
     # What is used all the time comes first: nothing above it changes its height.
     main = layout.column()
     main.use_property_split = True

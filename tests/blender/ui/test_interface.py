@@ -439,6 +439,23 @@ def test_what_is_used_all_the_time_stands_above_what_changes_its_height(
         assert name in tops[0]
 
 
+def test_of_a_linked_armature_the_panel_says_what_to_do(addon: ModuleType, tmp_path: Any) -> None:
+    rig = make_chain(2)
+    add_constraint(rig, "B1", make_empty())
+    update()
+    assert "is linked" not in " ".join(drawn(addon))
+    path = str(tmp_path / "linked.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(path, link=True) as (_, wanted):
+        wanted.objects = ["Rig"]
+    linked = bpy.data.objects["Rig"]
+    bpy.context.collection.objects.link(linked)
+    bpy.context.view_layer.objects.active = linked
+    update()
+    assert "“Rig” is linked: make a library override of it" in " ".join(drawn(addon))
+
+
 class Closed(Layout):
     """A layout whose sections are as they are at first."""
 
