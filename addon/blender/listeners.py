@@ -32,3 +32,9 @@ on_invalidate = Listeners[[]]()
 By then all references to Blender's data are invalid: each cache of the file's data registers a
 function that clears it.
 """
+
+on_load = Listeners[[]]()
+"""Called after loading a file, once all caches are cleared and before anything is evaluated.
+
+For what has to tell a new file, which is taken as it was saved, from undo and redo.
+"""

@@ -16,7 +16,7 @@ from bpy.app.handlers import persistent
 
 from ..blender import animation
 from ..blender.errors import forget_reported, report_once
-from ..blender.listeners import on_invalidate
+from ..blender.listeners import on_invalidate, on_load
 from ..blender.skeleton import rebuild_poses
 from ..blender.updates import armatures_in, graphs_of, has_new_relations, tagged_in
 from . import changes, dependencies, legacy, plan, timing
@@ -165,9 +165,10 @@ def on_restore(_unused: object = None, _unused_too: object = None) -> None:
 
 
 @persistent
-def on_load(_path: str, _unused: object = None) -> None:
+def after_load(_path: str, _unused: object = None) -> None:
     """Forget the previous file, and pose the armatures of this one."""
     on_invalidate.notify()
+    on_load.notify()
     forget_reported()
     legacy.convert()
     refresh()
@@ -244,7 +245,7 @@ HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("save_pre", on_restore),
     ("undo_pre", on_restore),
     ("redo_pre", on_restore),
-    ("load_post", on_load),
+    ("load_post", after_load),
     ("undo_post", on_undo),
     ("redo_post", on_undo),
 )

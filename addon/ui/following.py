@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import bpy
 
 from ..blender.access import session_uid
-from ..blender.listeners import on_invalidate
+from ..blender.listeners import on_invalidate, on_load
 from ..loop import plan
 from ..loop.chain_plan import ChainPlan
 from ..loop.properties import FabrikConstraint, settings
@@ -32,7 +32,10 @@ class Seen(NamedTuple):
 
 
 _seen: Seen | None = None
-"""The last update; None after loading a file, and after undo and redo."""
+"""The last update; None after undo and redo, when the selection is followed anew."""
+
+_is_loaded = True
+"""Whether nothing has been updated since a file was loaded, which is shown as it was saved."""
 
 
 def shown_armature(context: bpy.types.Context) -> bpy.types.Object | None:
@@ -59,8 +62,15 @@ def selected_place(context: bpy.types.Context) -> Place | None:
         None if it belongs to none, or is an armature in Object Mode.
     """
     ob, name = _active(context)
-    if ob is None:
+    if ob is None or (ob.type == "ARMATURE" and not name):
         return None
+    try:
+        return _place_of(ob, name)
+    except ReferenceError:  # Something was removed since the last update.
+        return None
+
+
+def _place_of(ob: bpy.types.Object, name: str) -> Place | None:
     if name:
         index = cast(Any, ob.pose).bones.find(name)
         return (
@@ -121,12 +131,14 @@ def _first(
     return next(shown, places[0] if places else None)
 
 
-def follow(_depsgraph: bpy.types.Depsgraph) -> None:
+def follow(depsgraph: bpy.types.Depsgraph) -> None:
     """Show the constraint of what is active, if the selection has changed.
 
-    What was chosen meanwhile, in the list or by a script, stays.
+    What was chosen meanwhile, in the list or by a script, stays. Renders change nothing.
     """
-    global _seen
+    global _seen, _is_loaded
+    if depsgraph.mode != "VIEWPORT":
+        return
     context = bpy.context
     ob, bone = _active(context)
     selection = (session_uid(ob) if ob is not None else 0, bone)
@@ -142,14 +154,21 @@ def follow(_depsgraph: bpy.types.Depsgraph) -> None:
         return
     uid, fabrik = session_uid(armature), settings(armature)
     is_chosen = before is not None and before.armature == uid and before.item != fabrik.active_index
-    place = None if is_chosen else selected_place(context)
+    place = None if is_chosen or _is_loaded else selected_place(context)
     if place is not None and fabrik.active_index != place[1]:
         fabrik.active_index = place[1]
-    _seen = Seen(selection, uid, fabrik.active_index)
+    _seen, _is_loaded = Seen(selection, uid, fabrik.active_index), False
 
 
 @on_invalidate
 def _forget() -> None:
-    """Look at the selection anew."""
+    """Follow the selection anew: an undo step holds what was shown before it was followed."""
     global _seen
     _seen = None
+
+
+@on_load
+def _accept() -> None:
+    """Take what a file shows for chosen."""
+    global _is_loaded
+    _is_loaded = True

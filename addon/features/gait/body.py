@@ -109,7 +109,7 @@ class WalkingBone(PrePassBone):
         walk = self.sampler.sample(snapshot)
         return None if isinstance(walk, str) else walk
 
-    def _given(self, snapshot: Snapshot) -> tuple[tuple[object, ...], Frame, Frame]:
+    def _common_inputs(self, snapshot: Snapshot) -> tuple[tuple[object, ...], Frame, Frame]:
         """Return its channels, the frame of its parent, and that of the armature."""
         rig, pose = self.rig, snapshot.poses[self.rig.uid]
         return (
@@ -148,7 +148,7 @@ class WalkingBody(WalkingBone):
         lean = lean_at(walk.record, walk.time)
         raised = bob_at(walk.record, self.sampler.plan.groups, walk.time)
         return WalkInput(
-            *self._given(snapshot),
+            *self._common_inputs(snapshot),
             Lean(*(walk.influence * part for part in lean)),
             walk.influence * walk.bob * raised,
         )
@@ -192,7 +192,7 @@ class WalkingSpine(WalkingBone):
         lean = lean_at(walk.record, walk.time)
         before, after = (atan(lean.right_at(share)) for share in self.span)
         body = snapshot.frame(self.rig, self.sampler.plan.body)
-        return SpineInput(*self._given(snapshot), body, walk.influence * (before - after))
+        return SpineInput(*self._common_inputs(snapshot), body, walk.influence * (before - after))
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return the bone's rotation."""

@@ -19,23 +19,17 @@ from .renewing import note_calculated
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-RANGE_ITEMS = (
-    ("KEYS_ALL", "All Keys", "From the first to the last keyframe"),
-    ("KEYS_SELECTED", "Selected Keys", "From the first to the last selected keyframe"),
-    ("SCENE", "Scene Frame Range", "The range of the scene, or its preview range"),
-    ("MANUAL", "Manual Range", "The range set in the motion path settings"),
-)
 
-BAKE_LOCATION_ITEMS = (
-    ("HEADS", "Heads", "Calculate paths of the heads of bones"),
-    ("TAILS", "Tails", "Calculate paths of the tails of bones"),
-)
+def _items(name: str) -> tuple[tuple[str, str, str], ...]:
+    """Return the items of one of Blender's settings of motion paths."""
+    items = cast(Any, bpy.types).AnimVizMotionPaths.bl_rna.properties[name].enum_items
+    return tuple((item.identifier, item.name, item.description) for item in items)
 
 
 class _Calculating(Refusing, DirectProgressOperator):
     """Calculates all motion paths of the view layer that the constraints may change."""
 
-    stopped = "Motion paths cancelled: they follow the FK pose"
+    stopped = "Cancelled: the motion paths are as Blender has calculated them"
 
     def status(self, done: float) -> str:
         """Return what the status bar says."""
@@ -95,13 +89,13 @@ class FABRIK_OT_paths_calculate(_Calculating, bpy.types.Operator):
         range: EnumProperty(
             name="Calculation Range",
             description="Frames to calculate",
-            items=RANGE_ITEMS,
+            items=_items("range"),
             default="SCENE",
         )
         bake_location: EnumProperty(
             name="Bake Location",
             description="Point of bones to calculate the paths of",
-            items=BAKE_LOCATION_ITEMS,
+            items=_items("bake_location"),
             default="HEADS",
         )
 
@@ -156,9 +150,10 @@ def _missing(context: bpy.types.Context, paths: list[Path]) -> str:
     miss, worst = max(((path.miss(scene, depsgraph), path) for path in paths), key=lambda m: m[0])
     if not miss:
         return ""
-    name = worst.bone or worst.object.name
-    far = "" if worst.is_seen_from_camera else f" by {length_text(scene, miss)}"
-    return f"The motion path of “{name}” misses it{far} at this frame: update motion paths"
+    return (
+        f"The motion path of “{worst.bone or worst.object.name}” misses it by "
+        f"{length_text(scene, miss)} at this frame: update motion paths"
+    )
 
 
 def draw_panel(panel: Any, context: bpy.types.Context) -> None:

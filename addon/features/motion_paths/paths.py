@@ -10,6 +10,7 @@ import bpy
 from mathutils import Matrix, Vector
 
 from ...blender.access import session_uid
+from ...blender.precision import UNIT
 from ...blender.relations import active_constraints, moves_with
 from ...blender.skeleton import vector
 from ...editing.playing import play, returning, staged
@@ -18,8 +19,8 @@ from ...loop import plan
 PROJECTED = (5, 0, 0)
 """The first version in which paths in camera space are projected into its image."""
 
-TOLERANCE = 2.0**-20
-"""How far a path may miss its owner, as a share of the distance from the origin."""
+ROUNDING = 8.0 * UNIT
+"""The error of a point by rounding, as a share of the distances that add up to its location."""
 
 Key = tuple[int, str]
 """The `session_uid` of an object, and a bone's name; an empty one for the object itself."""
@@ -74,19 +75,21 @@ class Path(NamedTuple):
         if not self.is_seen_from_camera or scene.camera is None:
             return place
         seen = _camera_matrix(scene, depsgraph) @ place.to_4d()
-        return seen.to_3d() / seen.w
+        return seen.to_3d() / (seen.w or 1.0)  # What is beside the lens has no place in the image.
 
     def miss(self, scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> float:
-        """Return how far the path misses its owner at the frame that is shown.
+        """Return how far the path misses its owner at the frame that is shown, in metres.
 
-        In the unit of its space; 0 within rounding, and where the path has no point.
+        0 within rounding, and where the path has no point; of a path in camera space always.
         """
-        if scene.frame_current not in self.frames or scene.frame_subframe:
+        is_between = scene.frame_subframe or scene.frame_current not in self.frames
+        if self.is_seen_from_camera or is_between:
             return 0.0
-        now = self.point_now(scene, depsgraph)
         point = self.data.points[scene.frame_current - self.data.frame_start]
+        now = self.point_now(scene, depsgraph)
+        origin = self.object.evaluated_get(depsgraph).matrix_world.translation
         miss = (now - cast(Vector, point.co)).length
-        return miss if miss > TOLERANCE * max(1.0, now.length) else 0.0
+        return miss if miss > ROUNDING * (origin.length + (now - origin).length) else 0.0
 
 
 def _camera_matrix(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> Matrix:

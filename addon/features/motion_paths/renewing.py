@@ -11,9 +11,8 @@ from typing import Any, cast
 
 import bpy
 
-from ...blender.access import session_uid
 from ...blender.errors import contained
-from ...blender.listeners import on_invalidate
+from ...blender.listeners import on_load
 from ...editing.playing import finish
 from ...ui.stepping import is_busy
 from .paths import Key, Path, Points, affected_paths, calculate, is_affected, paths_of
@@ -24,16 +23,19 @@ PAUSE = 0.1
 _calculated: dict[Key, Points] = {}
 """The points of all paths as they should be."""
 
-_is_unsure = True
-"""Whether a file may have been loaded since the last update."""
+_is_loaded = True
+"""Whether nothing has been updated since a file was loaded."""
 
 
 def note_update(depsgraph: bpy.types.Depsgraph) -> None:
     """Look for paths that Blender has calculated, and correct them soon."""
+    global _is_loaded
     if depsgraph.mode != "VIEWPORT":
         return
-    if _is_unsure:
-        _accept_loaded()
+    if _is_loaded:
+        _is_loaded = False
+        paths = [path for ob in bpy.data.objects for path in paths_of(ob)]
+        note_calculated({path.key: path.points() for path in paths})
     for update in depsgraph.updates:
         ob = update.id
         if isinstance(ob, bpy.types.Object) and _is_outdated(cast(bpy.types.Object, ob.original)):
@@ -51,22 +53,15 @@ def note_calculated(points: dict[Key, Points]) -> None:
     _calculated.update(points)
 
 
-@on_invalidate
+@on_load
 def _forget() -> None:
-    """Find out at the next update whether a file was loaded: undo and redo keep the paths."""
-    global _is_unsure
-    _is_unsure = True
+    """Take the paths of another file for right: it takes a pass over all frames to know better.
 
-
-def _accept_loaded() -> None:
-    """Take the paths of a loaded file for right: it takes a pass over all frames to know better."""
-    global _is_unsure
-    _is_unsure = False
-    present = {session_uid(ob) for ob in bpy.data.objects}
-    if not any(uid in present for uid, _ in _calculated):
-        _calculated.clear()
-        paths = [path for ob in bpy.data.objects for path in paths_of(ob)]
-        note_calculated({path.key: path.points() for path in paths})
+    Undo and redo keep what is known, as they may bring back paths as Blender calculated them.
+    """
+    global _is_loaded
+    _is_loaded = True
+    _calculated.clear()
 
 
 def _outdated(path: Path) -> list[int]:
@@ -75,13 +70,12 @@ def _outdated(path: Path) -> list[int]:
     points = path.points()
     if should is None or len(should) != len(points):
         return list(path.frames)
-    if should == points:
+    # As bytes: what is no number is never equal.
+    old, new = should.tobytes(), points.tobytes()
+    if old == new:
         return []
-    return [
-        frame
-        for i, frame in enumerate(path.frames)
-        if should[3 * i : 3 * i + 3] != points[3 * i : 3 * i + 3]
-    ]
+    rows = [slice(12 * i, 12 * i + 12) for i in range(len(path.frames))]
+    return [frame for frame, row in zip(path.frames, rows, strict=True) if old[row] != new[row]]
 
 
 def _correct_soon() -> None:
@@ -109,7 +103,7 @@ def _correct() -> float | None:
 
 
 def register() -> None:
-    """Start without knowing any path."""
+    """Take the paths of the open file for right."""
     _forget()
 
 

@@ -235,3 +235,37 @@ def test_files_without_constraints_are_blenders_own(rig: bpy.types.Object) -> No
 
 def test_it_asks_for_a_path_to_update(rig: bpy.types.Object) -> None:
     refuses(bpy.ops.fabrik.paths_update, "There is no motion path")
+
+
+def test_rounding_is_no_miss_wherever_and_however_large_the_rig_is(rig: bpy.types.Object) -> None:
+    from addon.features.motion_paths.operators import _missing
+    from addon.features.motion_paths.paths import paths_of
+
+    for size, place in ((1.0, 0.0), (1e-4, 0.0), (1.0, 1e4)):
+        rig.scale = (size, size, size)
+        rig.location = (0.3 * size + place, -size, 0.2 * size)
+        key_places(
+            bpy.data.objects["Target"],
+            {i: (size * x + place, size * y, size * z) for i, (x, y, z) in SWING.items()},
+        )
+        click_bone(rig, "B2")
+        bpy.ops.fabrik.paths_calculate(range="SCENE", bake_location="TAILS")
+        path = rig.pose.bones["B2"].motion_path
+        for frame in FRAMES:
+            go(frame)
+            assert _missing(bpy.context, list(paths_of(rig))) == "", (size, place)
+        path.points[FRAMES[-1] - 1].co.y += 1e-3 * size
+        if place == 0.0:
+            assert "misses it" in _missing(bpy.context, list(paths_of(rig))), size
+
+
+def test_a_point_that_is_no_number_is_calculated_once(rig: bpy.types.Object) -> None:
+    from addon.features.motion_paths import renewing
+    from addon.features.motion_paths.paths import paths_of
+
+    click_bone(rig, "B2")
+    bpy.ops.fabrik.paths_calculate(range="SCENE")
+    (path,) = paths_of(rig)
+    path.data.points[3].co = (float("nan"), 0.0, 0.0)
+    renewing.note_calculated({path.key: path.points()})
+    assert renewing._outdated(path) == []

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import bpy
 import pytest
 from operating import click_bone, enter_pose_mode
@@ -134,3 +137,54 @@ def test_the_selection_is_followed_after_undo(rig: bpy.types.Object) -> None:
     bpy.ops.ed.undo_push(message="Select")
     bpy.ops.ed.undo()
     assert index(bpy.data.objects[name]) == 1
+
+
+def test_a_file_is_shown_as_it_was_saved(rig: bpy.types.Object, tmp_path: Path) -> None:
+    """What was chosen in the list is the user's, and a farm must not change it."""
+    enter_pose_mode(rig)
+    click_bone(rig, "B1")
+    update()
+    rig.fabrik.active_index = 1
+    update()
+    name, path = rig.name, str(tmp_path / "chosen.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    assert index(bpy.data.objects[name]) == 1
+    click_bone(bpy.data.objects[name], "B0")
+    assert index(bpy.data.objects[name]) == 0
+
+
+def test_a_render_shows_nothing_else(rig: bpy.types.Object) -> None:
+    """It writes nothing, even if the selection has changed since the last update."""
+    from addon.ui import following
+
+    enter_pose_mode(rig)
+    click_bone(rig, "B1")
+    update()
+    click_bone(rig, "B5")
+    following.follow(SimpleNamespace(mode="RENDER"))
+    assert rig.fabrik.active_index == 0
+    following.follow(SimpleNamespace(mode="VIEWPORT"))
+    assert rig.fabrik.active_index == 1
+
+
+def test_an_armature_in_object_mode_stands_for_itself(rig: bpy.types.Object) -> None:
+    """Also if a constraint of another one has it as its target."""
+    from addon.ui.refusing import active_armature
+
+    other = make_chain(2, "Other")
+    add_constraint(other, "B1", rig)
+    update()
+    activate(rig)
+    update()
+    assert active_armature(bpy.context) == rig
+
+
+def test_what_was_just_removed_raises_nothing(rig: bpy.types.Object) -> None:
+    from addon.ui.following import selected_place
+
+    activate(bpy.data.objects["Hand"])
+    update()
+    assert selected_place(bpy.context) == (rig, 0)
+    bpy.data.objects.remove(rig)
+    assert selected_place(bpy.context) is None
