@@ -10,6 +10,7 @@ import pytest
 from creatures import FEET, make_quadruped
 from mathutils import Matrix, Vector
 from rigs import activate, evaluated, go, link, pose_bits, shown_bones, tip_world, update
+from shapes import make_terrain
 from spiders import key_body, make_floor, make_spider, select
 
 
@@ -363,15 +364,8 @@ def test_a_bake_under_nla_strips_is_refused_and_changes_nothing(empty_file: None
 
 def twisted_ground() -> bpy.types.Object:
     """Ground that slopes to the one side before its middle, and to the other behind it."""
-    places = [(0.1 * i, 0.1 * j) for i in range(-10, 11) for j in range(-30, 31)]
-    quads = [
-        (61 * i + j, 61 * i + j + 61, 61 * i + j + 62, 61 * i + j + 1)
-        for i in range(20)
-        for j in range(60)
-    ]
-    mesh = bpy.data.meshes.new("Twisted")
-    mesh.from_pydata([(x, y, 0.4 * x * max(-1.0, min(1.0, y))) for x, y in places], [], quads)
-    return link(bpy.data.objects.new("Twisted", mesh))
+    xs, ys = [0.1 * i for i in range(-10, 11)], [0.1 * j for j in range(-30, 31)]
+    return make_terrain("Twisted", xs, ys, lambda x, y: 0.4 * x * max(-1.0, min(1.0, y)))
 
 
 def rolls(rig: bpy.types.Object) -> dict[str, float]:
@@ -476,16 +470,12 @@ def test_steps_of_an_older_form_are_outdated(empty_file: None) -> None:
 
 def bumpy_ground() -> bpy.types.Object:
     """Ground with bumps as high as a tenth of a leg."""
-    places = [(0.1 * i, 0.1 * j) for i in range(-15, 16) for j in range(-60, 31)]
-    quads = [
-        (91 * i + j, 91 * i + j + 91, 91 * i + j + 92, 91 * i + j + 1)
-        for i in range(30)
-        for j in range(90)
-    ]
-    mesh = bpy.data.meshes.new("Bumps")
-    heights = [0.05 * math.sin(2.1 * y + x) + 0.03 * math.sin(3.3 * y - 1.9 * x) for x, y in places]
-    mesh.from_pydata([(*at, z) for at, z in zip(places, heights, strict=True)], [], quads)
-    return link(bpy.data.objects.new("Bumps", mesh))
+
+    def height(x: float, y: float) -> float:
+        return 0.05 * math.sin(2.1 * y + x) + 0.03 * math.sin(3.3 * y - 1.9 * x)
+
+    xs, ys = [0.1 * i for i in range(-15, 16)], [0.1 * j for j in range(-60, 31)]
+    return make_terrain("Bumps", xs, ys, height)
 
 
 @pytest.mark.parametrize("speed", [0.015, 0.03])

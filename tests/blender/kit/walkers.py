@@ -7,7 +7,8 @@ from math import cos, pi, radians, sin
 
 import bpy
 from mathutils import Vector
-from rigs import activate, add_constraint, curves, link, make_armature, make_empty, tip_world
+from rigs import activate, add_constraint, curves, make_armature, make_empty, tip_world
+from shapes import make_terrain
 
 STAND, SWING = 14, 10
 """The durations of stance and swing, in frames."""
@@ -39,16 +40,7 @@ def make_ground(height: Height = hills, name: str = "Ground") -> bpy.types.Objec
     xs = sorted(
         {-2 + 0.05 * i for i in range(161)} | {0.175 + 0.35 * i + 1e-4 for i in range(-6, 16)}
     )
-    ys = [-1.0, -0.5, 0.0, 0.5, 1.0]
-    points = [(x, y, height(x, y)) for x in xs for y in ys]
-    faces = [
-        (5 * i + j, 5 * i + j + 5, 5 * i + j + 6, 5 * i + j + 1)
-        for i in range(len(xs) - 1)
-        for j in range(4)
-    ]
-    mesh = bpy.data.meshes.new(name)
-    mesh.from_pydata(points, [], faces)
-    return link(bpy.data.objects.new(name, mesh))
+    return make_terrain(name, xs, [-1.0, -0.5, 0.0, 0.5, 1.0], height)
 
 
 def make_walker(is_cyclic: bool = True, hip_height: float = 0.84) -> bpy.types.Object:
