@@ -57,8 +57,9 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
     bl_idname = "fabrik.drag"
     bl_label = "Drag Bone"
     bl_description = (
-        "Drag a bone with the mouse: the target of its chain follows. A bone without a "
-        "constraint pulls the bones above it, up to the selected one, and changes their FK pose"
+        "Drag a bone with the mouse: the target of its chain follows, also of the chain that "
+        "ends at a hand or foot. Any other bone pulls the bones above it, up to the selected one, "
+        "and changes their FK pose"
     )
     bl_options = {"REGISTER", "UNDO", "BLOCKING", "GRAB_CURSOR"}
     asks = (armature_refusal, _mode_refusal)
@@ -68,6 +69,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         value: Vec
         armature: str
         under_mouse: bool
+        as_fk: bool
     else:
         bone: StringProperty(
             name="Bone",
@@ -91,6 +93,14 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             description="Drag the bone under the mouse",
             options={"HIDDEN", "SKIP_SAVE"},
         )
+        as_fk: BoolProperty(
+            name="As FK",
+            description=(
+                "Pose a hand or foot at the tip of a chain in FK, instead of moving the target of "
+                "the chain"
+            ),
+            options={"SKIP_SAVE"},
+        )
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Drag by `value`."""
@@ -99,7 +109,8 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             return {"CANCELLED"}
         dragged = None
         try:
-            dragged = drag.begin(*found, PoseSelection(context).selected_bones(found[0]))
+            selected = PoseSelection(context).selected_bones(found[0])
+            dragged = drag.begin(*found, selected, self.as_fk)
             dragged.move_by(vector(self.value))
         except ProblemError as problem:
             if dragged is not None:
@@ -132,7 +143,13 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         except ProblemError as problem:
             self.report({"WARNING"}, f"{done}, but could not insert keys: {problem}")
             return {"FINISHED"}
-        self.report({"WARNING" if note else "INFO"}, f"{done}, but {note}" if note else done)
+        if note:
+            self.report({"WARNING"}, f"{done}, but {note}")
+            return {"FINISHED"}
+        followed, why = drag.shortfall(dragged)
+        if why:
+            done += f"; the tip moved by {length_text(context.scene, followed)}: {why}"
+        self.report({"INFO"}, done)
         return {"FINISHED"}
 
     def invoke(
@@ -155,7 +172,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
                 return {"CANCELLED"}
         armature, bone = found
         try:
-            dragged = drag.begin(armature, bone, selection.selected_bones(armature))
+            dragged = drag.begin(armature, bone, selection.selected_bones(armature), self.as_fk)
         except ProblemError as problem:
             self.report({"ERROR"}, str(problem))
             return {"CANCELLED"}
@@ -261,7 +278,7 @@ class FABRIK_drag(bpy.types.WorkSpaceTool):
     bl_label = "Drag Bones"
     bl_description = (
         "Drag bones with the mouse. Targets of FABRIK IK constraints follow, other chains "
-        "are posed in FK"
+        "are posed in FK; with Alt, hands and feet as well"
     )
     bl_icon = "brush.uv_sculpt.grab"
     bl_options = {"KEYMAP_FALLBACK"}
@@ -270,6 +287,11 @@ class FABRIK_drag(bpy.types.WorkSpaceTool):
             "fabrik.drag",
             {"type": "LEFTMOUSE", "value": "CLICK_DRAG"},
             {"properties": [("under_mouse", True)]},
+        ),
+        (
+            "fabrik.drag",
+            {"type": "LEFTMOUSE", "value": "CLICK_DRAG", "alt": True},
+            {"properties": [("under_mouse", True), ("as_fk", True)]},
         ),
     )
 
