@@ -11,7 +11,7 @@ from bpy.props import EnumProperty, FloatProperty, IntProperty
 
 from ...blender.errors import ProblemError, listed
 from ...loop.properties import settings
-from ...ui.choosing import ACTIVE, SELECTED, of_selected_bones, shown_range
+from ...ui.choosing import ACTIVE, SELECTED, of_selection, shown_range
 from ...ui.following import shown_armature
 from ...ui.layout import ArmaturePanel, Layout
 from ...ui.refusing import Refusing
@@ -72,7 +72,7 @@ def constraints_of(context: bpy.types.Context, which: str) -> list[ConstraintRef
     """Return the constraints of one of `WHICH_ITEMS`.
 
     Raises:
-        ProblemError: If no constraint poses a selected bone.
+        ProblemError: If none is selected.
     """
     from . import selecting
 
@@ -81,7 +81,7 @@ def constraints_of(context: bpy.types.Context, which: str) -> list[ConstraintRef
     if which == "ALL":
         return selecting.all_constraints(armatures_of(layer))
     if which == "BONES":
-        return of_selected_bones(context, armatures_of(layer))
+        return of_selection(context, armatures_of(layer))
     if armature is None:
         return []
     if which == "ACTIVE":

@@ -9,8 +9,9 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ...blender.errors import ProblemError
-from ...loop.properties import FabrikConstraint
-from ...ui.choosing import WHICH_ITEMS, chosen, shown_range
+from ...loop import plan
+from ...loop.properties import FabrikConstraint, settings
+from ...ui.choosing import WHICH_ITEMS, chosen, selected_in, shown_range
 from ...ui.layout import Layout
 from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
 from ...ui.registering import registering
@@ -193,14 +194,24 @@ class FABRIK_OT_snap_to_ik(Snapping):
     done_text = "Snapped {} to the solved pose"
 
 
-def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    # Drawing must not make a plan.
+    found = [] if plan.known() is None else selected_in(bpy.context, armature)
+    # One that was chosen in the list, and not by selecting, is meant alone.
+    is_one = len(found) < 2 or settings(armature).active_index not in found
+    whose = item.name if is_one else f"{len(found)} Constraints"
+    which = "ACTIVE" if is_one else "SELECTED"
     column = layout.column(align=True)
     # One above the other: next to each other long names would hide where they switch to.
-    column.operator("fabrik.snap_to_fk", text=f"Switch {item.name} to IK").switches = True
-    column.operator("fabrik.snap_to_ik", text=f"Switch {item.name} to FK").switches = True
+    for name, text in (
+        ("fabrik.snap_to_fk", f"Switch {whose} to IK"),
+        ("fabrik.snap_to_ik", f"Switch {whose} to FK"),
+    ):
+        switch = column.operator(name, text=text)
+        switch.switches, switch.which = True, which
     snap = column.row(align=True)
-    snap.operator("fabrik.snap_to_fk")
-    snap.operator("fabrik.snap_to_ik")
+    for name in ("fabrik.snap_to_fk", "fabrik.snap_to_ik"):
+        snap.operator(name).which = which
 
 
 register, unregister = registering(
