@@ -164,6 +164,11 @@ class Aim(NamedTuple):
 class GoalSource(Protocol):
     """Changes the goal of a chain, such as a foot on the ground."""
 
+    @property
+    def replaces_target(self) -> bool:
+        """Whether the last goal did not depend on where the target was."""
+        ...
+
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         """Return the goal to solve for.
 

@@ -90,6 +90,11 @@ class WalkSampler:
             self._at = ref(snapshot)
         return self._sampled
 
+    @property
+    def is_in_full(self) -> bool:
+        """Whether the walk had its full influence when it was last sampled."""
+        return isinstance(self._sampled, WalkSample) and self._sampled.influence == 1.0
+
     def _sample(self, snapshot: Snapshot) -> WalkSample | str:
         plan, rig = self.plan, self.plan.rig
         gaits = gait_settings(snapshot.rigs[rig.uid]).gaits
@@ -155,6 +160,11 @@ class FootGoal:
 
     sampler: WalkSampler
     leg: int
+
+    @property
+    def replaces_target(self) -> bool:
+        """Whether the walk alone moves the foot."""
+        return self.sampler.is_in_full
 
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         """Return the goal of the foot, given that of its target.

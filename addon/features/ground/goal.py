@@ -56,6 +56,11 @@ class GroundGoal:
     _found: tuple[weakref.ref[Snapshot], Stances] | None = None
     _clip: Clip | None = None
 
+    @property
+    def replaces_target(self) -> bool:
+        """Whether the goal does not depend on the target: it is the target's, on the ground."""
+        return False
+
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         """Return the goal on the ground."""
         return self.foothold(snapshot, chain, aim).aim

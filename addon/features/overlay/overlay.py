@@ -88,10 +88,10 @@ def draw_world(context: bpy.types.Context, shown: OverlayData) -> None:
         if chain.pole is not None and chain.elbow is not None:
             thin.path((chain.elbow, chain.pole), faint(colours.pole, 0.8))
         if chain.shell is not None:
-            outline = faint(colour, 0.6 if chain.is_active else 0.3)
+            outline = faint(colour, 0.6)
             thin.path(chain.shell.outline(chain.shell.outer, eye, is_far), outline)
             thin.path(chain.shell.outline(chain.shell.inner, eye, is_far), outline)
-            for circle in chain.shell.great_circles() if chain.is_active else ():
+            for circle in chain.shell.great_circles():
                 thin.path(circle, faint(colour, 0.15))
     if shown.joint is not None:
         colour = colours.end if shown.joint.is_at_end else colours.chain
