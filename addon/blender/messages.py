@@ -11,8 +11,38 @@ from collections.abc import Sequence
 
 import bpy
 
+DEFAULT = bpy.app.translations.contexts.default
+"""Blender's own context of most texts."""
+
 CONTEXT = "FABRIK IK"
-"""The translation context of labels that Blender translates in another sense."""
+"""The translation context of our labels that Blender's own catalogues translate in another sense.
+
+Blender looks a text up in its own catalogues first. Its Chain is a verb in Spanish, for instance,
+and its Weight is the word for Influence.
+"""
+
+OTHER_SENSE = frozenset(
+    {
+        "Arm",
+        "Chain",
+        "Controls",
+        "Head",
+        "Margin",
+        "Overlay",
+        "Overshoot",
+        "Pattern",
+        "Plane",
+        "Pole",
+        "Steps",
+        "Switch",
+        "Thickness",
+        "Tilt",
+        "Walk",
+        "Wave",
+        "Weight",
+    }
+)
+"""The labels that have to be in `CONTEXT`."""
 
 MOST_STORED = 4096
 """The number of stored messages above which all of them are forgotten."""
@@ -97,10 +127,16 @@ def shown(text: str) -> str:
     return template.format_map(values)
 
 
+def context_of(*labels: str) -> str:
+    """Return the translation context of labels that have the same one, as those of a property."""
+    return DEFAULT if OTHER_SENSE.isdisjoint(labels) else CONTEXT
+
+
 def _translated(text: str) -> str:
-    """Translate as `CONTEXT` does if it has the text, otherwise as Blender does."""
-    own = bpy.app.translations.pgettext_rpt(text, CONTEXT)
-    return bpy.app.translations.pgettext_rpt(text) if own == text else own
+    """Translate a text, which may be a label in `CONTEXT`."""
+    translate = bpy.app.translations.pgettext_rpt
+    own = translate(text, CONTEXT)
+    return translate(text) if own == text else own
 
 
 _stored: dict[str, Message] = {}

@@ -8,7 +8,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty
 
 from ...blender.errors import ProblemError
-from ...blender.messages import counted, joined, msg
+from ...blender.messages import CONTEXT, counted, joined, msg
 from ...ui.layout import Layout, SidebarPanel, draw_sentence
 from ...ui.refusing import Working, active_armature, armature_refusal, rest_refusal, tweak_refusal
 from ...ui.wording import length_text
@@ -99,7 +99,10 @@ class FABRIK_OT_character_set_up(CharacterOperator, bpy.types.Operator):
         animation: bool
     else:
         controls: EnumProperty(
-            name="Controls", description="Kind of targets and poles", items=CONTROL_ITEMS
+            translation_context=CONTEXT,
+            name="Controls",
+            description="Kind of targets and poles",
+            items=CONTROL_ITEMS,
         )
         poles: BoolProperty(
             name="Poles", description="Add pole targets to arms and legs", default=True
@@ -201,10 +204,10 @@ class FABRIK_OT_character_part_remove(CharacterOperator, bpy.types.Operator):
 
 
 PARTS = {
-    "ARM": ("{count} arm", "{count} arms"),
-    "LEG": ("{count} leg", "{count} legs"),
-    "SPINE": ("{count} spine", "{count} spines"),
-    "HEAD": ("{count} head", "{count} heads"),
+    "ARM": (msg("{count} arm"), msg("{count} arms")),
+    "LEG": (msg("{count} leg"), msg("{count} legs")),
+    "SPINE": (msg("{count} spine"), msg("{count} spines")),
+    "HEAD": (msg("{count} head"), msg("{count} heads")),
 }
 """The templates of the numbers of parts, by kind."""
 

@@ -7,7 +7,7 @@ from typing import cast
 import bpy
 
 from ...blender.errors import listed
-from ...blender.messages import Message, counted, label, msg, shown
+from ...blender.messages import CONTEXT, Message, counted, label, msg, shown
 from ...blender.refusals import linked_problem
 from ...editing.constraints import active_constraint
 from ...loop.plan import partners
@@ -172,7 +172,7 @@ def _draw_offset(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
 
 
 def _draw_rotation(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    layout.prop(item, "rotation_weight", text="Weight")
+    layout.prop(item, "rotation_weight", text="Weight", text_ctxt=CONTEXT)
     layout.prop(item, "twist_spread")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
-from ...blender.messages import msg
+from ...blender.messages import CONTEXT, msg
 from ...editing import constraints as editing
 from ...loop.properties import SOLVER_ITEMS, FabrikConstraint, settings
 from ...loop.registry import MOTIONS
@@ -86,6 +86,7 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
             options={"SKIP_SAVE"},
         )
         solver: EnumProperty(
+            translation_context=CONTEXT,
             name="Solver",
             description="Algorithm that solves the chain",
             items=(

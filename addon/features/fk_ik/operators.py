@@ -9,7 +9,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ...blender.errors import ProblemError
-from ...blender.messages import Message, msg, shown
+from ...blender.messages import CONTEXT, Message, msg, shown
 from ...loop import plan
 from ...loop.properties import FabrikConstraint, settings
 from ...ui.choosing import WHICH_ITEMS, chosen, selected_in, shown_range
@@ -56,6 +56,7 @@ class Snapping(Working, bpy.types.Operator):
             options={"SKIP_SAVE"},
         )
         switches: BoolProperty(
+            translation_context=CONTEXT,
             name="Switch",
             description=(
                 "Key the influence as well, so that the constraint is switched at this frame, "

@@ -9,7 +9,7 @@ import bpy
 from bpy.props import FloatProperty
 
 from ...blender.errors import ProblemError
-from ...blender.messages import counted, msg, shown
+from ...blender.messages import CONTEXT, counted, msg, shown
 from ...loop.properties import settings
 from ...ui.adding import MOTION_OPERATORS
 from ...ui.layout import ArmaturePanel, Layout, draw_sentence
@@ -376,7 +376,7 @@ def _draw_body(layout: Layout, _armature: bpy.types.Object, gait: FabrikGait) ->
     column = layout.column()
     column.active = bool(gait.body)
     column.prop(gait, "body_height", text="Height")
-    column.prop(gait, "body_tilt", text="Tilt")
+    column.prop(gait, "body_tilt", text="Tilt", text_ctxt=CONTEXT)
     column.prop(gait, "body_bob", text="Bob")
 
 

@@ -9,15 +9,15 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ...blender.errors import ProblemError
-from ...blender.messages import counted, joined, msg
+from ...blender.messages import CONTEXT, counted, joined, msg
 from ...blender.refusals import joints_problem
 from ...ui.refusing import Working
 from ...ui.wording import named
 from .learning import learn
 
 KINDS = {
-    "HINGE": ("{count} hinge", "{count} hinges"),
-    "CONE": ("{count} cone", "{count} cones"),
+    "HINGE": (msg("{count} hinge"), msg("{count} hinges")),
+    "CONE": (msg("{count} cone"), msg("{count} cones")),
 }
 """The templates of the numbers of limits, by type."""
 
@@ -57,6 +57,7 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
             default="AUTO",
         )
         margin: FloatProperty(
+            translation_context=CONTEXT,
             name="Margin",
             description="Angle to add to the rotations in the actions",
             default=radians(5.0),
