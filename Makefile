@@ -6,6 +6,8 @@ PYTEST :=
 # The versions of the bpy wheel that test-all covers, and the suites that it may leave out.
 WHEELS := 4.2 4.5 5.2
 SKIP :=
+# A folder of Blender's own catalogues, from which make translations fills in what they know.
+LOCALES :=
 # How long make fuzz takes.
 SECONDS := 600
 
@@ -95,6 +97,12 @@ samples:  ## build the sample .blend files, with the oldest Blender, so that all
 .PHONY: pictures
 pictures: package  ## make the README's pictures of the quick start, in a real window
 	$(call env,core) tests/ui/screenshots.py dist/*.zip
+
+.PHONY: translations
+translations:  ## bring addon/translations up to date with the texts of the interface
+	mkdir -p build
+	$(call env,bpy-$$($(PYTHON) tools/environment.py newest)) -m tools.texts build/texts.json
+	$(call env,tools) tools/translations.py build/texts.json $(LOCALES)
 
 .PHONY: lint
 lint:  ## check style, format and layers

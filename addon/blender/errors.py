@@ -6,18 +6,32 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from .messages import Message, joined, msg
+
 
 class ProblemError(Exception):
     """An expected error, with a message that tells the user what to do."""
 
-
-def listed(names: Sequence[str]) -> str:
-    """Format names, at least one, for a sentence: “A”, “B” and “C”."""
-    *others, last = [f"“{name}”" for name in names]
-    return f"{', '.join(others)} and {last}" if others else last
+    def __init__(self, template: str, /, **values: object) -> None:
+        """Make the message as `msg` does, unless it is one already."""
+        super().__init__(template if isinstance(template, Message) else msg(template, **values))
 
 
-INTERNAL_ERROR = (
+def listed(names: Sequence[str], more: int = 0) -> Message:
+    """Format names, at least one, for a sentence: “A”, “B” and “C”.
+
+    Args:
+        names: The names.
+        more: The number of those that are not named.
+    """
+    quoted = [msg("“{name}”", name=name) for name in names]
+    if more:
+        return msg("{names} and {more} more", names=joined(", ", quoted), more=more)
+    *others, last = quoted
+    return msg("{names} and {last}", names=joined(", ", others), last=last) if others else last
+
+
+INTERNAL_ERROR = msg(
     "Internal error in FABRIK IK: the FK pose is shown. Please report the error in the "
     "system console"
 )

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ..blender.access import pose_bones, set_channel
 from ..blender.listeners import Listeners, on_invalidate
+from ..blender.messages import store
 from ..blender.rotation import (
     ALL_CHANNELS,
     LOCATION,
@@ -365,6 +366,8 @@ def write_reports(writer: PoseWriter) -> bool:
     for places, own in reports.items():
         before = shown.get(places) or [_shown_by(items[i]) for i in places]
         for i, report, was in zip(places, own, before, strict=True):
+            if report.message:
+                store(report.message)
             if report != was:
                 _write_report(items[i], report, was)
     return True

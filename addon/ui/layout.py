@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import blf
 import bpy
 
+from ..blender.messages import shown
 from .following import shown_armature
 
 Layout = Any
 """A `bpy.types.UILayout`; its stubs reject the extension's operators and the names of icons."""
 
 
+PARTS = re.compile(r"\s*(?:[\u3040-\u9fff][\u3000-\u303f\uff00-\uff65]*|[^\s\u3040-\u9fff]+)")
+"""What a line can be broken after: a word, or a Chinese or Japanese character with punctuation."""
+
+
 def draw_sentence(layout: Layout, context: bpy.types.Context, sentence: str) -> None:
     """Draw a sentence, wrapped to the region."""
     column = layout.column(align=True)
     column.scale_y = 0.8
-    for line in wrapped(sentence, context):
-        column.label(text=line)
+    for line in wrapped(shown(sentence), context):
+        column.label(text=line, translate=False)
 
 
 def wrapped(sentence: str, context: bpy.types.Context) -> list[str]:
@@ -27,13 +33,11 @@ def wrapped(sentence: str, context: bpy.types.Context) -> list[str]:
     blf.size(0, context.preferences.ui_styles[0].widget.points * scale)
     room = context.region.width - 70 * scale
     lines = [""]
-    for word in sentence.split():
-        longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and blf.dimensions(0, longer)[0] > room:
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    return lines
+    for part in PARTS.findall(" ".join(sentence.split())):
+        if lines[-1] and blf.dimensions(0, lines[-1] + part.rstrip())[0] > room:
+            lines.append("")
+        lines[-1] = (lines[-1] + part).lstrip()
+    return [line.rstrip() for line in lines]
 
 
 def active_column(layout: Layout, is_active: bool) -> Layout:

@@ -47,20 +47,26 @@ def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
     bones = pose_bones(armature)
     if part.bone not in bones:
         raise ProblemError(
-            f"There is no bone “{part.bone}” for a part of the character: choose another one"
+            "There is no bone “{bone}” for a part of the character: choose another one",
+            bone=part.bone,
         )
     available = len(bones[part.bone].parent_recursive) + (0 if part.kind in LIMBS else 1)
     if available < part.chain_count:
         raise ProblemError(
-            f"“{part.bone}” has only {available} bones for its chain: decrease Chain Length from "
-            f"{part.chain_count}"
+            "“{bone}” has only {available} bones for its chain: decrease Chain Length from "
+            "{chain_count}",
+            bone=part.bone,
+            available=available,
+            chain_count=part.chain_count,
         )
     for bone in (bones[part.bone], *bones[part.bone].parent_recursive[: part.chain_count]):
         for con in active_constraints(bone):
             if con.type not in COMPATIBLE:
                 raise ProblemError(
-                    f"“{bone.name}” is posed by its constraint “{con.name}”: set up the bones that "
-                    "control it, or bake the animation and remove its constraints first"
+                    "“{bone}” is posed by its constraint “{constraint}”: set up the bones that "
+                    "control it, or bake the animation and remove its constraints first",
+                    bone=bone.name,
+                    constraint=con.name,
                 )
 
 

@@ -39,8 +39,9 @@ def refuse_uneditable(armature: bpy.types.Object) -> None:
     data = cast(bpy.types.Armature, armature.data)
     if data.library is not None or data.override_library is not None:
         raise ProblemError(
-            f"The bones of “{armature.name}” are linked and cannot be added to: choose Empties "
-            "or a new armature"
+            "The bones of “{armature}” are linked and cannot be added to: choose Empties "
+            "or a new armature",
+            armature=armature.name,
         )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
+from ...blender.messages import CONTEXT, msg
 from ...editing import constraints as editing
 from ...loop.properties import SOLVER_ITEMS, FabrikConstraint, settings
 from ...loop.registry import MOTIONS
@@ -19,9 +20,9 @@ def _order_refusal(context: bpy.types.Context) -> str:
     """Ask for a second constraint, and an order that may be changed."""
     armature = active_armature(context)
     if len(settings(armature).constraints) < 2:
-        return "There is only one constraint"
+        return msg("There is only one constraint")
     if armature.override_library is not None:
-        return "The constraints of a library override keep the order of the linked file"
+        return msg("The constraints of a library override keep the order of the linked file")
     return ""
 
 
@@ -29,11 +30,14 @@ def _pole_refusal(context: bpy.types.Context) -> str:
     """Ask for a constraint without a pole that supports one."""
     item = cast(FabrikConstraint, editing.active_constraint(active_armature(context)))
     if item.solver in MOTIONS:
-        return f"“{item.name}” does not use a pole: choose a constraint that reaches a target"
+        return msg(
+            "“{constraint}” does not use a pole: choose a constraint that reaches a target",
+            constraint=item.name,
+        )
     if item.pole_target is not None:
-        return (
-            f"The chain already has the pole target “{item.pole_target.name}”: clear Pole Target "
-            "first"
+        return msg(
+            "The chain already has the pole target “{pole_target}”: clear Pole Target first",
+            pole_target=item.pole_target.name,
         )
     return ""
 
@@ -42,11 +46,14 @@ def _offset_refusal(context: bpy.types.Context) -> str:
     """Ask for a constraint with a tip bone and a target."""
     item = cast(FabrikConstraint, editing.active_constraint(active_armature(context)))
     if not item.bone:
-        return "There is no tip bone: choose the last bone of the chain"
+        return msg("There is no tip bone: choose the last bone of the chain")
     if item.target is None:
-        return "There is no target to keep an offset from: choose one"
+        return msg("There is no target to keep an offset from: choose one")
     if not has_tip(item.solver):
-        return f"“{item.name}” does not use an offset: choose a constraint that reaches a target"
+        return msg(
+            "“{constraint}” does not use an offset: choose a constraint that reaches a target",
+            constraint=item.name,
+        )
     return ""
 
 
@@ -79,6 +86,7 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
             options={"SKIP_SAVE"},
         )
         solver: EnumProperty(
+            translation_context=CONTEXT,
             name="Solver",
             description="Algorithm that solves the chain",
             items=(
@@ -116,8 +124,12 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
         )
         self.chain_count = item.chain_count
         if item.target is None:
-            return f"“{item.bone}” needs no target"
-        return f"“{item.bone}” reaches for “{item.subtarget or item.target.name}”"
+            return msg("“{bone}” needs no target", bone=item.bone)
+        return msg(
+            "“{bone}” reaches for “{subtarget}”",
+            bone=item.bone,
+            subtarget=item.subtarget or item.target.name,
+        )
 
 
 class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):
@@ -135,7 +147,7 @@ class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):
         armature = active_armature(context)
         name = cast(Any, editing.active_constraint(armature)).name
         editing.remove(armature, settings(armature).active_index)
-        return f"Removed “{name}”: its bones return to their FK pose"
+        return msg("Removed “{name}”: its bones return to their FK pose", name=name)
 
 
 class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
@@ -171,7 +183,7 @@ class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
             return ""
         editing.swap(armature, index, other)
         first, second = (fabrik.constraints[i].name for i in sorted((index, other)))
-        return f"“{first}” is now before “{second}”"
+        return msg("“{first}” is now before “{second}”", first=first, second=second)
 
 
 class FABRIK_OT_pole_add(Working, bpy.types.Operator):
@@ -191,7 +203,7 @@ class FABRIK_OT_pole_add(Working, bpy.types.Operator):
         pole = editing.add_pole(
             context.evaluated_depsgraph_get(), armature, settings(armature).active_index
         )
-        return f"Added the pole target “{pole.name}”"
+        return msg("Added the pole target “{pole}”", pole=pole.name)
 
 
 class FABRIK_OT_offset_set(Working, bpy.types.Operator):
@@ -210,7 +222,7 @@ class FABRIK_OT_offset_set(Working, bpy.types.Operator):
         armature = active_armature(context)
         editing.set_offset(armature, settings(armature).active_index)
         name = cast(Any, editing.active_constraint(armature)).name
-        return f"“{name}” keeps its tip at the current offset"
+        return msg("“{name}” keeps its tip at the current offset", name=name)
 
 
 register, unregister = bpy.utils.register_classes_factory(

@@ -14,6 +14,7 @@ from typing import Any
 import bpy
 
 from ...blender.limbs import NamedChain
+from ...blender.messages import msg
 from ...blender.skeleton import matrix3, skeleton_of, vector
 from ...core import Chain
 from ...editing.placing import posed_chain
@@ -136,11 +137,19 @@ def _apply_as_fk(armature: bpy.types.Object, new: Replacement, before: PoseMatri
     notes: list[str] = []
     if has_changed:
         notes.append(
-            f"“{new.title}”: the pose was applied as FK pose, because the chain would bend "
-            "differently from its previous FK pose"
+            msg(
+                "“{new}”: the pose was applied as FK pose, because the chain would bend "
+                "differently from its previous FK pose",
+                new=new.title,
+            )
         )
     if is_animated:
-        notes.append(f"“{new.title}”: animated bones keep their FK pose, and may bend differently")
+        notes.append(
+            msg(
+                "“{new}”: animated bones keep their FK pose, and may bend differently",
+                new=new.title,
+            )
+        )
     return notes
 
 

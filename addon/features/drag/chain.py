@@ -75,8 +75,10 @@ class ChainDrag:
             self._input = self._chain(channels, now)
         except ValueError:
             raise ProblemError(
-                f"“{self.name}” cannot be dragged: “{armature.name}” has zero scale, or one of "
-                "its bones has an invalid transform"
+                "“{name}” cannot be dragged: “{armature}” has zero scale, or one of "
+                "its bones has an invalid transform",
+                name=self.name,
+                armature=armature.name,
             ) from None
         tip = self._input.joints[-1]
         self.place = self.tip_start = point_in(self._world, tip)

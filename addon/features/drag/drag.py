@@ -11,6 +11,7 @@ from math import dist
 import bpy
 
 from ...blender.errors import ProblemError
+from ...blender.messages import msg, recalled
 from ...blender.refusals import linked_problem
 from ...blender.skeleton import Skeleton, skeleton_of
 from ...editing.constraints import chains_in, is_on
@@ -62,7 +63,11 @@ def begin(
     plan.discard_if_outdated()
     rig = skeleton_of(armature)
     if bone not in rig.index:
-        raise ProblemError(f"There is no bone “{bone}” in “{armature.name}”: choose another bone")
+        raise ProblemError(
+            "There is no bone “{bone}” in “{armature}”: choose another bone",
+            bone=bone,
+            armature=armature.name,
+        )
     chains = [chain for chain in chains_in(armature) if is_on(chain)]
     chain = _posing(chains, rig.index[bone])
     if chain is None and not as_fk:
@@ -72,14 +77,16 @@ def begin(
         return ChainDrag(depsgraph, armature, _free_chain(rig, bone, posed, selected))
     problem = _problem(chain)
     if problem or chain.target is None:
-        raise ProblemError(problem or f"“{chain.name}” has no target to drag: drag another bone")
+        raise ProblemError(
+            problem or msg("“{chain}” has no target to drag: drag another bone", chain=chain.name)
+        )
     return TargetDrag(depsgraph, chain, chain.target)
 
 
 def _problem(chain: ChainPlan) -> str:
     """Return why an active constraint does not pose its chain; empty if it does."""
     item = settings(chain.rig.object).constraints[chain.item]
-    return chain.problem or (item.message if item.state == "INVALID" else "")
+    return chain.problem or (recalled(item.message) if item.state == "INVALID" else "")
 
 
 def _posing(chains: list[ChainPlan], bone: int) -> ChainPlan | None:

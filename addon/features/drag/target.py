@@ -10,6 +10,7 @@ from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key
+from ...blender.messages import msg
 from ...blender.moving import location_axes_world, owner_of, place_of
 from ...blender.refusals import linked_problem
 from ...blender.relations import active_constraints
@@ -56,7 +57,8 @@ class TargetDrag:
             self._to_location = inverse((location_axes_world(depsgraph, target), ORIGIN))[0]
         except ValueError:
             raise ProblemError(
-                f"The target “{self.name}” or one of its parents has zero scale: change its scale"
+                "The target “{name}” or one of its parents has zero scale: change its scale",
+                name=self.name,
             ) from None
         self._start = vector(self._owner.location)
         self._motion = ORIGIN
@@ -71,11 +73,12 @@ class TargetDrag:
         owner = self._owner
         ob = self._target.object
         if problem := linked_problem(ob):
-            raise ProblemError(f"The target {problem}")
+            raise ProblemError("The target {problem}", problem=problem)
         if self._target.skeleton is not None and owner.bone.use_connect:
             raise ProblemError(
-                f"The target “{self.name}” is connected to its parent and cannot be moved: "
-                "disable its Connected option in Edit Mode"
+                "The target “{name}” is connected to its parent and cannot be moved: "
+                "disable its Connected option in Edit Mode",
+                name=self.name,
             )
         path = owner.path_from_id("location")
         drivers = animation.driven(ob)
@@ -85,10 +88,13 @@ class TargetDrag:
             return locked
         if driven:
             raise ProblemError(
-                f"The location of the target “{self.name}” is driven: remove its drivers, or "
-                "move what drives it"
+                "The location of the target “{name}” is driven: remove its drivers, or "
+                "move what drives it",
+                name=self.name,
             )
-        raise ProblemError(f"The location of the target “{self.name}” is locked: unlock it")
+        raise ProblemError(
+            "The location of the target “{name}” is locked: unlock it", name=self.name
+        )
 
     def move_by(self, displacement: Vec) -> None:
         """Move the target in world space, relative to the start of the drag.
@@ -117,7 +123,9 @@ class TargetDrag:
         if self._locked or missed <= REACHED * length(self._motion):
             return ""
         for con in active_constraints(self._owner):
-            return f"its own constraint “{con.name}” prevents it from following"
+            return msg(
+                "its own constraint “{constraint}” prevents it from following", constraint=con.name
+            )
         return ""
 
     @property

@@ -121,7 +121,7 @@ def _from_world(chain: ChainPlan, world: Frame, place: Vec) -> Vec:
         return point_in(inverse(world), place)
     except ValueError:
         name = chain.rig.object.name
-        raise ProblemError(f"“{name}” has zero scale: change its scale") from None
+        raise ProblemError("“{name}” has zero scale: change its scale", name=name) from None
 
 
 def _tip(chain: ChainPlan, shown: Evaluated, last: Frame) -> Vec:

@@ -127,7 +127,7 @@ class WalkingBone(PrePassBone):
 
     def _zero_scale(self) -> ProblemError:
         name = self.rig.names[self.bone]
-        return ProblemError(f"“{name}” is parented to a bone with zero scale")
+        return ProblemError("“{name}” is parented to a bone with zero scale", name=name)
 
 
 @dataclass(eq=False)

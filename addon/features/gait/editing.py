@@ -9,6 +9,7 @@ import bpy
 
 from ...blender.character import Character, character_of, standing_character
 from ...blender.errors import ProblemError
+from ...blender.messages import msg
 from ...blender.skeleton import Skeleton, skeleton_of, vector
 from ...editing import constraints as editing
 from ...editing.placing import new_empty
@@ -81,8 +82,11 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> tuple[Fabr
         raise ProblemError(
             "Select the last bones of two legs or more"
             if tips
-            else f"No legs were found in “{armature.name}”: select the last bones of two legs or "
-            "more in Pose Mode, and add the walk again"
+            else msg(
+                "No legs were found in “{armature}”: select the last bones of two legs or "
+                "more in Pose Mode, and add the walk again",
+                armature=armature.name,
+            )
         )
     body = _body(rig, legs)
     fabrik = settings(armature)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from weakref import ReferenceType, ref
 
 from ...blender.errors import ProblemError
+from ...blender.messages import msg
 from ...core import WHOLE, Frame, head_in_parent, point_in
 from ...core.vectors import (
     Mat3,
@@ -105,16 +106,16 @@ class WalkSampler:
             return ""
         found = history.data(rig.object, plan.path)
         if found is None:
-            unknown = f"The steps of “{gait.name}” are not simulated: press Simulate"
+            unknown = msg("The steps of “{walk}” are not simulated: press Simulate", walk=gait.name)
             return history.lack(rig.object, plan.path, unknown)
         record = stored_walk(found.blob)
-        outdated = f"The simulation of “{gait.name}” is outdated: press Simulate"
+        outdated = msg("The simulation of “{walk}” is outdated: press Simulate", walk=gait.name)
         if record is None or len(record[0].falls) != len(plan.legs):
             return outdated
         if not isfinite(gait.influence + gait.body_bob):
-            return (
-                f"Influence or Body Bob of “{gait.name}” is not a finite number: enter a valid "
-                "number"
+            return msg(
+                "Influence or Body Bob of “{walk}” is not a finite number: enter a valid number",
+                walk=gait.name,
             )
         legs = plan.measured(snapshot.world(rig.object, rig.uid))
         note = history.note(found, snapshot.time)

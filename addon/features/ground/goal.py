@@ -6,6 +6,7 @@ import weakref
 from dataclasses import dataclass
 from typing import cast
 
+from ...blender.messages import msg
 from ...blender.rays import Ground, Source, ground_of
 from ...core import Frame
 from ...loop import plan
@@ -21,15 +22,15 @@ from .stances import Clip, ClipInput, Stances, frame_of
 from .track import IN_WORLD, unpacked
 from .walk import Walk
 
-UNKNOWN = "Contacts are not locked because they are not simulated: press Simulate"
+UNKNOWN = msg("Contacts are not locked because they are not simulated: press Simulate")
 
-NONE_FOUND = (
+NONE_FOUND = msg(
     "The foot never stands still relative to the ground: increase Max Speed and Max Height, let "
     "the armature move with the walk, or disable Lock Contacts"
 )
 
 
-NOTHING_BELOW = (
+NOTHING_BELOW = msg(
     "There is no ground below the foot at any frame: increase Search Above and Search Below, or "
     "choose another ground"
 )
@@ -37,7 +38,7 @@ NOTHING_BELOW = (
 ON_FLOOR = 0.1
 """The quantile of the heights of standing feet that is the floor of the animation."""
 
-LEFT_OUT = (
+LEFT_OUT = msg(
     "The ground is disabled or excluded from the view layer: enable it, or choose another ground"
 )
 
@@ -178,10 +179,11 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
     chain.watched += ground.objects
     differing = [ob.name for ob in ground.objects if ob.hide_viewport and not ob.hide_render]
     if differing:
-        chain.note = (
-            f"“{differing[0]}” is disabled in viewports but not in renders, so that the foot "
+        chain.note = msg(
+            "“{differing}” is disabled in viewports but not in renders, so that the foot "
             "would only stand on it in renders: enable it, and hide it with its eye icon in the "
-            "Outliner"
+            "Outliner",
+            differing=differing[0],
         )
 
 

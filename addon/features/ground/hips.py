@@ -8,6 +8,7 @@ from math import ceil, floor, isfinite
 from typing import NamedTuple
 
 from ...blender.errors import ProblemError
+from ...blender.messages import msg
 from ...blender.relations import node_at, parents, walk_dependencies
 from ...blender.rotation import LOCATION
 from ...blender.skeleton import Point, Skeleton
@@ -191,15 +192,18 @@ def _hip_bone(rig: Skeleton, chain: ChainPlan, given: FabrikGround) -> int:
     name = rig.names[bone]
     if bone in chain.bones or bone not in rig.chain_up(chain.bones[0]):
         raise ProblemError(
-            f"“{name}” is not a parent of the leg: choose a bone that carries "
-            f"“{rig.names[chain.bones[0]]}”, or decrease Chain Length"
+            "“{name}” is not a parent of the leg: choose a bone that carries "
+            "“{bones}”, or decrease Chain Length",
+            name=name,
+            bones=rig.names[chain.bones[0]],
         )
-    refuse_connected(rig, bone, "choose another hip")
+    refuse_connected(rig, bone, msg("choose another hip"))
     target = chain.target
     if target is not None and (rig.object, bone) in walk_dependencies([node_at(target)], parents):
         raise ProblemError(
-            f"The target depends on the hip “{name}”, which is moved for it (dependency cycle): "
-            "parent the target to something else, or choose another hip"
+            "The target depends on the hip “{name}”, which is moved for it (dependency cycle): "
+            "parent the target to something else, or choose another hip",
+            name=name,
         )
     return bone
 

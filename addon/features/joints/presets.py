@@ -6,6 +6,8 @@ from typing import Any
 
 import bpy
 
+from ...blender.errors import listed
+from ...blender.messages import msg
 from ...blender.refusals import joints_problem
 from ...editing.copying import copy_joint
 from ...loop.joint_properties import FabrikJoint
@@ -18,7 +20,7 @@ FOLDER = "fabrik_ik/joint"
 def _joint_refusal(context: bpy.types.Context) -> str:
     bone = shown_bone(context)
     if bone is None:
-        return "Enter Pose Mode and click a bone"
+        return msg("Enter Pose Mode and click a bone")
     return joints_problem(bone.id_data)
 
 
@@ -46,8 +48,8 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, ApplyPresetOperator, bpy.types.
         self.apply(context)
         bones: list[Any] = list(context.selected_pose_bones or ())
         others = copy_joint(bone, [one for one in bones if not joints_problem(one.id_data)])
-        more = f" and {len(others)} more" if others else ""
-        return f"Applied “{self.title}” to “{bone.name}”{more}"
+        names = listed([bone.name], len(others))
+        return msg("Applied “{preset}” to {bones}", preset=self.title, bones=names)
 
 
 class FABRIK_OT_joint_preset_add(_JointPreset, AddPresetOperator, bpy.types.Operator):

@@ -17,6 +17,7 @@ from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Vector
 
 from ...blender.errors import report_once
+from ...blender.messages import joined, label, msg, shown
 from ...core.vectors import Vec, mix
 from ...loop import timing
 from ...loop.handlers import solve_in
@@ -173,16 +174,16 @@ def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str
     """Return the lines of the text: the state of each constraint, and the update time."""
     lines: list[str] = []
     for chain in chains[:MOST_LINES]:
-        parts = [chain.doing or STATES[chain.state]]
+        parts = [label(chain.doing or STATES[chain.state])]
         if chain.missed:
             scene = cast(bpy.types.Scene, context.scene)
-            parts.append(f"error {length_text(scene, chain.missed)}")
-        lines.append(f"{chain.name}: {', '.join(parts)}")
+            parts.append(msg("error {missed}", missed=length_text(scene, chain.missed)))
+        lines.append(msg("{constraint}: {parts}", constraint=chain.name, parts=joined(", ", parts)))
     if len(chains) > MOST_LINES:
-        lines.append(f"and {len(chains) - MOST_LINES} more")
+        lines.append(msg("and {count} more", count=len(chains) - MOST_LINES))
     seconds = timing.last()
     if seconds is not None and chains:
-        lines.append(f"FABRIK IK: {1000.0 * seconds:.2f} ms")
+        lines.append(msg("FABRIK IK: {seconds:.2f} ms", seconds=1000.0 * seconds))
     return lines
 
 
@@ -205,7 +206,7 @@ def _write_report(
             bottom = max(bottom, other.y + other.height)
     margin = MARGIN * pixel(context)
     y = bottom - region.y + margin
-    for line in reversed(lines):
+    for line in map(shown, reversed(lines)):
         width = blf.dimensions(0, line)[0]
         write(line, right - region.x - margin - width, y, colour)
         y += leading

@@ -1,0 +1,188 @@
+"""Find all texts of the interface, for translation; needs `bpy`, in which the add-on is registered.
+
+    python -m tools.texts FILE    writes them to a JSON file
+
+Texts are found in two ways: labels, tooltips and enum items are read from what is registered, and
+messages and the texts of layouts from the source. The command line speaks English only.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import bpy
+
+import addon
+from addon.blender.messages import CONTEXT, DEFAULT, context_of
+
+ROOT = Path(__file__).resolve().parent.parent
+ADDON = ROOT / "addon"
+NOT_SHOWN = ("core/", "motion/", "presets/", "features/command/")
+"""Folders without texts of the interface."""
+
+MESSAGES = {"msg": (0,), "ProblemError": (0,), "UntraceableError": (0,), "counted": (1, 2)}
+"""The functions that make messages, and which of their arguments are texts."""
+
+
+class Text(NamedTuple):
+    """A text to translate.
+
+    Attributes:
+        context: Its translation context.
+        text: The English text.
+        place: Where it is used: a file, or a class and property.
+    """
+
+    context: str
+    text: str
+    place: str
+
+
+def is_word(text: str) -> bool:
+    """Return whether there is anything to translate, as in “Copy” but not in “FABRIK” or “−X”."""
+    return re.search(r"[^\W\d_][a-zß-ÿ]|\{.*\}", text) is not None
+
+
+def all_texts() -> list[Text]:
+    """Return all texts, each once for each place."""
+    found = [one for one in (*_source_texts(), *_registered_texts()) if is_word(one.text)]
+    return list(dict.fromkeys(found))
+
+
+# What is registered
+
+
+def _classes(base: type) -> Iterator[Any]:
+    """Yield the add-on's registered classes, by name."""
+    for cls in sorted(base.__subclasses__(), key=lambda one: one.__name__):
+        if cls.__module__.split(".")[0] == "addon" and getattr(cls, "is_registered", False):
+            yield cls
+        yield from _classes(cls)
+
+
+def _registered_texts() -> Iterator[Text]:
+    types: Any = bpy.types
+    for base in (types.Operator, types.Panel, types.Menu, types.UIList, types.AddonPreferences):
+        for cls in _classes(base):
+            yield from _class_texts(cls)
+    for cls in _classes(types.PropertyGroup):
+        yield from _property_texts(cls.bl_rna, cls.__name__, types.PropertyGroup.bl_rna)
+    groups = {cls.__name__ for cls in _classes(types.PropertyGroup)}
+    for owner in (types.Object, types.Scene, types.Bone, types.PoseBone, types.WindowManager):
+        for prop in owner.bl_rna.properties:
+            if prop.is_runtime and prop.type == "POINTER" and prop.fixed_type.identifier in groups:
+                yield from _texts_of(prop, owner.__name__)
+
+
+def _class_texts(cls: Any) -> Iterator[Text]:
+    """Yield the texts of an operator, panel, menu, list, or of the preferences."""
+    if issubclass(cls, bpy.types.Operator):
+        space, _, name = cls.bl_idname.partition(".")
+        rna = getattr(getattr(bpy.ops, space), name).get_rna_type()
+        yield Text(rna.translation_context, rna.name, cls.__name__)
+        yield Text(DEFAULT, rna.description, cls.__name__)
+        yield from _property_texts(rna, cls.__name__, bpy.types.OperatorProperties.bl_rna)
+        return
+    context = getattr(cls, "bl_translation_context", "") or DEFAULT
+    yield Text(context, getattr(cls, "bl_label", ""), cls.__name__)
+    yield Text(DEFAULT, getattr(cls, "bl_description", ""), cls.__name__)
+    yield Text(DEFAULT, getattr(cls, "bl_category", ""), cls.__name__)
+    if issubclass(cls, bpy.types.AddonPreferences):
+        yield from _property_texts(cls.bl_rna, cls.__name__, bpy.types.AddonPreferences.bl_rna)
+
+
+def _property_texts(rna: Any, owner: str, base: Any) -> Iterator[Text]:
+    for prop in rna.properties:
+        if prop.identifier not in base.properties:
+            yield from _texts_of(prop, owner)
+
+
+def _texts_of(prop: Any, owner: str) -> Iterator[Text]:
+    if prop.is_hidden:
+        return
+    place = f"{owner}.{prop.identifier}"
+    yield Text(prop.translation_context, prop.name, place)
+    yield Text(DEFAULT, prop.description, place)
+    if prop.type == "ENUM":
+        for item in prop.enum_items:
+            yield Text(prop.translation_context, item.name, place)
+            yield Text(DEFAULT, item.description, place)
+
+
+# The source
+
+
+def _source_texts() -> Iterator[Text]:
+    for file in sorted(ADDON.rglob("*.py")):
+        name = file.relative_to(ADDON).as_posix()
+        if not name.startswith(NOT_SHOWN):
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+            for context, text in sorted(_texts_in(tree)):
+                yield Text(context, text, f"addon/{name}")
+
+
+def _texts_in(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = _name_of(node.func)
+        for i in MESSAGES.get(name, ()):
+            if i < len(node.args):
+                for text in literals(node.args[i]):
+                    yield context_of(text), text
+        for keyword in node.keywords:
+            if keyword.arg in ("text", "heading") and isinstance(node.func, ast.Attribute):
+                for text in literals(keyword.value):
+                    yield _layout_context(name, node), text
+
+
+def _name_of(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def literals(node: ast.expr) -> Iterator[str]:
+    """Yield the strings that an expression may be, as far as they are literals."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.IfExp):
+        yield from literals(node.body)
+        yield from literals(node.orelse)
+
+
+def _layout_context(kind: str, call: ast.Call) -> str:
+    """Return the context in which Blender translates the text of a call of a layout."""
+    if any(keyword.arg == "text_ctxt" for keyword in call.keywords):
+        return CONTEXT
+    if kind not in ("operator", "operator_menu_enum", "prop", "prop_search"):
+        return DEFAULT
+    names = list(literals(call.args[0 if kind.startswith("operator") else 1]))
+    if kind.startswith("operator"):
+        space, _, name = names[0].partition(".")
+        return getattr(getattr(bpy.ops, space), name).get_rna_type().translation_context
+    return next((_contexts()[name] for name in names if name in _contexts()), DEFAULT)
+
+
+def _contexts() -> dict[str, str]:
+    """Return the contexts of the add-on's properties that have one."""
+    rnas = [cls.bl_rna for cls in _classes(bpy.types.PropertyGroup)]
+    props = [prop for rna in rnas for prop in rna.properties]
+    return {p.identifier: p.translation_context for p in props if p.translation_context != DEFAULT}
+
+
+def main(path: str) -> None:
+    """Write the texts of the add-on to a file."""
+    addon.register()
+    Path(path).write_text(json.dumps(all_texts(), ensure_ascii=False), encoding="utf-8")
+    addon.unregister()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
