@@ -246,7 +246,7 @@ def drawn_operators(rig: bpy.types.Object) -> dict[str, dict[str, object]]:
 
         row = column
 
-        def operator(self, name: str, text: str = "") -> object:
+        def operator(self, name: str, text: str = "", **_: object) -> object:
             found = drawn.setdefault(text or name, {})
 
             class Properties:
