@@ -118,6 +118,55 @@ def _texts_of(prop: Any, owner: str) -> Iterator[Text]:
 # The source
 
 
+NO_SENTENCES = {
+    "Switch … to FK",
+    "Switch … to IK",
+    "The target …",
+    "Frame … is",
+    "Frame … and more are",
+    "Frames … to … are",
+    "Frames … to … and more are",
+    "… of the chain's length",
+    "…° in the channels",
+}
+"""Labels, and parts of sentences, that begin as a sentence does."""
+
+
+def messages() -> list[str]:
+    """Return the messages that are sentences, with “…” for each of their values.
+
+    The manual explains each. Those that begin in lower case are values of others. Unlike
+    `all_texts`, this includes the command line.
+    """
+    found: dict[str, None] = {}
+    for file in sorted(ADDON.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                for i in {**MESSAGES, "_print": (0,)}.get(_name_of(node.func), ()):
+                    texts = _with_ellipses(node.args[i]) if i < len(node.args) else ()
+                    found.update(dict.fromkeys(filter(_is_sentence, texts)))
+    return list(found)
+
+
+def _with_ellipses(node: ast.expr) -> Iterator[str]:
+    """Yield the texts of an expression as readers of the manual look for them."""
+    if isinstance(node, ast.JoinedStr):
+        parts = [part.value if isinstance(part, ast.Constant) else "…" for part in node.values]
+        yield "".join(map(str, parts)).strip(" .,;:")
+    for text in literals(node):
+        yield " ".join(re.sub(r"\{[^}]*\}", "…", text).split()).strip(" .,;:")
+
+
+def _is_sentence(text: str) -> bool:
+    """Return whether a text begins as a sentence, and is no label, whose words are capitalized."""
+    return (
+        re.match("[A-Z“…-]", text) is not None
+        and re.search(" [a-z]{2,}", text) is not None
+        and len(re.findall("[A-Za-z]{2,}", text)) >= (3 if text.startswith("…") else 2)
+        and text not in NO_SENTENCES
+    )
+
+
 def _source_texts() -> Iterator[Text]:
     for file in sorted(ADDON.rglob("*.py")):
         name = file.relative_to(ADDON).as_posix()
