@@ -55,6 +55,11 @@ def all_texts() -> list[Text]:
     return list(dict.fromkeys(found))
 
 
+def hidden_texts() -> list[Text]:
+    """Return the texts of properties that are not shown."""
+    return list(_registered_texts(hidden=True))
+
+
 # What is registered
 
 
@@ -66,45 +71,50 @@ def _classes(base: type) -> Iterator[Any]:
         yield from _classes(cls)
 
 
-def _registered_texts() -> Iterator[Text]:
+def _registered_texts(hidden: bool = False) -> Iterator[Text]:
     types: Any = bpy.types
     for base in (types.Operator, types.Panel, types.Menu, types.UIList, types.AddonPreferences):
         for cls in _classes(base):
-            yield from _class_texts(cls)
+            rna = _operator(cls.bl_idname) if base is types.Operator else cls.bl_rna
+            if not hidden:
+                yield from _class_texts(cls, rna)
+            if base in (types.Operator, types.AddonPreferences):
+                yield from _property_texts(rna, cls.__name__, base.bl_rna, hidden)
     for cls in _classes(types.PropertyGroup):
-        yield from _property_texts(cls.bl_rna, cls.__name__, types.PropertyGroup.bl_rna)
-    groups = {cls.__name__ for cls in _classes(types.PropertyGroup)}
+        yield from _property_texts(cls.bl_rna, cls.__name__, types.PropertyGroup.bl_rna, hidden)
     for owner in (types.Object, types.Scene, types.Bone, types.PoseBone, types.WindowManager):
         for prop in owner.bl_rna.properties:
-            if prop.is_runtime and prop.type == "POINTER" and prop.fixed_type.identifier in groups:
-                yield from _texts_of(prop, owner.__name__)
+            if prop.is_runtime and prop.identifier.startswith("fabrik"):
+                yield from _texts_of(prop, owner.__name__, hidden)
 
 
-def _class_texts(cls: Any) -> Iterator[Text]:
-    """Yield the texts of an operator, panel, menu, list, or of the preferences."""
+def _operator(idname: str) -> Any:
+    """Return the RNA of an operator with its properties."""
+    space, _, name = idname.partition(".")
+    return getattr(getattr(bpy.ops, space), name).get_rna_type()
+
+
+def _class_texts(cls: Any, rna: Any) -> Iterator[Text]:
+    """Yield the label and the tooltip of a class, and the tab that it is in."""
     if issubclass(cls, bpy.types.Operator):
-        space, _, name = cls.bl_idname.partition(".")
-        rna = getattr(getattr(bpy.ops, space), name).get_rna_type()
         yield Text(rna.translation_context, rna.name, cls.__name__)
         yield Text(DEFAULT, rna.description, cls.__name__)
-        yield from _property_texts(rna, cls.__name__, bpy.types.OperatorProperties.bl_rna)
         return
     context = getattr(cls, "bl_translation_context", "") or DEFAULT
     yield Text(context, getattr(cls, "bl_label", ""), cls.__name__)
     yield Text(DEFAULT, getattr(cls, "bl_description", ""), cls.__name__)
     yield Text(DEFAULT, getattr(cls, "bl_category", ""), cls.__name__)
-    if issubclass(cls, bpy.types.AddonPreferences):
-        yield from _property_texts(cls.bl_rna, cls.__name__, bpy.types.AddonPreferences.bl_rna)
 
 
-def _property_texts(rna: Any, owner: str, base: Any) -> Iterator[Text]:
+def _property_texts(rna: Any, owner: str, base: Any, hidden: bool) -> Iterator[Text]:
     for prop in rna.properties:
-        if prop.identifier not in base.properties:
-            yield from _texts_of(prop, owner)
+        known = base.properties.get(prop.identifier)
+        if known is None or known.description != prop.description:
+            yield from _texts_of(prop, owner, hidden)
 
 
-def _texts_of(prop: Any, owner: str) -> Iterator[Text]:
-    if prop.is_hidden:
+def _texts_of(prop: Any, owner: str, hidden: bool) -> Iterator[Text]:
+    if prop.is_hidden != hidden:
         return
     place = f"{owner}.{prop.identifier}"
     yield Text(prop.translation_context, prop.name, place)
@@ -178,6 +188,8 @@ def _source_texts() -> Iterator[Text]:
 
 def _texts_in(tree: ast.AST) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and "WorkSpaceTool" in ast.unparse(node):
+            yield from _tool_texts(node)
         if not isinstance(node, ast.Call):
             continue
         name = _name_of(node.func)
@@ -189,6 +201,18 @@ def _texts_in(tree: ast.AST) -> Iterator[tuple[str, str]]:
             if keyword.arg in ("text", "heading") and isinstance(node.func, ast.Attribute):
                 for text in literals(keyword.value):
                     yield _layout_context(name, node), text
+
+
+def _tool_texts(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    """Yield the label and the tooltip of a tool, which is not registered in RNA."""
+    for line in node.body:
+        if isinstance(line, ast.Assign):
+            name = ast.unparse(line.targets[0])
+            for text in literals(line.value):
+                if name == "bl_label":
+                    yield bpy.app.translations.contexts.operator_default, text
+                if name in ("bl_label", "bl_description"):
+                    yield DEFAULT, text
 
 
 def _name_of(function: ast.expr) -> str:
@@ -214,8 +238,7 @@ def _layout_context(kind: str, call: ast.Call) -> str:
         return DEFAULT
     names = list(literals(call.args[0 if kind.startswith("operator") else 1]))
     if kind.startswith("operator"):
-        space, _, name = names[0].partition(".")
-        return getattr(getattr(bpy.ops, space), name).get_rna_type().translation_context
+        return _operator(names[0]).translation_context
     return next((_contexts()[name] for name in names if name in _contexts()), DEFAULT)
 
 

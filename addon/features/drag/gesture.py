@@ -9,6 +9,7 @@ import gpu
 from gpu_extras.batch import batch_for_shader
 from mathutils import Vector
 
+from ...blender.errors import listed
 from ...blender.messages import Message, joined, msg
 from ...core.vectors import IDENTITY, ORIGIN, Mat3, Vec, length, mat_columns, sub
 from ...ui.wording import length_text
@@ -144,8 +145,8 @@ class Gesture:
         texts = [text for text in self._typed.texts if text]
         typed = f"   [{', '.join(texts)}]" if texts else ""
         whole = length_text(scene, length(self.displacement))
-        moved = f"“{self.dragged.name}”   {'   '.join(parts)}   ({whole})"
-        return joined("", (moved, along, typed))
+        moved = f"   {'   '.join(parts)}   ({whole})"
+        return joined("", (listed([self.dragged.name]), moved, along, typed))
 
 
 def _lock_text(lock: Lock) -> Message:
