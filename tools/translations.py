@@ -104,13 +104,13 @@ def write(path: Path, catalog: Catalog) -> None:
 
 def main(texts: Path, locales: Path | None) -> None:
     """Update all files."""
-    pot = template(json.loads(texts.read_text(encoding="utf-8")))
+    found = json.loads(texts.read_text(encoding="utf-8"))
     FOLDER.mkdir(exist_ok=True)
-    write(FOLDER / "messages.pot", pot)
-    total = len(pot)
+    write(FOLDER / "messages.pot", template(found))
     for name, language in LANGUAGES.items():
         catalog = read(name, language)
-        catalog.update(pot, update_header_comment=False)
+        # Each has a template of its own, since Babel moves the new messages.
+        catalog.update(template(found), update_header_comment=False)
         catalog.creation_date = NO_DATE
         counts = ""
         if locales is not None:
@@ -119,7 +119,7 @@ def main(texts: Path, locales: Path | None) -> None:
         fuzzy = sum(message.fuzzy for message in catalog if message.id)
         done = sum(bool(message.string) for message in catalog if message.id) - fuzzy
         write(FOLDER / f"{name}.po", catalog)
-        print(f"{name}: {done} of {total} translated, {fuzzy} fuzzy{counts}")
+        print(f"{name}: {done} of {len(catalog)} translated, {fuzzy} fuzzy{counts}")
 
 
 if __name__ == "__main__":
