@@ -17,6 +17,7 @@ from addon.app import languages
 from addon.blender import messages
 from addon.blender.errors import ProblemError, listed
 from addon.blender.messages import CONTEXT, DEFAULT, OTHER_SENSE, counted, joined, msg, shown
+from addon.ui import layout
 from tools import texts
 
 FOLDER = texts.ADDON / "translations"
@@ -333,6 +334,14 @@ def without_target() -> Any:
     return item
 
 
+def test_sentences_without_spaces_are_broken_between_characters() -> None:
+    found = layout.PARTS.findall("链条达不到目标，请移动“B2”。 One two")
+    assert "".join(found) == "链条达不到目标，请移动“B2”。 One two"
+    assert found[:3] == ["链", "条", "达"]
+    assert "标，" in found
+    assert found[-2:] == [" One", " two"]
+
+
 # In Blender
 
 HAS_LANGUAGES = bpy.app.build_options.international
@@ -370,6 +379,21 @@ def test_scripts_and_files_are_the_same_in_every_language(path: Path, view: Any)
     assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
     with pytest.raises(RuntimeError):
         bpy.ops.fabrik.constraint_move(direction="UP")
+
+
+@pytest.mark.skipif(not HAS_LANGUAGES, reason="the bpy wheels are built without languages")
+def test_labels_in_our_context_are_translated_in_our_sense(view: Any) -> None:
+    view.language = "es"
+    translations = bpy.app.translations
+    assert translations.pgettext_iface("Chain") == "Encadenar"  # to chain
+    translations.register("sense", {"es": {(CONTEXT, "Chain"): "Cadena", (DEFAULT, "Chain"): "-"}})
+    try:
+        assert translations.pgettext_iface("Chain") == "Encadenar"
+        assert shown(msg("Chain")) == "Cadena"
+        view.language = "en_US"
+        assert shown(msg("Chain")) == "Chain"
+    finally:
+        translations.unregister("sense")
 
 
 def test_in_english_nothing_changes() -> None:
