@@ -71,6 +71,12 @@ def _classes(base: type) -> Iterator[Any]:
         yield from _classes(cls)
 
 
+def _tools() -> list[Any]:
+    """Return the add-on's tools, which are only registered in a window."""
+    tools: Any = bpy.types.WorkSpaceTool
+    return [cls for cls in tools.__subclasses__() if cls.__module__.split(".")[0] == "addon"]
+
+
 def _registered_texts(hidden: bool = False) -> Iterator[Text]:
     types: Any = bpy.types
     for base in (types.Operator, types.Panel, types.Menu, types.UIList, types.AddonPreferences):
@@ -80,6 +86,11 @@ def _registered_texts(hidden: bool = False) -> Iterator[Text]:
                 yield from _class_texts(cls, rna)
             if base in (types.Operator, types.AddonPreferences):
                 yield from _property_texts(rna, cls.__name__, base.bl_rna, hidden)
+    for cls in _tools():
+        # Blender draws tools as buttons of an operator.
+        yield Text("Operator", cls.bl_label, cls.__name__)
+        yield Text(DEFAULT, cls.bl_label, cls.__name__)
+        yield Text(DEFAULT, cls.bl_description, cls.__name__)
     for cls in _classes(types.PropertyGroup):
         yield from _property_texts(cls.bl_rna, cls.__name__, types.PropertyGroup.bl_rna, hidden)
     for owner in (types.Object, types.Scene, types.Bone, types.PoseBone, types.WindowManager):
@@ -131,11 +142,6 @@ def _texts_of(prop: Any, owner: str, hidden: bool) -> Iterator[Text]:
 NO_SENTENCES = {
     "Switch … to FK",
     "Switch … to IK",
-    "The target …",
-    "Frame … is",
-    "Frame … and more are",
-    "Frames … to … are",
-    "Frames … to … and more are",
     "… of the chain's length",
     "…° in the channels",
 }

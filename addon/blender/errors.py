@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from .messages import Message, joined, msg
+from .messages import COMMA, Message, joined, msg
 
 
 class ProblemError(Exception):
@@ -26,9 +26,9 @@ def listed(names: Sequence[str], more: int = 0) -> Message:
     """
     quoted = [msg("“{name}”", name=name) for name in names]
     if more:
-        return msg("{names} and {more} more", names=joined(", ", quoted), more=more)
+        return msg("{names} and {more} more", names=joined(COMMA, quoted), more=more)
     *others, last = quoted
-    return msg("{names} and {last}", names=joined(", ", others), last=last) if others else last
+    return msg("{names} and {last}", names=joined(COMMA, others), last=last) if others else last
 
 
 INTERNAL_ERROR = msg(

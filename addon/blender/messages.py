@@ -24,8 +24,11 @@ and its Weight is the word for Influence.
 OTHER_SENSE = frozenset(
     {
         "Arm",
+        "Bias",
         "Chain",
         "Controls",
+        "Down",
+        "Error",
         "Head",
         "Margin",
         "Overlay",
@@ -96,9 +99,14 @@ def label(text: str) -> Message:
 
 
 def joined(separator: str, parts: Sequence[str]) -> Message:
-    """Join strings; those that are messages remain translatable."""
-    values = {f"part{i}": part for i, part in enumerate(parts)}
-    return msg(separator.join(f"{{{name}}}" for name in values), **values)
+    """Join strings; those that are messages, the separator too, remain translatable."""
+    values: dict[str, object] = {f"part{i}": part for i, part in enumerate(parts)}
+    text = "{separator}".join(f"{{{name}}}" for name in values)
+    return msg(text, separator=separator, **values) if values else msg("")
+
+
+COMMA = msg(", ")
+"""What separates the items of a list."""
 
 
 def channel_name(channel: str) -> Message:

@@ -83,7 +83,7 @@ def _strips_problem(ob: bpy.types.Object) -> str:
     if not any(track.strips and not track.mute for track in data.nla_tracks):
         return ""
     return msg(
-        "“{object}” has NLA strips, which its keys would override or be blended with: mute "
-        "their tracks, or bake them into its action first",
+        "“{object}” has NLA strips, which would be mixed with the new keys: mute their tracks, or "
+        "bake them into its action first",
         object=ob.name,
     )

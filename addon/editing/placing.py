@@ -50,7 +50,9 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
         given = given.limb  # With an oriented tip bone only the bones before it bend.
     root, size = solved[0], size_of(solved)
     if size == 0.0:
-        raise ProblemError("The chain has zero length and cannot bend toward a pole")
+        raise ProblemError(
+            "The chain has zero length and cannot bend toward a pole: change the scale of its bones"
+        )
     joints = in_lengths(solved)
     axis = unit(sub(vector(posture.goal.target), root)) or chain_axis(joints)
     bend = bend_direction(joints, axis) or _next_bend(given, axis)

@@ -7,7 +7,7 @@ from typing import Any, cast
 import bpy
 
 from ..blender.errors import ProblemError
-from ..blender.messages import joined, msg
+from ..blender.messages import COMMA, joined, msg
 from ..editing import constraints as editing
 from ..loop.properties import FabrikConstraint
 from .refusing import Working, armature_refusal
@@ -48,7 +48,7 @@ def chosen_target(
     """
     targets = selected_targets(context)
     if len(targets) > 1:
-        names = joined(", ", [msg("“{bone}”", bone=bone or ob.name) for ob, bone in targets[:4]])
+        names = joined(COMMA, [msg("“{bone}”", bone=bone or ob.name) for ob, bone in targets[:4]])
         raise ProblemError(
             "Select one target in addition to {active}, not {count}: {names}",
             active=active,

@@ -100,7 +100,7 @@ def _check_armature(ob: bpy.types.Object, options: BakeOptions) -> None:
         return
     if any(recorded.is_solo for recorded in data.nla_tracks):
         raise ProblemError(
-            "An NLA recorded of {name} is solo, which would hide the baked keys: disable its solo",
+            "An NLA track of {name} is solo, which would hide the baked keys: disable its solo",
             name=name,
         )
     if data.action_blend_type != "REPLACE" or data.action_influence < 1.0:

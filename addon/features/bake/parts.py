@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...blender.errors import ProblemError
-from ...blender.messages import msg
+from ...blender.messages import Message, msg
 from ...blender.rotation import channel_of
 from ...motion import codec
 from .files import refuse_irregular
@@ -183,7 +183,7 @@ def _check_complete(parts: Iterable[BakePart], frames: range) -> None:
     missing = [frame for frame in frames if frame not in owner]
     if missing:
         raise ProblemError(
-            "{ranges} missing from the parts: record the missing frames of {first} to {last}",
+            "Frames missing from the parts: {ranges}. Record all frames from {first} to {last}",
             ranges=_ranges(missing),
             first=frames[0],
             last=frames[-1],
@@ -191,24 +191,16 @@ def _check_complete(parts: Iterable[BakePart], frames: range) -> None:
     beyond = sorted(owner.keys() - set(frames))
     if beyond:
         raise ProblemError(
-            "{ranges} outside the range {first} to {last}: specify the whole range",
+            "Frames outside the range {first} to {last}: {ranges}. Specify the whole range",
             ranges=_ranges(beyond),
             first=frames[0],
             last=frames[-1],
         )
 
 
-def _ranges(frames: list[int]) -> str:
-    """Return the first consecutive frames as the subject and verb of a sentence."""
+def _ranges(frames: list[int]) -> Message:
+    """Return the first consecutive frames as text."""
     last = next((i for i in range(1, len(frames)) if frames[i] != frames[i - 1] + 1), len(frames))
-    is_all = last == len(frames)
     first, end = frames[0], frames[last - 1]
-    if last == 1:
-        return (
-            msg("Frame {first} is", first=first)
-            if is_all
-            else msg("Frame {first} and more are", first=first)
-        )
-    if is_all:
-        return msg("Frames {first} to {end} are", first=first, end=end)
-    return msg("Frames {first} to {end} and more are", first=first, end=end)
+    found = msg("{first}–{end}", first=first, end=end) if last > 1 else msg("{first}", first=first)
+    return found if last == len(frames) else msg("{ranges} and more", ranges=found)

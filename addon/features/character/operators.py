@@ -8,7 +8,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty
 
 from ...blender.errors import ProblemError
-from ...blender.messages import CONTEXT, counted, joined, msg
+from ...blender.messages import COMMA, CONTEXT, counted, joined, msg
 from ...ui.layout import Layout, SidebarPanel, draw_sentence
 from ...ui.refusing import Working, active_armature, armature_refusal, rest_refusal, tweak_refusal
 from ...ui.wording import length_text
@@ -166,7 +166,11 @@ class FABRIK_OT_character_remove(CharacterOperator, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Remove it, and say how many constraints there were."""
         count = remove(active_armature(context))
-        return msg("Removed {count} constraints with their controls", count=count)
+        return counted(
+            count,
+            "Removed {count} constraint with its controls",
+            "Removed {count} constraints with their controls",
+        )
 
 
 class FABRIK_OT_character_part_add(CharacterOperator, bpy.types.Operator):
@@ -217,7 +221,7 @@ def _listed(kinds: list[str]) -> str:
     *others, last = [
         counted(kinds.count(kind), *names) for kind, names in PARTS.items() if kind in kinds
     ]
-    return msg("{names} and {last}", names=joined(", ", others), last=last) if others else last
+    return msg("{names} and {last}", names=joined(COMMA, others), last=last) if others else last
 
 
 class FABRIK_UL_character_parts(bpy.types.UIList):

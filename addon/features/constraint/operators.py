@@ -166,6 +166,7 @@ class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
     else:
         direction: EnumProperty(
             name="Direction",
+            translation_context=CONTEXT,
             description="Direction to move the constraint in",
             items=(
                 ("UP", "Up", "Solve the constraint earlier"),

@@ -253,7 +253,7 @@ def refuse_own(item: FabrikConstraint, bone: Any) -> None:
         raise ProblemError("{name} has no tip bone: choose the last bone of the chain", name=name)
     if item.solver in MOTIONS:
         raise ProblemError(
-            "{name} is not inverse kinematics and cannot be converted: bake it", name=name
+            "{name} does not use an IK solver and cannot be converted: bake it", name=name
         )
     if item.target is None:
         raise ProblemError("{name} has no target: choose an object or a bone", name=name)
@@ -308,10 +308,7 @@ def _own_notes(item: FabrikConstraint) -> list[str]:
     notes: list[str] = []
     lost = [prop.name for prop in settings_in(type(item)) if _is_lost(item, prop)]
     if lost:
-        verb = "have" if len(lost) > 1 else "has"
-        notes.append(
-            msg("{lost} {verb} no equivalent in Blender's IK", lost=listed(lost), verb=verb)
-        )
+        notes.append(msg("No equivalent in Blender's IK: {lost}", lost=listed(lost)))
     if item.weight > 1.0:
         notes.append(
             msg("Weight is {weight:g}, but the maximum of Blender's IK is 1", weight=item.weight)
@@ -395,7 +392,7 @@ def _set_cone(bone: Any, joint: FabrikJoint) -> list[str]:
     if any(joint.center):
         notes.append(
             msg(
-                "The cone of “{bone}” has a Center that leaves 0 outside its limits there",
+                "The cone of “{bone}” has a Center that puts 0 outside the limits of Blender's IK",
                 bone=bone.name,
             )
         )

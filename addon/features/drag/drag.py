@@ -23,7 +23,10 @@ from .target import TargetDrag
 
 Drag = TargetDrag | ChainDrag
 
-WHY_SHORT = {"OUT_OF_REACH": "it is out of reach", "LIMITED": "joint limits hold it back"}
+WHY_SHORT = {
+    "OUT_OF_REACH": msg("it is out of reach"),
+    "LIMITED": msg("joint limits hold it back"),
+}
 """Why a tip has not followed the mouse, by state."""
 
 

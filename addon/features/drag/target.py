@@ -73,7 +73,7 @@ class TargetDrag:
         owner = self._owner
         ob = self._target.object
         if problem := linked_problem(ob):
-            raise ProblemError("The target {problem}", problem=problem)
+            raise ProblemError(problem)
         if self._target.skeleton is not None and owner.bone.use_connect:
             raise ProblemError(
                 "The target “{name}” is connected to its parent and cannot be moved: "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import bpy
 from bpy.props import FloatProperty, IntProperty
 
-from ...blender.messages import counted, msg, shown
+from ...blender.messages import CONTEXT, counted, msg, shown
 from ...blender.refusals import linked_problem
 from ...loop import plan
 from ...loop.properties import FabrikConstraint, settings
@@ -37,7 +37,7 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
     rest.prop(given, "source")
     if given.source != "SCENE":
         rest.prop(given, given.source.lower())
-    rest.prop(given, "axis", text="Down")
+    rest.prop(given, "axis", text="Down", text_ctxt=CONTEXT)
     rest.prop(given, "use_local_axis", text="Local")
     _draw_all(rest.column(align=True), given, "ray_above", "ray_below")
     _draw_floor(rest.column(align=True), armature, given, item)
@@ -112,6 +112,7 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
         frame_end: IntProperty(name="End", description="Last frame to bake", default=0)
         error: FloatProperty(
             name="Error",
+            translation_context=CONTEXT,
             description="Maximum distance of a foot from its path between keys",
             default=1e-3,
             min=1e-6,

@@ -9,7 +9,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ...blender.errors import ProblemError
-from ...blender.messages import CONTEXT, counted, joined, msg
+from ...blender.messages import COMMA, CONTEXT, counted, joined, msg
 from ...blender.refusals import joints_problem
 from ...ui.refusing import Working
 from ...ui.wording import named
@@ -79,16 +79,19 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
         bones = _bones(context)
         kinds = [learn(bone, self.kind, self.margin, self.everywhere) for bone in bones]
         if not any(kinds):
-            problem = msg("No action of the armature rotates the selected bones: assign an action")
-            hint = "" if self.everywhere else msg(", or enable All Actions")
-            raise ProblemError(problem + hint)
+            if self.everywhere:
+                raise ProblemError("No action rotates the selected bones: assign an action")
+            raise ProblemError(
+                "No action of the armature rotates the selected bones: assign an action, or enable "
+                "All Actions"
+            )
         parts = [
             counted(kinds.count(kind), *names) for kind, names in KINDS.items() if kind in kinds
         ]
         if "" in kinds:
             unlimited = [bone.name for bone, kind in zip(bones, kinds, strict=True) if not kind]
             parts.append(msg("no limits for {unlimited}", unlimited=named(unlimited)))
-        return msg("Learned {parts}", parts=joined(", ", parts))
+        return msg("Learned {parts}", parts=joined(COMMA, parts))
 
 
 def _bones(context: bpy.types.Context) -> list[Any]:

@@ -30,7 +30,7 @@ def _items(name: str) -> tuple[tuple[str, str, str], ...]:
 class _Calculating(Refusing, DirectProgressOperator):
     """Calculates all motion paths of the view layer that the constraints may change."""
 
-    stopped = msg("Cancelled: the motion paths are as Blender has calculated them")
+    stopped = msg("Cancelled: the motion paths stay as Blender calculated them")
 
     def status(self, done: float) -> str:
         """Return what the status bar says."""

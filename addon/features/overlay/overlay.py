@@ -17,7 +17,7 @@ from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Vector
 
 from ...blender.errors import report_once
-from ...blender.messages import joined, label, msg, shown
+from ...blender.messages import COMMA, joined, label, msg, shown
 from ...core.vectors import Vec, mix
 from ...loop import timing
 from ...loop.handlers import solve_in
@@ -178,7 +178,9 @@ def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str
         if chain.missed:
             scene = cast(bpy.types.Scene, context.scene)
             parts.append(msg("error {missed}", missed=length_text(scene, chain.missed)))
-        lines.append(msg("{constraint}: {parts}", constraint=chain.name, parts=joined(", ", parts)))
+        lines.append(
+            msg("{constraint}: {parts}", constraint=chain.name, parts=joined(COMMA, parts))
+        )
     if len(chains) > MOST_LINES:
         lines.append(msg("and {count} more", count=len(chains) - MOST_LINES))
     seconds = timing.last()

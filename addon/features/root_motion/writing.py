@@ -12,6 +12,7 @@ from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import NEAR, ActiveCurves, pin, put_keys
+from ...blender.messages import channel_name
 from ...blender.relations import active_constraints
 from ...blender.rotation import LOCATION, channel_of, continuous, mode_of
 from ...core.vectors import ORIGIN
@@ -134,7 +135,7 @@ def _refuse_unkeyable(rig: bpy.types.Object, channel: ChannelKeys) -> None:
     if any((path, i) in animation.driven(rig) for i in range(4)):
         raise ProblemError(
             "The {channel} of “{owner}” is driven: remove the driver first",
-            channel=channel.name,
+            channel=channel_name(channel.name),
             owner=owner.name,
         )
     if (
