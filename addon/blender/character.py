@@ -58,7 +58,7 @@ def character_of(armature: bpy.types.Object) -> Character:
     down, the Z and Y axes are tried.
     """
     candidates = [standing_character(armature)]
-    if not candidates[0].anatomy.limbs:
+    if candidates[0].anatomy.hips < 0:
         others = [axis for axis in ("Z", "Y") if axis != candidates[0].up_axis]
         candidates += [_recognize(armature, axis) for axis in others]
     return next((one for one in candidates if one.anatomy.hips >= 0), candidates[0])
