@@ -165,7 +165,7 @@ def recognize(bones: Sequence[RestBone]) -> Anatomy:
     Args:
         bones: The bones, parents first.
     """
-    body = _body(bones)
+    body = body_bones(bones)
     heads = [bones[i].head for i in body] or [ORIGIN]
     floor = min(head[2] for head in heads)
     height = max(head[2] for head in heads) - floor
@@ -421,7 +421,7 @@ def _wrist(words: Sequence[set[str]]) -> int:
     return bends[2] if len(bends) > 2 else len(words) - 1
 
 
-def _body(bones: Sequence[RestBone]) -> list[int]:
+def body_bones(bones: Sequence[RestBone]) -> list[int]:
     """Return the bones of the largest hierarchy with deform bones, without controls."""
     carries = [bone.deforms for bone in bones]
     for i in range(len(bones) - 1, -1, -1):

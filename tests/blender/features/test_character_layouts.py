@@ -224,3 +224,13 @@ def test_the_bones_above_a_chain_may_be_posed_by_constraints() -> None:
     con.target.location.z = 1.0
     activate(rig)
     assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+
+
+@pytest.mark.parametrize("name", ["mixamo", "unreal 5"])
+def test_a_character_that_lies_down_is_recognized(name: str) -> None:
+    """Captures imported with other axes lie on their backs, and have limbs whatever is up."""
+    rig = make_character(name)
+    rig.matrix_world = Matrix.Scale(0.01, 4)
+    update()
+    assert sorted(recognized(rig), key=str) == sorted(LAYOUTS[name].parts, key=str)
+    assert character_of(rig).up_axis == "Y"
