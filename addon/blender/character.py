@@ -60,14 +60,16 @@ def character_of(armature: bpy.types.Object) -> Character:
     """Recognize the character of an armature, from its rest pose and the object's orientation.
 
     Up is as for `standing_character`. If no legs are found that way, as for a character that lies
-    down, the Z and Y axes are tried, and taken if they give legs and more limbs.
+    down, the Z and Y axes are tried.
     """
     standing = standing_character(armature)
     if standing.anatomy.hips >= 0:
         return standing
     others = [_recognize(armature, axis) for axis in ("Z", "Y") if axis != standing.up_axis]
+    # Seen from a side, the legs of a character that lies down are a second pair of arms.
     count = len(standing.anatomy.limbs)
-    lying = (one for one in others if one.anatomy.hips >= 0 and len(one.anatomy.limbs) > count)
+    least = max(count, 4) if count else 0
+    lying = (one for one in others if one.anatomy.hips >= 0 and len(one.anatomy.limbs) >= least)
     return next(lying, standing)
 
 
