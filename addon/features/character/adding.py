@@ -21,8 +21,9 @@ from ...editing.placing import new_empty
 from ...editing.playing import updated
 from ...loop.properties import FabrikConstraint
 from ...loop.property_values import default_of
+from ...motion.anatomy import is_segment
 from ..look_at.adding import add_look
-from .removing import index_of
+from .removing import hinge_line, index_of
 from .settings import FabrikPart
 
 LIMBS = ("ARM", "LEG")
@@ -39,7 +40,7 @@ COMPATIBLE = {
 
 
 def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
-    """Refuse a part whose bones do not exist or are posed by constraints.
+    """Refuse a part whose bones do not exist or are posed by constraints or drivers.
 
     Raises:
         ProblemError: With the reason.
@@ -59,7 +60,8 @@ def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
             available=available,
             chain_count=part.chain_count,
         )
-    for bone in (bones[part.bone], *bones[part.bone].parent_recursive[: part.chain_count]):
+    above = part.chain_count if part.kind in LIMBS else part.chain_count - 1
+    for bone in (bones[part.bone], *bones[part.bone].parent_recursive[:above]):
         for con in active_constraints(bone):
             if con.type not in COMPATIBLE:
                 raise ProblemError(
@@ -68,6 +70,11 @@ def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
                     bone=bone.name,
                     constraint=con.name,
                 )
+        if animation.has_driver(armature, bone, "rotation"):
+            raise ProblemError(
+                f"The rotation of “{bone.name}” has a driver: bake the animation and remove the "
+                "driver first, or set up other bones"
+            )
 
 
 def add_constraint(armature: bpy.types.Object, part: FabrikPart) -> None:
@@ -115,32 +122,47 @@ def add_pole(armature: bpy.types.Object, part: FabrikPart) -> None:
 
 
 def add_hinges(armature: bpy.types.Object, part: FabrikPart) -> None:
-    """Limit the inner joints of a limb to their axes of flexion, unless animated or limited."""
+    """Limit the inner joints of a limb to their axes of flexion, unless animated or limited.
+
+    The joint within a bone that is split in order to twist is kept as it is at rest.
+    """
     character = character_of(armature)
     rig = skeleton_of(armature)
     chain = rig.chain_up(rig.index[part.bone])[-part.chain_count - 1 :]
     heads: list[Any] = [rig.rest(i).head_local for i in chain]
+    names = [rig.names[i] for i in chain]
     keyed = {split_bone_path(path)[0] for path, _ in animation.animated(armature).keyed}
+    segments = {
+        k
+        for k in range(1, len(chain) - 1)
+        if is_segment(names[k - 1 : k + 1], [vector(head) for head in heads[k - 1 : k + 2]])
+    }
+    bends = part.chain_count - len(segments)
     hinges: list[str] = []
     for k in range(1, len(chain) - 1):
-        name = rig.names[chain[k]]
+        name = names[k]
         joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
         before = (heads[k] - heads[k - 1]).normalized()
         after = (heads[k + 1] - heads[k]).normalized()
+        if joint.limit_type != "NONE" or name in keyed:
+            continue
         axis, cosine = before.cross(after), before.dot(after)
-        if cosine > NO_BEND:
-            if part.chain_count != 2:
+        if k in segments:
+            axis = after
+        elif cosine > NO_BEND:
+            if bends != 2:
                 continue
             bend = character.front if part.kind == "ARM" else -character.front
             axis, cosine = before.cross(bend), 1.0
-        if joint.limit_type != "NONE" or axis.length == 0.0 or name in keyed:
+        if axis.length == 0.0:
             continue
+        hinges.append(hinge_line(name, joint))
         rest = rig.rest(chain[k]).matrix_local.to_3x3()
-        rest_angle = acos(max(-1.0, cosine))
+        rest_angle = 0.0 if k in segments else acos(max(-1.0, cosine))
+        flexion = default_of(joint.bl_rna.properties["hinge_max"])
         joint.hinge_axis = "FREE"
         joint.hinge_vector = rest.transposed() @ axis.normalized()
         joint.hinge_min = -rest_angle
-        joint.hinge_max = default_of(joint.bl_rna.properties["hinge_max"]) - rest_angle
+        joint.hinge_max = 0.0 if k in segments else flexion - rest_angle
         joint.limit_type = "HINGE"
-        hinges.append(name)
     part.hinges = "\n".join(hinges)

@@ -111,6 +111,19 @@ def remove_bones(armature: bpy.types.Object, names: Iterable[str]) -> None:
             bones.remove(bones[name])
 
 
+def remove_empty_action(ob: bpy.types.Object) -> None:
+    """Remove the active action of an object if it has no F-curves and no other users."""
+    data = ob.animation_data
+    action = data.action if data is not None else None
+    if data is None or action is None:
+        return
+    slots = getattr(action, "slots", [None])
+    if not any(list(curves) for slot in slots for curves in animation.curve_lists(action, slot)):
+        data.action = None
+        if not action.users:
+            bpy.data.actions.remove(action)
+
+
 def new_shape(armature: bpy.types.Object, display: str) -> bpy.types.Object:
     """Return an Empty, in no collection, to be the custom shape of control bones."""
     shape = bpy.data.objects.new(f"{armature.name} {display.title()}", None)

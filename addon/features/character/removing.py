@@ -11,7 +11,7 @@ from ...blender.access import pose_bones
 from ...editing import constraints as editing
 from ...editing.playing import staged
 from ...loop.properties import settings
-from .controls import remove_bones
+from .controls import remove_bones, remove_empty_action
 from .recognizing import restore_switches
 from .settings import FabrikCharacter, FabrikPart, character_settings
 
@@ -22,6 +22,24 @@ def index_of(armature: bpy.types.Object, part: FabrikPart) -> int | None:
         if part.key and item.key == part.key:
             return index
     return None
+
+
+def hinge_line(name: str, joint: Any) -> str:
+    """Return a bone's name and the values of the settings that a hinge replaces, as one line."""
+    numbers = (*joint.hinge_vector, joint.hinge_min, joint.hinge_max)
+    return "\t".join((name, joint.hinge_axis, *map(repr, numbers)))
+
+
+def _remove_hinge(armature: bpy.types.Object, line: str) -> None:
+    name, *values = line.rsplit("\t", 6)
+    if name not in pose_bones(armature):
+        return
+    joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
+    joint.limit_type = "NONE"
+    if values:  # Older files have only the name.
+        joint.hinge_axis = values[0]
+        *vector, joint.hinge_min, joint.hinge_max = map(float, values[1:])
+        joint.hinge_vector = vector
 
 
 def remove(armature: bpy.types.Object) -> int:
@@ -45,9 +63,8 @@ def _remove(armature: bpy.types.Object, character: FabrikCharacter) -> int:
         if index is not None:
             editing.remove(armature, index)
             count += 1
-        for name in filter(None, part.hinges.split("\n")):
-            if name in pose_bones(armature):
-                cast(Any, pose_bones(armature)[name]).fabrik_joint.limit_type = "NONE"
+        for line in filter(None, part.hinges.split("\n")):
+            _remove_hinge(armature, line)
     _remove_controls(character)
     for part in character.parts:
         part.key, part.hinges = 0, ""
@@ -75,9 +92,12 @@ def _remove_controls(character: FabrikCharacter) -> None:
             objects.append(holder)
         else:
             remove_bones(holder, names)
+            remove_empty_action(holder)
     character.controls = None
     for ob in dict.fromkeys(objects):
-        data = ob.data
+        data, action = ob.data, ob.animation_data and ob.animation_data.action
         bpy.data.objects.remove(ob)
         if isinstance(data, bpy.types.Armature) and not data.users:
             bpy.data.armatures.remove(data)
+        if action is not None and not action.users:
+            bpy.data.actions.remove(action)

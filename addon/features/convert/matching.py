@@ -13,11 +13,10 @@ from typing import Any
 
 import bpy
 
-from ...blender.limbs import NamedChain
+from ...blender.limbs import NamedChain, rest_bend
 from ...blender.messages import msg
 from ...blender.skeleton import matrix3, skeleton_of, vector
-from ...core import Chain
-from ...editing.placing import posed_chain
+from ...core import Chain, posed_chain
 from ...loop import plan
 from .poses import (
     Change,
@@ -196,7 +195,8 @@ def _fk_chain(armature: bpy.types.Object, chain: NamedChain, fk: PoseMatrices) -
     tip = rig.index[chain.tip] if chain.tip else -1
     axes = [matrix3(fk[name]) for name in chain.bones]
     points = [vector(point) for point in joints(armature, chain, fk)]
-    return posed_chain(rig, [rig.index[name] for name in chain.bones], tip, axes, points)
+    rest = rest_bend(rig, [rig.index[name] for name in chain.bones], tip)
+    return posed_chain(axes, points, rest, ())
 
 
 def _wrapped(angle: float) -> float:
