@@ -42,6 +42,19 @@ DEEPEST = 0.5
 """How far the hip is lowered at most, in legs."""
 
 
+GENTLE = 30.0
+"""The acceleration at which a foot rises over an obstacle if there is time, in legs per second
+squared."""
+
+
+def time_to_rise(height: float) -> float:
+    """Return the time in seconds in which a foot rises by a height in legs.
+
+    The peak acceleration of a movement of minimum jerk is 10/√3 times height over time squared.
+    """
+    return sqrt(10.0 / sqrt(3.0) * max(0.0, height) / GENTLE)
+
+
 def is_ground(normal: Vec, up: Vec) -> bool:
     """Return whether a face is flat enough to stand on."""
     return dot(normal, up) > STEEPEST

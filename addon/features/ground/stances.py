@@ -26,7 +26,7 @@ from ...core.vectors import (
 )
 from ...loop.chain_plan import Snapshot
 from ...motion import ground as shape
-from ...motion.contacts import BALL
+from ...motion.contacts import BALL, FLAT
 from ...motion.easing import smoother
 from ...motion.planted import Leg, Planted, Pose
 from .probe import Probe
@@ -234,32 +234,58 @@ class Stances:
         return blended(given, foot, moved.share), moved
 
     def lift(self, time: float) -> float:
-        """Return how much higher the foot swings for obstacles."""
+        """Return how much higher the foot is for obstacles in its swing.
+
+        Where it would have to rise too fast after a contact, it rises in the last phase of it, and
+        likewise comes down in the first phase of the next one.
+        """
         local = time - self._start
         number, stands = self.clip.planted.around(local)
-        if stands:
-            return 0.0
+        if not stands:
+            return self._lift(number, local)
+        early, late = self._rolls(number)
+        if local < self.clip.walk.contacts[number].first + early:
+            return self._lift(number - 1, local)
+        if local > self.clip.walk.contacts[number].last - late:
+            return self._lift(number, local)
+        return 0.0
+
+    def _rolls(self, number: int) -> tuple[int, int]:
+        """Return for how many frames a foot rolls before it is flat in a contact, and after."""
+        contact = self.clip.walk.contacts[number]
+        flats = [part for part in contact.parts if part.kind == FLAT]
+        if not flats:
+            third = (contact.last - contact.first) // 3
+            return third, third
+        return flats[0].first - contact.first, contact.last - flats[-1].last
+
+    def _lift(self, number: int, local: float) -> float:
+        """Return how much higher the foot is for obstacles in the swing after a contact."""
         contacts, first, last = self.clip.walk.contacts, self.clip.first, self.clip.last
         swing = max(2, round(SWING * self.clip.walk.track.rate))
         begin, end, near = first - swing, last + swing, swing // 2
+        early = late = 0
         if number >= 0:
-            begin = contacts[number].last
+            begin, late = contacts[number].last, self._rolls(number)[1]
         if number + 1 < len(contacts):
-            end = contacts[number + 1].first
+            end, early = contacts[number + 1].first, self._rolls(number + 1)[0]
         if number >= 0 and number + 1 < len(contacts):
             swing = near = end - begin
         stride = -(-swing // LOOKED)
         # The same frames whatever the time is, so that arcs do not come and go.
         first, last = max(begin + 1, first), min(end - 1, last)
         looked = [f for f in range(first, last + 1) if (f - first) % stride == 0 or f == last]
-        looked = [f for f in looked if abs(f - local) < near + stride]
+        looked = [f for f in looked if abs(f - local) < near + stride + max(early, late)]
         needs = {frame: self._need(frame) for frame in looked}
         for a, b in pairwise(looked):
             self._look_between(needs, a, b)
-        arcs = [
-            shape.Arc(max(begin, f - near), f, min(end, f + near), self._share(f) * need.lack)
-            for f, need in needs.items()
-        ]
+        arcs: list[shape.Arc] = []
+        for frame, found in needs.items():
+            height = self._share(frame) * found.lack
+            time = shape.time_to_rise(height / self.probe.leg) * self.clip.walk.track.rate
+            rise = max(frame - near, min(begin, frame - time), begin - late)
+            fall = min(frame + near, max(end, frame + time), end + early)
+            arcs.append(shape.Arc(rise, frame, fall, height))
         return shape.lift(local, arcs)
 
     def _look_between(self, needs: dict[int, Need], a: int, b: int) -> None:
