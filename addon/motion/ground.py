@@ -55,6 +55,21 @@ def time_to_rise(height: float) -> float:
     return sqrt(10.0 / sqrt(3.0) * max(0.0, height) / GENTLE)
 
 
+def spline_weights(share: float) -> tuple[float, float, float, float]:
+    """Return the weights of four consecutive nodes of a uniform cubic B-spline.
+
+    Args:
+        share: The place between the second node and the third, from 0 to 1.
+    """
+    rest = 1.0 - share
+    return (
+        rest**3 / 6.0,
+        (4.0 - 3.0 * share * share * (1.0 + rest)) / 6.0,
+        (4.0 - 3.0 * rest * rest * (1.0 + share)) / 6.0,
+        share**3 / 6.0,
+    )
+
+
 def is_ground(normal: Vec, up: Vec) -> bool:
     """Return whether a face is flat enough to stand on."""
     return dot(normal, up) > STEEPEST

@@ -8,6 +8,7 @@ from typing import cast
 
 from ...blender.rays import Ground, Source, ground_of
 from ...core import Frame
+from ...core.vectors import add, sub
 from ...loop import plan
 from ...loop.chain_plan import Aim, ChainPlan, Snapshot
 from ...loop.properties import FabrikConstraint, ends_of, settings
@@ -57,8 +58,18 @@ class GroundGoal:
     _clip: Clip | None = None
 
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
-        """Return the goal on the ground."""
-        return self.foothold(snapshot, chain, aim).aim
+        """Return the goal on the ground.
+
+        Before and after a cut a leg keeps its pose, as the rest pose that begins many captures: it
+        is carried by the hip, which has been moved by now.
+        """
+        found = self.foothold(snapshot, chain, aim).aim
+        stances = self.stances(snapshot, chain)
+        if stances is None or not stances.is_cut(snapshot.time):
+            return found
+        root = add(aim.place, stances.animated_root(snapshot.time))
+        shift = sub(joints_of(snapshot, chain)[0], root)
+        return found._replace(place=add(found.place, shift))
 
     def foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
         """Return the goal of a foot on the ground from its animated goal.

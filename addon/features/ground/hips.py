@@ -135,10 +135,11 @@ class Hip(PrePassBone):
         if key != self._key:
             self._key, self._drops, self._peaks = key, {}, {}
         for frame in range(low, high + 1, stride):
-            if frame not in self._drops and all([one.clip.walk.covers(frame) for one in stances]):
-                legs = [_leg_at(one, frame) for one in stances]
-                rise = hip_rise(legs, first.hip_follow)
-                self._drops[frame] = hip_drop(legs, up, first.hip_reach, rise)
+            if frame in self._drops or any([one.is_cut(frame) for one in stances]):
+                continue
+            legs = [_leg_at(one, frame) for one in stances]
+            rise = hip_rise(legs, first.hip_follow)
+            self._drops[frame] = hip_drop(legs, up, first.hip_reach, rise)
         peaks(self._drops, self._peaks, middle, ease)
         return foreseen_drop(self._peaks, time, ease, stride)
 

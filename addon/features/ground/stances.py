@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import floor
 from typing import NamedTuple
 
 import bpy
@@ -132,7 +133,9 @@ class Clip:
         }
         most = FASTEST * walk.track.leg / walk.track.rate
         cuts = [frame for frame, sample in enumerate(samples) if length(sample.step) > most]
-        begin, end = walk.contacts[0].first, walk.contacts[-1].last
+        begin = end = len(samples) // 2
+        if walk.contacts:
+            begin, end = walk.contacts[0].first, walk.contacts[-1].last
         self.first = max((cut for cut in cuts if cut <= begin), default=0)
         self.last = min((cut - 1 for cut in cuts if cut > end), default=len(samples) - 1)
         foot = walk.track.foot
@@ -306,6 +309,14 @@ class Stances:
         height = dot(self.clip.pose(frame).place, self._up) - self.probe.floor
         return shape.influence(height, self._blend)
 
+    def is_cut(self, time: float) -> bool:
+        """Return whether there is a cut between a time and the contacts."""
+        return not self.clip.first <= time - self._start <= self.clip.last
+
+    def animated_root(self, time: float) -> Vec:
+        """Return the animated hip joint, relative to the goal of the foot."""
+        return self.clip.root(floor(time) - self._start)
+
     def need(self, flat: Pose, foot: Pose) -> float:
         """Return by how much a foot is too low, from its poses on the flat floor and on the ground.
 
@@ -331,6 +342,11 @@ class Stances:
         found = [self._lying(i) for i in range(max(0, low), min(high + 1, len(contacts)))]
         found += [self._hanging(self.clip.first)] if low < 0 else []
         found += [self._hanging(self.clip.last)] if high >= len(contacts) else []
+        if not contacts:
+            nodes = {
+                node for f in range(first, last + 1) for node, _ in self._nodes(f - self._start)
+            }
+            found += [self._hanging(node) for node in sorted(nodes)]
         return tuple(found)
 
     def _moved(self, time: float, flat: Pose) -> GroundOffset:
@@ -340,6 +356,8 @@ class Stances:
             return self._in_contact(number, flat)
         contacts = self.clip.walk.contacts
         first, last = self.clip.first, self.clip.last
+        if not contacts:
+            return self._airborne(time)
         if number >= 0:
             first = contacts[number].last
         if number + 1 < len(contacts):
@@ -369,6 +387,30 @@ class Stances:
         if moved is None:
             moved = self._edges[frame] = self._in_contact(number, self.clip.flat(frame))
         return moved
+
+    def _airborne(self, time: float) -> GroundOffset:
+        """Return how the ground below moves a foot that is in no contact before or after."""
+        shift, tilt, rise, share = ORIGIN, ORIGIN, 0.0, 0.0
+        for node, weight in self._nodes(time):
+            moved = self._beyond(node)
+            if moved is not None:
+                shift = add(shift, scaled(moved.shift, weight))
+                tilt = add(tilt, scaled(moved.tilt, weight))
+                rise, share = rise + weight * moved.rise, share + weight
+        return GroundOffset(shift, tilt, rise, share)
+
+    def _nodes(self, time: float) -> list[tuple[int, float]]:
+        """Return the frames at which the ground below such a foot is looked for, and their weights.
+
+        Those of a cubic B-spline, which is a straight line where the ground is one.
+        """
+        first, last = self.clip.first, self.clip.last
+        stride = max(1, round(0.5 * SWING * self.clip.walk.track.rate))
+        number = floor(time / stride)
+        return [
+            (min(max((number + i) * stride, first), last), weight)
+            for i, weight in enumerate(shape.spline_weights(time / stride - number), -1)
+        ]
 
     def _beyond(self, frame: int) -> GroundOffset | None:
         """Return how the ground moves a foot that swings in the first, or last, frame of the clip.
