@@ -194,12 +194,17 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
 def found_floor(chain: ChainPlan, time: float) -> float:
     """Return the height of the floor of an armature's animation above its origin.
 
-    It is found from the contacts of all feet together, and 0 if there are none.
+    It is found from the contacts of all feet together, and 0 if there are none. A foot that is held
+    at another angle than at rest, as in sitting, counts only if there is no other.
     """
     standing: list[float] = []
+    tilted: list[float] = []
     items = settings(chain.rig.object).constraints
     for other in plan.current().chains:
         if other.rig.object == chain.rig.object and isinstance(other.goal_source, GroundGoal):
             walk, _ = other.goal_source.walk(other, ground_settings(items[other.item]), time)
-            standing += [] if walk is None else walk.standing
-    return quantile(standing, ON_FLOOR) if standing else 0.0
+            if walk is not None:
+                standing += walk.standing
+                tilted += walk.tilted
+    found = standing or tilted
+    return quantile(found, ON_FLOOR) if found else 0.0
