@@ -178,6 +178,31 @@ def hip_drop(legs: Sequence[Leg], up: Vec, share: float, rise: float) -> float:
     return max([0.0, *[_lack(leg, up, share, rise) for leg in legs if leg.length > 0.0]])
 
 
+def shared_jolt(jumps: Sequence[tuple[Vec, Vec]]) -> Vec:
+    """Return how far the hip moves with its locked feet where the whole capture jumps.
+
+    That is the mean of what the locks keep from the ankles, as far as the hip jumps likewise.
+
+    Args:
+        jumps: For each leg, how far the lock moves its ankle, and where its hip joint is, both
+            relative to their means over a short time.
+    """
+    root = scaled(_sum([root for _, root in jumps]), 1.0 / len(jumps))
+    total = ORIGIN
+    for lock, _ in jumps:
+        square = dot(lock, lock)
+        if square > 0.0:
+            total = add(total, scaled(lock, min(max(0.0, -dot(root, lock) / square), 1.0)))
+    return scaled(total, 1.0 / len(jumps))
+
+
+def _sum(vectors: Sequence[Vec]) -> Vec:
+    total = ORIGIN
+    for vector in vectors:
+        total = add(total, vector)
+    return total
+
+
 def peaks(drops: Mapping[int, float], known: dict[int, float], frames: range, ease: int) -> None:
     """Find the maximum drop of the hip around each of some frames (a dilation).
 

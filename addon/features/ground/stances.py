@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
-from math import floor
+from math import cos, floor, pi
 from typing import NamedTuple
 
 import bpy
@@ -27,7 +28,7 @@ from ...core.vectors import (
 )
 from ...loop.chain_plan import Snapshot
 from ...motion import ground as shape
-from ...motion.contacts import BALL, FLAT
+from ...motion.contacts import BALL, FLAT, WINDOW
 from ...motion.easing import smoother
 from ...motion.planted import Leg, Planted, Pose
 from .probe import Probe
@@ -124,6 +125,7 @@ class Clip:
         self._turns = {under: turn_of_frame(frame) for under, frame in inputs.frames.items()}
         self._poses: dict[int, Pose] = {}
         self._flats: dict[int, Pose] = {}
+        self._jumped: dict[int, tuple[Vec, Vec]] = {}
         self._standing: dict[int, tuple[list[Vec], float]] = {}
         samples = walk.track.samples
         unders = {
@@ -174,6 +176,37 @@ class Clip:
         if flat is None:
             flat = self._flats[frame] = self.planted.at(frame, self.pose(frame))
         return flat
+
+    def jumps(self, frame: int) -> tuple[Vec, Vec]:
+        """Return how far the lock moves the ankle, and where the hip joint is, at a frame.
+
+        Both are relative to their means around it.
+        """
+        found = self._jumped.get(frame)
+        if found is None:
+            lock, root = self._jumps(frame, self._lock_offset), self._jumps(frame, self._root_at)
+            found = self._jumped[frame] = lock, root
+        return found
+
+    def _jumps(self, frame: int, place: Callable[[int], Vec]) -> Vec:
+        """Return how far a place is from its mean around a frame."""
+        window = max(1, round(WINDOW * self.walk.track.rate))
+        here, mean, weights = place(frame), ORIGIN, 0.0
+        for beside in range(-window, window + 1):
+            weight = cos(0.5 * pi * beside / (window + 1)) ** 2
+            at = place(min(max(frame + beside, self.first), self.last))
+            mean, weights = add(mean, scaled(at, weight)), weights + weight
+        return sub(here, scaled(mean, 1.0 / weights))
+
+    def _lock_offset(self, frame: int) -> Vec:
+        """Return how far the lock moves the ankle from its animation."""
+        pose, flat = self.pose(frame), self.flat(frame)
+        apart = sub(rotate(flat.turn, self.ankle), rotate(pose.turn, self.ankle))
+        return add(sub(flat.place, pose.place), apart)
+
+    def _root_at(self, frame: int) -> Vec:
+        """Return the animated place of the hip joint."""
+        return add(self.pose(frame).place, self.root(frame))
 
     def ends(self, number: int) -> list[Vec]:
         """Return the points of the sole that stand in a contact, relative to the goal."""
@@ -323,6 +356,10 @@ class Stances:
         Where it is below that floor, it may be as far below the ground.
         """
         return need(self.probe, self.clip.sole, flat, foot).lack
+
+    def jumps(self, frame: int) -> tuple[Vec, Vec]:
+        """Return by how much ankle and hip joint jump at a frame (see `Clip.jumps`)."""
+        return self.clip.jumps(frame - self._start)
 
     def foreseen(self, frame: int) -> LegAtFrame:
         """Return the leg at another frame."""
