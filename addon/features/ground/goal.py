@@ -9,6 +9,7 @@ from typing import cast
 from ...blender.messages import msg
 from ...blender.rays import Ground, Source, ground_of
 from ...core import Frame
+from ...core.vectors import add, sub
 from ...loop import plan
 from ...loop.chain_plan import Aim, ChainPlan, Snapshot
 from ...loop.properties import FabrikConstraint, ends_of, settings
@@ -63,8 +64,18 @@ class GroundGoal:
         return False
 
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
-        """Return the goal on the ground."""
-        return self.foothold(snapshot, chain, aim).aim
+        """Return the goal on the ground.
+
+        Before and after a cut a leg keeps its pose, as the rest pose that begins many captures: it
+        is carried by the hip, which has been moved by now.
+        """
+        found = self.foothold(snapshot, chain, aim).aim
+        stances = self.stances(snapshot, chain)
+        if stances is None or not stances.is_cut(snapshot.time):
+            return found
+        root = add(aim.place, stances.animated_root(snapshot.time))
+        shift = sub(joints_of(snapshot, chain)[0], root)
+        return found._replace(place=add(found.place, shift))
 
     def foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
         """Return the goal of a foot on the ground from its animated goal.
@@ -190,12 +201,17 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
 def found_floor(chain: ChainPlan, time: float) -> float:
     """Return the height of the floor of an armature's animation above its origin.
 
-    It is found from the contacts of all feet together, and 0 if there are none.
+    It is found from the contacts of all feet together, and 0 if there are none. A foot that is held
+    at another angle than at rest, as in sitting, counts only if there is no other.
     """
     standing: list[float] = []
+    tilted: list[float] = []
     items = settings(chain.rig.object).constraints
     for other in plan.current().chains:
         if other.rig.object == chain.rig.object and isinstance(other.goal_source, GroundGoal):
             walk, _ = other.goal_source.walk(other, ground_settings(items[other.item]), time)
-            standing += [] if walk is None else walk.standing
-    return quantile(standing, ON_FLOOR) if standing else 0.0
+            if walk is not None:
+                standing += walk.standing
+                tilted += walk.tilted
+    found = standing or tilted
+    return quantile(found, ON_FLOOR) if found else 0.0
