@@ -150,8 +150,8 @@ class Anatomy(NamedTuple):
 
 def words_of(name: str) -> list[str]:
     """Return the words of a bone's name, in lower case, without numbers; Japanese in English."""
-    found = WORDS.findall(name.rpartition(":")[2])
-    return [JAPANESE.get(word, word.lower()) for word in found]
+    found: list[str] = WORDS.findall(name.rpartition(":")[2])
+    return [JAPANESE[word] if word in JAPANESE else word.lower() for word in found]
 
 
 def side_of(name: str) -> int:

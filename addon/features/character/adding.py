@@ -72,8 +72,9 @@ def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
                 )
         if animation.has_driver(armature, bone, "rotation"):
             raise ProblemError(
-                f"The rotation of “{bone.name}” has a driver: bake the animation and remove the "
-                "driver first, or set up other bones"
+                "The rotation of “{bone}” has a driver: bake the animation and remove the driver "
+                "first, or set up other bones",
+                bone=bone.name,
             )
 
 
