@@ -12,7 +12,6 @@ from ...motion.contacts import BALL, FLAT, HEEL, Contact, Thresholds, contacts_o
 from ...motion.planted import Sole, sole_of
 from .track import IN_WORLD, Sample, Track
 
-
 LEVEL = 0.5
 """The sine of the angle by which a foot may be turned from how it rests to count as level: 30°."""
 
