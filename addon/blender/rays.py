@@ -6,11 +6,12 @@ current frame, in the viewport and in renders.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple, cast
 
 import bpy
-from mathutils import Vector
+from mathutils import Matrix, Vector
 
 from ..core.vectors import Vec
 from .access import session_uid
@@ -50,6 +51,10 @@ class Hit(NamedTuple):
     face: int
 
 
+Cast = Callable[[Vec, Vec, float], Hit | None]
+"""Casts a ray from an origin in a direction, a unit vector, over a distance, all in world space."""
+
+
 class Ground:
     """Mesh objects that count as ground.
 
@@ -75,13 +80,29 @@ class Ground:
             direction: Its direction, a unit vector in world space.
             distance: Its length, in metres.
         """
-        nearest = None
-        start, along = Vector(origin), Vector(direction)
-        for ob in self.objects:
-            result = _cast(ob, depsgraph, start, along, distance)
-            if result is not None:
-                distance, nearest = result
-        return nearest
+        return self.caster(depsgraph)(origin, direction, distance)
+
+    def caster(self, depsgraph: bpy.types.Depsgraph) -> Cast:
+        """Return a function that casts rays as `cast` does, until the next evaluation.
+
+        Its objects are prepared once, at the first ray.
+        """
+        targets: list[_Target] | None = None
+
+        def cast_ray(origin: Vec, direction: Vec, distance: float) -> Hit | None:
+            nonlocal targets
+            if targets is None:
+                found = (_target(ob, depsgraph) for ob in self.objects)
+                targets = [target for target in found if target is not None]
+            nearest = None
+            start, along = Vector(origin), Vector(direction)
+            for target in targets:
+                result = _cast(target, start, along, distance)
+                if result is not None:
+                    distance, nearest = result
+            return nearest
+
+        return cast_ray
 
     def is_excluded(self, depsgraph: bpy.types.Depsgraph) -> bool:
         """Return whether there is ground, but none of it can be hit by rays."""
@@ -117,6 +138,10 @@ class SceneGround(Ground):
                 return None
             start = place + along * SKIP
         return None
+
+    def caster(self, depsgraph: bpy.types.Depsgraph) -> Cast:
+        """Return a function that casts rays; see `Ground.caster`."""
+        return partial(self.cast, depsgraph)
 
     def _is_excluded(self, ob: bpy.types.Object) -> bool:
         # Objects that are disabled in renders would give other hits there.
@@ -217,33 +242,56 @@ def resolve_ground(
     return [resolve(i, name) for i, name in enumerate(names)]
 
 
-def _cast(
-    ob: bpy.types.Object,
-    depsgraph: bpy.types.Depsgraph,
-    start: Vector,
-    along: Vector,
-    distance: float,
-) -> tuple[float, Hit] | None:
-    """Return the distance in metres and the hit of a ray on an object, None if there is none."""
-    evaluated = ob.evaluated_get(depsgraph)
+class _Target(NamedTuple):
+    """An object that rays are cast at.
+
+    Attributes:
+        ob: The object.
+        evaluated: Its evaluated copy.
+        world: The transform of that.
+        local: The inverse of it.
+        turn: The part of the inverse that transforms directions.
+        normals: What transforms normals to world space.
+    """
+
+    ob: bpy.types.Object
+    evaluated: bpy.types.Object
+    world: Matrix
+    local: Matrix
+    turn: Matrix
+    normals: Matrix
+
+
+def _target(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> _Target | None:
+    """Prepare an object for rays, None if it is not evaluated."""
     if not _is_evaluated(ob, depsgraph):
         return None
+    evaluated = ob.evaluated_get(depsgraph)
     _ensure_mesh(evaluated)
-    to_local = evaluated.matrix_world.inverted_safe()  # The scale may be zero across a plane.
+    world = evaluated.matrix_world.copy()
+    local = world.inverted_safe()  # The scale may be zero across a plane.
+    turn = local.to_3x3()
+    return _Target(ob, evaluated, world, local, turn, turn.transposed())
+
+
+def _cast(
+    target: _Target, start: Vector, along: Vector, distance: float
+) -> tuple[float, Hit] | None:
+    """Return the distance in metres and the hit of a ray on an object, None if there is none."""
     # Scales may be uneven: the length of the local direction converts the distance.
-    local = to_local.to_3x3() @ along
+    local = target.turn @ along
     reach = distance * local.length
     try:
         is_hit, place, normal, face = cast(
-            Any, evaluated.ray_cast(to_local @ start, local, distance=reach)
+            Any, target.evaluated.ray_cast(target.local @ start, local, distance=reach)
         )
     except RuntimeError:  # It was evaluated before, and is disabled now.
         return None
     if not is_hit:
         return None
-    place = evaluated.matrix_world @ place
-    normal = to_local.to_3x3().transposed() @ normal
-    return (place - start).dot(along), Hit(vector(place), _facing(normal, along), ob, face)
+    place = target.world @ place
+    normal = target.normals @ normal
+    return (place - start).dot(along), Hit(vector(place), _facing(normal, along), target.ob, face)
 
 
 def _is_evaluated(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> bool:

@@ -69,13 +69,11 @@ class GroundGoal:
         Before and after a cut a leg keeps its pose, as the rest pose that begins many captures: it
         is carried by the hip, which has been moved by now.
         """
-        found = self.foothold(snapshot, chain, aim).aim
-        stances = self.stances(snapshot, chain)
-        if stances is None or not stances.is_cut(snapshot.time):
-            return found
-        root = add(aim.place, stances.animated_root(snapshot.time))
-        shift = sub(joints_of(snapshot, chain)[0], root)
-        return found._replace(place=add(found.place, shift))
+        found = self.foothold(snapshot, chain, aim)
+        if found.root is None:
+            return found.aim
+        shift = sub(joints_of(snapshot, chain)[0], found.root)
+        return found.aim._replace(place=add(found.aim.place, shift))
 
     def foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
         """Return the goal of a foot on the ground from its animated goal.

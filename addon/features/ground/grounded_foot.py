@@ -28,11 +28,13 @@ class Foothold(NamedTuple):
         aim: The goal.
         base: Its location without obstacles, in world space.
         rise: How much higher the ground is than the floor of the animation, in metres.
+        root: The animated hip joint if the leg keeps its pose, as before a cut, else None.
     """
 
     aim: Aim
     base: Vec
     rise: float = 0.0
+    root: Vec | None = None
 
 
 class GroundedFoot:
@@ -72,7 +74,8 @@ class GroundedFoot:
         flat = stances.flat(self._time, self._given)
         if stances.is_cut(self._time):
             _, moved = stances.locked(self._time, self._given, flat)
-            return Foothold(self._aim._replace(note=note), self._aim.place, moved.rise)
+            root = add(self._aim.place, stances.animated_root(self._time))
+            return Foothold(self._aim._replace(note=note), self._aim.place, moved.rise, root)
         foot, moved = stances.locked(self._time, self._given, flat)
         base = blended(self._given, foot, self._share)
         lift = self._share * stances.lift(self._time)

@@ -9,7 +9,7 @@ import bpy
 from ...blender.axes import AXES
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
-from ...blender.rays import Ground
+from ...blender.rays import Cast, Ground
 from ...core.vectors import Vec, add, dot, mat_apply, scaled, unit
 from ...loop.chain_plan import ChainPlan, Snapshot
 from ...loop.property_values import check_animated
@@ -38,8 +38,7 @@ class Probe(NamedTuple):
     """Finds the ground at one moment.
 
     Attributes:
-        ground: What counts as ground.
-        depsgraph: The dependency graph that it is read from.
+        cast: Casts rays at the ground.
         up: The unit vector up, in world space; rays are cast against it.
         floor: The height of the animation's own floor.
         rest: The height of that floor above the armature's origin.
@@ -52,8 +51,7 @@ class Probe(NamedTuple):
         lift_only: Whether that is never placed lower than it is.
     """
 
-    ground: Ground
-    depsgraph: bpy.types.Depsgraph
+    cast: Cast
     up: Vec
     floor: float
     rest: float
@@ -89,7 +87,7 @@ class Probe(NamedTuple):
 
     def _cast(self, origin: Vec, distance: float) -> Under | None:
         down = scaled(self.up, -1.0)
-        hit = self.ground.cast(self.depsgraph, origin, down, distance)
+        hit = self.cast(origin, down, distance)
         if hit is None or not is_ground(hit.normal, self.up):
             return None
         return Under(dot(hit.place, self.up), hit.normal, hit.ob)
@@ -128,8 +126,7 @@ def probe_of(
         )
     rest = given.floor if given.use_floor else found
     return Probe(
-        ground,
-        snapshot.depsgraph,
+        ground.caster(snapshot.depsgraph),
         up,
         dot(origin, up) + rest,
         rest,

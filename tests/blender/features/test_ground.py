@@ -47,7 +47,7 @@ from walkers import (
     walker_on,
 )
 
-from addon.blender.rays import Ground, Hit
+from addon.blender.rays import Cast, Ground, Hit
 
 LEG = 0.8
 
@@ -721,14 +721,19 @@ def test_influence_brings_the_hip_along() -> None:
 def test_a_foot_casts_few_rays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two feet, and the hip over them, which looks at both around each frame."""
     walker_on(hills)
-    rays, cast = 0, Ground.cast
+    rays, caster = 0, Ground.caster
 
-    def counted(*args: Any) -> Hit | None:
-        nonlocal rays
-        rays += 1
-        return cast(*args)
+    def counting(self: Ground, depsgraph: bpy.types.Depsgraph) -> Cast:
+        cast = caster(self, depsgraph)
 
-    monkeypatch.setattr(Ground, "cast", counted)
+        def counted(*args: Any) -> Hit | None:
+            nonlocal rays
+            rays += 1
+            return cast(*args)
+
+        return counted
+
+    monkeypatch.setattr(Ground, "caster", counting)
     for frame in range(1, LAST + 1):
         go(frame)
     assert 0 < rays <= 16 * len(SIDES) * LAST
