@@ -9,7 +9,7 @@ from typing import Final
 
 from ..core import Chain, ChainInput, Goal, Posture, solve, swing_along, weakened
 from ..core.vectors import Vec, across, add, any_perpendicular, dot, length, scaled, sub, unit
-from .laid import laid
+from .joint_fitting import fitted_to_joints
 
 EXACT: Final = 1e-13
 """The largest error at the end of a hanging rope of length 1."""
@@ -71,7 +71,7 @@ def pose_rope(
         joints = hang(chain.root, target, lengths, down, side)
         if rest is not None:
             joints = rest(joints, lengths)
-        posture = laid(chain, joints, target, 1.0, tolerance)
+        posture = fitted_to_joints(chain, joints, target, 1.0, tolerance)
         rounds += 1
         if dist(posture.tip, joints[-1]) <= FITTED * size or rounds == ROUNDS:
             break

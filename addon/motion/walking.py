@@ -31,7 +31,7 @@ from ..core.vectors import (
 from .footfall import STILL, Footfall, Grounds, in_ground_space, normal_of, place_of
 from .foothold import Cast, Search, foothold_at
 from .gait import RecordedWalk, WalkingLeg, WalkSettings
-from .passing import body_between, carried, grounds_between
+from .interpolation import body_between, carried, grounds_between
 from .stance import UPRIGHT, Lean, LeanState, bend_of_ground, eased_to, plane_through
 from .stride import landing_reach, least_height, losing_reach, root_height
 from .swing import Arc, arc_over

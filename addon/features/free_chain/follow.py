@@ -26,7 +26,7 @@ from ...loop.property_values import values_of
 from ...loop.results import Report, explanation
 from ...motion import codec
 from ...motion.follow import Trail
-from ...motion.laid import laid
+from ...motion.joint_fitting import fitted_to_joints
 from ..simulation import history
 from ..simulation.digest import Source
 from ..simulation.history import History
@@ -203,7 +203,7 @@ def _pose(chain: ChainInput, scenery: MotionContext, extra: object) -> ChainPose
     first, *others = chain.channels
     moved = chain.under([Local(location, first.rotation, first.scale), *others])
     target = point_in(scenery.to_armature, scenery.target)
-    posture = laid(moved, joints, target, scenery.influence, scenery.tolerance)
+    posture = fitted_to_joints(moved, joints, target, scenery.influence, scenery.tolerance)
     error = dist(point_in(scenery.world, posture.tip), scenery.target)
     message = note or ("" if posture.state == "REACHED" else explanation(posture, False))
     return ChainPose(posture, Report(posture.state, round(error, 6), 0, message), location)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from addon.core import WHOLE, Bone, ChainInput, Local, chain_frames, point_in
 from addon.core.vectors import IDENTITY, Quat, Vec, add, quat_about, quat_angle, scaled, unit
-from addon.motion.laid import laid
+from addon.motion.joint_fitting import fitted_to_joints
 
 number = st.floats(-1.0, 1.0)
 direction = st.tuples(number, number, number).filter(lambda way: dist(way, (0, 0, 0)) > 0.1)
@@ -41,7 +41,7 @@ def test_bones_come_to_lie_on_the_joints(ways: list[Vec], data: st.DataObject) -
     lengths = data.draw(sizes)
     chain = chain_of(lengths)
     joints = joints_of(chain, ways, lengths)
-    posture = laid(chain, joints)
+    posture = fitted_to_joints(chain, joints)
     for place, joint in zip(places(chain, posture.rotations), joints, strict=True):
         assert dist(place, joint) < 1e-12 * sum(lengths) * len(ways)
     assert posture.state == "REACHED"
@@ -52,7 +52,7 @@ def test_bones_come_to_lie_on_the_joints(ways: list[Vec], data: st.DataObject) -
 def test_bones_under_uneven_scale_take_the_directions(ways: list[Vec], mode: str) -> None:
     chain = chain_of([1.0] * len(ways), (0.7, 1.6, 1.1), mode)
     joints = joints_of(chain, ways, [1.0] * len(ways))
-    posture = laid(chain, joints)
+    posture = fitted_to_joints(chain, joints)
     at = places(chain, posture.rotations)
     for i, way in enumerate(ways):
         along = unit((at[i + 1][0] - at[i][0], at[i + 1][1] - at[i][1], at[i + 1][2] - at[i][2]))
@@ -62,7 +62,7 @@ def test_bones_under_uneven_scale_take_the_directions(ways: list[Vec], mode: str
 
 def test_joints_of_the_fk_input_turn_nothing() -> None:
     chain = chain_of([1.0, 0.5, 2.0])
-    posture = laid(chain, chain.joints)
+    posture = fitted_to_joints(chain, chain.joints)
     for rotation, own in zip(posture.rotations, chain.rotations, strict=True):
         assert quat_angle(rotation, own) < 1e-7
 
@@ -70,7 +70,7 @@ def test_joints_of_the_fk_input_turn_nothing() -> None:
 def test_influence_turns_each_bone_part_of_the_way() -> None:
     chain = chain_of([1.0, 1.0])
     joints = joints_of(chain, [(1, 0, 0), (0, 0, 1)], [1.0, 1.0])
-    full, half = laid(chain, joints), laid(chain, joints, influence=0.5)
+    full, half = fitted_to_joints(chain, joints), fitted_to_joints(chain, joints, influence=0.5)
     for own, part, whole in zip(chain.rotations, half.rotations, full.rotations, strict=True):
         assert quat_angle(own, part) == pytest.approx(quat_angle(own, whole) / 2)
 
@@ -78,11 +78,11 @@ def test_influence_turns_each_bone_part_of_the_way() -> None:
 def test_the_state_tells_whether_the_tip_is_on_the_target() -> None:
     chain = chain_of([1.0, 1.0])
     joints = joints_of(chain, [(1, 0, 0), (0, 0, 1)], [1.0, 1.0])
-    assert laid(chain, joints, add(joints[-1], (0, 0, 0.1))).state == "OUT_OF_REACH"
-    assert laid(chain, joints, add(joints[-1], (0, 0, 1e-5))).state == "REACHED"
+    assert fitted_to_joints(chain, joints, add(joints[-1], (0, 0, 0.1))).state == "OUT_OF_REACH"
+    assert fitted_to_joints(chain, joints, add(joints[-1], (0, 0, 1e-5))).state == "REACHED"
 
 
 def test_joints_without_distance_turn_nothing() -> None:
     chain = chain_of([1.0, 1.0, 1.0])
-    posture = laid(chain, [chain.root] * 4)
+    posture = fitted_to_joints(chain, [chain.root] * 4)
     assert posture.rotations == chain.rotations

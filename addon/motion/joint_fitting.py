@@ -7,7 +7,7 @@ from ..core import Chain, ChainInput, Goal, Posture, Solution, State, swing_alon
 from ..core.vectors import ORIGIN, Vec, scaled, sub
 
 
-def laid(
+def fitted_to_joints(
     chain: ChainInput,
     joints: Sequence[Vec],
     target: Vec | None = None,
