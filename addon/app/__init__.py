@@ -27,7 +27,7 @@ from ..features import (
 )
 from ..loop import handlers, registry
 from ..ui import presets
-from . import menus
+from . import keymap, menus
 
 FEATURES = (
     constraint,
@@ -59,6 +59,7 @@ PARTS: tuple[ModuleType, ...] = (
     presets,
     *[part for feature in FEATURES for part in feature.PARTS],
     menus,
+    keymap,
 )
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any, cast
+from typing import cast
 
 import bpy
 
 from ...blender.access import pose_bones
 from ...editing import constraints as editing
+from ...editing.controls import remove_bones
+from ...editing.limb_adding import remove_hinges
 from ...editing.playing import staged
 from ...loop.properties import settings
-from .controls import remove_bones
 from .recognizing import restore_switches
 from .settings import FabrikCharacter, FabrikPart, character_settings
 
@@ -45,9 +46,7 @@ def _remove(armature: bpy.types.Object, character: FabrikCharacter) -> int:
         if index is not None:
             editing.remove(armature, index)
             count += 1
-        for name in filter(None, part.hinges.split("\n")):
-            if name in pose_bones(armature):
-                cast(Any, pose_bones(armature)[name]).fabrik_joint.limit_type = "NONE"
+        remove_hinges(armature, list(filter(None, part.hinges.split("\n"))))
     _remove_controls(character)
     for part in character.parts:
         part.key, part.hinges = 0, ""

@@ -37,11 +37,10 @@ STATE_ICONS = {
 }
 
 HOW_TO = (
-    "Select a target, then the tip bone of a chain in Pose Mode, and press +. Without a target, "
-    "a new one is added at the tip."
+    "Click a hand, a foot or another bone of a limb in Pose Mode, and press Add IK Limb. For a "
+    "target of your own, select it first, then the tip bone of a chain, and press +."
 )
 SHARED = "Shares bones with {}. They are solved together, by weight."
-LOCK = "For safe rendering, enable:"
 
 
 def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
@@ -49,6 +48,7 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
     armature = active_armature(context)
     _draw_list(layout, armature)
     if active_constraint(armature) is None:
+        layout.operator("fabrik.limb_add", icon="ADD")
         draw_sentence(layout, context, HOW_TO)
     else:
         _draw_active(layout, context, armature)
@@ -92,8 +92,6 @@ def _draw_active(layout: Layout, context: bpy.types.Context, armature: bpy.types
     draw_notes(report, armature)
     layout.use_property_split = True
     draw_sections(layout, armature, item)
-    if not context.scene.render.use_lock_interface:
-        _draw_lock(layout.box().column(), context)
 
 
 def _draw_list(layout: Layout, armature: bpy.types.Object) -> None:
@@ -194,12 +192,6 @@ def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
         column.prop(item, "iterations")
     if has_target(item.solver):
         column.prop(item, "tolerance")
-
-
-def _draw_lock(layout: Layout, context: bpy.types.Context) -> None:
-    layout.use_property_split = False
-    layout.label(text=LOCK, icon="INFO")
-    layout.prop(context.scene.render, "use_lock_interface", text="Lock Interface")
 
 
 def state_name(item: FabrikConstraint) -> str:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
+from ...blender.errors import ProblemError, listed
+from ...blender.refusals import linked_problem, tweak_problem
 from ...editing import constraints as editing
 from ...loop.properties import SOLVER_ITEMS, FabrikConstraint, settings
 from ...loop.registry import MOTIONS
 from ...ui.adding import chosen_target, tip_refusal
+from ...ui.following import places_of
 from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
 from ...ui.sections import has_tip
 
@@ -138,6 +141,40 @@ class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):
         return f"Removed “{name}”: its bones return to their FK pose"
 
 
+def _clear_refusal(context: bpy.types.Context) -> str:
+    """Ask for selected bones with constraints."""
+    if context.mode != "POSE" or not places_of(context.selected_pose_bones or ()):
+        return "Select bones with FABRIK IK in Pose Mode"
+    return ""
+
+
+class FABRIK_OT_ik_clear(Working, bpy.types.Operator):
+    """Remove the constraints of the selected bones, and Blender's IK as its own operator does."""
+
+    bl_idname = "fabrik.ik_clear"
+    bl_label = "Remove FABRIK IK"
+    bl_description = (
+        "Remove the FABRIK IK constraints of the selected bones with their keys and drivers, and "
+        "Blender's Inverse Kinematics. Blender's Remove IK leaves FABRIK IK"
+    )
+    asks = (_clear_refusal,)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Remove them."""
+        bones: list[Any] = list(context.selected_pose_bones or ())
+        places = places_of(bones)
+        for armature in {ob for ob, _ in places}:
+            if problem := linked_problem(armature) or tweak_problem(armature):
+                raise ProblemError(problem)
+        names: list[str] = []
+        for armature, index in sorted(places, key=lambda place: -place[1]):
+            names.append(settings(armature).constraints[index].name)
+            editing.remove(armature, index)
+        if any(con.type == "IK" for bone in bones for con in bone.constraints):
+            bpy.ops.pose.ik_clear()
+        return f"Removed {listed(names[::-1])}: the bones return to their FK pose"
+
+
 class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
     """Swap the active constraint with a neighbor, with its animation."""
 
@@ -217,6 +254,7 @@ register, unregister = bpy.utils.register_classes_factory(
     (
         FABRIK_OT_constraint_add,
         FABRIK_OT_constraint_remove,
+        FABRIK_OT_ik_clear,
         FABRIK_OT_constraint_move,
         FABRIK_OT_offset_set,
         FABRIK_OT_pole_add,
