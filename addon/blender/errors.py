@@ -11,6 +11,18 @@ class ProblemError(Exception):
     """An expected error, with a message that tells the user what to do."""
 
 
+class ChoiceError(ProblemError):
+    """An error that another choice of an option solves.
+
+    Attributes:
+        choice: The options that would solve it, or one of several, by name.
+    """
+
+    def __init__(self, message: str, **choice: object) -> None:
+        super().__init__(message)
+        self.choice = choice
+
+
 def listed(names: Sequence[str]) -> str:
     """Format names, at least one, for a sentence: “A”, “B” and “C”."""
     *others, last = [f"“{name}”" for name in names]

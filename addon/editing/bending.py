@@ -113,12 +113,15 @@ def bend_of(armature: bpy.types.Object, name: str) -> Bend | None:
 def limb_bend_of(armature: bpy.types.Object, name: str) -> Bend | None:
     """Return how the joint after a bone flexes, in the rest space of that bone.
 
-    That is the plane in which a limb bends that the bone begins.
+    That is the plane in which a limb bends that the bone begins. At the end of a limb it is that of
+    the bone's own joint.
     """
     rig = skeleton_of(armature)
     bone = rig.index[name]
     after = next_in_limb(rig, bone)
-    found = bend_at_rest(rig, after) if after >= 0 else None
+    if after < 0:
+        return bend_of(armature, name)
+    found = bend_at_rest(rig, after)
     if found is None:
         return bend_to_pole(armature, bone)
     turn = rig.rest(bone).matrix_local.to_3x3().transposed() @ rig.rest(after).matrix_local.to_3x3()
@@ -191,15 +194,15 @@ def needs_bend(joint: FabrikJoint) -> bool:
     return joint.limit_type == "HINGE"
 
 
-def is_about_own_joint(joint: FabrikJoint) -> bool:
-    """Return whether a limit is about the axis of its own joint, and not of the limb's plane."""
-    return joint.limit_type == "HINGE" and joint.hinge_axis == "X"
-
-
-def turned_to(joint: FabrikJoint, bend: Bend) -> dict[str, Any]:
+def turned_to(joint: FabrikJoint, bend: Bend, is_across: bool = False) -> dict[str, Any]:
     """Return the settings of a limit of a joint that flexes about X, for another axis of flexion.
 
     A hinge that bends one way is measured from the straight limb, others from the rest pose.
+
+    Args:
+        joint: The limit.
+        bend: How the joint flexes.
+        is_across: Whether a hinge swings the limb to the sides, about Z, instead of bending it.
     """
     roll = atan2(-bend.axis.z, bend.axis.x)
     if joint.limit_type == "CONE":
@@ -212,7 +215,7 @@ def turned_to(joint: FabrikJoint, bend: Bend) -> dict[str, Any]:
             roll,
         )
     low, high = joint.hinge_min, joint.hinge_max
-    if not is_about_own_joint(joint):
+    if is_across:
         return hinge_values(Matrix.Rotation(roll, 3, "Y") @ Vector((0.0, 0.0, 1.0)), low, high)
     rest = bend.angle if -low <= ONE_WAY * high else 0.0
     return hinge_values(bend.axis, low - rest, high - rest)

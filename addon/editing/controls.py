@@ -13,7 +13,7 @@ from mathutils import Matrix
 from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
-from ..blender.errors import ProblemError
+from ..blender.errors import ChoiceError
 from ..loop.properties import settings
 from ..motion.anatomy import side_of
 from .placing import link_beside
@@ -58,10 +58,10 @@ def refuse_uneditable(armature: bpy.types.Object) -> None:
     """Refuse an armature that has no Edit Mode.
 
     Raises:
-        ProblemError: If its data is linked or a library override.
+        ChoiceError: If its data is linked or a library override.
     """
     if problem := uneditable_problem(armature):
-        raise ProblemError(problem)
+        raise ChoiceError(problem, controls="EMPTY")
 
 
 @contextmanager

@@ -13,19 +13,21 @@ Layout = Any
 """A `bpy.types.UILayout`; its stubs reject the extension's operators and the names of icons."""
 
 
-def draw_sentence(layout: Layout, context: bpy.types.Context, sentence: str) -> None:
-    """Draw a sentence, wrapped to the region."""
+def draw_sentence(
+    layout: Layout, context: bpy.types.Context, sentence: str, width: int = 0
+) -> None:
+    """Draw a sentence, wrapped to the region, or to a width in pixels at a UI scale of 1."""
     column = layout.column(align=True)
     column.scale_y = 0.8
-    for line in wrapped(sentence, context):
+    for line in wrapped(sentence, context, width):
         column.label(text=line)
 
 
-def wrapped(sentence: str, context: bpy.types.Context) -> list[str]:
-    """Wrap a sentence to the region's width."""
+def wrapped(sentence: str, context: bpy.types.Context, width: int = 0) -> list[str]:
+    """Wrap a sentence to the region's width, or to one in pixels at a UI scale of 1."""
     scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
     blf.size(0, context.preferences.ui_styles[0].widget.points * scale)
-    room = context.region.width - 70 * scale
+    room = (width * scale if width else context.region.width) - 70 * scale
     lines = [""]
     for word in sentence.split():
         longer = f"{lines[-1]} {word}".strip()

@@ -9,7 +9,14 @@ from bpy.props import BoolProperty, EnumProperty
 
 from ...blender.errors import ProblemError
 from ...ui.layout import Layout, SidebarPanel, draw_sentence
-from ...ui.refusing import Working, active_armature, armature_refusal, rest_refusal, tweak_refusal
+from ...ui.refusing import (
+    Asking,
+    Working,
+    active_armature,
+    armature_refusal,
+    rest_refusal,
+    tweak_refusal,
+)
 from ...ui.wording import counted, length_text
 from .recognizing import fill, recognize_parts
 from .removing import remove
@@ -79,7 +86,7 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
         return f"Recognized {_listed([part.kind for part in parts])}"
 
 
-class FABRIK_OT_character_set_up(CharacterOperator, bpy.types.Operator):
+class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
     """Set up a character in one step."""
 
     bl_idname = "fabrik.character_set_up"
@@ -137,6 +144,14 @@ class FABRIK_OT_character_set_up(CharacterOperator, bpy.types.Operator):
             difference = length_text(context.scene, result.difference)
             text += f", keyed at {result.frames} frames; the poses differ by {difference}"
         return f"{text}. {result.problem}" if result.problem else text
+
+    def draw_options(self, layout: Layout) -> None:
+        """Draw the options."""
+        layout.prop(self, "controls")
+        column = layout.column(heading="Add")
+        column.prop(self, "poles")
+        column.prop(self, "hinges")
+        layout.prop(self, "animation")
 
 
 class FABRIK_OT_character_remove(CharacterOperator, bpy.types.Operator):

@@ -8,7 +8,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ...blender.access import pose_bones
-from ...blender.errors import ProblemError, listed
+from ...blender.errors import ChoiceError, listed
 from ...blender.refusals import joints_problem, rest_problem
 from ...blender.skeleton import skeleton_of
 from ...editing.controls import uneditable_problem
@@ -16,7 +16,7 @@ from ...editing.limb import Limb, find_limb, other_limb
 from ...editing.limb_adding import LimbOptions, add_limbs
 from ...loop.properties import settings
 from ...ui.adding import tip_refusal
-from ...ui.refusing import Working
+from ...ui.refusing import Asking
 
 
 def _bone_refusal(context: bpy.types.Context) -> str:
@@ -30,7 +30,7 @@ def _pose_refusal(context: bpy.types.Context) -> str:
     return rest_problem(bone.id_data)
 
 
-class FABRIK_OT_limb_add(Working, bpy.types.Operator):
+class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
     """Add IK to the limb of the active bone in one step."""
 
     bl_idname = "fabrik.limb_add"
@@ -133,28 +133,28 @@ class FABRIK_OT_limb_add(Working, bpy.types.Operator):
         targets = listed([items[i].subtarget or items[i].target.name for i in indices])
         return ". ".join([f"Added IK to {tips}: move {targets}", *notes, *more])
 
-    def draw(self, context: bpy.types.Context) -> None:
-        """Draw the options of the redo panel."""
-        layout: Any = self.layout  # type: ignore[attr-defined]
-        layout.use_property_split = True
+    def draw_options(self, layout: Any) -> None:
+        """Draw the options."""
         layout.prop(self, "controls")
         layout.prop(self, "chain_count")
         column = layout.column(heading="Add")
-        for name in ("use_both_sides", "use_pole", "use_hinges", "use_rotation"):
+        for name in ("use_both_sides", "use_pole", "use_hinges"):
             column.prop(self, name)
+        layout.prop(self, "use_rotation")
 
 
 def _with_length(armature: bpy.types.Object, limb: Limb, count: int) -> Limb:
     """Return a limb with another number of bones.
 
     Raises:
-        ProblemError: If there are not as many up to the root.
+        ChoiceError: If there are not as many up to the root.
     """
     rig = skeleton_of(armature)
     bones = rig.chain_up(rig.index[limb.bones[-1]])
     if count > len(bones):
-        raise ProblemError(
-            f"“{limb.bones[-1]}” has only {len(bones)} bones up to the root: decrease Chain Length"
+        raise ChoiceError(
+            f"“{limb.bones[-1]}” has only {len(bones)} bones up to the root: decrease Chain Length",
+            chain_count=len(bones),
         )
     return limb._replace(bones=tuple(rig.names[i] for i in bones[-count:]))
 

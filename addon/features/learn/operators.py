@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
-from ...blender.errors import ProblemError
+from ...blender.errors import ChoiceError, ProblemError
 from ...blender.refusals import joints_problem
-from ...ui.refusing import Working
+from ...ui.refusing import Asking
 from ...ui.wording import counted, named
-from .learning import learn
+from .learning import learn, rotations_of
 
 
 def _bones_refusal(context: bpy.types.Context) -> str:
@@ -23,7 +23,7 @@ def _bones_refusal(context: bpy.types.Context) -> str:
     return next(filter(None, (joints_problem(bone.id_data) for bone in bones)), "")
 
 
-class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
+class FABRIK_OT_joint_learn(Asking, bpy.types.Operator):
     """Set joint limits to the range of the armature's actions."""
 
     bl_idname = "fabrik.joint_learn"
@@ -71,10 +71,10 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
         bones = _bones(context)
         kinds = [learn(bone, self.kind, self.margin, self.everywhere) for bone in bones]
         if not any(kinds):
-            hint = "" if self.everywhere else ", or enable All Actions"
-            raise ProblemError(
-                f"No action of the armature rotates the selected bones: assign an action{hint}"
-            )
+            problem = "No action of the armature rotates the selected bones: assign an action"
+            if self.everywhere or not any(rotations_of(bone, True) for bone in bones):
+                raise ProblemError(problem)
+            raise ChoiceError(f"{problem}, or enable All Actions", everywhere=True)
         parts = [
             counted(kinds.count(kind), name)
             for kind, name in (("HINGE", "hinge"), ("CONE", "cone"))
@@ -84,6 +84,11 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
             unlimited = [bone.name for bone, kind in zip(bones, kinds, strict=True) if not kind]
             parts.append(f"no limits for {named(unlimited)}")
         return f"Learned {', '.join(parts)}"
+
+    def draw_options(self, layout: Any) -> None:
+        """Draw the options."""
+        for name in ("kind", "margin", "everywhere"):
+            layout.prop(self, name)
 
 
 def _bones(context: bpy.types.Context) -> list[Any]:
