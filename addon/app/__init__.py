@@ -27,7 +27,7 @@ from ..features import (
 )
 from ..loop import handlers, registry
 from ..ui import presets
-from . import keymap, menus
+from . import keymap, menus, preferences
 
 FEATURES = (
     constraint,
@@ -60,6 +60,7 @@ PARTS: tuple[ModuleType, ...] = (
     *[part for feature in FEATURES for part in feature.PARTS],
     menus,
     keymap,
+    preferences,
 )
 
 

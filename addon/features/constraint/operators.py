@@ -10,6 +10,13 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty
 from ...blender.errors import ProblemError, listed
 from ...blender.refusals import linked_problem, tweak_problem
 from ...editing import constraints as editing
+from ...editing.defaults import (
+    FabrikDefaults,
+    changed_defaults,
+    reset_defaults,
+    save_defaults,
+    stored_defaults,
+)
 from ...loop.properties import SOLVER_ITEMS, FabrikConstraint, settings
 from ...loop.registry import MOTIONS
 from ...ui.adding import chosen_target, tip_refusal
@@ -250,12 +257,58 @@ class FABRIK_OT_offset_set(Working, bpy.types.Operator):
         return f"“{name}” keeps its tip at the current offset"
 
 
+def _save_refusal(context: bpy.types.Context) -> str:
+    """Ask for preferences."""
+    return "" if stored_defaults() is not None else "The add-on is not enabled in the preferences"
+
+
+class FABRIK_OT_constraint_default_save(Working, bpy.types.Operator):
+    """Store the settings of the active constraint for new ones."""
+
+    bl_idname = "fabrik.constraint_default_save"
+    bl_label = "Save as Default"
+    bl_description = (
+        "Give new constraints the settings of the active one. Its bones, targets and solver, and "
+        "what moves it, are not included"
+    )
+    bl_options = {"REGISTER"}  # No undo brings preferences back.
+    asks = (active_refusal, _save_refusal)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Store them."""
+        item = cast(FabrikConstraint, editing.active_constraint(active_armature(context)))
+        save_defaults(item, cast(FabrikDefaults, stored_defaults()))
+        return f"New constraints get the settings of “{item.name}”"
+
+
+def _reset_refusal(_context: bpy.types.Context) -> str:
+    """Ask for changed defaults."""
+    return "" if changed_defaults() else "The settings of new constraints are not changed"
+
+
+class FABRIK_OT_constraint_default_reset(Working, bpy.types.Operator):
+    """Reset the settings of new constraints."""
+
+    bl_idname = "fabrik.constraint_default_reset"
+    bl_label = "Reset Defaults"
+    bl_description = "Give new constraints the settings that come with the add-on"
+    bl_options = {"REGISTER"}
+    asks = (_reset_refusal,)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Reset them."""
+        reset_defaults(cast(FabrikDefaults, stored_defaults()))
+        return "New constraints get the settings that come with the add-on"
+
+
 register, unregister = bpy.utils.register_classes_factory(
     (
         FABRIK_OT_constraint_add,
         FABRIK_OT_constraint_remove,
         FABRIK_OT_ik_clear,
         FABRIK_OT_constraint_move,
+        FABRIK_OT_constraint_default_save,
+        FABRIK_OT_constraint_default_reset,
         FABRIK_OT_offset_set,
         FABRIK_OT_pole_add,
     )

@@ -58,8 +58,9 @@ def undescribed(rna: Any) -> Iterator[str]:
 def test_every_operator_can_be_undone_and_says_why_it_is_grey(addon: ModuleType) -> None:
     for name, cls in classes(addon).items():
         if issubclass(cls, bpy.types.Operator):
-            # What adds and removes presets changes files, and those no undo brings back.
-            undo = set() if name.endswith("preset_add") else {"UNDO"}
+            # What changes files or preferences no undo brings back.
+            is_final = name.endswith(("preset_add", "default_save", "default_reset"))
+            undo = set() if is_final else {"UNDO"}
             kinds = {"REGISTER", "UNDO"}
             # What happens by itself is no step of the user's.
             wanted = set() if name.endswith("simulate_again") else {"REGISTER"} | undo
@@ -146,6 +147,7 @@ def test_the_menu_beside_the_list_adds_motion_copies_mirrors_and_converts(
         "fabrik.constraint_mirror",
         "fabrik.convert_from_blender",
         "fabrik.convert_to_blender",
+        "fabrik.constraint_default_save",
     ]
 
 

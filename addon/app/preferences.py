@@ -1,0 +1,137 @@
+"""The page of the extension in Blender's preferences."""
+
+from __future__ import annotations
+
+import platform
+from typing import TYPE_CHECKING, Annotated, Any
+
+import bpy
+
+from .. import compiled
+from ..editing import defaults
+from ..editing.defaults import FabrikDefaults
+from ..loop.properties import scene_settings
+from ..loop.property_kinds import group, register_group
+from ..ui.layout import Layout
+from .keymap import SHORTCUTS
+
+WEBSITE = ""
+"""The website in the manifest, with the manual and samples; empty while there is none."""
+
+LINKS = (("Manual", "HELP", ""), ("Samples", "FILE_BLEND", "samples"))
+"""Labels, icons and pages of the website."""
+
+PLACES = (
+    ("Pose \N{BLACK RIGHT-POINTING SMALL TRIANGLE} Inverse Kinematics", "add, remove, snap, bake"),
+    ("Sidebar (N) \N{BLACK RIGHT-POINTING SMALL TRIANGLE} FABRIK", "all settings"),
+    (
+        "Properties \N{BLACK RIGHT-POINTING SMALL TRIANGLE} Bone Constraints",
+        "constraints of the active bone",
+    ),
+    ("Properties \N{BLACK RIGHT-POINTING SMALL TRIANGLE} Bone", "joint limits"),
+    ("Toolbar (T) \N{BLACK RIGHT-POINTING SMALL TRIANGLE} Drag Bones", "pose with the mouse"),
+    ("Viewport Overlays", "show or hide the chains"),
+)
+"""The menus, panels and tools, and what is in them."""
+
+
+class FabrikPreferences(bpy.types.AddonPreferences):
+    """The preferences of the extension."""
+
+    bl_idname = defaults.PACKAGE
+
+    if TYPE_CHECKING:
+        defaults: FabrikDefaults
+    else:
+        defaults: Annotated[
+            FabrikDefaults,
+            group(FabrikDefaults, "Defaults", "Settings of new constraints"),
+        ]
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """Draw the page."""
+        layout: Layout = self.layout
+        _draw_places(_titled(layout, "Where to Find It"))
+        _draw_links(layout)
+        _draw_shortcuts(_titled(layout, "Keymap"), context)
+        _draw_overlay(_titled(layout, "Overlay"), context, self.defaults)
+        _draw_defaults(_titled(layout, "New Constraints"), self.defaults)
+        _draw_solver(_titled(layout, "Solver"))
+
+
+def _titled(layout: Layout, title: str) -> Layout:
+    box = layout.box().column()
+    box.label(text=title)
+    return box
+
+
+def _draw_places(layout: Layout) -> None:
+    for place, contents in PLACES:
+        row = layout.split(factor=0.4)
+        row.label(text=place)
+        row.label(text=contents)
+
+
+def _draw_links(layout: Layout) -> None:
+    if not WEBSITE:
+        return
+    row = layout.row()
+    for title, icon, page in LINKS:
+        row.operator("wm.url_open", text=title, icon=icon).url = f"{WEBSITE}/{page}"
+
+
+def _draw_shortcuts(layout: Layout, context: bpy.types.Context) -> None:
+    """Draw the shortcuts as Blender's own keymap editor does."""
+    import rna_keymap_ui
+
+    manager: Any = context.window_manager
+    config = manager.keyconfigs.user
+    keymap = config.keymaps.get("Pose")
+    names = [name for name, *_ in SHORTCUTS]
+    items = [item for item in keymap.keymap_items if item.idname in names] if keymap else []
+    for item in items:
+        column = layout.column()
+        column.context_pointer_set("keymap", keymap)
+        rna_keymap_ui.draw_kmi([], config, keymap, item, column, 0)
+    if not items:
+        layout.label(text="The keymap has no shortcuts of the add-on", icon="INFO")
+
+
+def _draw_overlay(
+    layout: Layout, context: bpy.types.Context, defaults_group: FabrikDefaults
+) -> None:
+    layout.use_property_split = True
+    layout.prop(scene_settings(context.scene), "show_overlay", text="This Scene")
+    layout.prop(defaults_group, "show_overlay", text="New Constraints")
+
+
+def _draw_defaults(layout: Layout, defaults_group: FabrikDefaults) -> None:
+    layout.use_property_split = True
+    layout.use_property_decorate = False
+    for name in defaults.names_of_defaults():
+        if name != "show_overlay":
+            layout.prop(defaults_group, name)
+    row = layout.row()
+    row.operator("fabrik.constraint_default_save", text="Save from Active Constraint")
+    row.operator("fabrik.constraint_default_reset", text="Reset")
+
+
+def _draw_solver(layout: Layout) -> None:
+    if compiled.COMPILED:
+        layout.label(text="Compiled: the fast version is used", icon="CHECKMARK")
+        return
+    here = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    layout.label(text="Interpreted: the results are the same, but slower", icon="INFO")
+    layout.label(text=f"The package has no compiled version for {here}")
+
+
+def register() -> None:
+    """Add the page."""
+    defaults.register()
+    register_group(FabrikPreferences)
+
+
+def unregister() -> None:
+    """Remove it."""
+    bpy.utils.unregister_class(FabrikPreferences)
+    defaults.unregister()
