@@ -55,8 +55,8 @@ def draw_lock(panel: Any, context: bpy.types.Context) -> None:
     if scene.render.use_lock_interface or not _has_constraints(scene):
         return
     row = panel.layout.row()
-    row.label(text="For safe rendering with FABRIK IK:", icon="INFO")
-    row.prop(scene.render, "use_lock_interface", text="Lock Interface")
+    row.use_property_split = False
+    row.prop(scene.render, "use_lock_interface", text="Lock Interface for FABRIK IK")
 
 
 def _has_constraints(scene: bpy.types.Scene) -> bool:

@@ -22,15 +22,15 @@ LINKS = (("Manual", "HELP", ""), ("Samples", "FILE_BLEND", "samples"))
 """Labels, icons and pages of the website."""
 
 PLACES = (
-    ("Pose \N{BLACK RIGHT-POINTING SMALL TRIANGLE} Inverse Kinematics", "add, remove, snap, bake"),
-    ("Sidebar (N) \N{BLACK RIGHT-POINTING SMALL TRIANGLE} FABRIK", "all settings"),
+    ("Pose \N{BLACK RIGHT-POINTING SMALL TRIANGLE} Inverse Kinematics", "Add, remove, snap, bake"),
+    ("Sidebar (N) \N{BLACK RIGHT-POINTING SMALL TRIANGLE} FABRIK", "All settings"),
     (
         "Properties \N{BLACK RIGHT-POINTING SMALL TRIANGLE} Bone Constraints",
-        "constraints of the active bone",
+        "Constraints of the active bone",
     ),
-    ("Properties \N{BLACK RIGHT-POINTING SMALL TRIANGLE} Bone", "joint limits"),
-    ("Toolbar (T) \N{BLACK RIGHT-POINTING SMALL TRIANGLE} Drag Bones", "pose with the mouse"),
-    ("Viewport Overlays", "show or hide the chains"),
+    ("Properties \N{BLACK RIGHT-POINTING SMALL TRIANGLE} Bone", "Joint limits"),
+    ("Toolbar (T) \N{BLACK RIGHT-POINTING SMALL TRIANGLE} Drag Bones", "Pose with the mouse"),
+    ("Viewport Overlays", "Show or hide the chains"),
 )
 """The menus, panels and tools, and what is in them."""
 
@@ -87,8 +87,8 @@ def _draw_shortcuts(layout: Layout, context: bpy.types.Context) -> None:
     manager: Any = context.window_manager
     config = manager.keyconfigs.user
     keymap = config.keymaps.get("Pose")
-    names = [name for name, *_ in SHORTCUTS]
-    items = [item for item in keymap.keymap_items if item.idname in names] if keymap else []
+    known = keymap.keymap_items if keymap is not None else ()
+    items = [item for name, *_ in SHORTCUTS for item in known if item.idname == name]
     for item in items:
         column = layout.column()
         column.context_pointer_set("keymap", keymap)
@@ -101,6 +101,7 @@ def _draw_overlay(
     layout: Layout, context: bpy.types.Context, defaults_group: FabrikDefaults
 ) -> None:
     layout.use_property_split = True
+    layout.use_property_decorate = False
     layout.prop(scene_settings(context.scene), "show_overlay", text="This Scene")
     layout.prop(defaults_group, "show_overlay", text="New Constraints")
 
@@ -122,7 +123,7 @@ def _draw_solver(layout: Layout) -> None:
         return
     here = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
     layout.label(text="Interpreted: the results are the same, but slower", icon="INFO")
-    layout.label(text=f"The package has no compiled version for {here}")
+    layout.label(text=f"No compiled version is installed for {here}")
 
 
 def register() -> None:

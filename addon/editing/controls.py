@@ -22,8 +22,10 @@ from .playing import updated
 COLLECTION = "IK Controls"
 """The bone collection of control bones."""
 
-COLOURS = {1: "THEME04", 0: "THEME09", -1: "THEME01"}
-"""The color set of control bones by side: left is blue, the middle yellow, right red."""
+COLOURS = {1: "THEME08", 0: "THEME09", -1: "THEME02"}
+"""The color set of control bones by side: left is blue, the middle yellow, right red.
+
+Of the sets in these colors, those that are seen on a dark background."""
 
 ENDS_WITH_SIDE = re.compile(r"(.+?)([._ -](?:l|r|left|right)(?:\.\d+)?)", re.IGNORECASE)
 """Splits a bone's name into the rest and its side."""

@@ -130,11 +130,11 @@ def _hinge(
         bones: list[Any] = [pose_bones(armature)[name] for name in limb.bones[1:]]
         if any(bone.fabrik_joint.limit_type != "NONE" for bone in bones):
             return ""
-        return f"“{last}” got no hinge: it is straight at rest, or animated"
+        return f"No hinge for “{last}”: it is straight at rest, or animated"
     if not _differs(armature, limb, before):
         return ""
     remove_hinges(armature, added)
-    return f"“{last}” got no hinge: its pose is out of the range"
+    return f"No hinge for “{last}”: its pose is out of range"
 
 
 def refuse_posed(armature: bpy.types.Object, bones: Sequence[str]) -> None:

@@ -141,7 +141,7 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bp
 
     def draw_options(self, layout: Any) -> None:
         """Draw the choice of the axis."""
-        layout.prop(self, "axis", expand=True)
+        layout.prop(self, "axis")
 
 
 class FABRIK_OT_joint_preset_add(_JointPreset, AddPresetOperator, bpy.types.Operator):
