@@ -6,6 +6,8 @@ PYTEST :=
 # The versions of the bpy wheel that test-all covers, and the suites that it may leave out.
 WHEELS := 4.2 4.5 5.2
 SKIP :=
+# A folder of Blender's own catalogues, from which make translations fills in what they know.
+LOCALES :=
 # How long make fuzz takes.
 SECONDS := 600
 
@@ -93,11 +95,29 @@ samples:  ## build the sample .blend files, with the oldest Blender, so that all
 	$(call env,bpy-4.2) samples/build.py
 
 .PHONY: pictures
-pictures: package  ## make the README's pictures of the quick start, in a real window
+pictures: package  ## make the manual's pictures of the window
 	$(call env,core) tests/ui/screenshots.py dist/*.zip
 
+.PHONY: translations
+translations:  ## bring addon/translations up to date with the texts of the interface
+	mkdir -p build
+	$(call env,bpy-$$($(PYTHON) tools/environment.py newest)) -m tools.texts build/texts.json
+	$(call env,tools) tools/translations.py build/texts.json $(LOCALES)
+
+.PHONY: docs
+docs: reference check-docs  ## build the manual as a site, in build/docs; a broken link fails
+	$(call env,docs) -m zensical build --strict --clean
+
+.PHONY: reference
+reference:  ## write the manual's reference of properties and operators, from Blender's RNA
+	$(call env,bpy-$$($(PYTHON) tools/environment.py newest)) tools/reference.py
+
+.PHONY: check-docs
+check-docs:
+	$(call env,tools) tools/check_docs.py
+
 .PHONY: lint
-lint:  ## check style, format and layers
+lint: check-docs  ## check style, format, layers, and the links of the manual
 	$(call env,tools) -m ruff check .
 	$(call env,tools) -m ruff format --check .
 	$(call env,tools) -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
@@ -108,7 +128,7 @@ type:  ## check types
 
 .PHONY: clean
 clean:  ## remove what was built
-	rm -rf build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf build dist .cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 
 .PHONY: distclean

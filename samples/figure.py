@@ -1,18 +1,25 @@
-"""A wooden figure that stands on the world's origin and faces along X."""
+"""A figure that stands on the world's origin and faces along X."""
 
 from __future__ import annotations
 
+from math import radians
 from typing import Any
 
-from . import shapes
+from mathutils import Vector
+
+from . import shapes, skin
 from .parts import Bones, material
 from .shapes import Point
+from .skin import Cloth, Flesh
 
 HIP, ANKLE = 0.91, 0.09
 """The heights of these joints."""
 
 FACE = (1.0, 0.0, 0.0)
 """Where the figure looks and goes."""
+
+ARMS = radians(18.0)
+"""How far its arms are away from the body: lower them by this much to let them hang."""
 
 
 def bones(has_toes: bool = False) -> tuple[Bones, dict[str, Point]]:
@@ -36,46 +43,82 @@ def bones(has_toes: bool = False) -> tuple[Bones, dict[str, Point]]:
         found[f"Foot.{side}"] = ((0, y, ANKLE), ball, f"Shin.{side}")
         if has_toes:
             found[f"Toe.{side}"] = (ball, (0.19, y, 0.03), f"Foot.{side}")
-        elbow, wrist = (-0.02, 2.1 * y, 1.13), (0.03, 2.3 * y, 0.88)
+        elbow, wrist = (-0.02, 3.0 * y, 1.15), (0.03, 3.9 * y, 0.92)
         found[f"Upper arm.{side}"] = ((0, 1.9 * y, 1.39), elbow, "Chest")
         found[f"Forearm.{side}"] = (elbow, wrist, f"Upper arm.{side}")
         bends[f"Upper arm.{side}"] = bends[f"Forearm.{side}"] = FACE
     return found, bends
 
 
-LIMBS = {
-    "Upper arm": (0.052, 0.043),
-    "Forearm": (0.045, 0.036),
-    "Thigh": (0.078, 0.058),
-    "Shin": (0.058, 0.040),
-    "Foot": (0.045, 0.032),
-    "Toe": (0.032, 0.026),
-}
-
-
 def dress(rig: Any) -> None:
-    """Hang wood on the bones: a rod for each limb and a ball for each joint."""
-    wood = material("Wood", (0.86, 0.58, 0.33))
-    dark = material("Dark wood", (0.42, 0.22, 0.10))
+    """Give the figure a body in shirt, trousers and shoes, with hair and eyes."""
+    rig.data.bones["Root"].use_deform = False
+    tan = material("Skin", (0.80, 0.50, 0.35), roughness=0.55)
+    shirt = material("Shirt", (0.85, 0.36, 0.12), roughness=0.8)
+    denim = material("Trousers", (0.08, 0.14, 0.30), roughness=0.85)
+    shoe = material("Shoes", (0.90, 0.88, 0.84), roughness=0.6)
+    hair = material("Hair", (0.10, 0.05, 0.03), roughness=0.7)
+    waist, collar = (0, 0, 1.0), (0, 0, 1.47)
+    clothes = [
+        Cloth("Pelvis", denim),
+        Cloth("Pelvis", shirt, [(waist, (0, 0, 1))]),
+        Cloth("Chest", shirt, [(collar, (-0.1, 0, -1))]),
+        Cloth("Head", shirt, [(collar, (-0.1, 0, -1))]),
+        Cloth("Head", hair, [((0.05, 0, 1.645), (-0.66, 0, 0.60))]),
+    ]
+    for side in "LR":
+        arm, shin = (rig.data.bones[f"{bone}.{side}"] for bone in ("Upper arm", "Shin"))
+        sleeve = arm.head_local.lerp(arm.tail_local, 0.62), arm.head_local - arm.tail_local
+        hem = shin.tail_local + Vector((0, 0, 0.03)), (0.1, 0, 1)
+        clothes += [
+            Cloth(f"Upper arm.{side}", shirt, [sleeve]),
+            Cloth(f"Thigh.{side}", denim),
+            Cloth(f"Thigh.{side}", shirt, [(waist, (0, 0, 1))]),
+            Cloth(f"Shin.{side}", shoe),
+            Cloth(f"Shin.{side}", denim, [hem]),
+        ]
+        feet = [f"{bone}.{side}" for bone in ("Foot", "Toe")]
+        clothes += [Cloth(bone, shoe) for bone in feet if bone in rig.data.bones]
+    skin.body("Body", rig, _flesh(rig), tan, clothes)
+    black = material("Eyes", (0.02, 0.02, 0.02), roughness=0.2)
+    for side, y in (("L", 0.036), ("R", -0.036)):
+        shapes.hang(shapes.ball(f"Eye.{side}", (0.097, y, 1.632), 0.014, black), rig, "Head")
+
+
+LIMBS = {
+    "Upper arm": (0.052, 0.040),
+    "Forearm": (0.044, 0.030),
+    "Thigh": (0.086, 0.058),
+    "Shin": (0.056, 0.040),
+    "Foot": (0.046, 0.036),
+    "Toe": (0.036, 0.030),
+}
+"""The radii of limbs at both ends, in metres."""
+
+
+def _flesh(rig: Any) -> list[Flesh]:
+    """Return what the body is made of."""
+    found = [
+        Flesh((-0.005, -0.055, 0.95), (-0.005, 0.055, 0.95), (0.105, 0.105)),
+        Flesh((0.0, -0.045, 1.0), (0.005, -0.085, 1.34), (0.092, 0.094)),
+        Flesh((0.0, 0.045, 1.0), (0.005, 0.085, 1.34), (0.092, 0.094)),
+        Flesh((0.0, 0.0, 1.0), (0.005, 0.0, 1.34), (0.092, 0.10)),
+        Flesh((0.0, 0.0, 1.40), (0.015, 0.0, 1.54), (0.058, 0.054)),
+        Flesh((0.022, 0.0, 1.578), (0.012, 0.0, 1.655), (0.080, 0.104)),
+        Flesh((0.104, 0.0, 1.605), (0.122, 0.0, 1.586), (0.014, 0.019)),
+    ]
     for bone in rig.data.bones:
         radii = LIMBS.get(bone.name.partition(".")[0])
         if radii is not None:
-            rod = shapes.capsule(bone.name, bone.head_local, bone.tail_local, radii, wood)
-            ball = shapes.ball(f"{bone.name} ball", bone.head_local, radii[0] * 1.1, dark)
-            for part in (rod, ball):
-                shapes.hang(part, rig, bone.name)
-    for side, y in (("L", 0.23), ("R", -0.23)):
-        shapes.hang(
-            shapes.ball(f"Hand.{side}", (0.03, y, 0.86), 0.045, dark), rig, f"Forearm.{side}"
-        )
-    hips = shapes.capsule("Pelvis", (0, -0.07, 0.95), (0, 0.07, 0.95), (0.1, 0.1), wood)
-    shapes.hang(hips, rig, "Pelvis")
-    shapes.hang(shapes.ball("Waist ball", (0, 0, 1.06), 0.09, dark), rig, "Pelvis")
-    chest = ((0.001, 1.12), (0.09, 1.13), (0.13, 1.24), (0.145, 1.35), (0.1, 1.43), (0.001, 1.45))
-    shapes.hang(shapes.turned("Chest", (0, 0, 0), (0, 0, 1), chest, wood, 28), rig, "Chest")
-    neck = shapes.capsule("Neck", (0, 0, 1.43), (0.01, 0, 1.52), (0.042, 0.042), dark)
-    shapes.hang(neck, rig, "Head")
-    head = shapes.capsule("Head", (0.01, 0, 1.56), (0.02, 0, 1.63), (0.075, 0.092), wood)
-    shapes.hang(head, rig, "Head")
-    nose = shapes.ball("Nose", (0.11, 0, 1.6), 0.022, dark)
-    shapes.hang(nose, rig, "Head")
+            found.append(Flesh(bone.head_local[:], bone.tail_local[:], radii))
+    for side in (1, -1):
+        y = side * 0.1
+        found += [
+            Flesh((0, 0.9 * y, 1.39), (0, 1.85 * y, 1.385), (0.062, 0.058)),
+            Flesh((0.03, 3.93 * y, 0.91), (0.045, 4.2 * y, 0.84), (0.032, 0.026)),
+            Flesh((0.05, 3.9 * y, 0.90), (0.085, 3.95 * y, 0.85), (0.016, 0.013)),
+            Flesh((0.10, y, 0.36), (0.05, y, 0.24), (0.052, 0.046)),
+            Flesh((-0.035, y, 0.045), (0.10, y, 0.036), (0.042, 0.038)),
+            Flesh((0.01, side * 0.102, 1.60), (0.005, side * 0.106, 1.635), (0.016, 0.019)),
+        ]
+    return found

@@ -1,4 +1,4 @@
-"""A wooden figure walks its flat cycle over hills: feet on the ground, and the hip over them."""
+"""A figure walks its flat cycle over hills: feet on the ground, and the hip over them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import bpy
 from mathutils import Quaternion, Vector
 
 from . import figure, shapes
-from .figure import ANKLE
+from .figure import ANKLE, ARMS
 from .parts import add_constraint, armature, camera, curves_of, material, stage
 from .shapes import Point, link
 
@@ -102,7 +102,7 @@ def _swing_body(rig: Any) -> None:
             bone.rotation_mode = "XYZ"
     _key(bones["Chest"], "rotation_euler", [(0.04, 0.12 * cos(a), 0.0) for a in angles], frames)
     for side, sign in (("L", -1.0), ("R", 1.0)):
-        arm = [(sign * 0.42 * cos(a), 0.0, 0.0) for a in angles]
+        arm = [(sign * 0.42 * cos(a), 0.0, sign * ARMS) for a in angles]
         _key(bones[f"Upper arm.{side}"], "rotation_euler", arm, frames)
         bend = [(0.25 + sign * 0.18 * cos(a), 0.0, 0.0) for a in angles]
         _key(bones[f"Forearm.{side}"], "rotation_euler", bend, frames)

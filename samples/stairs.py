@@ -1,4 +1,4 @@
-"""A wooden figure runs up and down stairs; what it brings along is a run on a flat floor.
+"""A figure runs up and down stairs; what it brings along is a run on a flat floor.
 
 The run is made as captures are: keyed on the bones at every frame, a little too high, trembling.
 """
@@ -14,7 +14,7 @@ import bpy
 from mathutils import Matrix, Quaternion, Vector
 
 from . import figure, shapes
-from .figure import ANKLE, FACE, HIP
+from .figure import ANKLE, ARMS, FACE, HIP
 from .parts import FRAMES, add_constraint, armature, camera, curves_of, material, stage
 from .shapes import link
 
@@ -194,8 +194,9 @@ def _pose(rig: Any, seconds: float) -> tuple[Vector, dict[str, Quaternion]]:
         turns[f"Foot.{side}"] = _about("Y", foot.pitch)
         turns[f"Toe.{side}"] = _about("Y", foot.toes)
         swing = -sign * 0.75 * cos(phase)
-        turns[f"Upper arm.{side}"] = chest @ _about("Y", -0.15 - swing)
-        turns[f"Forearm.{side}"] = chest @ _about("Y", -1.55 - 1.2 * swing)
+        hanging = _about("X", -sign * ARMS)
+        turns[f"Upper arm.{side}"] = chest @ _about("Y", -0.15 - swing) @ hanging
+        turns[f"Forearm.{side}"] = chest @ _about("Y", -1.55 - 1.2 * swing) @ hanging
     return hips, turns
 
 

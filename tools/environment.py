@@ -39,8 +39,10 @@ PICTURES = ("Pillow==13.0.0",)
 BENCH = ("matplotlib==3.11.2",)
 STUBS = ("fake-bpy-module==20261026", "numpy==2.2.6")
 CHECKS = ("ruff==0.17.5", "pyright[nodejs]==1.1.414", "import-linter==2.16")
+LANGUAGES = ("Babel==2.18.0",)
 COMPILER = ("mypy[mypyc]==2.4.1", "setuptools==84.2.1")
 UV = ("uv==0.13.8",)
+DOCS = ("zensical==0.0.73",)
 SCRIPTS = ("three@0.187.0",)
 
 
@@ -59,10 +61,11 @@ class Environment(NamedTuple):
 ANY = ("3.13", "3.11", "3.12", "3.14")
 ENVIRONMENTS = {
     "core": Environment(ANY, TESTS),
-    "tools": Environment(ANY, CHECKS + STUBS + PICTURES + BENCH),
+    "tools": Environment(ANY, CHECKS + STUBS + PICTURES + BENCH + LANGUAGES),
     "bpy-4.2": Environment(("3.11",), ("bpy==4.2.*", *TESTS, *PICTURES)),
     "bpy-4.5": Environment(("3.11",), ("bpy==4.5.*", *TESTS, *PICTURES, *BENCH)),
     "bpy-5.2": Environment(("3.13",), ("bpy==5.2.*", *TESTS, *PICTURES, *BENCH)),
+    "docs": Environment(ANY, DOCS),
     "uv": Environment((), UV),
 }
 NEWEST_FIRST = ("5.2", "4.5")

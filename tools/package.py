@@ -32,7 +32,9 @@ def blender_ext(*arguments: str | Path) -> None:
 def stage() -> None:
     """Lay out the package: the tool expects `__init__.py` next to the manifest."""
     shutil.rmtree(STAGE, ignore_errors=True)
-    shutil.copytree(ROOT / "addon", STAGE, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+    shutil.copytree(
+        ROOT / "addon", STAGE, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", "*.pot")
+    )
     shutil.copy(ROOT / "LICENSE", STAGE)
     wheels = sorted(WHEELS.glob("*.whl"))
     manifest = (ROOT / "blender_manifest.toml").read_text(encoding="utf-8")

@@ -27,7 +27,7 @@ from ..features import (
 )
 from ..loop import handlers, registry
 from ..ui import presets
-from . import keymap, menus, preferences
+from . import keymap, languages, menus, preferences
 
 FEATURES = (
     constraint,
@@ -55,6 +55,7 @@ FEATURES = (
 """All features, in the order of their panels and of their hooks in the loop."""
 
 PARTS: tuple[ModuleType, ...] = (
+    languages,
     handlers,
     presets,
     *[part for feature in FEATURES for part in feature.PARTS],

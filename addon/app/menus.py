@@ -7,6 +7,7 @@ from typing import Any
 
 import bpy
 
+from ..blender.messages import shown
 from ..loop import plan
 from ..ui.adding import MOTION_OPERATORS
 
@@ -21,7 +22,7 @@ class FABRIK_MT_motion(bpy.types.Menu):
         """Draw the operators."""
         layout: Any = self.layout
         for name, title in MOTION_OPERATORS:
-            layout.operator(name, text=title)
+            layout.operator(name, text=shown(title), translate=False)
 
 
 def draw_ik(menu: Any, _context: bpy.types.Context) -> None:

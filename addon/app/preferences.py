@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import bpy
 
 from .. import compiled
+from ..blender.messages import msg, shown
 from ..editing import defaults
 from ..editing.defaults import FabrikDefaults
 from ..loop.properties import scene_settings
@@ -18,19 +19,16 @@ from .keymap import SHORTCUTS
 WEBSITE = ""
 """The website in the manifest, with the manual and samples; empty while there is none."""
 
-LINKS = (("Manual", "HELP", ""), ("Samples", "FILE_BLEND", "samples"))
+LINKS = ((msg("Manual"), "HELP", ""), (msg("Samples"), "FILE_BLEND", "samples"))
 """Labels, icons and pages of the website."""
 
 PLACES = (
-    ("Pose \N{BLACK RIGHT-POINTING SMALL TRIANGLE} Inverse Kinematics", "Add, remove, snap, bake"),
-    ("Sidebar (N) \N{BLACK RIGHT-POINTING SMALL TRIANGLE} FABRIK", "All settings"),
-    (
-        "Properties \N{BLACK RIGHT-POINTING SMALL TRIANGLE} Bone Constraints",
-        "Constraints of the active bone",
-    ),
-    ("Properties \N{BLACK RIGHT-POINTING SMALL TRIANGLE} Bone", "Joint limits"),
-    ("Toolbar (T) \N{BLACK RIGHT-POINTING SMALL TRIANGLE} Drag Bones", "Pose with the mouse"),
-    ("Viewport Overlays", "Show or hide the chains"),
+    (msg("Pose ▸ Inverse Kinematics"), msg("Add, remove, snap, bake")),
+    (msg("Sidebar (N) ▸ FABRIK"), msg("All settings")),
+    (msg("Properties ▸ Bone Constraints"), msg("Constraints of the active bone")),
+    (msg("Properties ▸ Bone"), msg("Joint limits")),
+    (msg("Toolbar (T) ▸ Drag Bones"), msg("Pose with the mouse")),
+    (msg("Viewport Overlays"), msg("Show or hide the chains")),
 )
 """The menus, panels and tools, and what is in them."""
 
@@ -51,25 +49,25 @@ class FabrikPreferences(bpy.types.AddonPreferences):
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the page."""
         layout: Layout = self.layout
-        _draw_places(_titled(layout, "Where to Find It"))
+        _draw_places(_titled(layout, msg("Where to Find It")))
         _draw_links(layout)
-        _draw_shortcuts(_titled(layout, "Keymap"), context)
-        _draw_overlay(_titled(layout, "Overlay"), context, self.defaults)
-        _draw_defaults(_titled(layout, "New Constraints"), self.defaults)
-        _draw_solver(_titled(layout, "Solver"))
+        _draw_shortcuts(_titled(layout, msg("Keymap")), context)
+        _draw_overlay(_titled(layout, msg("Overlay")), context, self.defaults)
+        _draw_defaults(_titled(layout, msg("New Constraints")), self.defaults)
+        _draw_solver(_titled(layout, msg("Solver")))
 
 
 def _titled(layout: Layout, title: str) -> Layout:
     box = layout.box().column()
-    box.label(text=title)
+    box.label(text=shown(title), translate=False)
     return box
 
 
 def _draw_places(layout: Layout) -> None:
     for place, contents in PLACES:
         row = layout.split(factor=0.4)
-        row.label(text=place)
-        row.label(text=contents)
+        row.label(text=shown(place), translate=False)
+        row.label(text=shown(contents), translate=False)
 
 
 def _draw_links(layout: Layout) -> None:
@@ -77,7 +75,9 @@ def _draw_links(layout: Layout) -> None:
         return
     row = layout.row()
     for title, icon, page in LINKS:
-        row.operator("wm.url_open", text=title, icon=icon).url = f"{WEBSITE}/{page}"
+        row.operator(
+            "wm.url_open", text=shown(title), translate=False, icon=icon
+        ).url = f"{WEBSITE}/{page}"
 
 
 def _draw_shortcuts(layout: Layout, context: bpy.types.Context) -> None:
@@ -121,9 +121,10 @@ def _draw_solver(layout: Layout) -> None:
     if compiled.COMPILED:
         layout.label(text="Compiled: the fast version is used", icon="CHECKMARK")
         return
-    here = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    here = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     layout.label(text="Interpreted: the results are the same, but slower", icon="INFO")
-    layout.label(text=f"No compiled version is installed for {here}")
+    missing = msg("No compiled version is installed for {platform}", platform=here)
+    layout.label(text=shown(missing), translate=False)
 
 
 def register() -> None:

@@ -17,18 +17,23 @@ class Character(NamedTuple):
     """The character of an armature.
 
     Attributes:
-        names: The names of its bones, by their index in `anatomy`.
+        bones: Its bones, by their index in `anatomy`, in the same space.
         anatomy: Its parts, in armature space rotated so that Z is up.
         size: Its height; if it does not stand on legs, its largest extent. In armature space.
         up_axis: The axis of the armature that points up, one of `AXES`.
         turn: The rotation from the space of `anatomy` to armature space.
     """
 
-    names: list[str]
+    bones: list[RestBone]
     anatomy: Anatomy
     size: float
     up_axis: str
     turn: Quaternion
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its bones."""
+        return [bone.name for bone in self.bones]
 
     @property
     def up(self) -> Vector:
@@ -57,11 +62,15 @@ def character_of(armature: bpy.types.Object) -> Character:
     Up is as for `standing_character`. If no legs are found that way, as for a character that lies
     down, the Z and Y axes are tried.
     """
-    candidates = [standing_character(armature)]
-    if not candidates[0].anatomy.limbs:
-        others = [axis for axis in ("Z", "Y") if axis != candidates[0].up_axis]
-        candidates += [_recognize(armature, axis) for axis in others]
-    return next((one for one in candidates if one.anatomy.hips >= 0), candidates[0])
+    standing = standing_character(armature)
+    if standing.anatomy.hips >= 0:
+        return standing
+    others = [_recognize(armature, axis) for axis in ("Z", "Y") if axis != standing.up_axis]
+    # Seen from a side, the legs of a character that lies down are a second pair of arms.
+    count = len(standing.anatomy.limbs)
+    least = max(count, 4) if count else 0
+    lying = (one for one in others if one.anatomy.hips >= 0 and len(one.anatomy.limbs) >= least)
+    return next(lying, standing)
 
 
 def standing_character(armature: bpy.types.Object) -> Character:
@@ -79,8 +88,7 @@ def _recognize(armature: bpy.types.Object, up: str) -> Character:
     turn = Vector(UP).rotation_difference(Vector(AXES[up]))
     back = turn.inverted()
     bones = cast(bpy.types.Armature, armature.data).bones  # Parents first, unlike in a pose.
-    names = [bone.name for bone in bones]
-    index = {name: i for i, name in enumerate(names)}
+    index = {bone.name: i for i, bone in enumerate(bones)}
     rest = [
         RestBone(
             bone.name,
@@ -96,4 +104,4 @@ def _recognize(armature: bpy.types.Object, up: str) -> Character:
         max(values) - min(values) for values in zip(*(bone.head for bone in rest), strict=True)
     ]
     size = anatomy.height if anatomy.hips >= 0 else max(extents, default=0.0)
-    return Character(names, anatomy, size, up, turn)
+    return Character(rest, anatomy, size, up, turn)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+
+from .messages import COMMA, Message, joined, msg
 
 
 class ProblemError(Exception):
     """An expected error, with a message that tells the user what to do."""
+
+    def __init__(self, template: str, /, **values: object) -> None:
+        """Make the message as `msg` does, unless it is one already."""
+        super().__init__(template if isinstance(template, Message) else msg(template, **values))
 
 
 class ChoiceError(ProblemError):
@@ -18,18 +24,27 @@ class ChoiceError(ProblemError):
         choice: The options that would solve it, or one of several, by name.
     """
 
-    def __init__(self, message: str, **choice: object) -> None:
-        super().__init__(message)
+    def __init__(self, template: str, choice: Mapping[str, object], /, **values: object) -> None:
+        """Make the message as `msg` does."""
+        super().__init__(template, **values)
         self.choice = choice
 
 
-def listed(names: Sequence[str]) -> str:
-    """Format names, at least one, for a sentence: “A”, “B” and “C”."""
-    *others, last = [f"“{name}”" for name in names]
-    return f"{', '.join(others)} and {last}" if others else last
+def listed(names: Sequence[str], more: int = 0) -> Message:
+    """Format names, at least one, for a sentence: “A”, “B” and “C”.
+
+    Args:
+        names: The names.
+        more: The number of those that are not named.
+    """
+    quoted = [msg("“{name}”", name=name) for name in names]
+    if more:
+        return msg("{names} and {more} more", names=joined(COMMA, quoted), more=more)
+    *others, last = quoted
+    return msg("{names} and {last}", names=joined(COMMA, others), last=last) if others else last
 
 
-INTERNAL_ERROR = (
+INTERNAL_ERROR = msg(
     "Internal error in FABRIK IK: the FK pose is shown. Please report the error in the "
     "system console"
 )

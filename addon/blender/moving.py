@@ -26,6 +26,7 @@ from ..core.vectors import (
 from . import animation
 from .access import pose_bones
 from .errors import ProblemError
+from .messages import msg
 from .precision import rounding_of
 from .relations import active_constraints
 from .rotation import LOCATION, channel_of, channel_values, mode_of, quaternion
@@ -58,26 +59,32 @@ def refuse_unmovable(point: Point, turns: bool) -> None:
     ob, owner = point.object, owner_of(point)
     if not ob.is_editable:
         raise ProblemError(
-            f"“{ob.name}” is linked and cannot be moved: make a library override of it, or "
-            "choose another target"
+            "“{object}” is linked and cannot be moved: make a library override of it, or "
+            "choose another target",
+            object=ob.name,
         )
     for con in active_constraints(owner):
         raise ProblemError(
-            f"“{owner.name}” is positioned by its own constraint “{con.name}”: mute it, or "
-            "choose another target"
+            "“{owner}” is positioned by its own constraint “{constraint}”: mute it, or "
+            "choose another target",
+            owner=owner.name,
+            constraint=con.name,
         )
     if point.skeleton is not None and point.bone in point.skeleton.connected:
         raise ProblemError(
-            f"“{owner.name}” is connected to its parent and cannot be moved: choose another "
-            "target, or disable the bone's Connected option in Edit Mode"
+            "“{owner}” is connected to its parent and cannot be moved: choose another "
+            "target, or disable the bone's Connected option in Edit Mode",
+            owner=owner.name,
         )
     driven = animation.driven(ob)
     for name in channels_of(point, turns):
         if any((owner.path_from_id(name), i) in driven for i in range(4)):
-            what = "location" if name == "location" else "rotation"
+            what = msg("location") if name == "location" else msg("rotation")
             raise ProblemError(
-                f"The {what} of “{owner.name}” is driven and cannot be set: remove the driver, "
-                "or choose another target"
+                "The {what} of “{owner}” is driven and cannot be set: remove the driver, "
+                "or choose another target",
+                what=what,
+                owner=owner.name,
             )
 
 
@@ -113,7 +120,7 @@ def move_to(depsgraph: bpy.types.Depsgraph, point: Point, place: Vec, axes: Mat3
         turn = None if axes is None else _turn(*_rotation_axes(depsgraph, point), axes)
     except ValueError:
         raise ProblemError(
-            f"“{owner.name}” or one of its parents has zero scale: change its scale"
+            "“{owner}” or one of its parents has zero scale: change its scale", owner=owner.name
         ) from None
     near = rounding_of(depsgraph, point)
     rounded = near.place * max(map(length, mat_columns(to_channel)))
@@ -205,9 +212,11 @@ def _set(owner: Any, name: str, values: Sequence[float], rounded: float) -> None
     for i, value in enumerate(values):
         tolerance = LOCKED * (1.0 + abs(current[i])) + rounded
         if locks[i] and abs(value - current[i]) > tolerance:
-            what = "location" if name == "location" else "rotation"
+            what = msg("location") if name == "location" else msg("rotation")
             raise ProblemError(
-                f"The {what} of “{owner.name}” is locked: unlock it in the Item tab of the sidebar"
+                "The {what} of “{owner}” is locked: unlock it in the Item tab of the sidebar",
+                what=what,
+                owner=owner.name,
             )
     setattr(owner, name, values)
 

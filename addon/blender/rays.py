@@ -157,10 +157,13 @@ def ground_of(
     if ob is None:
         raise ProblemError("There is no ground: choose an object as ground, or use Scene")
     if ob.type != "MESH":
-        raise ProblemError(f"“{ob.name}” is not a mesh: choose a mesh object as ground")
+        raise ProblemError(
+            "“{object}” is not a mesh: choose a mesh object as ground", object=ob.name
+        )
     if moves_with(ob, {own.session_uid}):
         raise ProblemError(
-            f"“{ob.name}” moves with the armature and cannot be its ground: choose another object"
+            "“{object}” moves with the armature and cannot be its ground: choose another object",
+            object=ob.name,
         )
     return Ground([ob])
 
@@ -171,8 +174,9 @@ def _collection_ground(collection: bpy.types.Collection | None) -> Ground:
     ground = Ground(collection.all_objects)
     if not ground.objects:
         raise ProblemError(
-            f"The collection “{collection.name}” has no mesh: add the ground to it, or choose "
-            "another collection"
+            "The collection “{collection}” has no mesh: add the ground to it, or choose "
+            "another collection",
+            collection=collection.name,
         )
     return ground
 

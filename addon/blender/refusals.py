@@ -7,13 +7,14 @@ from typing import cast
 import bpy
 
 from .errors import ProblemError
+from .messages import msg
 
 
 def linked_problem(ob: bpy.types.Object) -> str:
     """Return why an object cannot be changed, empty if it can."""
     if ob.is_editable:
         return ""
-    return f"“{ob.name}” is linked: make a library override of it"
+    return msg("“{object}” is linked: make a library override of it", object=ob.name)
 
 
 def joints_problem(ob: bpy.types.Object) -> str:
@@ -21,9 +22,11 @@ def joints_problem(ob: bpy.types.Object) -> str:
     data = cast(bpy.types.Armature, ob.data)
     if data.is_editable:
         return ""
-    return (
-        f"“{data.name}”, the armature data of “{ob.name}”, stores its joints and is linked: make "
-        "a library override of it"
+    return msg(
+        "“{data}”, the armature data of “{object}”, stores its joints and is linked: make "
+        "a library override of it",
+        data=data.name,
+        object=ob.name,
     )
 
 
@@ -32,9 +35,10 @@ def rest_problem(armature: bpy.types.Object) -> str:
     data = cast(bpy.types.Armature, armature.data)
     if armature.mode != "EDIT" and data.pose_position != "REST":
         return ""
-    return (
-        f"“{armature.name}” is in rest position: leave Edit Mode, or switch the armature to Pose "
-        "Position"
+    return msg(
+        "“{armature}” is in rest position: leave Edit Mode, or switch the armature to Pose "
+        "Position",
+        armature=armature.name,
     )
 
 
@@ -43,7 +47,10 @@ def tweak_problem(ob: bpy.types.Object) -> str:
     data = ob.animation_data
     if data is None or not data.use_tweak_mode:
         return ""
-    return f"An action of “{ob.name}” is in tweak mode in the NLA: exit tweak mode first (Tab)"
+    return msg(
+        "An action of “{object}” is in tweak mode in the NLA: exit tweak mode first (Tab)",
+        object=ob.name,
+    )
 
 
 def action_problem(ob: bpy.types.Object) -> str:
@@ -51,7 +58,11 @@ def action_problem(ob: bpy.types.Object) -> str:
     action = ob.animation_data.action if ob.animation_data is not None else None
     if action is None or action.is_editable:
         return ""
-    return f"The action “{action.name}” is linked: assign a local action to “{ob.name}”"
+    return msg(
+        "The action “{action}” is linked: assign a local action to “{object}”",
+        action=action.name,
+        object=ob.name,
+    )
 
 
 def refuse_unkeyable(ob: bpy.types.Object) -> None:
@@ -71,7 +82,8 @@ def _strips_problem(ob: bpy.types.Object) -> str:
         return ""
     if not any(track.strips and not track.mute for track in data.nla_tracks):
         return ""
-    return (
-        f"“{ob.name}” has NLA strips, which its keys would override or be blended with: mute "
-        "their tracks, or bake them into its action first"
+    return msg(
+        "“{object}” has NLA strips, which would be mixed with the new keys: mute their tracks, or "
+        "bake them into its action first",
+        object=ob.name,
     )

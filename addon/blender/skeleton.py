@@ -57,7 +57,8 @@ class Skeleton:
                 self._world_and_inverse = world, inverse(world)
             except ValueError:
                 raise ProblemError(
-                    f"“{self.object.name}” has zero scale or an invalid transform: change its scale"
+                    "“{object}” has zero scale or an invalid transform: change its scale",
+                    object=self.object.name,
                 ) from None
         return self._world_and_inverse[1]
 

@@ -80,13 +80,16 @@ def surface_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, world: Fram
     with _evaluated(depsgraph, ob) as mesh:
         if mesh is None or not mesh.polygons:
             raise ProblemError(
-                f"“{ob.name}” has no faces to rest on, or is excluded from the view layer: "
-                "choose another Object for the collision"
+                "“{object}” has no faces to rest on, or is excluded from the view layer: "
+                "choose another Object for the collision",
+                object=ob.name,
             )
         try:
             inverse(world)
         except ValueError:
-            raise ProblemError(f"“{ob.name}” has zero scale: change its scale") from None
+            raise ProblemError(
+                "“{object}” has zero scale: change its scale", object=ob.name
+            ) from None
         return Surface(_shape_of(depsgraph, ob, mesh), world)
 
 

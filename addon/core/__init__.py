@@ -21,7 +21,7 @@ from .frames import WHOLE, Frame, frame_in, inverse, point_in
 from .instants import BodyInstant, Candidate, ChainInstant, Instant
 from .limits import Cone, Hinge, Limit
 from .pose import pose_chain, pose_in_world, seen_from, weakened
-from .posture import ChainInput, Posture, chain_frames
+from .posture import ChainInput, Posture, chain_frames, posed_chain
 from .reach import swing_along
 from .solve import SOLVERS, solve
 from .stretch import Stretch
@@ -66,6 +66,7 @@ __all__ = [
     "pose_body",
     "pose_chain",
     "pose_in_world",
+    "posed_chain",
     "seen_from",
     "solve",
     "solve_shot",

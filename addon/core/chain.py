@@ -146,7 +146,7 @@ class Chain:
         share = keep = self.aside / STRAIGHT
         if self.is_sure and dot(own, side) < 0.0 and spread < BACKWARD * (len(self.start) - 2):
             own = scaled(own, -1.0)
-            side = unit(own) or side
+            side = unit(mix(side, own, share)) or side  # Where it is straight its own is rounding.
             keep = 0.0
         found = (mix(side, own, share), side, keep)
         if otherwise is None or self.bend is not None:

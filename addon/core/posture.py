@@ -9,20 +9,30 @@ from .bones import Bone, Local, head_in_parent, inherited_axes, turned_axes
 from .chain import Chain, Goal, Solution, State
 from .frames import Frame, point_in
 from .limit_solver import ConstrainedBone
-from .limits import Limit
+from .limits import Hinge, Limit
 from .vectors import (
     ORIGIN,
     Mat3,
     Quat,
     Vec,
+    add,
+    cross,
+    length,
+    mat_apply,
     mat_product,
     quat_matrix,
     scale_columns,
+    scaled,
+    sub,
     times,
+    unit,
 )
 
 NOTICED: Final = radians(0.1)
 """The orientation error above which an orientation counts as missed."""
+
+UNCLEAR_SIDE: Final = 1e-3
+"""The sum of the ranges of hinges to one side up to which they tell no side, in radians."""
 
 
 @final
@@ -201,7 +211,8 @@ class ChainInput:
             tip_in_bone: Position of the tip in the space of the last bone's posed axes.
             parent: Frame of the root bone's parent, `WHOLE` if it has none.
             rest_bend: Side to which a straight chain bends, in the root bone's own axes. None
-                takes the Z axes of the bones after it, so that these bend about their X axes.
+                takes that to which its hinges let it bend, or else the Z axes of the bones after
+                it, so that these bend about their X axes.
             limits: The joint limit of each bone; empty for none.
             stiffness: How much each bone resists leaving its FK pose, from 0 to 1; empty for none.
             has_hand: Whether the last bone can be oriented. If the tip is its head, (0, 0, 0), it
@@ -253,8 +264,7 @@ class ChainInput:
             head = point_in((axes, head), link.arm)
             joints.append(head)
         self.joints = tuple(joints)
-        bend = straight_bend(posed, rest_bend)
-        self.chain = Chain(self.joints, bend, is_sure=rest_bend is not None)
+        self.chain = posed_chain(posed, self.joints, rest_bend, limits)
         self.constrained = []
         self.is_only_biased = bias != 0.0 and not any(limits) and not any(stiffness)
         if bias != 0.0 or any(limits) or any(stiffness):
@@ -324,6 +334,40 @@ def _constrained(
     limit = limits[i] if limits else None
     stiff = stiffness[i] if stiffness else 0.0
     return ConstrainedBone(bones[i], locals_[i], i - 1, at, arm, limit, stiff)
+
+
+def posed_chain(
+    axes: Sequence[Mat3],
+    joints: Sequence[Vec],
+    rest_bend: Vec | None,
+    limits: Sequence[Limit | None],
+) -> Chain:
+    """Return a posed chain for the position solver, with the side to which it bends if straight.
+
+    Args:
+        axes: The axes of the posed bones, root first.
+        joints: Their heads and the tip.
+        rest_bend: As in `ChainInput`.
+        limits: The joint limit of each bone; empty for none.
+    """
+    hinged = _hinged_bend(axes, joints, limits) if rest_bend is None else None
+    bend = hinged or straight_bend(axes, rest_bend)
+    return Chain(tuple(joints), bend, is_sure=rest_bend is not None or hinged is not None)
+
+
+def _hinged_bend(
+    axes: Sequence[Mat3], joints: Sequence[Vec], limits: Sequence[Limit | None]
+) -> Vec | None:
+    """Return the side to which hinges let a straight chain bend; None if they tell none."""
+    bend = ORIGIN
+    for i in range(1, len(limits)):
+        limit = limits[i]
+        if isinstance(limit, Hinge):
+            # The joint bulges to where its bone does not go.
+            along = unit(sub(joints[i + 1], joints[i])) or ORIGIN
+            way = cross(along, unit(mat_apply(axes[i], limit.axis)) or ORIGIN)
+            bend = add(bend, scaled(way, limit.turn[0] + limit.turn[1]))
+    return unit(bend) if length(bend) > UNCLEAR_SIDE else None
 
 
 def chain_frames(chain: ChainInput, rotations: Sequence[Quat]) -> list[Frame]:

@@ -117,7 +117,7 @@ def remove_from(armature: bpy.types.Object, collection: str, active: str, index:
         items.remove(index)
     except TypeError:  # Blender raises it for items that come from the library.
         raise ProblemError(
-            f"“{name}” comes from the linked file and can only be disabled here"
+            "“{name}” comes from the linked file and can only be disabled here", name=name
         ) from None
     _reindex(armature, {index: None} | {i: i - 1 for i in later}, collection)
     if getattr(fabrik, active) >= index:
@@ -144,7 +144,9 @@ def add_pole(
             is not evaluated.
     """
     if not armature.evaluated_get(depsgraph).is_evaluated:
-        raise ProblemError(f"“{armature.name}” is hidden and not evaluated: show it first")
+        raise ProblemError(
+            "“{armature}” is hidden and not evaluated: show it first", armature=armature.name
+        )
     place, size = pole_world(*solve_constraint(depsgraph, armature, index))
     item = settings(armature).constraints[index]
     pole = new_empty(armature, f"{item.bone} Pole", place, 0.1 * size, "SPHERE")

@@ -14,6 +14,7 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
 from ..blender.errors import ChoiceError
+from ..blender.messages import msg
 from ..loop.properties import settings
 from ..motion.anatomy import side_of
 from .placing import link_beside
@@ -50,9 +51,10 @@ def uneditable_problem(armature: bpy.types.Object) -> str:
     data = cast(bpy.types.Armature, armature.data)
     if data.library is None and data.override_library is None:
         return ""
-    return (
-        f"The bones of “{armature.name}” are linked and cannot be added to: choose Empties "
-        "or a new armature"
+    return msg(
+        "The bones of “{armature}” are linked and cannot be added to: choose Empties or a new "
+        "armature",
+        armature=armature.name,
     )
 
 
@@ -63,7 +65,7 @@ def refuse_uneditable(armature: bpy.types.Object) -> None:
         ChoiceError: If its data is linked or a library override.
     """
     if problem := uneditable_problem(armature):
-        raise ChoiceError(problem, controls="EMPTY")
+        raise ChoiceError(problem, {"controls": "EMPTY"})
 
 
 @contextmanager
@@ -186,6 +188,19 @@ def remove_bones(armature: bpy.types.Object, names: Iterable[str]) -> None:
     collection = data.collections_all.get(COLLECTION)
     if collection is not None and not collection.bones and not collection.children:
         data.collections.remove(collection)
+
+
+def remove_empty_action(ob: bpy.types.Object) -> None:
+    """Remove the active action of an object if it has no F-curves and no other users."""
+    data = ob.animation_data
+    action = data.action if data is not None else None
+    if data is None or action is None:
+        return
+    slots = getattr(action, "slots", [None])
+    if not any(list(curves) for slot in slots for curves in animation.curve_lists(action, slot)):
+        data.action = None
+        if not action.users:
+            bpy.data.actions.remove(action)
 
 
 def new_shape(armature: bpy.types.Object, display: str) -> bpy.types.Object:

@@ -8,6 +8,7 @@ from typing import Any
 import bpy
 
 from ..blender.errors import ProblemError
+from ..blender.messages import joined, msg
 from ..blender.skeleton import skeleton_of
 from ..loop import plan
 from ..loop.properties import FabrikConstraint, free_name, settings
@@ -58,9 +59,9 @@ def copy_constraint(
         try:
             added.append(_add_copy(owner, bone, values))
         except ProblemError as problem:
-            notes.append(f"Not copied to “{bone}”: {problem}")
+            notes.append(msg("Not copied to “{bone}”: {problem}", bone=bone, problem=str(problem)))
     if not added:
-        raise ProblemError(" ".join(notes) or "Select the bones to copy the constraint to")
+        raise ProblemError(joined(" ", notes) or msg("Select the bones to copy the constraint to"))
     return added, notes
 
 

@@ -58,7 +58,8 @@ def find_limb(armature: bpy.types.Object, bone: str) -> tuple[Limb, bool]:
     found, is_hand = _find_any(rig, rig.index[bone])
     if len(found.bones) < 2 or index == character.anatomy.hips:
         raise ProblemError(
-            f"“{bone}” is not part of a limb: click a hand, a foot, or a bone of the chain"
+            "“{bone}” is not part of a limb: click a hand, a foot, or a bone of the chain",
+            bone=bone,
         )
     return found, is_hand
 

@@ -15,10 +15,12 @@ from ..blender.character import character_of
 from ..blender.curves import split_bone_path
 from ..blender.errors import ProblemError
 from ..blender.limbs import end_of
+from ..blender.messages import msg
 from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..loop.properties import FabrikConstraint, settings
 from ..loop.property_values import default_of
+from ..motion.anatomy import is_segment
 from . import constraints as editing
 from .bending import Bend, bend_at_rest, hinge_values
 from .controls import refuse_uneditable, use_bones
@@ -103,17 +105,18 @@ def _build(
         limbs: The limbs.
         options: The options.
         before: The displayed pose.
-        hinged: The list to append the names of limited bones to.
+        hinged: The list to append what `add_hinges` returns to.
     """
     start = len(settings(armature).constraints)
     for limb in limbs:
         tip = limb.tip(options.is_oriented)
         add_limb(armature, tip, len(limb.bones), tip == limb.hand)
+    # A straight limb bends as its hinges let it, which is where its pole has to be.
+    notes = [_hinge(armature, limb, before, hinged) for limb in limbs if options.hinges]
     indices = range(start, start + len(limbs))
     for index, limb in zip(indices, limbs, strict=True):
         if options.poles and len(limb.bones) > 1:
             editing.add_pole(updated(), armature, index)
-    notes = [_hinge(armature, limb, before, hinged) for limb in limbs if options.hinges]
     if options.bones:
         use_bones(armature, indices, armature)
     return list(filter(None, notes))
@@ -130,15 +133,15 @@ def _hinge(
         bones: list[Any] = [pose_bones(armature)[name] for name in limb.bones[1:]]
         if any(bone.fabrik_joint.limit_type != "NONE" for bone in bones):
             return ""
-        return f"No hinge for “{last}”: it is straight at rest, or animated"
+        return msg("No hinge for “{bone}”: it is straight at rest, or animated", bone=last)
     if not _differs(armature, limb, before):
         return ""
     remove_hinges(armature, added)
-    return f"No hinge for “{last}”: its pose is out of range"
+    return msg("No hinge for “{bone}”: its pose is out of range", bone=last)
 
 
 def refuse_posed(armature: bpy.types.Object, bones: Sequence[str]) -> None:
-    """Refuse bones that Blender's constraints pose.
+    """Refuse bones that Blender's constraints or drivers pose.
 
     Raises:
         ProblemError: With the reason.
@@ -147,9 +150,17 @@ def refuse_posed(armature: bpy.types.Object, bones: Sequence[str]) -> None:
         for con in active_constraints(pose_bones(armature)[name]):
             if con.type not in COMPATIBLE:
                 raise ProblemError(
-                    f"“{name}” is posed by its constraint “{con.name}”: set up the bones that "
-                    "control it, or bake the animation and remove its constraints first"
+                    "“{bone}” is posed by its constraint “{constraint}”: set up the bones that "
+                    "control it, or bake the animation and remove its constraints first",
+                    bone=name,
+                    constraint=con.name,
                 )
+        if animation.has_driver(armature, pose_bones(armature)[name], "rotation"):
+            raise ProblemError(
+                "The rotation of “{bone}” has a driver: bake the animation and remove the driver "
+                "first, or set up other bones",
+                bone=name,
+            )
 
 
 def refuse_known(armature: bpy.types.Object, limb: Limb) -> None:
@@ -160,7 +171,11 @@ def refuse_known(armature: bpy.types.Object, limb: Limb) -> None:
     """
     for item in settings(armature).constraints:
         if item.bone in (limb.bones[-1], limb.hand):
-            raise ProblemError(f"“{item.bone}” already has the constraint “{item.name}”")
+            raise ProblemError(
+                "“{bone}” already has the constraint “{constraint}”",
+                bone=item.bone,
+                constraint=item.name,
+            )
 
 
 def _shown(armature: bpy.types.Object) -> dict[str, Matrix]:
@@ -226,39 +241,70 @@ def add_limb(
 def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
     """Limit the inner joints of a limb to their axes of flexion, unless animated or limited.
 
+    The joint within a bone that is split in order to twist is kept as it is at rest.
+
     Returns:
-        The names of the limited bones.
+        A line for each limited bone, for `remove_hinges`.
     """
     rig = skeleton_of(armature)
     bones = [rig.index[name] for name in limb.bones]
-    heads = [rig.rest(i).head_local for i in bones]
+    heads: list[Any] = [rig.rest(i).head_local for i in bones]
     hand = rig.index.get(limb.hand, -1)
-    end = rig.rest(hand).head_local if hand >= 0 else Vector(end_of(rig, bones[-1]))
-    ends: list[Any] = [*heads[1:], end]
+    heads.append(rig.rest(hand).head_local if hand >= 0 else Vector(end_of(rig, bones[-1])))
     keyed = {split_bone_path(path)[0] for path, _ in animation.animated(armature).keyed}
-    hinges: list[str] = []
+    segments = {
+        k
+        for k in range(1, len(bones))
+        if is_segment(limb.bones[k - 1 : k + 1], [vector(head) for head in heads[k - 1 : k + 2]])
+    }
+    lines: list[str] = []
     for k in range(1, len(bones)):
-        name = rig.names[bones[k]]
+        name = limb.bones[k]
         joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
         if joint.limit_type != "NONE" or name in keyed:
             continue
-        bend = bend_at_rest(rig, bones[k], ends[k])
-        if bend is None and limb.kind and len(bones) == 2:
+        if k in segments:
+            bend, most = _twist(rig, bones[k], heads[k + 1]), 0.0
+        else:
+            bend = bend_at_rest(rig, bones[k], heads[k + 1])
+            most = default_of(joint.bl_rna.properties["hinge_max"])
+        if bend is None and limb.kind and len(bones) - len(segments) == 2:
             bend = _anatomical_bend(armature, rig, bones[k], limb.kind)
         if bend is None:
             continue
-        most = default_of(joint.bl_rna.properties["hinge_max"])
+        lines.append(_hinge_line(name, joint))
         set_values(joint, hinge_values(bend.axis, -bend.angle, most - bend.angle))
         joint.limit_type = "HINGE"
-        hinges.append(name)
-    return hinges
+    return lines
 
 
-def remove_hinges(armature: bpy.types.Object, names: Sequence[str]) -> None:
-    """Remove the limits of joints."""
-    for name in names:
-        if name in pose_bones(armature):
-            cast(Any, pose_bones(armature)[name]).fabrik_joint.limit_type = "NONE"
+def _twist(rig: Skeleton, bone: int, end: Vector) -> Bend | None:
+    """Return the axis along a bone; None if it has no length."""
+    rest = rig.rest(bone)
+    along = end - rest.head_local
+    if along.length == 0.0:
+        return None
+    return Bend(rest.matrix_local.to_3x3().transposed() @ along.normalized(), 0.0)
+
+
+def _hinge_line(name: str, joint: Any) -> str:
+    """Return a bone's name and the values of the settings that a hinge replaces, as one line."""
+    numbers = (*joint.hinge_vector, joint.hinge_min, joint.hinge_max)
+    return "\t".join((name, joint.hinge_axis, *map(repr, numbers)))
+
+
+def remove_hinges(armature: bpy.types.Object, lines: Sequence[str]) -> None:
+    """Restore joints that `add_hinges` limited."""
+    for line in lines:
+        name, *values = line.rsplit("\t", 6)
+        if name not in pose_bones(armature):
+            continue
+        joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
+        joint.limit_type = "NONE"
+        if values:  # Older files have only the name.
+            joint.hinge_axis = values[0]
+            *axis, joint.hinge_min, joint.hinge_max = map(float, values[1:])
+            joint.hinge_vector = axis
 
 
 def _anatomical_bend(

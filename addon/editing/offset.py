@@ -126,7 +126,9 @@ def _target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Fra
     rig = skeleton_of(item.target)
     if item.subtarget not in rig.index:
         raise ProblemError(
-            f"There is no bone “{item.subtarget}” in “{item.target.name}”: choose another bone"
+            "There is no bone “{subtarget}” in “{target}”: choose another bone",
+            subtarget=item.subtarget,
+            target=item.target.name,
         )
     return place_of(depsgraph, Point(item.target, rig, rig.index[item.subtarget]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import dist
 from typing import Literal, cast
@@ -11,11 +11,11 @@ import bpy
 
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
-from ..blender.limbs import next_joint, rest_bend
-from ..blender.skeleton import Skeleton, skeleton_of, vector
+from ..blender.limbs import next_joint
+from ..blender.skeleton import skeleton_of, vector
 from ..core import Chain, ChainInput, Frame, Posture, point_in
-from ..core.bend import bend_direction, chain_axis, straight_bend, swing_turn
-from ..core.vectors import ORIGIN, Mat3, Vec, add, dot, length, rotate, scaled, sub, unit
+from ..core.bend import bend_direction, chain_axis, swing_turn
+from ..core.vectors import ORIGIN, Vec, add, dot, length, rotate, scaled, sub, unit
 
 
 def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
@@ -50,7 +50,9 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
         given = given.limb  # With an oriented tip bone only the bones before it bend.
     root, size = solved[0], size_of(solved)
     if size == 0.0:
-        raise ProblemError("The chain has zero length and cannot bend toward a pole")
+        raise ProblemError(
+            "The chain has zero length and cannot bend toward a pole: change the scale of its bones"
+        )
     joints = in_lengths(solved)
     axis = unit(sub(vector(posture.goal.target), root)) or chain_axis(joints)
     bend = bend_direction(joints, axis) or _next_bend(given, axis)
@@ -67,22 +69,6 @@ def _next_bend(given: ChainInput, axis: Vec) -> Vec:
     chain = given.chain
     side = side_of_bend(chain)
     return rotate(swing_turn(chain.axis, side, axis, 1.0), side)
-
-
-def posed_chain(
-    rig: Skeleton, bones: Sequence[int], tip_bone: int, axes: Sequence[Mat3], joints: Sequence[Vec]
-) -> Chain:
-    """Return the solver input of a chain in a pose.
-
-    Args:
-        rig: The armature.
-        bones: The bones, root first.
-        tip_bone: The bone whose head is the tip; -1 for the tail of the last bone.
-        axes: The axes of the posed bones.
-        joints: The heads of the bones and the tip, in the same space.
-    """
-    rest = rest_bend(rig, bones, tip_bone)
-    return Chain(tuple(joints), straight_bend(axes, rest), is_sure=rest is not None)
 
 
 def side_of_bend(chain: Chain) -> Vec:
@@ -127,8 +113,22 @@ def new_empty(
 
 
 def link_beside(ob: bpy.types.Object, other: bpy.types.Object) -> None:
-    """Link an object to the first editable collection of the scene that holds another object."""
+    """Link an object to the first editable collection that holds another object.
+
+    It is one of the scene, and one that the view layer shows if there is any.
+    """
     scene = cast(bpy.types.Scene, bpy.context.scene)
     mine = {scene.collection, *scene.collection.children_recursive}
     homes = [home for home in other.users_collection if home in mine and home.is_editable]
+    layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
+    shown = {one.collection for one in _shown_collections(layer.layer_collection)}
+    homes.sort(key=lambda home: home not in shown)
     (homes[0] if homes else scene.collection).objects.link(ob)
+
+
+def _shown_collections(top: bpy.types.LayerCollection) -> Iterator[bpy.types.LayerCollection]:
+    """Yield a collection of a view layer and those in it, as far as they are shown."""
+    if not (top.exclude or top.hide_viewport or top.collection.hide_viewport):
+        yield top
+        for child in top.children:
+            yield from _shown_collections(child)

@@ -120,7 +120,8 @@ def _show(ob: bpy.types.Object, layer: bpy.types.ViewLayer) -> None:
         ob.hide_viewport = False
     if not ob.visible_get(view_layer=layer):
         raise ProblemError(
-            f"“{ob.name}” is not evaluated because its collection is hidden: show the collection"
+            "“{object}” is not evaluated because its collection is hidden: show the collection",
+            object=ob.name,
         )
 
 

@@ -106,8 +106,8 @@ def _check(chain: ChainPlan, settings: AnimatedSettings) -> None:
         )
     if settings.solver not in SOLVER_NAMES:
         raise ProblemError(
-            f"Solver is animated to the invalid number {settings.solver}: correct its F-curve or "
-            "driver"
+            "Solver is animated to the invalid number {solver}: correct its F-curve or driver",
+            solver=settings.solver,
         )
     if MOTIONS.get(SOLVER_NAMES[settings.solver]) is not chain.motion:
         raise ProblemError(
@@ -124,8 +124,10 @@ def _check(chain: ChainPlan, settings: AnimatedSettings) -> None:
         required = 3
     if count != required:
         raise ProblemError(
-            f"Two Bone requires a chain of {required} bones, and this one has {count}: set Chain "
-            f"Length to {required}, or choose another solver"
+            "Two Bone requires a chain of {required} bones, and this one has {count}: set Chain "
+            "Length to {required}, or choose another solver",
+            required=required,
+            count=count,
         )
 
 
@@ -189,7 +191,9 @@ def not_finite_error(chain: ChainPlan, inputs: SolveInput, to_armature: Frame) -
             x, y, z = point_in(to_armature, place)
             if not isfinite(x + y + z):
                 name = source.object.name
-                return ProblemError(f"“{name}” has an invalid position: check its transform")
+                return ProblemError(
+                    "“{name}” has an invalid position: check its transform", name=name
+                )
     return ProblemError(
         "A bone of the chain, or one of its parents, has an invalid position: clear its "
         "location, rotation and scale"
@@ -251,8 +255,9 @@ def input_of(chain: ChainPlan, pose: SolvedPose, inputs: SolveInput) -> ChainInp
         if chain.stretches and chain.input.chain.scale == 0.0:
             name, chain.input = chain.rig.names[chain.bones[0]], None
             raise ProblemError(
-                f"The chain from “{name}” on has zero length and cannot stretch: change the "
-                "scale of its bones, or disable Stretch"
+                "The chain from “{name}” on has zero length and cannot stretch: change the "
+                "scale of its bones, or disable Stretch",
+                name=name,
             )
     return chain.input
 

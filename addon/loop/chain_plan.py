@@ -164,6 +164,11 @@ class Aim(NamedTuple):
 class GoalSource(Protocol):
     """Changes the goal of a chain, such as a foot on the ground."""
 
+    @property
+    def replaces_target(self) -> bool:
+        """Whether the last goal did not depend on where the target was."""
+        ...
+
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         """Return the goal to solve for.
 
@@ -340,8 +345,10 @@ def refuse_connected(rig: Skeleton, bone: int, instead: str) -> None:
     """
     if bone in rig.connected and rig.parents[bone] >= 0:
         raise ProblemError(
-            f"“{rig.names[bone]}” is connected to its parent and cannot be moved: {instead}, or "
-            "disable the bone's Connected option in Edit Mode"
+            "“{bone}” is connected to its parent and cannot be moved: {instead}, or "
+            "disable the bone's Connected option in Edit Mode",
+            bone=rig.names[bone],
+            instead=instead,
         )
 
 
@@ -367,7 +374,8 @@ def _aim(snapshot: Snapshot, chain: ChainPlan, target: Point) -> Aim:
     if axes is None:
         name = target.object.name if target.skeleton is None else target.skeleton.names[target.bone]
         raise ProblemError(
-            f"“{name}” has zero scale and therefore no orientation: change its scale, or disable "
-            "Copy Target Rotation"
+            "“{name}” has zero scale and therefore no orientation: change its scale, or disable "
+            "Copy Target Rotation",
+            name=name,
         )
     return Aim(place, axes if chain.offset is None else mat_product(axes, chain.offset[0]))

@@ -20,7 +20,14 @@ from .plan import Plan, current, discard, known
 from .read import SceneSnapshot, SnapshotAhead
 from .solved_scene import SolvedScene
 from .solving import evaluated_copies, solve_scene
-from .write import PoseWriter, SavedPose, restore_fk_pose, write_pose, write_reports
+from .write import (
+    PoseWriter,
+    SavedPose,
+    on_report,
+    restore_fk_pose,
+    write_pose,
+    write_reports,
+)
 
 misses = 0
 """How often solving ahead was wrong, so that Blender had to evaluate again (for tests)."""
@@ -78,8 +85,8 @@ def evaluate(update: Update) -> bool:
     others = _may_be_evaluated(scope, again)
     if again or others:
         _evaluate_again(scope, again, others)
-    for uid in evaluated:
-        write_reports(plan.writers[uid])
+    if any([write_reports(plan.writers[uid]) for uid in evaluated]):
+        on_report.notify()
     plan.is_solved = True
     return True
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from mathutils import Euler, Vector
 
+from ..blender.messages import msg
 from ..core import Cone, Hinge, Limit
 from .joint_properties import FabrikJoint
 
@@ -88,15 +89,25 @@ def joint_problem(bone: Any) -> str:
     elif kind == "CONE":
         numbers += (joint.swing_x, joint.swing_z, joint.twist_min, joint.twist_max, *joint.center)
     if not all(isfinite(number) for number in numbers):
-        return f"A joint setting of “{bone.name}” is not a finite number: enter a valid number"
+        return msg(
+            "A joint setting of “{bone}” is not a finite number: enter a valid number",
+            bone=bone.name,
+        )
     if kind == "HINGE" and joint.hinge_min > joint.hinge_max:
-        return f"The hinge of “{bone.name}” has a Min above its Max: decrease Min or increase Max"
+        return msg(
+            "The hinge of “{bone}” has a Min above its Max: decrease Min or increase Max",
+            bone=bone.name,
+        )
     if kind == "HINGE" and joint.hinge_axis == "FREE" and _direction(joint) is None:
-        return f"The hinge of “{bone.name}” has no direction: enter one, or set Axis to X or Z"
+        return msg(
+            "The hinge of “{bone}” has no direction: enter one, or set Axis to X or Z",
+            bone=bone.name,
+        )
     if kind == "CONE" and joint.twist_min > joint.twist_max:
-        return (
-            f"The cone of “{bone.name}” has a Twist Min above its Twist Max: decrease Twist Min "
-            "or increase Twist Max"
+        return msg(
+            "The cone of “{bone}” has a Twist Min above its Twist Max: decrease Twist Min "
+            "or increase Twist Max",
+            bone=bone.name,
         )
     return ""
 

@@ -13,6 +13,7 @@ from ..blender import dependency_driver
 from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
 from ..blender.errors import INTERNAL_ERROR, listed, report_once
+from ..blender.messages import msg
 from ..blender.relations import (
     Node,
     active_constraints,
@@ -163,9 +164,11 @@ class Order:
         for chain in tree.chains[1:]:
             for layer in layers:
                 if layer.item < chain.item and set(layer.bones) & set(chain.bones):
-                    chain.note = chain.note or (
-                        f"It is solved together with “{first.name}”, before “{layer.name}” is "
-                        f"applied: move “{layer.name}” before or after both in the list"
+                    chain.note = chain.note or msg(
+                        "It is solved together with “{first}”, before “{layer}” is "
+                        "applied: move “{layer}” before or after both in the list",
+                        first=first.name,
+                        layer=layer.name,
                     )
 
     def ordered(self) -> list[Unit]:
@@ -202,9 +205,10 @@ class Order:
             ]
             names = listed([chain.name for chain in chains])
             first = next(chain for chain in chains_of(unit) if chain in chains)
-            first.problem = (
+            first.problem = msg(
                 "Dependency cycle: the target, pole or root depends on the chain itself "
-                f"(through {names}). Choose one that does not"
+                "(through {names}). Choose one that does not",
+                names=names,
             )
             return
         raise AssertionError("a cycle that no unit is part of")
@@ -307,9 +311,11 @@ class Order:
             is_foreseen = is_placed and is_predictable(con, bone >= 0)
             if (moving[node] or source_moves) and not is_foreseen:
                 chain.is_late = True
-                chain.note = (
-                    f"“{_owner(node).name}” follows a solved chain through its constraint "
-                    f"“{con.name}” one update late: use a parent or a plain Child Of instead"
+                chain.note = msg(
+                    "“{owner}” follows a solved chain through its constraint "
+                    "“{constraint}” one update late: use a parent or a plain Child Of instead",
+                    owner=_owner(node).name,
+                    constraint=con.name,
                 )
         return follows
 
@@ -318,17 +324,19 @@ class Order:
         ob, bone = node
         if any(self._is_moved(read, chain) for read in self._driving(node)):
             chain.is_late = True
-            chain.note = (
-                f"“{_owner(node).name}” is driven by a solved chain and therefore one update "
-                "late: use a parent or a plain Child Of instead"
+            chain.note = msg(
+                "“{owner}” is driven by a solved chain and therefore one update "
+                "late: use a parent or a plain Child Of instead",
+                owner=_owner(node).name,
             )
         if bone < 0 and ob.parent and ob.parent_type in ("VERTEX", "VERTEX_3"):
             for rig in deformers(ob.parent):
                 if self.posed.get(rig.session_uid):
                     chain.is_late = True
-                    chain.note = (
-                        f"“{ob.name}” is parented to vertices that a solved chain deforms, and "
-                        "is therefore one update late: parent it to the bone instead"
+                    chain.note = msg(
+                        "“{object}” is parented to vertices that a solved chain deforms, and "
+                        "is therefore one update late: parent it to the bone instead",
+                        object=ob.name,
                     )
 
     def _driving(self, node: Node) -> list[Node]:

@@ -7,7 +7,7 @@ through RNA (see `property_values`).
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_origin, get_type_hints
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_origin, get_type_hin
 import bpy
 from bpy.props import PointerProperty, StringProperty
 
+from ..blender.messages import context_of
 from . import changes
 
 if TYPE_CHECKING:
@@ -79,7 +80,9 @@ def defined(make: Callable[..., Any], name: str, description: str, **more: objec
         description: The tooltip.
         more: Further arguments: default, range etc.
     """
-    return Definition(make, {"name": name, "description": description, **more})
+    labels = [item[1] for item in cast(Sequence[tuple[str, ...]], more.get("items", ()))]
+    texts = {"name": name, "description": description}
+    return Definition(make, {**texts, "translation_context": context_of(name, *labels), **more})
 
 
 def animated(

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import bpy
 
 from ..blender.errors import ProblemError, listed
+from ..blender.messages import label, msg
 
 Group = TypeVar("Group", bound=bpy.types.PropertyGroup)
 
@@ -127,10 +128,13 @@ class Form(NamedTuple):
         # A sum of single precision numbers does not overflow in double precision.
         if isfinite(sum([values[i] for i, _, _ in self.limits])):
             return
-        wrong = [self.titles[i] for i, _, _ in self.limits if not isfinite(values[i])]
-        value = "a valid number" if len(wrong) == 1 else "valid numbers"
+        wrong = [label(self.titles[i]) for i, _, _ in self.limits if not isfinite(values[i])]
+        value = msg("a valid number") if len(wrong) == 1 else msg("valid numbers")
         raise ProblemError(
-            f"A setting{owner} is not a finite number: enter {value} for {listed(wrong)}"
+            "A setting{owner} is not a finite number: enter {value} for {wrong}",
+            owner=owner,
+            value=value,
+            wrong=listed(wrong),
         )
 
 

@@ -10,6 +10,7 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
 from ..blender.limbs import next_joint, rest_bend
+from ..blender.messages import channel_name, msg
 from ..blender.relations import active_constraints, replaces_pose
 from ..blender.rotation import KINDS, channel_of, runs_of
 from ..blender.skeleton import Point, Skeleton, skeleton_of
@@ -62,8 +63,9 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
         chain.tip_bone = up.pop()
         if not up:
             raise ProblemError(
-                f"“{item.bone}” has no parent that could move its head: enable Use Tail, or "
-                "choose another tip bone"
+                "“{bone}” has no parent that could move its head: enable Use Tail, or "
+                "choose another tip bone",
+                bone=item.bone,
             )
     chain.bones = up[-item.chain_count :]
     chain.root_parent = rig.parents[chain.bones[0]]
@@ -81,7 +83,7 @@ def _resolve_tip(chain: ChainPlan, item: FabrikConstraint) -> None:
         chain.enable_stretch()
     chain.is_root_free = item.use_free_root
     if item.use_free_root:
-        chain.release_root("disable Move Root")
+        chain.release_root(msg("disable Move Root"))
 
 
 def _resolve_hand(chain: ChainPlan, item: FabrikConstraint) -> None:
@@ -91,9 +93,10 @@ def _resolve_hand(chain: ChainPlan, item: FabrikConstraint) -> None:
         chain.bones.append(chain.tip_bone)
     elif len(chain.bones) == 1:
         raise ProblemError(
-            f"“{item.bone}” is the only bone of the chain, so that no bone is left to reach the "
+            "“{bone}” is the only bone of the chain, so that no bone is left to reach the "
             "target while it copies its rotation: increase Chain Length, or disable Copy Target "
-            "Rotation"
+            "Rotation",
+            bone=item.bone,
         )
     else:
         chain.limb_bend = rest_bend(chain.rig, chain.bones[:-1], chain.bones[-1])
@@ -129,16 +132,20 @@ def _note_of_disturbance(chain: ChainPlan) -> str:
         others = [channel_of(KINDS[slot // count])[0] for slot in chain.more if slot % count == i]
         for channel in ("rotation", *others):
             if animation.has_driver(chain.rig.object, bone, channel):
-                return (
-                    f"The {channel} of “{bone.name}” has a driver, which is applied after the "
+                return msg(
+                    "The {channel} of “{bone}” has a driver, which is applied after the "
                     "chain is solved and can move the tip off its target: remove the driver, or "
-                    "drive a parent of the chain"
+                    "drive a parent of the chain",
+                    channel=channel_name(channel),
+                    bone=bone.name,
                 )
         for con in active_constraints(bone):
-            return (
-                f"“{bone.name}” has its own constraint “{con.name}”, which is applied after the "
+            return msg(
+                "“{bone}” has its own constraint “{constraint}”, which is applied after the "
                 "chain is solved and can move the tip off its target: mute it, or move it to "
-                "another bone"
+                "another bone",
+                bone=bone.name,
+                constraint=con.name,
             )
     return ""
 
@@ -155,9 +162,11 @@ def _refuse_posed_bones(chain: ChainPlan) -> None:
             if animation.animated(chain.rig.object).sets(f"{con.path_from_id()}.influence"):
                 continue
             raise ProblemError(
-                f"“{bone.name}” is posed by its constraint “{con.name}”, so that the solution "
-                f"would not be seen: mute “{con.name}”, or choose bones that no other constraint "
-                "poses"
+                "“{bone}” is posed by its constraint “{constraint}”, so that the solution "
+                "would not be seen: mute “{constraint}”, or choose bones that no other constraint "
+                "poses",
+                bone=bone.name,
+                constraint=con.name,
             )
 
 
@@ -168,7 +177,9 @@ def _point(item: FabrikConstraint, pointer: str, bone_name: str) -> Point | None
     if not getattr(item, bone_name) or ob.type != "ARMATURE":
         return Point(ob)
     if ob.pose is None:
-        raise ProblemError(f"“{ob.name}” has no pose: select it and enter Pose Mode once")
+        raise ProblemError(
+            "“{object}” has no pose: select it and enter Pose Mode once", object=ob.name
+        )
     skeleton = skeleton_of(ob)
     return Point(ob, skeleton, bone_index(skeleton, item, bone_name))
 
@@ -191,7 +202,9 @@ def bone_index(rig: Skeleton, owner: bpy.types.PropertyGroup, field_name: str) -
         elif name not in rig.renamed:
             rig.record_missing(name)
             raise ProblemError(
-                f"There is no bone “{name}” in “{rig.object.name}”: choose another bone"
+                "There is no bone “{name}” in “{object}”: choose another bone",
+                name=name,
+                object=rig.object.name,
             )
         name = rig.renamed[name]
         deferred.note(owner, field_name, name)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import degrees, dist
 from typing import NamedTuple
 
+from ..blender.messages import msg
 from ..core import Posture
 from ..core.vectors import Vec
 
@@ -49,9 +50,9 @@ class SolveResult(NamedTuple):
 NOTHING: Mapping[int, Vec] = {}
 """No solved locations or scales."""
 
-OFF = "The constraint is disabled, or its influence is 0: enable it, and increase Influence"
+OFF = msg("The constraint is disabled, or its influence is 0: enable it, and increase Influence")
 
-LIMITED = "Joint limits keep the tip from the target: widen the limits, or move the target"
+LIMITED = msg("Joint limits keep the tip from the target: widen the limits, or move the target")
 
 
 def explanation(posture: Posture, stretches: bool, has_iterations: bool = True) -> str:
@@ -64,28 +65,33 @@ def explanation(posture: Posture, stretches: bool, has_iterations: bool = True) 
     """
     solution = posture.solution
     if posture.state == "LIMITED" and posture.has_orientation_error:
-        return (
-            f"The limits of the tip bone keep it {degrees(posture.orientation_error):.1f}° from "
-            "the target's orientation: widen the limits, or rotate the target"
+        return msg(
+            "The limits of the tip bone keep it {angle:.1f}° from "
+            "the target's orientation: widen the limits, or rotate the target",
+            angle=degrees(posture.orientation_error),
         )
     if posture.state == "LIMITED":
         return LIMITED
     joints, target = solution.joints, posture.goal.target
     if not joints:
-        return "The chain has zero scale and cannot reach anything: change the scale of its bones"
+        return msg(
+            "The chain has zero scale and cannot reach anything: change the scale of its bones"
+        )
     is_beyond = dist(target, joints[0]) > dist(joints[-1], joints[0])
     is_softened = dist(solution.aimed_at(), target) > solution.residual * 0.5
     if stretches and is_beyond and (is_softened or not solution.in_reach):
-        return "The target is beyond Stretch Max: increase it, or move the target closer"
+        return msg("The target is beyond Stretch Max: increase it, or move the target closer")
     if is_softened:
-        return "Softness holds the tip back near full extension: decrease it to reach the target"
+        return msg(
+            "Softness holds the tip back near full extension: decrease it to reach the target"
+        )
     if solution.in_reach and not has_iterations:
-        return (
+        return msg(
             "Its bones are scaled non-uniformly and change length as they rotate: scale "
             "them uniformly"
         )
     if solution.in_reach:
-        return "Not converged: increase Iterations or Tolerance"
+        return msg("Not converged: increase Iterations or Tolerance")
     if is_beyond:
-        return "The target is beyond the reach of the chain"
-    return "The target is closer to the root than the chain can fold"
+        return msg("The target is beyond the reach of the chain")
+    return msg("The target is closer to the root than the chain can fold")

@@ -191,7 +191,7 @@ def solve_constraint(
             return given, solve_chain(chain, pose, inputs).posture, inputs.world
         if unit.rig.uid in rigs:
             _solve_next(solved, unit, None)
-    raise ProblemError(f"“{armature.name}” has no such constraint")
+    raise ProblemError("“{armature}” has no such constraint", armature=armature.name)
 
 
 def evaluated_copies(

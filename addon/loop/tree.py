@@ -6,6 +6,7 @@ from math import dist, isfinite
 from typing import NamedTuple, cast
 
 from ..blender.errors import ProblemError, listed
+from ..blender.messages import msg
 from ..core import (
     WHOLE,
     BodyInput,
@@ -224,9 +225,10 @@ def _reason(tree: TreePlan, i: int, inputs: TreeInput, outcome: MemberOutcome) -
     if not others and posture is not None:
         own = cast(SolveInput, inputs.chains[i])
         return explanation(posture, tree.chains[i].stretches, has_iterations(own.settings))
-    return (
-        f"It shares bones with {listed(others)}, and not all targets can be reached: increase "
-        "its Weight, or move a target"
+    return msg(
+        "It shares bones with {others}, and not all targets can be reached: increase "
+        "its Weight, or move a target",
+        others=listed(others),
     )
 
 

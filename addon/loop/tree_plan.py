@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ..blender.errors import listed
 from ..blender.limbs import rest_bend
+from ..blender.messages import msg
 from ..blender.rotation import Run, runs_of
 from ..blender.skeleton import Skeleton
 from ..core.vectors import Vec
@@ -71,17 +72,21 @@ class TreePlan:
         """Return a note on a setting that has no effect because the chain shares bones."""
         names = self.rig.names
         if chain.is_root_free and chain.bones[0] != self.bones[0]:
-            return (
-                f"Move Root has no effect here, because “{names[chain.bones[0]]}” is moved by "
-                f"other chains: enable it for a chain that begins at “{names[self.bones[0]]}”"
+            return msg(
+                "Move Root has no effect here, because “{bone}” is moved by "
+                "other chains: enable it for a chain that begins at “{root}”",
+                bone=names[chain.bones[0]],
+                root=names[self.bones[0]],
             )
         hand = chain.bones[-1]
         others = [other for other in self.chains if other is not chain and hand in other.bones]
         if chain.has_hand and others:
-            return (
-                f"“{names[hand]}” cannot take the target's orientation, because "
-                f"{listed([o.name for o in others])} poses it as well: let that chain begin "
-                "below it, or disable Copy Target Rotation"
+            return msg(
+                "“{hand}” cannot take the target's orientation, because "
+                "{others} poses it as well: let that chain begin "
+                "below it, or disable Copy Target Rotation",
+                hand=names[hand],
+                others=listed([o.name for o in others]),
             )
         return ""
 

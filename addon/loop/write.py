@@ -12,7 +12,8 @@ from itertools import chain as chained
 from typing import Any, NamedTuple
 
 from ..blender.access import pose_bones, set_channel
-from ..blender.listeners import on_invalidate
+from ..blender.listeners import Listeners, on_invalidate
+from ..blender.messages import store
 from ..blender.rotation import (
     ALL_CHANNELS,
     LOCATION,
@@ -342,21 +343,34 @@ def forget_written() -> None:
     _overwrites.clear()
 
 
-def write_reports(writer: PoseWriter) -> None:
+on_report = Listeners[[]]()
+"""Called after an update that has changed what constraints report.
+
+Blender does not redraw panels for it, as handlers do not notify its editors.
+"""
+
+
+def write_reports(writer: PoseWriter) -> bool:
     """Write the reports of an armature's constraints, for the panel.
 
     Properties are set one by one, as setting them all at once would tag the armature.
+
+    Returns:
+        Whether any has changed.
     """
     reports, shown = writer.reports, writer.shown
     if reports == shown:
-        return
+        return False
     writer.shown = reports
     items = settings(writer.rig.object).constraints
     for places, own in reports.items():
         before = shown.get(places) or [_shown_by(items[i]) for i in places]
         for i, report, was in zip(places, own, before, strict=True):
+            if report.message:
+                store(report.message)
             if report != was:
                 _write_report(items[i], report, was)
+    return True
 
 
 def _shown_by(item: FabrikConstraint) -> Report:

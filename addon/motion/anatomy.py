@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from math import dist, hypot
+from math import cos, dist, hypot, radians
 from statistics import median
 from typing import Final, NamedTuple
 
@@ -42,12 +42,36 @@ begins above it."""
 FLAT: Final = 0.84
 """The least ratio of run to rise of a flat foot: 40 degrees off vertical."""
 
+CLOTHES_RISE: Final = 0.05
+"""The largest height of a leg's lowest joint above that of another leg on the same bone, as a
+fraction of the figure's height: what ends higher is the side of a skirt or coat."""
+
+IN_LINE: Final = cos(radians(3.0))
+"""The cosine of the angle up to which two bones are in line."""
+
 LIMB_MIN: Final = 0.1
 """The least length of a limb, relative to the height: ears and fingers are shorter."""
 
 LARGE_LIMB_MIN: Final = 0.25
 """The least length of a limb that locates the trunk, as a fraction of the longest limb's: eyelids
 and lips are shorter."""
+
+JAPANESE: Final = {
+    "足首": "ankle",
+    "手首": "wrist",
+    "左": "left",
+    "右": "right",
+    "肩": "shoulder",
+    "捩": "twist",
+    "首": "neck",
+    "頭": "head",
+    "\uff29\uff2b": "ik",
+}
+"""Words of the names that MikuMikuDance gives to bones, the longer ones first.
+
+The last one has full-width letters."""
+
+WORDS: Final = re.compile("|".join((*JAPANESE, "[A-Z]+(?![a-z])", "[A-Z]?[a-z]+")))
 
 GIRDLE: Final = {"clavicle", "collar", "collarbone", "pelvis", "scapula", "shoulder"}
 """Words in the names of bones between trunk and limb, if two bones that bend come after."""
@@ -109,7 +133,7 @@ class Anatomy(NamedTuple):
         is_sure: Whether names or a symmetry tell the sides.
         height: The distance from the lowest to the highest joint of the body.
         hips: The bone that carries the legs; -1 if there is none.
-        spine: The bones between hips and head, parents first.
+        spine: The bones from where legs and head branch to the head, parents first.
         head: The head; -1 if there is none.
         limbs: The arms and legs in pairs, from top to bottom and from left to right.
     """
@@ -125,9 +149,9 @@ class Anatomy(NamedTuple):
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of a bone's name, in lower case, without numbers."""
-    name = name.rpartition(":")[2]
-    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
+    """Return the words of a bone's name, in lower case, without numbers; Japanese in English."""
+    found: list[str] = WORDS.findall(name.rpartition(":")[2])
+    return [JAPANESE[word] if word in JAPANESE else word.lower() for word in found]
 
 
 def side_of(name: str) -> int:
@@ -141,7 +165,7 @@ def recognize(bones: Sequence[RestBone]) -> Anatomy:
     Args:
         bones: The bones, parents first.
     """
-    body = _body(bones)
+    body = body_bones(bones)
     heads = [bones[i].head for i in body] or [ORIGIN]
     floor = min(head[2] for head in heads)
     height = max(head[2] for head in heads) - floor
@@ -155,7 +179,9 @@ def recognize(bones: Sequence[RestBone]) -> Anatomy:
     trunks = [limb.trunk for limb in legs]
     hips = min(trunks, key=lambda i: len(_ancestry(bones, i)), default=-1)
     line = _ancestry(bones, head) if head >= 0 else []
-    spine = line[line.index(hips) + 1 : -1] if hips in line else line[:-1]
+    # The hips may only carry the legs, beside the spine.
+    shared = len([bone for bone in line if bone in _ancestry(bones, hips)])
+    spine = line[shared:-1]
     return Anatomy(
         figure.left,
         cross(figure.left, UP),
@@ -244,8 +270,17 @@ class _Figure:
             if self.side[i] != 0 and self.side.get(self.bones[i].parent, 0) == 0
         ]
         found = [limb for limb in map(self._limb, starts) if limb is not None]
+        found = [limb for limb in found if not self._is_cloth(limb, found)]
         twins = {(limb.trunk, limb.kind, limb.side) for limb in found}
         return [limb for limb in found if (limb.trunk, limb.kind, -limb.side) in twins]
+
+    def _is_cloth(self, limb: Limb, others: Sequence[Limb]) -> bool:
+        """Return whether a leg ends higher than another one on the same bone."""
+        lows = [self._lowest(other) for other in others if other[:3] == limb[:3]]
+        return limb.kind == "LEG" and self._lowest(limb) - min(lows) > CLOTHES_RISE * self.height
+
+    def _lowest(self, limb: Limb) -> float:
+        return min(self.bones[i].head[2] for i in self._longest(limb.bones[0]))
 
     def _left_by_names(self) -> Vec | None:
         """Return the mean direction from right bones to left bones of the same name."""
@@ -288,8 +323,9 @@ class _Figure:
         heads = [self.bones[i].head for i in path]
         low = min(head[2] for head in heads) - self.floor
         is_low = low <= LEG_END_MAX * self.height
-        words = [set(words_of(self.bones[i].name)) for i in path]
-        first = self._carriers(heads, words, is_low)
+        names = [self.bones[i].name for i in path]
+        words = [set(words_of(name)) for name in names]
+        first = self._carriers(heads, names, is_low)
         path, heads, words, carriers = path[first:], heads[first:], words[first:], path[:first]
         high = heads[0][2] - self.floor
         size = sum([dist(a, b) for a, b in pairwise(heads)])
@@ -304,11 +340,17 @@ class _Figure:
         trunk = self.bones[start].parent
         return Limb(kind, self.side[start], trunk, tuple(carriers), *parts)
 
-    def _carriers(self, heads: Sequence[Vec], words: Sequence[set[str]], is_low: bool) -> int:
-        """Return the number of carriers of a limb, given its joints and words of their names."""
+    def _carriers(self, heads: Sequence[Vec], names: Sequence[str], is_low: bool) -> int:
+        """Return the number of carriers of a limb, given its joints and their names."""
+        words = [set(words_of(name)) for name in names]
         hand = next((k for k in range(2, len(words)) if words[k] & HAND), -1)
         if hand >= 0 and not is_low:
-            bends = [k for k in range(hand) if not words[k] & TWIST]
+            bends = [
+                k
+                for k in range(hand)
+                if not words[k] & TWIST
+                and not (k and is_segment(names[k - 1 : k + 1], heads[k - 1 : k + 2]))
+            ]
             return bends[-2] if len(bends) > 2 else 0
         count = 0
         while count + 3 < len(heads):
@@ -355,6 +397,21 @@ class _Figure:
         return len(heads) - 1
 
 
+def is_segment(names: Sequence[str], joints: Sequence[Vec]) -> bool:
+    """Return whether a bone is the second half of a bone that is split in order to twist.
+
+    Args:
+        names: The names of its parent and of itself.
+        joints: The head of its parent, its own, and that of its child.
+    """
+    a, b, c = joints
+    first, second = unit(sub(b, a)), unit(sub(c, b))
+    if first is None or second is None or dot(first, second) < IN_LINE:
+        return False
+    before, own = (re.sub(r"[\d._ -]+", "", name) for name in names)
+    return before == own or bool(TWIST & set(words_of(names[1])))
+
+
 def _wrist(words: Sequence[set[str]]) -> int:
     """Return the index of the hand: by name, else the third bone that is not a twist bone."""
     for k in range(2, len(words)):
@@ -364,7 +421,7 @@ def _wrist(words: Sequence[set[str]]) -> int:
     return bends[2] if len(bends) > 2 else len(words) - 1
 
 
-def _body(bones: Sequence[RestBone]) -> list[int]:
+def body_bones(bones: Sequence[RestBone]) -> list[int]:
     """Return the bones of the largest hierarchy with deform bones, without controls."""
     carries = [bone.deforms for bone in bones]
     for i in range(len(bones) - 1, -1, -1):

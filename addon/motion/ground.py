@@ -42,6 +42,34 @@ DEEPEST = 0.5
 """How far the hip is lowered at most, in legs."""
 
 
+GENTLE = 30.0
+"""The acceleration at which a foot rises over an obstacle if there is time, in legs per second
+squared."""
+
+
+def time_to_rise(height: float) -> float:
+    """Return the time in seconds in which a foot rises by a height in legs.
+
+    The peak acceleration of a movement of minimum jerk is 10/√3 times height over time squared.
+    """
+    return sqrt(10.0 / sqrt(3.0) * max(0.0, height) / GENTLE)
+
+
+def spline_weights(share: float) -> tuple[float, float, float, float]:
+    """Return the weights of four consecutive nodes of a uniform cubic B-spline.
+
+    Args:
+        share: The place between the second node and the third, from 0 to 1.
+    """
+    rest = 1.0 - share
+    return (
+        rest**3 / 6.0,
+        (4.0 - 3.0 * share * share * (1.0 + rest)) / 6.0,
+        (4.0 - 3.0 * rest * rest * (1.0 + share)) / 6.0,
+        share**3 / 6.0,
+    )
+
+
 def is_ground(normal: Vec, up: Vec) -> bool:
     """Return whether a face is flat enough to stand on."""
     return dot(normal, up) > STEEPEST
@@ -148,6 +176,31 @@ def hip_drop(legs: Sequence[Leg], up: Vec, share: float, rise: float) -> float:
         rise: How far it has risen with the ground.
     """
     return max([0.0, *[_lack(leg, up, share, rise) for leg in legs if leg.length > 0.0]])
+
+
+def shared_jolt(jumps: Sequence[tuple[Vec, Vec]]) -> Vec:
+    """Return how far the hip moves with its locked feet where the whole capture jumps.
+
+    That is the mean of what the locks keep from the ankles, as far as the hip jumps likewise.
+
+    Args:
+        jumps: For each leg, how far the lock moves its ankle, and where its hip joint is, both
+            relative to their means over a short time.
+    """
+    root = scaled(_sum([root for _, root in jumps]), 1.0 / len(jumps))
+    total = ORIGIN
+    for lock, _ in jumps:
+        square = dot(lock, lock)
+        if square > 0.0:
+            total = add(total, scaled(lock, min(max(0.0, -dot(root, lock) / square), 1.0)))
+    return scaled(total, 1.0 / len(jumps))
+
+
+def _sum(vectors: Sequence[Vec]) -> Vec:
+    total = ORIGIN
+    for vector in vectors:
+        total = add(total, vector)
+    return total
 
 
 def peaks(drops: Mapping[int, float], known: dict[int, float], frames: range, ease: int) -> None:

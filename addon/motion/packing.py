@@ -8,9 +8,9 @@ from .footfall import STILL, Footfall
 from .gait import RecordedWalk
 from .stance import Lean, LeanState
 
-FORM = codec.Form(b"FABW", 4)
+FORM = codec.Form(b"FABW", 5)
 
-FALL, LEAN = 14, 8
+FALL, LEAN = 14, 10
 """The number of values of a footfall, and of the lean at a frame."""
 
 
@@ -71,4 +71,4 @@ def _is_sound(fall: Footfall, grounds: int) -> bool:
 
 
 def _state(*n: float) -> LeanState:
-    return LeanState(Lean(*n[:4]), Lean(*n[4:]))
+    return LeanState(Lean(*n[:5]), Lean(*n[5:]))

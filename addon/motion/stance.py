@@ -15,6 +15,10 @@ STEEPEST = 1.0
 """The steepest tilt, as a slope: steeper ones have to be animated (or are noise)."""
 
 
+MOST_BEND = 0.7
+"""The largest bend of the spine, as a difference of slopes: a foot may stand on a stone."""
+
+
 class Lean(NamedTuple):
     """The offset of a body from its animation.
 
@@ -23,16 +27,26 @@ class Lean(NamedTuple):
         right: The slope of the ground to the right.
         ahead: The slope of the ground ahead.
         twist: How much the slope to the right increases from the body to the far end of the spine.
+        bend: How much the slope ahead increases from there to there.
     """
 
     lift: float
     right: float
     ahead: float
     twist: float = 0.0
+    bend: float = 0.0
 
     def right_at(self, spine: float) -> float:
         """Return the slope to the right at a position along the spine, from 0 to 1."""
         return self.right + self.twist * spine
+
+    def ahead_at(self, spine: float) -> float:
+        """Return the slope ahead at a position along the spine, from 0 to 1."""
+        return self.ahead + self.bend * spine
+
+    def climb_at(self, spine: float) -> float:
+        """Return the mean slope ahead from the body to a position along the spine."""
+        return self.ahead + 0.5 * self.bend * spine
 
 
 UPRIGHT = Lean(0.0, 0.0, 0.0)
@@ -83,6 +97,30 @@ def plane_through(
     return Lean(lift, right - apart, ahead, 2.0 * apart)
 
 
+def bend_of_ground(normals: Sequence[Vec], spines: Sequence[float]) -> float:
+    """Return how much the slope ahead is greater under the front feet than under the hind feet.
+
+    Two feet side by side do not tell the slope ahead, but the ground under each does.
+
+    Args:
+        normals: The normals of the ground at the feet, in the body's frame.
+        spines: The positions of their legs along the spine.
+
+    Returns:
+        The difference of the mean slopes, at most `MOST_BEND`; 0 if either end of the spine has no
+        feet on the ground.
+    """
+    ends: tuple[list[float], list[float]] = ([], [])
+    for (_, y, z), spine in zip(normals, spines, strict=True):
+        slope = _held(-y / z) if z > 0.0 else 0.0
+        ends[spine > 0.5].append(slope)
+    hind, front = ends
+    if not hind or not front:
+        return 0.0
+    bend = fsum(front) / len(front) - fsum(hind) / len(hind)
+    return min(MOST_BEND, max(-MOST_BEND, bend))
+
+
 def _held(slope: float) -> float:
     return min(STEEPEST, max(-STEEPEST, slope))
 
@@ -124,7 +162,7 @@ def lean_between(a: LeanState, b: LeanState, share: float) -> Lean:
 
 
 def leaned(body: Frame, lean: Lean, bob: float = 0.0, spine: float = 0.0) -> Frame:
-    """Return the frame of a leaning body.
+    """Return the frame of a leaning body, as it carries a leg at a position along its spine.
 
     Args:
         body: Its animated frame in the world.
@@ -132,5 +170,6 @@ def leaned(body: Frame, lean: Lean, bob: float = 0.0, spine: float = 0.0) -> Fra
         bob: Its additional height.
         spine: The position along the spine, from 0 to 1.
     """
-    turn = quat_between((0.0, 0.0, 1.0), (-lean.right_at(spine), -lean.ahead, 1.0), ORIGIN)
+    normal = (-lean.right_at(spine), -lean.climb_at(spine), 1.0)
+    turn = quat_between((0.0, 0.0, 1.0), normal, ORIGIN)
     return frame_in(body, (quat_matrix(turn), (0.0, 0.0, lean.lift + bob)))

@@ -24,6 +24,13 @@ FLOOR_QUANTILE: Final = 0.05
 """The quantile of heights that is the floor: clips have outliers, rounded soles roll, and runs
 penetrate the ground."""
 
+FLAT: Final = 0.02
+"""The largest difference in height between the points of a sole that is flat, in leg lengths."""
+
+FLAT_SHARE: Final = 0.1
+"""The least share of the samples with a flat sole for them to tell the floor: the tip of a pitched
+foot is where it is estimated to be, and may be far below."""
+
 FLOOR_WINDOW: Final = 1.4
 """The time window of the floor in seconds: the ground of captures drifts, and each foot has a
 stance phase within the window."""
@@ -41,6 +48,9 @@ ON_FLOOR: Final = 0.01
 
 OFF_FLOOR: Final = 0.04
 """The height from which a point has no contact, in leg lengths."""
+
+IN_FLOOR: Final = 0.05
+"""The depth below the floor up to which a point is in full contact, in leg lengths."""
 
 UPWARD: Final = 3.0
 """The vertical speed at which the weight of a point is halved, in leg lengths per second."""
@@ -209,8 +219,7 @@ def _displacements(
 def _contacts(foot: Sequence[Sequence[Vec]], steps: Steps) -> list[list[float]]:
     """Return the contact of each point of a foot at each sample, from 0 to 1."""
     rows = [[p[2] / steps.leg for p in points] for points in foot]
-    lowest = [min(row) for row in rows]
-    most = _floor_height(lowest) + MAX_FLOOR_RISE
+    most = _floor_height(rows) + MAX_FLOOR_RISE
     found: list[list[float]] = []
     first = last = 0
     for time, row in zip(steps.times, rows, strict=True):
@@ -220,16 +229,32 @@ def _contacts(foot: Sequence[Sequence[Vec]], steps: Steps) -> list[list[float]]:
             first += 1
         while last < len(rows) and steps.times[last] <= start + FLOOR_WINDOW:
             last += 1
-        floor = min(most, _floor_height(lowest[first:last]))
-        own = [_floor_height([one[k] for one in rows[first:last]]) for k in range(len(row))]
+        floor = min(most, _floor_height(rows[first:last]))
+        own = [_quantile([one[k] for one in rows[first:last]]) for k in range(len(row))]
         heights = [
             z - max(floor, min(low, floor + MAX_SOLE_RISE)) for z, low in zip(row, own, strict=True)
         ]
-        found.append([1.0 - smooth((z - ON_FLOOR) / (OFF_FLOOR - ON_FLOOR)) for z in heights])
+        found.append([_contact(z) for z in heights])
     return found
 
 
-def _floor_height(heights: Sequence[float]) -> float:
+def _contact(height: float) -> float:
+    """Return the contact of a point at a height above the floor, in leg lengths, from 0 to 1."""
+    away = height - ON_FLOOR if height >= 0.0 else -height - IN_FLOOR
+    return 1.0 - smooth(away / (OFF_FLOOR - ON_FLOOR))
+
+
+def _floor_height(rows: Sequence[Sequence[float]]) -> float:
+    """Return the height of the floor, given the heights of the points of a sole at each sample."""
+    lowest = _quantile([min(row) for row in rows])
+    flat = [min(row) for row in rows if max(row) - min(row) <= FLAT]
+    if len(flat) < FLAT_SHARE * len(rows):
+        return lowest
+    floor = _quantile(flat)
+    return floor if floor <= lowest + MAX_FLOOR_RISE else lowest
+
+
+def _quantile(heights: Sequence[float]) -> float:
     return sorted(heights)[int(FLOOR_QUANTILE * (len(heights) - 1))]
 
 

@@ -20,6 +20,7 @@ from ..core.vectors import (
     across,
     add,
     any_perpendicular,
+    inverse_apply,
     length,
     mix,
     quat_of,
@@ -31,7 +32,7 @@ from .footfall import STILL, Footfall, Grounds, in_ground_space, normal_of, plac
 from .foothold import Cast, Search, foothold_at
 from .gait import RecordedWalk, WalkingLeg, WalkSettings
 from .passing import body_between, carried, grounds_between
-from .stance import UPRIGHT, Lean, LeanState, eased_to, plane_through
+from .stance import UPRIGHT, Lean, LeanState, bend_of_ground, eased_to, plane_through
 from .stride import landing_reach, least_height, losing_reach, root_height
 from .swing import Arc, arc_over
 from .turns import next_to_step, of_group, step_duration, stepping_along
@@ -231,12 +232,18 @@ class StepPlanner:
         plane = plane_through(
             [*places.values()], [leg.rest for leg in legs], [leg.spine for leg in legs]
         )
+        normals = [
+            inverse_apply(now.body[0], normal_of(f, now.grounds)) for _, f in falls if f.has_ground
+        ]
         tilt = self.settings.tilt
+        bend = tilt * bend_of_ground(normals, [leg.spine for leg in legs])
+        # The spine as a whole has the slope from the hind feet to the front feet.
         lean = Lean(
             self.settings.height * plane.lift,
             tilt * plane.right,
-            tilt * plane.ahead,
+            tilt * plane.ahead - 0.5 * bend,
             tilt * plane.twist,
+            bend,
         )
         others = max(1, len(self.groups) - 1)
         sunk, lowest = inf, -inf
@@ -246,7 +253,7 @@ class StepPlanner:
             x, y, z = places.get(foot, leg.rest)
             if foot not in places:
                 z += plane.lift + plane.right_at(leg.spine) * x + plane.ahead * y
-            slope = lean.right_at(leg.spine) * leg.root[0] + lean.ahead * leg.root[1]
+            slope = lean.right_at(leg.spine) * leg.root[0] + lean.climb_at(leg.spine) * leg.root[1]
             drop = z - leg.root[2] - slope
             sunk = min(sunk, drop + root_height(leg, self.settings, speed, others))
             lowest = max(lowest, drop + least_height(leg))

@@ -7,6 +7,7 @@ from typing import Any, cast
 import bpy
 
 from ..blender.errors import ProblemError
+from ..blender.messages import COMMA, joined, msg
 from ..editing import constraints as editing
 from ..loop.properties import FabrikConstraint
 from .refusing import Working, armature_refusal
@@ -29,7 +30,7 @@ def selected_targets(context: bpy.types.Context) -> list[Target]:
     return bones or [(ob, "") for ob in context.selected_objects if ob.mode != "POSE"]
 
 
-TIP = "the tip bone"
+TIP = msg("the tip bone")
 """The default name of the active bone in messages."""
 
 
@@ -47,9 +48,12 @@ def chosen_target(
     """
     targets = selected_targets(context)
     if len(targets) > 1:
-        names = ", ".join(f"“{bone or ob.name}”" for ob, bone in targets[:4])
+        names = joined(COMMA, [msg("“{bone}”", bone=bone or ob.name) for ob, bone in targets[:4]])
         raise ProblemError(
-            f"Select one target in addition to {active}, not {len(targets)}: {names}"
+            "Select one target in addition to {active}, not {count}: {names}",
+            active=active,
+            count=len(targets),
+            names=names,
         )
     return targets[0] if targets else (None, "")
 
@@ -60,9 +64,9 @@ def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
     if reason:
         return reason
     if context.mode != "POSE":
-        return f"Enter Pose Mode with {active} active"
+        return msg("Enter Pose Mode with {active} active", active=active)
     if context.active_pose_bone is None:
-        return f"Click {active} to make it active"
+        return msg("Click {active} to make it active", active=active)
     return ""
 
 

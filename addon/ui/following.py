@@ -93,9 +93,9 @@ def _place_of(ob: bpy.types.Object, name: str) -> Place | None:
         return (
             _first(ob, lambda chain: _tip(chain) == name)
             or _first(ob, lambda chain: index in chain.bones)
-            or _first(None, lambda chain: (ob, name) in _controls(chain))
+            or _first(None, lambda chain: (ob, name) in controls_of(chain))
         )
-    return _first(None, lambda chain: (ob, "") in _controls(chain))
+    return _first(None, lambda chain: (ob, "") in controls_of(chain))
 
 
 def _active(context: bpy.types.Context) -> tuple[bpy.types.Object | None, str]:
@@ -119,7 +119,7 @@ def _tip(chain: ChainPlan) -> str:
     return "" if item is None else item.bone
 
 
-def _controls(chain: ChainPlan) -> Iterator[tuple[bpy.types.Object | None, str]]:
+def controls_of(chain: ChainPlan) -> Iterator[tuple[bpy.types.Object | None, str]]:
     """Yield the target and the pole target of a constraint, with their bones."""
     item = _item(chain)
     if item is not None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import blf
 import bpy
 
+from ..blender.messages import shown
 from .following import shown_armature
 
 Layout = Any
 """A `bpy.types.UILayout`; its stubs reject the extension's operators and the names of icons."""
+
+
+PARTS = re.compile(r"\s*(?:[\u3040-\u9fff][\u3000-\u303f\uff00-\uff65]*|[^\s\u3040-\u9fff]+)")
+"""What a line can be broken after: a word, or a Chinese or Japanese character with punctuation."""
 
 
 def draw_sentence(
@@ -19,8 +25,8 @@ def draw_sentence(
     """Draw a sentence, wrapped to the region, or to a width in pixels at a UI scale of 1."""
     column = layout.column(align=True)
     column.scale_y = 0.8
-    for line in wrapped(sentence, context, width):
-        column.label(text=line)
+    for line in wrapped(shown(sentence), context, width):
+        column.label(text=line, translate=False)
 
 
 def wrapped(sentence: str, context: bpy.types.Context, width: int = 0) -> list[str]:
@@ -29,13 +35,11 @@ def wrapped(sentence: str, context: bpy.types.Context, width: int = 0) -> list[s
     blf.size(0, context.preferences.ui_styles[0].widget.points * scale)
     room = (width * scale if width else context.region.width) - 70 * scale
     lines = [""]
-    for word in sentence.split():
-        longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and blf.dimensions(0, longer)[0] > room:
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    return lines
+    for part in PARTS.findall(" ".join(sentence.split())):
+        if lines[-1] and blf.dimensions(0, lines[-1] + part.rstrip())[0] > room:
+            lines.append("")
+        lines[-1] = (lines[-1] + part).lstrip()
+    return [line.rstrip() for line in lines]
 
 
 def active_column(layout: Layout, is_active: bool) -> Layout:

@@ -67,7 +67,9 @@ class ApplyPresetOperator(Working):
             for name in names:
                 with suppress(TypeError):  # An animated enum may have an invalid value.
                     set_values(group, {name: values[name]})
-            raise ProblemError(f"“{self.title}” cannot be applied here: {error}") from None
+            raise ProblemError(
+                "“{name}” cannot be applied here: {error}", name=self.title, error=str(error)
+            ) from None
 
     @property
     def is_own(self) -> bool:

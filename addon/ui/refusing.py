@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 
 from ..blender.errors import ChoiceError, ProblemError
+from ..blender.messages import msg, shown
 from ..blender.refusals import linked_problem, rest_problem, tweak_problem
 from ..editing import constraints as editing
 from .following import shown_armature
@@ -41,7 +42,7 @@ class Refusing:
         """Return whether the operator can run, and set the message otherwise."""
         reason = cls.refusal(context)
         if reason:
-            cls.poll_message_set(reason)  # type: ignore[attr-defined]
+            cls.poll_message_set(shown(reason))  # type: ignore[attr-defined]
         return not reason
 
 
@@ -69,7 +70,7 @@ class Working(Refusing):
         try:
             done = self.work(context)
         except ProblemError as problem:
-            self.report({"ERROR"}, str(problem))
+            self.report({"ERROR"}, shown(str(problem)))
             return {"CANCELLED"}
         return self.finish(done)
 
@@ -77,13 +78,13 @@ class Working(Refusing):
         """Report the result."""
         if not done:
             return {"CANCELLED"}
-        self.report({self.severity}, done)
+        self.report({self.severity}, shown(done))
         return {"FINISHED"}
 
     def warn(self, notes: Iterable[str]) -> None:
         """Report warnings."""
         for note in notes:
-            self.report({"WARNING"}, note)
+            self.report({"WARNING"}, shown(note))
 
 
 class Asking(Working):
@@ -107,7 +108,7 @@ class Asking(Working):
                 width=DIALOG,
             )
         except ProblemError as problem:
-            self.report({"ERROR"}, str(problem))
+            self.report({"ERROR"}, shown(str(problem)))
             return {"CANCELLED"}
         return self.finish(done)
 
@@ -149,7 +150,7 @@ def armature_refusal(context: bpy.types.Context) -> str:
     """Ask for an armature that can be changed, or a target of its constraints."""
     armature = shown_armature(context)
     if armature is None:
-        return "Select an armature"
+        return msg("Select an armature")
     return linked_problem(armature)
 
 
@@ -157,7 +158,7 @@ def active_refusal(context: bpy.types.Context) -> str:
     """Ask for an armature with an active constraint."""
     reason = armature_refusal(context)
     if not reason and editing.active_constraint(active_armature(context)) is None:
-        return "There is no constraint: add one to the tip bone of a chain"
+        return msg("There is no constraint: add one to the tip bone of a chain")
     return reason
 
 

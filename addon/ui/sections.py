@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import bpy
 
+from ..blender.messages import shown
 from ..core import SOLVERS
 from ..loop.properties import FabrikConstraint
 from ..loop.registry import MOTIONS
@@ -108,5 +109,5 @@ def _draw_panel(layout: Layout, item: FabrikConstraint, section: Section) -> Lay
         header.prop(group, switch, text="")
         if body is not None:
             body.active = getattr(group, switch)
-    header.label(text=section.title)
+    header.label(text=shown(section.title), translate=False)
     return body and body.column()

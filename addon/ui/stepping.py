@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 
 from ..blender.errors import ProblemError
+from ..blender.messages import msg, shown
 from ..editing.playing import finish
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ class ProgressOperator:
     """
 
     bl_options = {"REGISTER", "UNDO"}
-    stopped = "Cancelled: nothing was changed"
-    gone = "Cancelled: the data was removed while it was used"
+    stopped = msg("Cancelled: nothing was changed")
+    gone = msg("Cancelled: the data was removed while it was used")
     blame = "ERROR"
     report: Any
     _work: Generator[float, None, Any] | None = None
@@ -76,7 +77,7 @@ class ProgressOperator:
         """Do a slice of the work; block all events but Escape."""
         if event.type == "ESC" and event.value == "PRESS":
             self.cancel(context)
-            self.report({"INFO"}, self.stopped)
+            self.report({"INFO"}, shown(self.stopped))
             return {"CANCELLED"}
         if event.type != "TIMER" or self._work is None:
             return {"RUNNING_MODAL"}
@@ -91,11 +92,11 @@ class ProgressOperator:
             return self.finished(finished.value)
         except ProblemError as problem:
             self._clear(context)
-            self.report({self.blame}, str(problem))
+            self.report({self.blame}, shown(str(problem)))
             return {"CANCELLED"}
         except ReferenceError:  # The data was undone or removed in another window.
             self._clear(context)
-            self.report({self.blame}, self.gone)
+            self.report({self.blame}, shown(self.gone))
             return {"CANCELLED"}
         except BaseException:
             self._clear(context)
@@ -116,7 +117,7 @@ class ProgressOperator:
 
     def _show(self, context: bpy.types.Context, done: float) -> None:
         context.window_manager.progress_update(int(100.0 * done))
-        context.workspace.status_text_set(self.status(done))
+        context.workspace.status_text_set(shown(self.status(done)))
 
     def _clear(self, context: bpy.types.Context) -> None:
         self._work = None
@@ -144,7 +145,7 @@ class DirectProgressOperator(ProgressOperator):
         try:
             return self.go_through(context, self.start(context))
         except ProblemError as problem:
-            self.report({self.blame}, str(problem))
+            self.report({self.blame}, shown(str(problem)))
             return {"CANCELLED"}
 
     def invoke(

@@ -7,22 +7,15 @@ from collections.abc import Sequence
 import bpy
 
 from ..blender.errors import listed
+from ..blender.messages import Message
 
 MOST_NAMES = 4
 """The most names that a message lists."""
 
 
-def counted(count: int, noun: str) -> str:
-    """Format a count: 1 key, 2 keys."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def named(names: Sequence[str]) -> str:
+def named(names: Sequence[str]) -> Message:
     """Format names for a sentence: the first few, and the number of others."""
-    more = len(names) - MOST_NAMES
-    if more <= 0:
-        return listed(names)
-    return f"{', '.join(f'“{name}”' for name in names[:MOST_NAMES])} and {more} more"
+    return listed(names[:MOST_NAMES], max(len(names) - MOST_NAMES, 0))
 
 
 def length_text(scene: bpy.types.Scene, metres: float) -> str:

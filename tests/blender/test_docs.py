@@ -1,7 +1,12 @@
 """What the documents name is there: tests and modules."""
 
 import re
+import runpy
 from pathlib import Path
+
+import pytest
+
+from tools import texts
 
 ROOT = Path(__file__).parents[2]
 FACTS = (ROOT / "docs" / "blender-facts.md").read_text(encoding="utf-8")
@@ -57,3 +62,29 @@ def test_the_picture_of_the_layers_names_all_features() -> None:
     assert [name for name in folders if f" {name} " not in picture.replace("\n", " ")] == []
     layers = [path.parent.name for path in (ROOT / "addon").glob("*/__init__.py")]
     assert [name for name in layers if f"{name}/" not in picture] == []
+
+
+REFERENCE = runpy.run_path(str(ROOT / "tools" / "reference.py"))
+
+
+@pytest.mark.parametrize("kind", ["properties", "operators"])
+def test_the_reference_is_up_to_date(kind: str) -> None:
+    """In each version of Blender; if this fails, run tools/reference.py."""
+    text = REFERENCE[f"{kind}_page"]()
+    assert text == (REFERENCE["FOLDER"] / f"{kind}.md").read_text(encoding="utf-8")
+
+
+def test_every_message_is_explained() -> None:
+    """If this fails, add the message to docs/messages.md, with its cause and what to do."""
+    page = (ROOT / "docs" / "messages.md").read_text(encoding="utf-8")
+    explained = re.findall("^> - (.+)$", page, re.MULTILINE)
+    shown = texts.messages()
+    assert sorted(set(shown) - set(explained)) == []
+    assert sorted(set(explained) - set(shown)) == []
+    assert len(explained) == len(set(explained)) > 200
+
+
+def test_every_group_of_messages_has_an_explanation() -> None:
+    page = (ROOT / "docs" / "messages.md").read_text(encoding="utf-8")
+    for group in re.findall(r"(?:^> - .+\n)+\n(.*)$", page, re.MULTILINE):
+        assert re.match(r"[*\w`]", group), group

@@ -18,7 +18,7 @@ from samples import build, measure
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
-BIGGEST = 300_000
+BIGGEST = 600_000
 SETTINGS = (
     *KEYABLE,
     *("name", "bone", "chain_count", "use_tail", "subtarget", "pole_subtarget", "use_rotation"),

@@ -223,6 +223,33 @@ def test_a_toe_that_swings_past_close_to_the_floor_holds_nothing_back() -> None:
     assert error(path, known) < 0.05 * 1.3 * 3.0
 
 
+def pitched(steps: Steps, depth: float, cycle: float = 1.0, stance: float = 0.6) -> Steps:
+    """Let the estimated tip of each foot, that is too long, dip into the floor after lift-off."""
+    feet: list[list[list[Vec]]] = []
+    for foot, phase in zip(steps.feet, (0.0, 0.5), strict=True):
+        feet.append([])
+        for time, points in zip(steps.times, foot, strict=True):
+            u = ((time / cycle - phase) % 1.0 - stance) / (1.0 - stance)
+            x, y, _ = points[2]
+            dips = 0.0 < u < 0.4
+            feet[-1].append(
+                [*points[:2], (x, y, -depth * sin(pi * u / 0.4)) if dips else points[2]]
+            )
+    return steps._replace(feet=feet)
+
+
+@pytest.mark.parametrize("depth", [0.05, 0.1])
+def test_a_tip_that_dips_into_the_floor_in_the_swing_is_not_the_floor(depth: float) -> None:
+    """It is where it is estimated to be, beyond what was modeled: as in a paw without toes."""
+    steps, known = steps_of(forward(1.3), 3.0)
+    dipping = pitched(steps, depth)
+    assert min(p[2] for foot in dipping.feet for points in foot for p in points) < -0.8 * depth
+    path = travel_of(dipping, False, True)
+    assert error(path, known) < 0.05 * 1.3 * 3.0
+    assert worst_slide(steps, path) < 0.01
+    assert len(stances_of(dipping, path)) == 7
+
+
 def test_slide_is_said_of_what_stands_and_not_of_what_swings() -> None:
     steps, known = steps_of(forward(1.3), 3.0)
     stances = stances_of(steps, known)

@@ -16,7 +16,15 @@ from addon.motion.foothold import GroundHit
 from addon.motion.gait import RecordedWalk, WalkingLeg, WalkSettings, bob_at, lean_at
 from addon.motion.packing import packed, unpacked
 from addon.motion.pattern import groups_of
-from addon.motion.stance import UPRIGHT, Lean, LeanState, eased_to, leaned, plane_through
+from addon.motion.stance import (
+    UPRIGHT,
+    Lean,
+    LeanState,
+    bend_of_ground,
+    eased_to,
+    leaned,
+    plane_through,
+)
 from addon.motion.swing import arc_over
 from addon.motion.walking import StepPlanner
 
@@ -602,6 +610,23 @@ def test_a_twist_is_that_of_the_feet_at_both_ends_of_a_spine() -> None:
     # All at one end, or none on a spine: there is nothing to twist.
     assert plane_through(feet, rests).twist == 0.0
     assert plane_through(feet, rests, [0.0] * 4) == plane_through(feet, rests)
+
+
+def test_a_bend_is_that_of_the_ground_under_the_feet_at_both_ends_of_a_spine() -> None:
+    hind, front, level = (0.0, 0.2, 1.0), (0.3, -0.4, 2.0), (0.0, 0.0, 1.0)
+    spines = [0.0, 1.0, 1.0]
+    assert bend_of_ground([hind, front, front], spines) == pytest.approx(0.2 + 0.2)
+    assert bend_of_ground([hind, front, level], spines) == pytest.approx(0.2 + 0.1)
+    assert bend_of_ground([hind, hind, hind], spines) == pytest.approx(0.0)
+    # A wall bends it no further than a stone, and an overhang does not.
+    assert bend_of_ground([hind, (0.0, -1.0, 1e-9)], [0.0, 1.0]) == pytest.approx(0.7)
+    assert bend_of_ground([hind, (0.0, -1.0, -0.5)], [0.0, 1.0]) == pytest.approx(0.2)
+    # All at one end, or none on a spine: there is nothing to bend.
+    assert bend_of_ground([hind, front], [0.0, 0.0]) == bend_of_ground([], []) == 0.0
+    lean = Lean(0.0, 0.0, 0.1, 0.0, 0.4)
+    assert (lean.ahead_at(0.0), lean.ahead_at(1.0)) == (0.1, 0.5)
+    up = mat_columns(leaned(standing(), lean, spine=1.0)[0])[2]
+    assert dot(up, (0.0, 1.0, lean.climb_at(1.0))) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_a_lean_is_the_plane_through_the_feet() -> None:

@@ -225,6 +225,27 @@ class TestTheDragTool:
         window.key("ctrl+z")
         window.until(f"{TARGET} == {start}")
 
+    def test_the_hand_at_the_tip_drags_the_target_and_with_alt_it_is_posed_in_fk(self, window):
+        self.take_tool(window, "constraint")
+        start, posed = window.ask(TARGET), window.ask(FK)
+        window.move(window.ask("seen(middle('Figure', 'Hand'))"))
+        window.press()
+        window.slide(-40, 60)
+        window.until(f"{TARGET} != {start}")
+        window.release()
+        window.until("modal() == ''")
+        assert window.ask(FK) == posed
+        there = window.ask(TARGET)
+
+        window.move(window.ask("seen(middle('Figure', 'Hand'))"))
+        with window.held("alt"):
+            window.press()
+            window.slide(0, 60)
+            window.until(f"{FK} != {posed}")
+            window.release()
+        window.until("modal() == ''")
+        assert window.ask(TARGET) == there
+
     def test_escape_gives_back_what_was(self, window):
         self.take_tool(window, "constraint")
         start, pose = window.ask(TARGET), window.ask("pose('Figure')")

@@ -123,6 +123,15 @@ class Window:
         """Press a key, such as ``g`` or ``ctrl+z``, where the mouse is."""
         self._xdotool("key", name)
 
+    @contextmanager
+    def held(self, name: str) -> Iterator[None]:
+        """Hold a modifier key."""
+        self._xdotool("keydown", name)
+        try:
+            yield
+        finally:
+            self._xdotool("keyup", name)
+
     def choose(self, menu: Place, command: str) -> None:
         """Open a menu with a click and choose what is in it, by its name, as typing there does."""
         before = self.picture()

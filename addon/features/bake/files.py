@@ -12,6 +12,7 @@ from typing import IO
 from zlib import crc32
 
 from ...blender.errors import ProblemError
+from ...blender.messages import msg
 
 LONGEST = 1022
 """Maximum length of a path in bytes that Blender does not truncate, including the @ that it appends
@@ -22,26 +23,32 @@ DRAFT = ".fabrik_bake-{:08x}{}"
 in each run."""
 
 
-def refuse_irregular(path: Path, doing: str) -> None:
+def refuse_irregular(path: Path, is_written: bool) -> None:
     """Refuse paths that exist and are not regular files, as opening a pipe would block.
 
     Args:
         path: The path; links are followed.
-        doing: The verb of the message, as in “write”.
+        is_written: Whether it is written, and not read.
 
     Raises:
         ProblemError: If it is not a regular file, or inaccessible.
     """
-    problem = f"Cannot {doing} “{path}”"
+    problem = (
+        msg("Cannot write “{path}”", path=path)
+        if is_written
+        else msg("Cannot read “{path}”", path=path)
+    )
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
         return
     except OSError as error:
-        raise ProblemError(f"{problem}: {error.strerror}") from None
+        raise ProblemError("{problem}: {reason}", problem=problem, reason=error.strerror) from None
     if not S_ISREG(mode):
         raise ProblemError(
-            f"{problem}: it is {'a folder' if S_ISDIR(mode) else 'not a regular file'}"
+            "{problem}: {reason}",
+            problem=problem,
+            reason=msg("it is a folder") if S_ISDIR(mode) else msg("it is not a regular file"),
         )
 
 
@@ -53,7 +60,8 @@ def refuse_long_path(path: Path) -> None:
     """
     if len(os.fsencode(path.absolute())) > LONGEST:
         raise ProblemError(
-            f"The path of “{path}” is too long for Blender: choose a folder with a shorter path"
+            "The path of “{path}” is too long for Blender: choose a folder with a shorter path",
+            path=path,
         )
 
 
@@ -66,7 +74,7 @@ def replaced(output: Path) -> Iterator[Path]:
     Raises:
         ProblemError: If the file cannot be written, or another process is writing it.
     """
-    refuse_irregular(output, "write")
+    refuse_irregular(output, is_written=True)
     target = Path(os.path.realpath(output))
     name = crc32(os.fsencode(target.name))
     # In the same folder: replacing across file systems would copy, and Blender stores paths
@@ -84,7 +92,9 @@ def replaced(output: Path) -> Iterator[Path]:
             finally:
                 _clear(draft)
     except OSError as error:
-        raise ProblemError(f"Cannot write “{output}”: {error.strerror}") from None
+        raise ProblemError(
+            "Cannot write “{output}”: {strerror}", output=output, strerror=error.strerror
+        ) from None
 
 
 def _clear(draft: Path) -> None:
@@ -101,7 +111,8 @@ def _locked(lock: Path, output: Path) -> Iterator[None]:
                 _lock(file)
             except (BlockingIOError, PermissionError):
                 raise ProblemError(
-                    f"“{output}” is being written by another process: wait until it has finished"
+                    "“{output}” is being written by another process: wait until it has finished",
+                    output=output,
                 ) from None
             try:
                 yield

@@ -178,8 +178,8 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
             refuse_unmovable(target, chain.has_hand)
             if (target.object, target.bone) in known:
                 raise ProblemError(
-                    f"Two feet have the same target “{owner_of(target).name}”: give each foot its "
-                    "own target"
+                    "Two feet have the same target “{target}”: give each foot its own target",
+                    target=owner_of(target).name,
                 )
             known.append((target.object, target.bone))
 

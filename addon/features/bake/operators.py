@@ -10,14 +10,14 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty
 
 from ...blender.errors import ProblemError, listed
+from ...blender.messages import counted, msg, shown
 from ...loop.properties import settings
-from ...ui.choosing import ACTIVE, SELECTED, of_selected_bones, shown_range
+from ...ui.choosing import ACTIVE, SELECTED, of_selection, shown_range
 from ...ui.following import shown_armature
 from ...ui.layout import ArmaturePanel, Layout
 from ...ui.refusing import Refusing
 from ...ui.registering import registering
 from ...ui.stepping import ProgressOperator
-from ...ui.wording import counted
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -72,7 +72,7 @@ def constraints_of(context: bpy.types.Context, which: str) -> list[ConstraintRef
     """Return the constraints of one of `WHICH_ITEMS`.
 
     Raises:
-        ProblemError: If no constraint poses a selected bone.
+        ProblemError: If none is selected.
     """
     from . import selecting
 
@@ -81,7 +81,7 @@ def constraints_of(context: bpy.types.Context, which: str) -> list[ConstraintRef
     if which == "ALL":
         return selecting.all_constraints(armatures_of(layer))
     if which == "BONES":
-        return of_selected_bones(context, armatures_of(layer))
+        return of_selection(context, armatures_of(layer))
     if armature is None:
         return []
     if which == "ACTIVE":
@@ -93,43 +93,54 @@ def constraints_of(context: bpy.types.Context, which: str) -> list[ConstraintRef
 def summary(result: BakeResult, options: BakeOptions, left_out: list[str]) -> str:
     """Return the report of a bake."""
     shown = result.verification
-    many = counted(result.constraints, "constraint")
-    keys = f"{result.keys:,} keys"
+    many = counted(result.constraints, "{count} constraint", "{count} constraints")
+    keys = msg("{keys:,} keys", keys=result.keys)
     if result.keys < result.most:
-        keys += f" instead of {result.most:,}"
-    text = (
-        f"Baked {many}, frames {options.start} to {options.end}: {keys}. Largest difference when "
-        f"played back: {1000.0 * shown.distance:.3g} mm and {degrees(shown.angle):.3g}°"
+        keys += msg(" instead of {most:,}", most=result.most)
+    text = msg(
+        "Baked {many}, frames {start} to {end}: {keys}. Largest difference when "
+        "played back: {distance:.3g} mm and {angle:.3g}°",
+        many=many,
+        start=options.start,
+        end=options.end,
+        keys=keys,
+        distance=1000.0 * shown.distance,
+        angle=degrees(shown.angle),
     )
     if shown.distance or shown.angle:
-        text += f" (“{shown.bone}”, frame {shown.frame})"
+        text += msg(" (“{bone}”, frame {frame})", bone=shown.bone, frame=shown.frame)
     if not shown.holds:
-        text += f", more than {shown.tolerance}"
+        text += msg(", more than {tolerance}", tolerance=shown.tolerance)
     if left_out:
-        text += f". Skipped because they are disabled or cannot be solved: {listed(left_out)}"
+        text += msg(
+            ". Skipped because they are disabled or cannot be solved: {left_out}",
+            left_out=listed(left_out),
+        )
     if result.still_active:
         names = listed(result.still_active)
-        text += f". Still enabled and changing the baked pose: {names}. Disable them"
+        text += msg(
+            ". Still enabled and changing the baked pose: {names}. Disable them", names=names
+        )
     return text
 
 
 class Baking(ProgressOperator):
     """Base of all bake operators."""
 
-    stopped = "Bake cancelled: nothing was changed"
-    gone = "Bake cancelled: the baked data was removed meanwhile. Bake again"
+    stopped = msg("Bake cancelled: nothing was changed")
+    gone = msg("Bake cancelled: the baked data was removed meanwhile. Bake again")
 
     def status(self, done: float) -> str:
         """Return the text of the status bar."""
-        doing = "Recording" if done < 0.5 else "Verifying the bake"
-        return f"{doing}: {100.0 * done:.0f} %      Esc: Cancel"
+        doing = msg("Recording") if done < 0.5 else msg("Verifying the bake")
+        return msg("{doing}: {done:.0f} %      Esc: Cancel", doing=doing, done=100.0 * done)
 
 
 def _constraint_refusal(context: bpy.types.Context) -> str:
     """Refuse a view layer without constraints."""
     layer = context.view_layer
     if layer is None or not armatures_of(layer):
-        return "There is no constraint: add one to the tip bone of a chain"
+        return msg("There is no constraint: add one to the tip bone of a chain")
     return ""
 
 
@@ -258,7 +269,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
                 return self.begin(context, self._start(context, selections))
             return self.go_through(context, self._start(context, selections))
         except ProblemError as problem:
-            self.report({"ERROR"}, str(problem))
+            self.report({"ERROR"}, shown(str(problem)))
             return {"CANCELLED"}
 
     def _start(
@@ -272,7 +283,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
     def finished(self, result: BakeResult) -> set[OperatorReturnItems]:
         """Report what was baked."""
         kind = "INFO" if result.verification.holds and not result.still_active else "WARNING"
-        self.report({kind}, summary(result, self._options, self._left_out))
+        self.report({kind}, shown(summary(result, self._options, self._left_out)))
         return {"FINISHED"}
 
 

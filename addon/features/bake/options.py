@@ -12,6 +12,7 @@ import bpy
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
+from ...blender.messages import msg
 from ...blender.refusals import linked_problem, rest_problem, tweak_problem
 from ...blender.rotation import channel_of
 from .selecting import BakeSelection
@@ -62,10 +63,16 @@ def check(selections: Sequence[BakeSelection], options: BakeOptions) -> None:
         ProblemError: If it cannot.
     """
     if options.end < options.start:
-        raise ProblemError(f"End ({options.end}) is before Start ({options.start}): increase End")
+        raise ProblemError(
+            "End ({end}) is before Start ({start}): increase End",
+            end=options.end,
+            start=options.start,
+        )
     if not -FARTHEST <= options.start <= options.end <= FARTHEST:
         raise ProblemError(
-            f"Frames must be between {-FARTHEST:,} and {FARTHEST:,}: choose another range"
+            "Frames must be between {first:,} and {last:,}: choose another range",
+            first=-FARTHEST,
+            last=FARTHEST,
         )
     if options.step < 1 or not 0.0 <= options.error <= pi:
         raise ProblemError("Step must be 1 or more, and Simplify between 0° and 180°")
@@ -79,11 +86,12 @@ def check(selections: Sequence[BakeSelection], options: BakeOptions) -> None:
 def _check_armature(ob: bpy.types.Object, options: BakeOptions) -> None:
     if problem := linked_problem(ob) or tweak_problem(ob):
         raise ProblemError(problem)
-    name = f"“{ob.name}”"
+    name = msg("“{object}”", object=ob.name)
     if options.afterwards == REMOVE and ob.override_library is not None:
         raise ProblemError(
-            f"The constraints of {name} come from the linked file and cannot be removed: "
-            "disable them instead"
+            "The constraints of {name} come from the linked file and cannot be removed: "
+            "disable them instead",
+            name=name,
         )
     if problem := rest_problem(ob):
         raise ProblemError(problem)
@@ -92,12 +100,14 @@ def _check_armature(ob: bpy.types.Object, options: BakeOptions) -> None:
         return
     if any(recorded.is_solo for recorded in data.nla_tracks):
         raise ProblemError(
-            f"An NLA recorded of {name} is solo, which would hide the baked keys: disable its solo"
+            "An NLA track of {name} is solo, which would hide the baked keys: disable its solo",
+            name=name,
         )
     if data.action_blend_type != "REPLACE" or data.action_influence < 1.0:
         raise ProblemError(
-            f"The active action of {name} is blended with the NLA below it, which would change "
-            "the baked keys: set its blending to Replace and its influence to 1"
+            "The active action of {name} is blended with the NLA below it, which would change "
+            "the baked keys: set its blending to Replace and its influence to 1",
+            name=name,
         )
 
 
@@ -107,19 +117,24 @@ def _check_action(selection: BakeSelection, used: set[tuple[int, int]]) -> None:
     if data is None or data.action is None:
         return
     action = data.action
-    hint = "bake into a new action"
+    hint = msg("bake into a new action")
     if not action.is_editable:
-        raise ProblemError(f"The action “{action.name}” is linked: {hint}")
+        raise ProblemError("The action “{action}” is linked: {hint}", action=action.name, hint=hint)
     key = (action.session_uid, getattr(data, "action_slot_handle", 0))
     if key in used:
-        raise ProblemError(f"The action “{action.name}” is used by several armatures: {hint}")
+        raise ProblemError(
+            "The action “{action}” is used by several armatures: {hint}",
+            action=action.name,
+            hint=hint,
+        )
     used.add(key)
     paths = _paths(selection)
     for curve in animation.all_active_curves(selection.armature):
         if curve.data_path in paths and (curve.lock or (curve.group and curve.group.lock)):
             raise ProblemError(
-                f"The channel “{curve.data_path}” is locked in the Graph Editor: unlock it, or "
-                f"{hint}"
+                "The channel “{data_path}” is locked in the Graph Editor: unlock it, or {hint}",
+                data_path=curve.data_path,
+                hint=hint,
             )
 
 

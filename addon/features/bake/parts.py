@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...blender.errors import ProblemError
+from ...blender.messages import Message, msg
 from ...blender.rotation import channel_of
 from ...motion import codec
 from .files import refuse_irregular
@@ -93,7 +94,7 @@ def load(path: Path, digest: bytes, selections: Sequence[BakeSelection], frames:
     Raises:
         ProblemError: If it is damaged, or belongs to another bake.
     """
-    refuse_irregular(path, "read")
+    refuse_irregular(path, is_written=False)
     dtype = row(selections)
     size_limit = FORM.fields.size + len(frames) * dtype.itemsize
     try:
@@ -103,22 +104,26 @@ def load(path: Path, digest: bytes, selections: Sequence[BakeSelection], frames:
         own, selection, start, payload = FORM.opened(blob, size_limit)
         if own != digest:
             raise ProblemError(
-                f"“{path.name}” was recorded from another file, or before the file was saved "
-                "again: record it again"
+                "“{path}” was recorded from another file, or before the file was saved "
+                "again: record it again",
+                path=path.name,
             )
         if selection != _selection_digest(selections):
             raise ProblemError(
-                f"“{path.name}” contains other constraints: choose the same constraints for "
-                "all parts"
+                "“{path}” contains other constraints: choose the same constraints for all parts",
+                path=path.name,
             )
         rows = np.frombuffer(payload, dtype)
         _check_rows(rows)
     except OSError as problem:
-        raise ProblemError(f"Cannot read “{path}”: {problem.strerror}") from None
+        raise ProblemError(
+            "Cannot read “{path}”: {strerror}", path=path, strerror=problem.strerror
+        ) from None
     except ValueError:
         raise ProblemError(
-            f"“{path}” is damaged, or not a part of a bake of these constraints and frames: "
-            "choose the same constraints for all parts, or record it again"
+            "“{path}” is damaged, or not a part of a bake of these constraints and frames: "
+            "choose the same constraints for all parts, or record it again",
+            path=path,
         ) from None
     return BakePart(path.name, range(start, start + len(rows)), rows)
 
@@ -169,28 +174,33 @@ def _check_complete(parts: Iterable[BakePart], frames: range) -> None:
         for frame in part.frames:
             if frame in owner:
                 raise ProblemError(
-                    f"Frame {frame} is in both “{owner[frame]}” and “{part.name}”: leave out "
-                    "one of them"
+                    "Frame {frame} is in both “{owner}” and “{part}”: leave out one of them",
+                    frame=frame,
+                    owner=owner[frame],
+                    part=part.name,
                 )
             owner[frame] = part.name
     missing = [frame for frame in frames if frame not in owner]
     if missing:
         raise ProblemError(
-            f"{_ranges(missing)} missing from the parts: record the missing frames of "
-            f"{frames[0]} to {frames[-1]}"
+            "Frames missing from the parts: {ranges}. Record all frames from {first} to {last}",
+            ranges=_ranges(missing),
+            first=frames[0],
+            last=frames[-1],
         )
     beyond = sorted(owner.keys() - set(frames))
     if beyond:
         raise ProblemError(
-            f"{_ranges(beyond)} outside the range {frames[0]} to {frames[-1]}: specify the whole "
-            "range"
+            "Frames outside the range {first} to {last}: {ranges}. Specify the whole range",
+            ranges=_ranges(beyond),
+            first=frames[0],
+            last=frames[-1],
         )
 
 
-def _ranges(frames: list[int]) -> str:
-    """Return the first consecutive frames as the subject and verb of a sentence."""
+def _ranges(frames: list[int]) -> Message:
+    """Return the first consecutive frames as text."""
     last = next((i for i in range(1, len(frames)) if frames[i] != frames[i - 1] + 1), len(frames))
-    first = f"Frame {frames[0]}" if last == 1 else f"Frames {frames[0]} to {frames[last - 1]}"
-    if last == len(frames):
-        return f"{first} {'is' if last == 1 else 'are'}"
-    return f"{first} and more are"
+    first, end = frames[0], frames[last - 1]
+    found = msg("{first}–{end}", first=first, end=end) if last > 1 else msg("{first}", first=first)
+    return found if last == len(frames) else msg("{ranges} and more", ranges=found)

@@ -10,6 +10,7 @@ import bpy
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
+from ...blender.messages import msg
 from ...blender.rotation import KINDS, channel_of, integers
 from ...blender.skeleton import Skeleton
 from ...loop import plan
@@ -90,7 +91,9 @@ def select(refs: Sequence[ConstraintRef]) -> tuple[list[BakeSelection], list[str
         reason = chain.problem or ("" if _can_be_on(ob, i) else OFF)
         if reason:
             left_out.append(chain.name)
-            problem = problem or f"“{chain.name}” cannot be baked. {reason}"
+            problem = problem or msg(
+                "“{chain}” cannot be baked. {reason}", chain=chain.name, reason=reason
+            )
         else:
             working.setdefault(ob, []).append(chain)
     if not working:
@@ -197,6 +200,7 @@ def _refuse_animated_mode(rig: Skeleton, bone: int, animated: animation.Channels
         return
     if animated.sets(pose_bones(rig.object)[bone].path_from_id("rotation_mode")):
         raise ProblemError(
-            f"The rotation mode of {listed([rig.names[bone]])} is animated, so that its rotation "
-            "cannot be baked to a single channel: remove the keys of the rotation mode first"
+            "The rotation mode of {bone} is animated, so that its rotation "
+            "cannot be baked to a single channel: remove the keys of the rotation mode first",
+            bone=listed([rig.names[bone]]),
         )

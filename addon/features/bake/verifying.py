@@ -9,6 +9,7 @@ from math import degrees
 import numpy as np
 
 from ...blender.access import pose_bones
+from ...blender.messages import msg
 from ...blender.rotation import channel_of
 from ...blender.simplifying import ROUNDING, errors
 from ...blender.turns import Numbers, matrix_angles
@@ -75,9 +76,9 @@ def compare(
             holds &= most <= error + ROUNDING
         else:
             holds &= bool(share[list(keyed)].max() <= EXACT)
-    tolerance = f"{EXACT:g} of the chain's length"
+    tolerance = msg("{exact:g} of the chain's length", exact=EXACT)
     if error > 0.0:
-        tolerance = f"{degrees(error):.3g}° in the channels"
+        tolerance = msg("{angle:.3g}° in the channels", angle=degrees(error))
     return Verification(distance, angle, where[1], live.frames[where[0]], holds, tolerance)
 
 

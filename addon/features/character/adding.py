@@ -21,7 +21,7 @@ LIMBS = ("ARM", "LEG")
 
 
 def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
-    """Refuse a part whose bones do not exist or are posed by constraints.
+    """Refuse a part whose bones do not exist or are posed by constraints or drivers.
 
     Raises:
         ProblemError: With the reason.
@@ -29,15 +29,20 @@ def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
     bones = pose_bones(armature)
     if part.bone not in bones:
         raise ProblemError(
-            f"There is no bone “{part.bone}” for a part of the character: choose another one"
+            "There is no bone “{bone}” for a part of the character: choose another one",
+            bone=part.bone,
         )
     available = len(bones[part.bone].parent_recursive) + (0 if part.kind in LIMBS else 1)
     if available < part.chain_count:
         raise ProblemError(
-            f"“{part.bone}” has only {available} bones for its chain: decrease Chain Length from "
-            f"{part.chain_count}"
+            "“{bone}” has only {available} bones for its chain: decrease Chain Length from "
+            "{chain_count}",
+            bone=part.bone,
+            available=available,
+            chain_count=part.chain_count,
         )
-    above = bones[part.bone].parent_recursive[: part.chain_count]
+    count = part.chain_count if part.kind in LIMBS else part.chain_count - 1
+    above = bones[part.bone].parent_recursive[:count]
     limbs.refuse_posed(armature, [bone.name for bone in (bones[part.bone], *above)])
 
 

@@ -8,6 +8,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty
 
 from ...blender.errors import ProblemError
+from ...blender.messages import COMMA, CONTEXT, counted, joined, msg
 from ...ui.layout import Layout, SidebarPanel, draw_sentence
 from ...ui.refusing import (
     Asking,
@@ -17,13 +18,13 @@ from ...ui.refusing import (
     rest_refusal,
     tweak_refusal,
 )
-from ...ui.wording import counted, length_text
+from ...ui.wording import length_text
 from .recognizing import fill, recognize_parts
 from .removing import remove
 from .setting_up import Options, set_up
 from .settings import FabrikPart, character_settings, is_set_up
 
-HOW_TO = "Recognize the parts of the character, correct them, then set it up"
+HOW_TO = msg("Recognize the parts of the character, correct them, then set it up")
 
 KIND_ICONS = {"ARM": "VIEW_PAN", "LEG": "MOD_DYNAMICPAINT", "SPINE": "BONE_DATA", "HEAD": "USER"}
 
@@ -37,7 +38,7 @@ CONTROL_ITEMS = (
 def _set_up_refusal(context: bpy.types.Context) -> str:
     """Ask for a character that is not set up yet."""
     if is_set_up(character_settings(active_armature(context))):
-        return "The character is set up already: remove its set-up first"
+        return msg("The character is set up already: remove its set-up first")
     return ""
 
 
@@ -45,7 +46,7 @@ def _no_set_up_refusal(context: bpy.types.Context) -> str:
     """Ask for a character that is set up."""
     if is_set_up(character_settings(active_armature(context))):
         return ""
-    return "The character is not set up"
+    return msg("The character is not set up")
 
 
 def _part_refusal(context: bpy.types.Context) -> str:
@@ -53,7 +54,7 @@ def _part_refusal(context: bpy.types.Context) -> str:
     character = character_settings(active_armature(context))
     if 0 <= character.active_part < len(character.parts):
         return ""
-    return "There is no part: recognize the character first"
+    return msg("There is no part: recognize the character first")
 
 
 class CharacterOperator(Working):
@@ -79,11 +80,12 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
         parts = recognize_parts(armature)
         if not parts:
             raise ProblemError(
-                f"“{armature.name}” has no pairs of limbs and no head that could be recognized: "
-                "add parts to the list yourself"
+                "“{armature}” has no pairs of limbs and no head that could be recognized: "
+                "add parts to the list yourself",
+                armature=armature.name,
             )
         fill(character_settings(armature), parts)
-        return f"Recognized {_listed([part.kind for part in parts])}"
+        return msg("Recognized {listed}", listed=_listed([part.kind for part in parts]))
 
 
 class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
@@ -104,7 +106,10 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
         animation: bool
     else:
         controls: EnumProperty(
-            name="Controls", description="Kind of targets and poles", items=CONTROL_ITEMS
+            translation_context=CONTEXT,
+            name="Controls",
+            description="Kind of targets and poles",
+            items=CONTROL_ITEMS,
         )
         poles: BoolProperty(
             name="Poles", description="Add pole targets to arms and legs", default=True
@@ -139,11 +144,19 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
                 character.parts.clear()
             raise
         self.severity = "WARNING" if result.problem else "INFO"
-        text = f"Set up {_listed([part.kind for part in character.parts if part.use])}"
+        text = msg(
+            "Set up {listed}", listed=_listed([part.kind for part in character.parts if part.use])
+        )
         if result.frames:
             difference = length_text(context.scene, result.difference)
-            text += f", keyed at {result.frames} frames; the poses differ by {difference}"
-        return f"{text}. {result.problem}" if result.problem else text
+            text += msg(
+                ", keyed at {frames} frames; the poses differ by {difference}",
+                frames=result.frames,
+                difference=difference,
+            )
+        return (
+            msg("{text}. {problem}", text=text, problem=result.problem) if result.problem else text
+        )
 
     def draw_options(self, layout: Layout) -> None:
         """Draw the options."""
@@ -168,7 +181,11 @@ class FABRIK_OT_character_remove(CharacterOperator, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Remove it, and say how many constraints there were."""
         count = remove(active_armature(context))
-        return f"Removed {count} constraints with their controls"
+        return counted(
+            count,
+            "Removed {count} constraint with its controls",
+            "Removed {count} constraints with their controls",
+        )
 
 
 class FABRIK_OT_character_part_add(CharacterOperator, bpy.types.Operator):
@@ -185,7 +202,7 @@ class FABRIK_OT_character_part_add(CharacterOperator, bpy.types.Operator):
         bone = context.active_pose_bone
         part.bone = "" if bone is None else bone.name
         character.active_part = len(character.parts) - 1
-        return f"Added “{part.bone}”"
+        return msg("Added “{bone}”", bone=part.bone)
 
 
 class FABRIK_OT_character_part_remove(CharacterOperator, bpy.types.Operator):
@@ -202,14 +219,24 @@ class FABRIK_OT_character_part_remove(CharacterOperator, bpy.types.Operator):
         name = character.parts[character.active_part].bone
         character.parts.remove(character.active_part)
         character.active_part = max(0, character.active_part - 1)
-        return f"Removed “{name}” from the list"
+        return msg("Removed “{name}” from the list", name=name)
+
+
+PARTS = {
+    "ARM": (msg("{count} arm"), msg("{count} arms")),
+    "LEG": (msg("{count} leg"), msg("{count} legs")),
+    "SPINE": (msg("{count} spine"), msg("{count} spines")),
+    "HEAD": (msg("{count} head"), msg("{count} heads")),
+}
+"""The templates of the numbers of parts, by kind."""
 
 
 def _listed(kinds: list[str]) -> str:
     """Format the number of parts of each kind: 2 arms and 1 head."""
-    words = {"ARM": "arm", "LEG": "leg", "SPINE": "spine", "HEAD": "head"}
-    *texts, last = [counted(kinds.count(kind), words[kind]) for kind in words if kind in kinds]
-    return f"{', '.join(texts)} and {last}" if texts else last
+    *others, last = [
+        counted(kinds.count(kind), *names) for kind, names in PARTS.items() if kind in kinds
+    ]
+    return msg("{names} and {last}", names=joined(COMMA, others), last=last) if others else last
 
 
 class FABRIK_UL_character_parts(bpy.types.UIList):
@@ -227,7 +254,7 @@ class FABRIK_UL_character_parts(bpy.types.UIList):
         """Draw one row: kind, bone, and whether it is used."""
         row = layout.row(align=True)
         row.active = item.use
-        row.label(text=item.bone, icon=KIND_ICONS[item.kind])
+        row.label(text=item.bone, translate=False, icon=KIND_ICONS[item.kind])
         layout.prop(item, "use", text="")
 
 

@@ -9,7 +9,7 @@ import bpy
 
 from ...blender.access import pose_bones
 from ...blender.character import Character, character_of
-from ...motion.anatomy import Anatomy, Limb
+from ...motion.anatomy import Anatomy, Limb, words_of
 from .settings import FabrikCharacter, character_settings
 
 MAX_NECK_BONES = 3
@@ -50,12 +50,14 @@ def _anatomical_parts(character: Character) -> list[RecognizedPart]:
     chest = max((_spine_index(anatomy, limb) for limb in anatomy.limbs), default=-1)
     parts: list[RecognizedPart] = []
     spine = anatomy.spine[: chest + 1]
+    while spine and "neck" in words_of(names[spine[-1]]):
+        spine = spine[:-1]  # Some carry the arms on the neck.
     if len(spine) > 1:
         parts.append(RecognizedPart("SPINE", names[spine[-1]], len(spine)))
     for limb in anatomy.limbs:
         parts.append(RecognizedPart(limb.kind, names[limb.end], len(limb.bones)))
     if anatomy.head >= 0:
-        count = min(len(anatomy.spine) - len(spine) + 1, MAX_NECK_BONES)
+        count = min(len(anatomy.spine) - chest, MAX_NECK_BONES)
         parts.append(RecognizedPart("HEAD", names[anatomy.head], count))
     return parts
 

@@ -9,7 +9,7 @@ import bpy
 
 from ...blender.access import pose_bones
 from ...editing import constraints as editing
-from ...editing.controls import remove_bones
+from ...editing.controls import remove_bones, remove_empty_action
 from ...editing.limb_adding import remove_hinges
 from ...editing.playing import staged
 from ...loop.properties import settings
@@ -74,9 +74,12 @@ def _remove_controls(character: FabrikCharacter) -> None:
             objects.append(holder)
         else:
             remove_bones(holder, names)
+            remove_empty_action(holder)
     character.controls = None
     for ob in dict.fromkeys(objects):
-        data = ob.data
+        data, action = ob.data, ob.animation_data and ob.animation_data.action
         bpy.data.objects.remove(ob)
         if isinstance(data, bpy.types.Armature) and not data.users:
             bpy.data.armatures.remove(data)
+        if action is not None and not action.users:
+            bpy.data.actions.remove(action)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor
-from typing import NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import bpy
 from mathutils import Matrix, Vector
@@ -19,7 +19,7 @@ from ...blender.relations import node_of, parents, walk_dependencies
 from ...blender.rotation import ALL_CHANNELS
 from ...blender.skeleton import Point, skeleton_of, vector
 from ...editing.controls import new_armature, refuse_uneditable, use_bones
-from ...editing.playing import staged
+from ...editing.playing import go_to, returning, staged, updated
 from ...loop.muting import muting
 from ...loop.properties import settings
 from ..fk_ik.snap import SnapResult, restored_frame
@@ -30,6 +30,9 @@ from .adding import LIMBS, add_constraint, add_hinges, add_pole, refuse_part
 from .recognizing import switch_to_fk
 from .removing import index_of, remove
 from .settings import FabrikPart, character_settings
+
+SAMPLES: Final = 9
+"""The number of frames at which the values of drivers are compared."""
 
 
 class Options(NamedTuple):
@@ -93,10 +96,11 @@ def _build(
         add_constraint(armature, part)
     limbs = [part for part in parts if part.kind in LIMBS]
     for part in limbs:
-        if options.poles:
-            add_pole(armature, part)
+        # A straight limb bends as its hinges let it, which is where its pole has to be.
         if options.hinges:
             add_hinges(armature, part)
+        if options.poles:
+            add_pole(armature, part)
     if options.controls == "BONE":
         _use_bones(armature, parts, armature)
     elif options.controls == "ARMATURE":
@@ -121,26 +125,54 @@ def _use_bones(
 def _animated_frames(armature: bpy.types.Object, parts: Sequence[FabrikPart]) -> list[float]:
     """Return the whole frames of the animation that moves the parts, empty if there is none.
 
-    It may be of their bones, the object and all parents of these, in actions and in NLA strips.
+    It may be of their bones, the object and all parents of these, in actions and in NLA strips. If
+    drivers move them, the frames are those of the scene as well.
     """
     moving: dict[bpy.types.Object, set[str]] = {}
     for ob, bone in walk_dependencies((node_of(armature, part.bone) for part in parts), parents):
         moving.setdefault(ob, set()).add("" if bone < 0 else skeleton_of(ob).names[bone])
     ends = [end for ob, bones in moving.items() for end in _action_ends(ob, bones)]
+    scene = cast(bpy.types.Scene, bpy.context.scene)
+    if _is_driven_over_time(scene, moving):
+        ends += [scene.frame_start, scene.frame_end]
     return [float(i) for i in range(floor(min(ends)), ceil(max(ends)) + 1)] if ends else []
+
+
+def _is_transform(path: str, bones: set[str]) -> bool:
+    """Return whether a path is that of a transform of bones or (``""``) of an object."""
+    bone, channel = split_bone_path(path)
+    return bone in bones and (channel or path) in {name for name, _ in ALL_CHANNELS}
+
+
+def _is_driven_over_time(
+    scene: bpy.types.Scene, moving: Mapping[bpy.types.Object, set[str]]
+) -> bool:
+    """Return whether drivers change transforms of bones or objects in the scene's frame range."""
+    paths = [
+        (ob, path, i)
+        for ob, bones in moving.items()
+        for path, i in animation.driven(ob)
+        if _is_transform(path, bones)
+    ]
+    if not paths:
+        return False
+    length = scene.frame_end - scene.frame_start
+    found: set[tuple[float, ...]] = set()
+    with returning(scene, cast(bpy.types.ViewLayer, bpy.context.view_layer), in_any_case=True):
+        for k in range(SAMPLES):
+            go_to(scene.frame_start + round(length * k / (SAMPLES - 1)))
+            layer = updated()
+            found.add(
+                tuple([cast(Any, ob.evaluated_get(layer)).path_resolve(p)[i] for ob, p, i in paths])
+            )
+    return len(found) > 1
 
 
 def _action_ends(ob: bpy.types.Object, bones: set[str]) -> Iterator[float]:
     """Yield the frames of keys, and ends of strips, that transform bones or (``""``) an object."""
-    channels = {name for name, _ in ALL_CHANNELS}
 
     def concerns(curve: bpy.types.FCurve) -> bool:
-        bone, channel = split_bone_path(curve.data_path)
-        return (
-            bone in bones
-            and (channel or curve.data_path) in channels
-            and animation.has_effect(curve)
-        )
+        return _is_transform(curve.data_path, bones) and animation.has_effect(curve)
 
     for curve in filter(concerns, animation.all_active_curves(ob)):
         yield from (key.co[0] for key in curve.keyframe_points)

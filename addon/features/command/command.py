@@ -152,7 +152,7 @@ def _open(path: Path) -> bytes:
     """Open a file and return its digest."""
     from ..bake.parts import digest_of
 
-    refuse_irregular(path, "read")
+    refuse_irregular(path, is_written=False)
     refuse_long_path(path)
     try:
         digest = digest_of(path)

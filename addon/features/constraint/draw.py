@@ -7,6 +7,7 @@ from typing import cast
 import bpy
 
 from ...blender.errors import listed
+from ...blender.messages import CONTEXT, Message, counted, label, msg, shown
 from ...blender.refusals import linked_problem
 from ...editing.constraints import active_constraint
 from ...loop.plan import partners
@@ -26,7 +27,7 @@ from ...ui.sections import (
     has_tip,
     reaches,
 )
-from ...ui.wording import counted, length_text
+from ...ui.wording import length_text
 
 STATE_ICONS = {
     "REACHED": "CHECKMARK",
@@ -36,11 +37,10 @@ STATE_ICONS = {
     "DISABLED": "PAUSE",
 }
 
-HOW_TO = (
+HOW_TO = msg(
     "Click a hand, a foot or another bone of a limb in Pose Mode, and press Add IK Limb. For a "
     "target of your own, select it first, then the tip bone of a chain, and press +."
 )
-SHARED = "Shares bones with {}. They are solved together, by weight."
 
 
 def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
@@ -88,7 +88,7 @@ def _draw_active(layout: Layout, context: bpy.types.Context, armature: bpy.types
     _draw_report(report, context, item)
     names = partners(armature, settings(armature).active_index)
     if names and not item.message:  # A message mentions it, or something more urgent.
-        draw_sentence(report, context, SHARED.format(listed(names)))
+        draw_sentence(report, context, _shared(names))
     draw_notes(report, armature)
     layout.use_property_split = True
     draw_sections(layout, armature, item)
@@ -116,11 +116,14 @@ def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstra
     state.alert = item.state == "INVALID"
     text = state_name(item)
     if item.state not in ("INVALID", "DISABLED") and has_target(item.solver):
-        text += f" · Error {length_text(context.scene, item.error)}"
+        text += msg(" · Error {error}", error=length_text(context.scene, item.error))
         # Two Bone iterates only where bones change their length, and has no setting Iterations.
         if reaches(item.solver) and item.solver != "TWO_BONE" and item.iterations_used:
-            text += f" · {counted(item.iterations_used, 'iteration')}"
-    state.label(text=text, icon=STATE_ICONS[item.state])
+            text += msg(
+                " · {count}",
+                count=counted(item.iterations_used, "{count} iteration", "{count} iterations"),
+            )
+    state.label(text=shown(text), translate=False, icon=STATE_ICONS[item.state])
     if item.message:
         draw_sentence(layout, context, item.message)
 
@@ -168,7 +171,7 @@ def _draw_offset(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
 
 
 def _draw_rotation(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    layout.prop(item, "rotation_weight", text="Weight")
+    layout.prop(item, "rotation_weight", text="Weight", text_ctxt=CONTEXT)
     layout.prop(item, "twist_spread")
 
 
@@ -194,29 +197,35 @@ def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
         column.prop(item, "tolerance")
 
 
-def state_name(item: FabrikConstraint) -> str:
+def _shared(names: list[str]) -> str:
+    return msg(
+        "Shares bones with {names}. They are solved together, by weight.", names=listed(names)
+    )
+
+
+def state_name(item: FabrikConstraint) -> Message:
     """Return the label of the state."""
     motion = MOTIONS.get(item.solver)
     if motion is not None and motion.doing and item.state == "REACHED":
-        return motion.doing
+        return label(motion.doing)
     if item.state == "DISABLED" and item.enabled and item.influence == 0.0:
-        return "Influence is 0: showing FK pose"
+        return msg("Influence is 0: showing FK pose")
     states = cast(bpy.types.EnumProperty, item.bl_rna.properties["state"])
-    return states.enum_items[item.state].name
+    return label(states.enum_items[item.state].name)
 
 
 OWN = (
     Section(0, "", _draw_influence, always),
     Section(2, "", _draw_pole_target, reaches),
-    Section(10, "Chain", _draw_chain, always),
-    Section(11, "Chain", _draw_target, has_target),
-    Section(35, "Keep Offset", _draw_offset, has_tip, is_closed=True, switch="use_offset"),
-    Section(40, "Copy Target Rotation", _draw_rotation, reaches, True, "use_rotation"),
-    Section(50, "Reach", _draw_reach, reaches, is_closed=True),
-    Section(60, "Pole", _draw_pole, reaches, is_closed=True),
-    Section(80, "Solver", _draw_solver, always, is_closed=True),
-    Section(90, "Advanced", _draw_tip, has_tip, is_closed=True),
-    Section(91, "Advanced", _draw_advanced, reaches, is_closed=True),
+    Section(10, msg("Chain"), _draw_chain, always),
+    Section(11, msg("Chain"), _draw_target, has_target),
+    Section(35, msg("Keep Offset"), _draw_offset, has_tip, is_closed=True, switch="use_offset"),
+    Section(40, msg("Copy Target Rotation"), _draw_rotation, reaches, True, "use_rotation"),
+    Section(50, msg("Reach"), _draw_reach, reaches, is_closed=True),
+    Section(60, msg("Pole"), _draw_pole, reaches, is_closed=True),
+    Section(80, msg("Solver"), _draw_solver, always, is_closed=True),
+    Section(90, msg("Advanced"), _draw_tip, has_tip, is_closed=True),
+    Section(91, msg("Advanced"), _draw_advanced, reaches, is_closed=True),
 )
 
 register, unregister = registering((), *[(SECTIONS, section) for section in OWN])

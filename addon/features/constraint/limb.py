@@ -9,6 +9,7 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ...blender.access import pose_bones
 from ...blender.errors import ChoiceError, listed
+from ...blender.messages import CONTEXT, joined, msg
 from ...blender.refusals import joints_problem, rest_problem
 from ...blender.skeleton import skeleton_of
 from ...editing.controls import uneditable_problem
@@ -53,6 +54,7 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         controls: EnumProperty(
             name="Controls",
             description="Kind of targets and poles",
+            translation_context=CONTEXT,
             items=(
                 ("BONE", "Control Bones", "Add bones to the armature as targets and poles"),
                 ("EMPTY", "Empties", "Add Empties as targets and poles"),
@@ -64,7 +66,10 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
             default=False,
         )
         use_pole: BoolProperty(
-            name="Pole", description="Add a pole target, which rotates the limb", default=True
+            name="Pole",
+            description="Add a pole target, which rotates the limb",
+            default=True,
+            translation_context=CONTEXT,
         )
         use_hinges: BoolProperty(
             name="Hinges",
@@ -117,7 +122,7 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
             other = other_limb(armature, limb)
             if other is None:
                 self.severity = "WARNING"
-                notes.append(f"“{limb.tip(True)}” has no other side")
+                notes.append(msg("“{bone}” has no other side", bone=limb.tip(True)))
             elif other not in limbs:
                 limbs.append(other)
         is_limitable = self.use_hinges and not joints_problem(armature)
@@ -131,7 +136,8 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
             _select(armature, [items[i].subtarget for i in indices])
         tips = listed([items[i].bone for i in indices])
         targets = listed([items[i].subtarget or items[i].target.name for i in indices])
-        return ". ".join([f"Added IK to {tips}: move {targets}", *notes, *more])
+        done = msg("Added IK to {tips}: move {targets}", tips=tips, targets=targets)
+        return joined(". ", [done, *notes, *more])
 
     def draw_options(self, layout: Any) -> None:
         """Draw the options."""
@@ -153,8 +159,10 @@ def _with_length(armature: bpy.types.Object, limb: Limb, count: int) -> Limb:
     bones = rig.chain_up(rig.index[limb.bones[-1]])
     if count > len(bones):
         raise ChoiceError(
-            f"“{limb.bones[-1]}” has only {len(bones)} bones up to the root: decrease Chain Length",
-            chain_count=len(bones),
+            "“{bone}” has only {count} bones up to the root: decrease Chain Length",
+            {"chain_count": len(bones)},
+            bone=limb.bones[-1],
+            count=len(bones),
         )
     return limb._replace(bones=tuple(rig.names[i] for i in bones[-count:]))
 

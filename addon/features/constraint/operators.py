@@ -8,6 +8,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ...blender.errors import ProblemError, listed
+from ...blender.messages import CONTEXT, msg
 from ...blender.refusals import linked_problem, tweak_problem
 from ...editing import constraints as editing
 from ...editing.defaults import (
@@ -29,9 +30,9 @@ def _order_refusal(context: bpy.types.Context) -> str:
     """Ask for a second constraint, and an order that may be changed."""
     armature = active_armature(context)
     if len(settings(armature).constraints) < 2:
-        return "There is only one constraint"
+        return msg("There is only one constraint")
     if armature.override_library is not None:
-        return "The constraints of a library override keep the order of the linked file"
+        return msg("The constraints of a library override keep the order of the linked file")
     return ""
 
 
@@ -39,11 +40,14 @@ def _pole_refusal(context: bpy.types.Context) -> str:
     """Ask for a constraint without a pole that supports one."""
     item = cast(FabrikConstraint, editing.active_constraint(active_armature(context)))
     if item.solver in MOTIONS:
-        return f"“{item.name}” does not use a pole: choose a constraint that reaches a target"
+        return msg(
+            "“{constraint}” does not use a pole: choose a constraint that reaches a target",
+            constraint=item.name,
+        )
     if item.pole_target is not None:
-        return (
-            f"The chain already has the pole target “{item.pole_target.name}”: clear Pole Target "
-            "first"
+        return msg(
+            "The chain already has the pole target “{pole_target}”: clear Pole Target first",
+            pole_target=item.pole_target.name,
         )
     return ""
 
@@ -52,11 +56,14 @@ def _offset_refusal(context: bpy.types.Context) -> str:
     """Ask for a constraint with a tip bone and a target."""
     item = cast(FabrikConstraint, editing.active_constraint(active_armature(context)))
     if not item.bone:
-        return "There is no tip bone: choose the last bone of the chain"
+        return msg("There is no tip bone: choose the last bone of the chain")
     if item.target is None:
-        return "There is no target to keep an offset from: choose one"
+        return msg("There is no target to keep an offset from: choose one")
     if not has_tip(item.solver):
-        return f"“{item.name}” does not use an offset: choose a constraint that reaches a target"
+        return msg(
+            "“{constraint}” does not use an offset: choose a constraint that reaches a target",
+            constraint=item.name,
+        )
     return ""
 
 
@@ -89,6 +96,7 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
             options={"SKIP_SAVE"},
         )
         solver: EnumProperty(
+            translation_context=CONTEXT,
             name="Solver",
             description="Algorithm that solves the chain",
             items=(
@@ -126,8 +134,12 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
         )
         self.chain_count = item.chain_count
         if item.target is None:
-            return f"“{item.bone}” needs no target"
-        return f"“{item.bone}” reaches for “{item.subtarget or item.target.name}”"
+            return msg("“{bone}” needs no target", bone=item.bone)
+        return msg(
+            "“{bone}” reaches for “{subtarget}”",
+            bone=item.bone,
+            subtarget=item.subtarget or item.target.name,
+        )
 
 
 class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):
@@ -145,13 +157,13 @@ class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):
         armature = active_armature(context)
         name = cast(Any, editing.active_constraint(armature)).name
         editing.remove(armature, settings(armature).active_index)
-        return f"Removed “{name}”: its bones return to their FK pose"
+        return msg("Removed “{name}”: its bones return to their FK pose", name=name)
 
 
 def _clear_refusal(context: bpy.types.Context) -> str:
     """Ask for selected bones with constraints."""
     if context.mode != "POSE" or not places_of(context.selected_pose_bones or ()):
-        return "Select bones with FABRIK IK in Pose Mode"
+        return msg("Select bones with FABRIK IK in Pose Mode")
     return ""
 
 
@@ -179,7 +191,7 @@ class FABRIK_OT_ik_clear(Working, bpy.types.Operator):
             editing.remove(armature, index)
         if any(con.type == "IK" for bone in bones for con in bone.constraints):
             bpy.ops.pose.ik_clear()
-        return f"Removed {listed(names[::-1])}: the bones return to their FK pose"
+        return msg("Removed {names}: the bones return to their FK pose", names=listed(names[::-1]))
 
 
 class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
@@ -198,6 +210,7 @@ class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
     else:
         direction: EnumProperty(
             name="Direction",
+            translation_context=CONTEXT,
             description="Direction to move the constraint in",
             items=(
                 ("UP", "Up", "Solve the constraint earlier"),
@@ -215,7 +228,7 @@ class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
             return ""
         editing.swap(armature, index, other)
         first, second = (fabrik.constraints[i].name for i in sorted((index, other)))
-        return f"“{first}” is now before “{second}”"
+        return msg("“{first}” is now before “{second}”", first=first, second=second)
 
 
 class FABRIK_OT_pole_add(Working, bpy.types.Operator):
@@ -235,7 +248,7 @@ class FABRIK_OT_pole_add(Working, bpy.types.Operator):
         pole = editing.add_pole(
             context.evaluated_depsgraph_get(), armature, settings(armature).active_index
         )
-        return f"Added the pole target “{pole.name}”"
+        return msg("Added the pole target “{pole}”", pole=pole.name)
 
 
 class FABRIK_OT_offset_set(Working, bpy.types.Operator):
@@ -254,12 +267,12 @@ class FABRIK_OT_offset_set(Working, bpy.types.Operator):
         armature = active_armature(context)
         editing.set_offset(armature, settings(armature).active_index)
         name = cast(Any, editing.active_constraint(armature)).name
-        return f"“{name}” keeps its tip at the current offset"
+        return msg("“{name}” keeps its tip at the current offset", name=name)
 
 
 def _save_refusal(context: bpy.types.Context) -> str:
     """Ask for preferences."""
-    return "" if stored_defaults() is not None else "The add-on is not enabled in the preferences"
+    return "" if stored_defaults() else msg("The add-on is not enabled in the preferences")
 
 
 class FABRIK_OT_constraint_default_save(Working, bpy.types.Operator):
@@ -278,12 +291,12 @@ class FABRIK_OT_constraint_default_save(Working, bpy.types.Operator):
         """Store them."""
         item = cast(FabrikConstraint, editing.active_constraint(active_armature(context)))
         save_defaults(item, cast(FabrikDefaults, stored_defaults()))
-        return f"New constraints get the settings of “{item.name}”"
+        return msg("New constraints get the settings of “{name}”", name=item.name)
 
 
 def _reset_refusal(_context: bpy.types.Context) -> str:
     """Ask for changed defaults."""
-    return "" if changed_defaults() else "The settings of new constraints are not changed"
+    return "" if changed_defaults() else msg("The settings of new constraints are not changed")
 
 
 class FABRIK_OT_constraint_default_reset(Working, bpy.types.Operator):
@@ -298,7 +311,7 @@ class FABRIK_OT_constraint_default_reset(Working, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Reset them."""
         reset_defaults(cast(FabrikDefaults, stored_defaults()))
-        return "New constraints get the settings that come with the add-on"
+        return msg("New constraints get the settings that come with the add-on")
 
 
 register, unregister = bpy.utils.register_classes_factory(

@@ -6,6 +6,7 @@ from typing import cast
 
 import bpy
 
+from ...blender.messages import msg
 from ...editing.constraints import active_constraint
 from ...loop.properties import FabrikConstraint
 from ...ui.presets import AddPresetOperator, ApplyPresetOperator, PresetPanel
@@ -38,7 +39,7 @@ class FABRIK_OT_constraint_preset_apply(_ConstraintPreset, ApplyPresetOperator, 
     def work(self, context: bpy.types.Context) -> str:
         """Apply the preset."""
         self.apply(context)
-        return f"Applied “{self.title}” to “{self.group(context).name}”"
+        return msg("Applied “{name}” to “{group}”", name=self.title, group=self.group(context).name)
 
 
 class FABRIK_OT_constraint_preset_add(_ConstraintPreset, AddPresetOperator, bpy.types.Operator):

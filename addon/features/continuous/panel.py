@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bpy
 
+from ...blender.messages import msg
 from ...loop.properties import FabrikConstraint
 from ...ui.layout import Layout
 from ...ui.registering import registering
@@ -17,5 +18,5 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
 
 
 register, unregister = registering(
-    (), (SECTIONS, Section(81, "Solver", _draw, reaches)), (history.PROVIDERS, shots)
+    (), (SECTIONS, Section(81, msg("Solver"), _draw, reaches)), (history.PROVIDERS, shots)
 )

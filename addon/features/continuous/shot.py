@@ -12,6 +12,7 @@ from typing import Annotated, Any, NamedTuple, cast
 
 import bpy
 
+from ...blender.messages import msg
 from ...core.vectors import ORIGIN, Quat, Vec, mix, slerp
 from ...loop.chain_plan import ChainPlan, StartPose
 from ...loop.properties import FabrikConstraint
@@ -21,9 +22,9 @@ from ..simulation import history
 
 FORM = codec.Form(b"FABC", 1)
 
-MISMATCH = "The simulation does not match the chain: press Simulate"
+MISMATCH = msg("The simulation does not match the chain: press Simulate")
 
-NOT_SIMULATED = "Not simulated, each frame is solved on its own: press Simulate"
+NOT_SIMULATED = msg("Not simulated, each frame is solved on its own: press Simulate")
 
 
 class FabrikShot(bpy.types.PropertyGroup):

@@ -26,10 +26,6 @@ from .shot import StoredPose, is_continuous, packed
 ShotUnit = ChainPlan | TreePlan
 """A unit of the plan that can be solved as a shot."""
 
-NEVER_SOLVED = (
-    "“{}” cannot be solved at any frame, so that there is nothing to simulate: see its message"
-)
-
 
 class ShotSimulation:
     """The simulation of a shot.
@@ -77,7 +73,9 @@ class ShotSimulation:
         unit = self._unit(snapshot.plan)
         if unit is None:
             raise ProblemError(
-                NEVER_SOLVED.format(settings(self._armature).constraints[self._index].name)
+                "“{constraint}” cannot be solved at any frame, so that there is nothing to "
+                "simulate: see its message",
+                constraint=settings(self._armature).constraints[self._index].name,
             )
         self._bones = len(unit.bones)
 

@@ -18,6 +18,7 @@ from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
 from ...blender.limbs import named_chain
+from ...blender.messages import joined, msg
 from ...core import Chain
 from ...core.bend import bend_direction
 from ...editing import constraints as editing
@@ -81,8 +82,9 @@ def convert_from_blender(
         for name in ik_names(bone)
     ]
     if not refs:
-        where = "The armature has" if bones is None else "The selected bones have"
-        raise ProblemError(f"{where} no Inverse Kinematics constraint")
+        if bones is None:
+            raise ProblemError("The armature has no Inverse Kinematics constraint")
+        raise ProblemError("The selected bones have no Inverse Kinematics constraint")
     before = evaluated_pose(armature)
     frames = other_frames(armature, [own[b].constraints[n] for b, n in refs])
     earlier = poses_at(armature, frames)
@@ -97,7 +99,7 @@ def convert_from_blender(
         added.append((bone, name))
         notes += found
     if not added:
-        raise ProblemError(" ".join(f"{note}." for note in notes))
+        raise ProblemError(joined(" ", [msg("{note}.", note=note) for note in notes]))
     items = settings(armature).constraints
     first = len(items) - len(added)
     replacements = [
@@ -141,8 +143,13 @@ def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
     if problem := editing.new_problem(broken, with_lag=True):
         items.remove(len(items) - 1)
         editing.changed(armature)
-        raise ProblemError(f"“{con.name}” of “{bone.name}” was not converted: {problem}")
-    return [f"“{name}”: {note}" for note in notes]
+        raise ProblemError(
+            "“{constraint}” of “{bone}” was not converted: {problem}",
+            constraint=con.name,
+            bone=bone.name,
+            problem=problem,
+        )
+    return [msg("“{name}”: {note}", name=name, note=note) for note in notes]
 
 
 def _own_link(bone: Any, con: Any, item: Any) -> Replacement:
@@ -179,7 +186,7 @@ def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> 
         else:
             chosen.append(index)
     if not chosen:
-        raise ProblemError(" ".join(f"{note}." for note in notes))
+        raise ProblemError(joined(" ", [msg("{note}.", note=note) for note in notes]))
     frames = other_frames(armature, [items[index] for index in chosen])
     earlier = poses_at(armature, frames)
     added = [_add_native(own[items[index].bone], items[index], notes) for index in chosen]
@@ -209,7 +216,10 @@ def _is_numbered(name: str, stem: str) -> bool:
 def _add_native(bone: Any, item: Any, notes: list[str]) -> tuple[str, str]:
     con = bone.constraints.new("IK")
     con.name = NATIVE_NAME if _is_numbered(item.name, bone.name) else item.name
-    notes += [f"“{item.name}”: {note}" for note in to_native(item, bone, con)]
+    notes += [
+        msg("“{constraint}”: {note}", constraint=item.name, note=note)
+        for note in to_native(item, bone, con)
+    ]
     con.enabled = False
     return bone.name, con.name
 
@@ -246,7 +256,9 @@ def _remove_own(armature: bpy.types.Object, index: int) -> list[str]:
     except ProblemError as problem:
         item = settings(armature).constraints[index]
         item.enabled = False
-        return [f"“{item.name}” is disabled: {problem}"]
+        return [
+            msg("“{constraint}” is disabled: {problem}", constraint=item.name, problem=str(problem))
+        ]
     return []
 
 
@@ -280,9 +292,17 @@ def _move_animation(
         lost += [path[len(new.old) :] for path in move_curves(armature, moves)]
     notes = []
     if lost:
-        notes.append(f"“{new.title}”: the animation of {listed(sorted(set(lost)))} was lost")
+        notes.append(
+            msg(
+                "“{new}”: the animation of {lost} was lost",
+                new=new.title,
+                lost=listed(sorted(set(lost))),
+            )
+        )
     if _exceeds_half_turn(armature, prefix + "pole_angle"):
-        notes.append(f"“{new.title}”: keys of Pole Angle exceed 180°, where they are clamped")
+        notes.append(
+            msg("“{new}”: keys of Pole Angle exceed 180°, where they are clamped", new=new.title)
+        )
     return notes
 
 

@@ -14,6 +14,7 @@ from mathutils import Vector
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
 from ...blender.limbs import named_chain, next_joint
+from ...blender.messages import label, msg
 from ...blender.refusals import joints_problem
 from ...blender.relations import active_constraints
 from ...blender.skeleton import skeleton_of
@@ -83,31 +84,39 @@ def refuse_native(bone: Any, con: Any) -> None:
     Raises:
         ProblemError: If it cannot be converted.
     """
-    name = f"“{con.name}” of “{bone.name}”"
+    name = msg("“{constraint}” of “{bone}”", constraint=con.name, bone=bone.name)
     if bone.id_data.override_library is not None and con.is_override_data:
-        raise ProblemError(f"{name} comes from the linked file: convert it there")
+        raise ProblemError("{name} comes from the linked file: convert it there", name=name)
     if con.target is None:
-        raise ProblemError(f"{name} has no target: choose one, or remove the constraint")
+        raise ProblemError("{name} has no target: choose one, or remove the constraint", name=name)
     if con.ik_type == "DISTANCE":
         raise ProblemError(
-            f"{name} keeps a distance, which FABRIK IK does not support: set IK Type to Copy Pose"
+            "{name} keeps a distance, which FABRIK IK does not support: set IK Type to Copy Pose",
+            name=name,
         )
     if not con.use_location:
-        raise ProblemError(f"{name} has Position disabled: enable it")
+        raise ProblemError("{name} has Position disabled: enable it", name=name)
     for ob, part in ((con.target, con.subtarget), (con.pole_target, con.pole_subtarget)):
         if ob is not None and part and ob.type != "ARMATURE":
             raise ProblemError(
-                f"{name} targets the vertex group “{part}”, which is not supported: use an Empty "
-                f"parented to “{ob.name}” as target"
+                "{name} targets the vertex group “{part}”, which is not supported: use an Empty "
+                "parented to “{object}” as target",
+                name=name,
+                part=part,
+                object=ob.name,
             )
     if not con.use_tail and bone.parent is None:
-        raise ProblemError(f"“{bone.name}” has no parent that could move its head: enable Use Tail")
+        raise ProblemError(
+            "“{bone}” has no parent that could move its head: enable Use Tail", bone=bone.name
+        )
     rig = skeleton_of(bone.id_data)
     after = next_joint(rig, rig.index[bone.name])
     if con.use_tail and not con.use_rotation and after >= 0:
         raise ProblemError(
-            f"{name} moves the tail of the bone to its target, which is not at the head of "
-            f"“{rig.names[after]}”: move the tail there in Edit Mode"
+            "{name} moves the tail of the bone to its target, which is not at the head of "
+            "“{after}”: move the tail there in Edit Mode",
+            name=name,
+            after=rig.names[after],
         )
 
 
@@ -126,7 +135,9 @@ def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
     item.pole_angle = 0.0
     if not con.use_tail and (con.use_rotation or _is_apart(bone)):
         item.bone, item.use_tail = bone.parent.name, True
-        notes.append(f"The tip is the tail of “{item.bone}”, which is what Blender's IK moves")
+        notes.append(
+            msg("The tip is the tail of “{bone}”, which is what Blender's IK moves", bone=item.bone)
+        )
     if len(chain.bones) == 2 and not con.use_rotation:
         item.solver = "TWO_BONE"
     bones = [pose_bones(bone.id_data)[name] for name in chain.bones]
@@ -136,15 +147,19 @@ def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
         most: Any = item.bl_rna.properties["stretch_max"]
         item.stretch_max = most.hard_max
         notes.append(
-            "Bones only stretch beyond reach: Blender's IK also changes their length within "
-            "reach, so that elbows and knees differ slightly"
+            msg(
+                "Bones only stretch beyond reach: Blender's IK also changes their length within "
+                "reach, so that elbows and knees differ slightly"
+            )
         )
     if item.use_stretch and len(stretching) > 1:
-        notes.append("IK Stretch differs between bones: here all bones of a chain stretch")
+        notes.append(msg("IK Stretch differs between bones: here all bones of a chain stretch"))
     if 0.0 < con.influence < 1.0:
         notes.append(
-            "With an Influence between 0 and 1 the bones rotate part of the way: with Blender's "
-            "IK the tip moves part of the way"
+            msg(
+                "With an Influence between 0 and 1 the bones rotate part of the way: with "
+                "Blender's IK the tip moves part of the way"
+            )
         )
     return notes + _native_notes(con, bones)
 
@@ -153,26 +168,37 @@ def _native_notes(con: Any, bones: list[Any]) -> list[str]:
     """Return notes on native settings that ours has no equivalent for."""
     notes: list[str] = []
     if bones[0].id_data.pose.ik_solver == "ITASC":
-        notes.append("Settings of the iTaSC solver of the armature are not supported")
+        notes.append(msg("Settings of the iTaSC solver of the armature are not supported"))
         locks = [f"lock_{kind}_{axis}" for kind in ("location", "rotation") for axis in "xyz"]
         if not all(getattr(con, lock) for lock in locks) or con.reference_axis != "BONE":
-            notes.append("The axes of Copy Pose and their reference are not supported")
+            notes.append(msg("The axes of Copy Pose and their reference are not supported"))
     uneven = [b.name for b in bones if len(_stiffness(b)) > 1]
     if uneven:
-        notes.append(f"Stiffness of {listed(uneven)} differs between axes: the largest one is used")
+        notes.append(
+            msg(
+                "Stiffness of {uneven} differs between axes: the largest one is used",
+                uneven=listed(uneven),
+            )
+        )
     if con.pole_target is not None and ik_settings(bones[0]).ranges != NOT_LIMITED:
         notes.append(
-            f"The limits of “{bones[0].name}” are kept: with a pole, Blender's IK ignores them"
+            msg(
+                "The limits of “{bones}” are kept: with a pole, Blender's IK ignores them",
+                bones=bones[0].name,
+            )
         )
     others = [
-        f"{other.name}” on “{bone.name}"
+        msg("{other}” on “{bone}", other=other.name, bone=bone.name)
         for bone in bones
         for other in active_constraints(bone)
         if other.type != "IK"
     ]
     if others:
         notes.append(
-            f"{listed(others)} is applied after the chain is solved: Blender's IK is applied last"
+            msg(
+                "{others} is applied after the chain is solved: Blender's IK is applied last",
+                others=listed(others),
+            )
         )
     return notes
 
@@ -205,7 +231,10 @@ def use_native_limits(bone: Any) -> list[str]:
         joint.limit_type = "BLENDER"
     elif joint.limit_type != "BLENDER":
         return [
-            f"“{bone.name}” keeps the limit of its FABRIK IK joint instead of Blender's IK limit"
+            msg(
+                "“{bone}” keeps the limit of its FABRIK IK joint instead of Blender's IK limit",
+                bone=bone.name,
+            )
         ]
     return []
 
@@ -219,15 +248,19 @@ def refuse_own(item: FabrikConstraint, bone: Any) -> None:
     Raises:
         ProblemError: If it cannot be converted.
     """
-    name = f"“{item.name}”"
+    name = msg("“{constraint}”", constraint=item.name)
     if bone is None:
-        raise ProblemError(f"{name} has no tip bone: choose the last bone of the chain")
+        raise ProblemError("{name} has no tip bone: choose the last bone of the chain", name=name)
     if item.solver in MOTIONS:
-        raise ProblemError(f"{name} is not inverse kinematics and cannot be converted: bake it")
+        raise ProblemError(
+            "{name} does not use an IK solver and cannot be converted: bake it", name=name
+        )
     if item.target is None:
-        raise ProblemError(f"{name} has no target: choose an object or a bone")
+        raise ProblemError("{name} has no target: choose an object or a bone", name=name)
     if not item.use_tail and bone.parent is None:
-        raise ProblemError(f"“{bone.name}” has no parent that could move its head: enable Use Tail")
+        raise ProblemError(
+            "“{bone}” has no parent that could move its head: enable Use Tail", bone=bone.name
+        )
     problems = [
         joint_problem(pose_bones(bone.id_data)[one]) for one in named_chain(item, bone).bones
     ]
@@ -249,8 +282,11 @@ def to_native(item: FabrikConstraint, bone: Any, con: Any) -> list[str]:
     notes += _own_notes(item)
     if item.use_rotation and not item.use_tail:
         notes.append(
-            f"Blender's IK rotates the bone before “{bone.name}” to the target: add a Copy "
-            f"Rotation constraint to “{bone.name}”"
+            msg(
+                "Blender's IK rotates the bone before “{bone}” to the target: add a Copy "
+                "Rotation constraint to “{bone}”",
+                bone=bone.name,
+            )
         )
         con.use_rotation = False
     # Bones without IK Stretch do not stretch anyway, and the default is on.
@@ -258,7 +294,12 @@ def to_native(item: FabrikConstraint, bone: Any, con: Any) -> list[str]:
     if item.use_stretch and not any(one.ik_stretch for one in bones):
         for one in bones:
             one.ik_stretch = IK_STRETCH
-        notes.append(f"IK Stretch of the bones of the chain was set to {IK_STRETCH}")
+        notes.append(
+            msg(
+                "IK Stretch of the bones of the chain was set to {ik_stretch}",
+                ik_stretch=IK_STRETCH,
+            )
+        )
     return notes
 
 
@@ -267,15 +308,18 @@ def _own_notes(item: FabrikConstraint) -> list[str]:
     notes: list[str] = []
     lost = [prop.name for prop in settings_in(type(item)) if _is_lost(item, prop)]
     if lost:
-        verb = "have" if len(lost) > 1 else "has"
-        notes.append(f"{listed(lost)} {verb} no equivalent in Blender's IK")
+        notes.append(msg("No equivalent in Blender's IK: {lost}", lost=listed(lost)))
     if item.weight > 1.0:
-        notes.append(f"Weight is {item.weight:g}, but the maximum of Blender's IK is 1")
+        notes.append(
+            msg("Weight is {weight:g}, but the maximum of Blender's IK is 1", weight=item.weight)
+        )
     if item.solver != "TWO_BONE":
         solvers: Any = item.bl_rna.properties["solver"]
         notes.append(
-            f"Blender's IK solver replaces “{solvers.enum_items[item.solver].name}”: long chains "
-            "may not reach their targets"
+            msg(
+                "Blender's IK solver replaces “{solver}”: long chains may not reach their targets",
+                solver=label(solvers.enum_items[item.solver].name),
+            )
         )
     return notes
 
@@ -327,8 +371,11 @@ def _set_hinge(bone: Any, joint: FabrikJoint) -> list[str]:
             setattr(bone, f"lock_ik_{other}", other != axis.lower())
         return _set_range(bone, axis.lower(), low, high)
     return [
-        f"The hinge of “{bone.name}” is not aligned to one of its axes: its limits were not "
-        "converted"
+        msg(
+            "The hinge of “{bone}” is not aligned to one of its axes: its limits were not "
+            "converted",
+            bone=bone.name,
+        )
     ]
 
 
@@ -344,7 +391,10 @@ def _set_cone(bone: Any, joint: FabrikJoint) -> list[str]:
         notes += _set_range(bone, axis, low, high)
     if any(joint.center):
         notes.append(
-            f"The cone of “{bone.name}” has a Center that leaves 0 outside its limits there"
+            msg(
+                "The cone of “{bone}” has a Center that puts 0 outside the limits of Blender's IK",
+                bone=bone.name,
+            )
         )
     return notes
 
@@ -360,8 +410,12 @@ def _set_range(bone: Any, axis: str, low: float, high: float) -> list[str]:
     if -pi - 1e-6 <= low <= 0.0 <= high <= pi + 1e-6:
         return []
     return [
-        f"The limit of “{bone.name}” about {axis.upper()} does not include 0 or exceeds 180°, "
-        "which Blender's IK does not support"
+        msg(
+            "The limit of “{bone}” about {upper} does not include 0 or exceeds 180°, "
+            "which Blender's IK does not support",
+            bone=bone.name,
+            upper=axis.upper(),
+        )
     ]
 
 

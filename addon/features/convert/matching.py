@@ -13,10 +13,10 @@ from typing import Any
 
 import bpy
 
-from ...blender.limbs import NamedChain
+from ...blender.limbs import NamedChain, rest_bend
+from ...blender.messages import msg
 from ...blender.skeleton import matrix3, skeleton_of, vector
-from ...core import Chain
-from ...editing.placing import posed_chain
+from ...core import Chain, posed_chain
 from ...loop import plan
 from .poses import (
     Change,
@@ -136,11 +136,19 @@ def _apply_as_fk(armature: bpy.types.Object, new: Replacement, before: PoseMatri
     notes: list[str] = []
     if has_changed:
         notes.append(
-            f"“{new.title}”: the pose was applied as FK pose, because the chain would bend "
-            "differently from its previous FK pose"
+            msg(
+                "“{new}”: the pose was applied as FK pose, because the chain would bend "
+                "differently from its previous FK pose",
+                new=new.title,
+            )
         )
     if is_animated:
-        notes.append(f"“{new.title}”: animated bones keep their FK pose, and may bend differently")
+        notes.append(
+            msg(
+                "“{new}”: animated bones keep their FK pose, and may bend differently",
+                new=new.title,
+            )
+        )
     return notes
 
 
@@ -187,7 +195,8 @@ def _fk_chain(armature: bpy.types.Object, chain: NamedChain, fk: PoseMatrices) -
     tip = rig.index[chain.tip] if chain.tip else -1
     axes = [matrix3(fk[name]) for name in chain.bones]
     points = [vector(point) for point in joints(armature, chain, fk)]
-    return posed_chain(rig, [rig.index[name] for name in chain.bones], tip, axes, points)
+    rest = rest_bend(rig, [rig.index[name] for name in chain.bones], tip)
+    return posed_chain(axes, points, rest, ())
 
 
 def _wrapped(angle: float) -> float:

@@ -8,6 +8,7 @@ import bpy
 from bpy.props import EnumProperty
 
 from ...blender.errors import listed
+from ...blender.messages import counted, joined, msg
 from ...ui.choosing import WHICH_ITEMS, chosen, selected
 from ...ui.refusing import (
     Working,
@@ -17,7 +18,7 @@ from ...ui.refusing import (
     rest_refusal,
     tweak_refusal,
 )
-from ...ui.wording import counted, length_text
+from ...ui.wording import length_text
 from .convert import Conversion, convert_from_blender, convert_to_blender
 
 
@@ -27,19 +28,25 @@ class Converting(Working):
     def report_of(self, context: bpy.types.Context, conversion: Conversion) -> str:
         """Return the report of a conversion, and report its notes."""
         self.warn(conversion.notes)
-        what = f"Converted {counted(len(conversion.names), 'constraint')}"
+        what = msg(
+            "Converted {count}",
+            count=counted(len(conversion.names), "{count} constraint", "{count} constraints"),
+        )
         moved = length_text(context.scene, conversion.moved)
-        more = ": see the Info editor for details" if conversion.notes else ""
+        more = msg(": see the Info editor for details") if conversion.notes else ""
         if conversion.off:
             self.severity = "WARNING"
-            moved += f", because {listed(conversion.off)} could not be matched"
-        return f"{what}; the pose changed by {moved} at most{more}"
+            why = msg(", because {names} could not be matched", names=listed(conversion.off))
+            moved = joined("", (moved, why))
+        return msg(
+            "{what}; the pose changed by {moved} at most{more}", what=what, moved=moved, more=more
+        )
 
 
 def _native_refusal(context: bpy.types.Context) -> str:
     pose: Any = active_armature(context).pose
     if pose and not any(con.type == "IK" for bone in pose.bones for con in bone.constraints):
-        return "The armature has no Inverse Kinematics constraint"
+        return msg("The armature has no Inverse Kinematics constraint")
     return ""
 
 

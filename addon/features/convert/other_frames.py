@@ -10,6 +10,7 @@ import bpy
 
 from ...blender import animation
 from ...blender.errors import listed
+from ...blender.messages import msg
 from ...blender.relations import parents, walk_dependencies
 from ...editing.playing import go_to, returning
 from .matching import NEAR, Replacement
@@ -88,9 +89,16 @@ def notes_on(
         worst = max(range(len(frames)), key=lambda i: off[i].moved)
         titles = listed([new.title for new in sharing])
         notes.append(
-            f"{titles}: at other frames of the animation the pose differs by up to {moved:.3g} m "
-            f"and {degrees(turned):.3g}°, most at frame {frames[worst]} ({sum(is_off)} of "
-            f"{len(frames)} tested frames)"
+            msg(
+                "{titles}: at other frames of the animation the pose differs by up to {moved:.3g} "
+                "m and {angle:.3g}°, most at frame {frame} ({off} of {count} tested frames)",
+                titles=titles,
+                moved=moved,
+                angle=degrees(turned),
+                frame=frames[worst],
+                off=sum(is_off),
+                count=len(frames),
+            )
         )
     return notes
 

@@ -45,6 +45,8 @@ class ChainDrag:
         place: Location of the tail at the start of the drag, in world space.
         axes: The bone's unit axes in world space, in columns.
         name: Name of the bone.
+        tip_start: The tail at the start of the drag, in world space.
+        state: The state of the solved chain.
     """
 
     def __init__(
@@ -73,11 +75,14 @@ class ChainDrag:
             self._input = self._chain(channels, now)
         except ValueError:
             raise ProblemError(
-                f"“{self.name}” cannot be dragged: “{armature.name}” has zero scale, or one of "
-                "its bones has an invalid transform"
+                "“{name}” cannot be dragged: “{armature}” has zero scale, or one of "
+                "its bones has an invalid transform",
+                name=self.name,
+                armature=armature.name,
             ) from None
         tip = self._input.joints[-1]
-        self.place = point_in(self._world, tip)
+        self.place = self.tip_start = point_in(self._world, tip)
+        self.state = "REACHED"
         tip_bone = pose_bones(now.object)[self.name]
         self.axes = orthonormalize(matrix3(world @ tip_bone.matrix)) or IDENTITY
 
@@ -169,6 +174,8 @@ class ChainDrag:
             )
         except (ValueError, ArithmeticError):
             raise ProblemError("Too far away (single precision overflows): drag less far") from None
+        if len(self.bones) > 1:  # A single bone only points at the mouse.
+            self.state = posture.state
         for bone, turn in zip(self.bones, posture.rotations, strict=True):
             self._write(bone, self._values(bone, turn))
 
@@ -207,6 +214,11 @@ class ChainDrag:
             if len(self._locks[bone]) < 3:
                 auto_key(self._bone(bone), channel_of(self._modes[bone])[0])
         return ""
+
+    def tip(self) -> Vec:
+        """Return the evaluated tail, in world space."""
+        armature = self.object.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        return vector(armature.matrix_world @ pose_bones(armature)[self.bones[-1]].tail)
 
     def cancel(self) -> None:
         """Restore the FK pose of the start of the drag."""

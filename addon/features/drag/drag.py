@@ -6,10 +6,12 @@ This works without a window. Cancelling a drag restores all values exactly.
 from __future__ import annotations
 
 from collections.abc import Collection
+from math import dist
 
 import bpy
 
 from ...blender.errors import ProblemError
+from ...blender.messages import msg, recalled
 from ...blender.refusals import linked_problem
 from ...blender.skeleton import Skeleton, skeleton_of
 from ...editing.constraints import chains_in, is_on
@@ -21,18 +23,39 @@ from .target import TargetDrag
 
 Drag = TargetDrag | ChainDrag
 
+WHY_SHORT = {
+    "OUT_OF_REACH": msg("it is out of reach"),
+    "LIMITED": msg("joint limits hold it back"),
+}
+"""Why a tip has not followed the mouse, by state."""
 
-def begin(armature: bpy.types.Object, bone: str, selected: Collection[str] = ()) -> Drag:
+
+def shortfall(dragged: Drag) -> tuple[float, str]:
+    """Return how far the tip has moved, in metres, and why that is less than it was dragged.
+
+    The reason is empty if the tip has followed.
+    """
+    return dist(dragged.tip_start, dragged.tip()), WHY_SHORT.get(dragged.state, "")
+
+
+def begin(
+    armature: bpy.types.Object,
+    bone: str,
+    selected: Collection[str] = (),
+    as_fk: bool = False,
+) -> Drag:
     """Start dragging a bone.
 
-    If an active constraint poses it, the target of the constraint moves; of several constraints,
-    that with the nearest tip, then the active one. Otherwise its parents follow in FK, up to the
-    topmost selected one or the first one that a constraint poses.
+    If an active constraint poses it, or it is the hand at the tip of its chain, the target of the
+    constraint moves; of several constraints, that with the nearest tip, then the active one.
+    Otherwise its parents follow in FK, up to the topmost selected one or the first one that a
+    constraint poses.
 
     Args:
         armature: The armature object, in Pose Mode.
         bone: The bone.
         selected: The selected bones of the armature.
+        as_fk: Whether a hand at the tip of a chain is posed in FK instead.
 
     Raises:
         ProblemError: If it cannot be dragged.
@@ -43,22 +66,30 @@ def begin(armature: bpy.types.Object, bone: str, selected: Collection[str] = ())
     plan.discard_if_outdated()
     rig = skeleton_of(armature)
     if bone not in rig.index:
-        raise ProblemError(f"There is no bone “{bone}” in “{armature.name}”: choose another bone")
+        raise ProblemError(
+            "There is no bone “{bone}” in “{armature}”: choose another bone",
+            bone=bone,
+            armature=armature.name,
+        )
     chains = [chain for chain in chains_in(armature) if is_on(chain)]
     chain = _posing(chains, rig.index[bone])
+    if chain is None and not as_fk:
+        chain = _carrying(chains, rig.index[bone])
     if chain is None:
         posed = {i for other in chains if not _problem(other) for i in other.bones}
         return ChainDrag(depsgraph, armature, _free_chain(rig, bone, posed, selected))
     problem = _problem(chain)
     if problem or chain.target is None:
-        raise ProblemError(problem or f"“{chain.name}” has no target to drag: drag another bone")
-    return TargetDrag(depsgraph, chain.target, chain.offset)
+        raise ProblemError(
+            problem or msg("“{chain}” has no target to drag: drag another bone", chain=chain.name)
+        )
+    return TargetDrag(depsgraph, chain, chain.target)
 
 
 def _problem(chain: ChainPlan) -> str:
     """Return why an active constraint does not pose its chain; empty if it does."""
     item = settings(chain.rig.object).constraints[chain.item]
-    return chain.problem or (item.message if item.state == "INVALID" else "")
+    return chain.problem or (recalled(item.message) if item.state == "INVALID" else "")
 
 
 def _posing(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
@@ -75,6 +106,24 @@ def _posing(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
             chain.item != active,
         ),
     )
+
+
+def _carrying(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
+    """Return the constraint whose tip carries a bone as its hand or foot; None if there is none.
+
+    That is the child that begins closest to the tip. Fingers, which hang on a hand that the
+    constraint orients, are posed in FK.
+    """
+    for chain in chains:
+        reaches = chain.motion is None or chain.motion.places_tip
+        if chain.has_hand or chain.tip_bone >= 0 or not reaches:
+            continue
+        rig, last = chain.rig, chain.bones[-1]
+        end = (0.0, rig.bone(last).length, 0.0)
+        nearest = min(rig.children[last], key=lambda i: dist(rig.bone(i).head, end), default=-1)
+        if bone == nearest:
+            return chain
+    return None
 
 
 def _bones_to_tip(chain: ChainPlan, bone: int) -> int:

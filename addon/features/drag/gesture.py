@@ -9,6 +9,8 @@ import gpu
 from gpu_extras.batch import batch_for_shader
 from mathutils import Vector
 
+from ...blender.errors import listed
+from ...blender.messages import Message, joined, msg
 from ...core.vectors import IDENTITY, ORIGIN, Mat3, Vec, length, mat_columns, sub
 from ...ui.wording import length_text
 from .displacement import Lock, Typed, locked, on_grid, pressed, projected, stepped
@@ -135,19 +137,27 @@ class Gesture:
     def text(self, scene: bpy.types.Scene) -> str:
         """Return the text of the header."""
         parts = [
-            f"D{axis.lower()}: {length_text(scene, round(number, 6) + 0.0)}"  # Without −0.
+            # Without −0.
+            f"D{axis.lower()}: {length_text(scene, round(number, 6) + 0.0)}"
             for axis, number in zip(AXES, self.displacement, strict=True)
         ]
-        along = "" if self._lock is None else f" {_lock_text(self._lock)}"
+        along = "" if self._lock is None else joined(" ", ("", _lock_text(self._lock)))
         texts = [text for text in self._typed.texts if text]
         typed = f"   [{', '.join(texts)}]" if texts else ""
         whole = length_text(scene, length(self.displacement))
-        return f"“{self.dragged.name}”   {'   '.join(parts)}   ({whole}){along}{typed}"
+        moved = f"   {'   '.join(parts)}   ({whole})"
+        return joined("", (listed([self.dragged.name]), moved, along, typed))
 
 
-def _lock_text(lock: Lock) -> str:
-    space = "local" if lock.is_local else "global"
-    return f"{'locking' if lock.is_plane else 'along'} {space} {AXES[lock.axis]}"
+def _lock_text(lock: Lock) -> Message:
+    axis = AXES[lock.axis]
+    if lock.is_plane and lock.is_local:
+        return msg("locking local {axis}", axis=axis)
+    if lock.is_plane:
+        return msg("locking global {axis}", axis=axis)
+    if lock.is_local:
+        return msg("along local {axis}", axis=axis)
+    return msg("along global {axis}", axis=axis)
 
 
 WIDTH = 1.5

@@ -8,6 +8,7 @@ import bpy
 from bpy.props import BoolProperty, FloatVectorProperty, StringProperty
 
 from ...blender.errors import ProblemError
+from ...blender.messages import msg, shown
 from ...blender.skeleton import vector
 from ...core.vectors import ORIGIN, Vec, length
 from ...ui.layout import Layout
@@ -36,19 +37,19 @@ SHIFTS = {"LEFT_SHIFT", "RIGHT_SHIFT", "LEFT_CTRL", "RIGHT_CTRL"}
 CONFIRMING = {"RET", "NUMPAD_ENTER", "SPACE"}
 
 KEYS = (
-    (("MOUSE_LMB",), "Confirm"),
-    (("MOUSE_RMB",), "Cancel"),
-    (("EVENT_X", "EVENT_Y", "EVENT_Z"), "Axis, Local Axis, Free"),
-    (("EVENT_SHIFT", "EVENT_X", "EVENT_Y", "EVENT_Z"), "Plane"),
-    (("EVENT_SHIFT",), "Precision Mode"),
-    (("EVENT_CTRL",), "Snap"),
-    (("MOUSE_MMB",), "Rotate View"),
+    (("MOUSE_LMB",), msg("Confirm")),
+    (("MOUSE_RMB",), msg("Cancel")),
+    (("EVENT_X", "EVENT_Y", "EVENT_Z"), msg("Axis, Local Axis, Free")),
+    (("EVENT_SHIFT", "EVENT_X", "EVENT_Y", "EVENT_Z"), msg("Plane")),
+    (("EVENT_SHIFT",), msg("Precision Mode")),
+    (("EVENT_CTRL",), msg("Snap")),
+    (("MOUSE_MMB",), msg("Rotate View")),
 )
 """Icons and texts of the status bar."""
 
 
 def _mode_refusal(context: bpy.types.Context) -> str:
-    return "" if context.mode == "POSE" else "Enter Pose Mode to drag bones"
+    return "" if context.mode == "POSE" else msg("Enter Pose Mode to drag bones")
 
 
 class FABRIK_OT_drag(Refusing, bpy.types.Operator):
@@ -57,8 +58,9 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
     bl_idname = "fabrik.drag"
     bl_label = "Drag Bone"
     bl_description = (
-        "Drag a bone with the mouse: the target of its chain follows. A bone without a "
-        "constraint pulls the bones above it, up to the selected one, and changes their FK pose"
+        "Drag a bone with the mouse: the target of its chain follows, also of the chain that "
+        "ends at a hand or foot. Any other bone pulls the bones above it, up to the selected one, "
+        "and changes their FK pose"
     )
     bl_options = {"REGISTER", "UNDO", "BLOCKING", "GRAB_CURSOR"}
     asks = (armature_refusal, _mode_refusal)
@@ -68,6 +70,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         value: Vec
         armature: str
         under_mouse: bool
+        as_fk: bool
     else:
         bone: StringProperty(
             name="Bone",
@@ -91,6 +94,14 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             description="Drag the bone under the mouse",
             options={"HIDDEN", "SKIP_SAVE"},
         )
+        as_fk: BoolProperty(
+            name="As FK",
+            description=(
+                "Pose a hand or foot at the tip of a chain in FK, instead of moving the target of "
+                "the chain"
+            ),
+            options={"SKIP_SAVE"},
+        )
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Drag by `value`."""
@@ -99,12 +110,13 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             return {"CANCELLED"}
         dragged = None
         try:
-            dragged = drag.begin(*found, PoseSelection(context).selected_bones(found[0]))
+            selected = PoseSelection(context).selected_bones(found[0])
+            dragged = drag.begin(*found, selected, self.as_fk)
             dragged.move_by(vector(self.value))
         except ProblemError as problem:
             if dragged is not None:
                 dragged.cancel()
-            self.report({"ERROR"}, str(problem))
+            self.report({"ERROR"}, shown(str(problem)))
             return {"CANCELLED"}
         return self._confirm(context, dragged)
 
@@ -114,25 +126,50 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         ob: Any = next((one for one in context.objects_in_mode if one.name == name), None)
         if ob is None:
             self.report(
-                {"ERROR"}, f"“{self.armature}” is not in Pose Mode: select it and enter Pose Mode"
+                {"ERROR"},
+                shown(
+                    msg(
+                        "“{armature}” is not in Pose Mode: select it and enter Pose Mode",
+                        armature=self.armature,
+                    )
+                ),
             )
             return None
         active: Any = ob.data.bones.active
         if not self.bone and active is None:
-            self.report({"ERROR"}, "There is no active bone: click the bone to drag")
+            self.report({"ERROR"}, shown(msg("There is no active bone: click the bone to drag")))
             return None
         return ob, self.bone or active.name
 
     def _confirm(self, context: bpy.types.Context, dragged: drag.Drag) -> set[OperatorReturnItems]:
         """Confirm the drag, and report it."""
         distance = length_text(context.scene, length(vector(self.value)))
-        done = f"Dragged “{dragged.name}” by {distance}"
+        done = msg("Dragged “{dragged}” by {distance}", dragged=dragged.name, distance=distance)
         try:
             note = dragged.confirm()
         except ProblemError as problem:
-            self.report({"WARNING"}, f"{done}, but could not insert keys: {problem}")
+            self.report(
+                {"WARNING"},
+                shown(
+                    msg(
+                        "{done}, but could not insert keys: {problem}",
+                        done=done,
+                        problem=str(problem),
+                    )
+                ),
+            )
             return {"FINISHED"}
-        self.report({"WARNING" if note else "INFO"}, f"{done}, but {note}" if note else done)
+        if note:
+            self.report({"WARNING"}, shown(msg("{done}, but {note}", done=done, note=note)))
+            return {"FINISHED"}
+        followed, why = drag.shortfall(dragged)
+        if why:
+            done += msg(
+                "; the tip moved by {distance}: {why}",
+                distance=length_text(context.scene, followed),
+                why=why,
+            )
+        self.report({"INFO"}, shown(done))
         return {"FINISHED"}
 
     def invoke(
@@ -140,7 +177,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
     ) -> set[OperatorReturnItems]:
         """Start dragging the bone under the mouse, or the active one."""
         if context.region_data is None:
-            self.report({"ERROR"}, "Drag with the mouse in a 3D Viewport")
+            self.report({"ERROR"}, shown(msg("Drag with the mouse in a 3D Viewport")))
             return {"CANCELLED"}
         selection = PoseSelection(context)
         mouse = (event.mouse_x, event.mouse_y)
@@ -155,9 +192,9 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
                 return {"CANCELLED"}
         armature, bone = found
         try:
-            dragged = drag.begin(armature, bone, selection.selected_bones(armature))
+            dragged = drag.begin(armature, bone, selection.selected_bones(armature), self.as_fk)
         except ProblemError as problem:
-            self.report({"ERROR"}, str(problem))
+            self.report({"ERROR"}, shown(str(problem)))
             return {"CANCELLED"}
         self.armature, self.bone = armature.name, bone
         self._gesture = Gesture(context, dragged, armature, mouse)
@@ -168,7 +205,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
 
     def _show(self, context: bpy.types.Context) -> None:
         """Show the displacement in the header."""
-        cast(Any, context.area).header_text_set(self._gesture.text(context.scene))
+        cast(Any, context.area).header_text_set(shown(self._gesture.text(context.scene)))
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
         """Handle mouse and keys."""
@@ -177,7 +214,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         try:
             return self._take(context, event)
         except ProblemError as problem:
-            self.report({"ERROR"}, str(problem))
+            self.report({"ERROR"}, shown(str(problem)))
             return self._cancel(context)
         except ReferenceError:  # The dragged data was removed.
             self._clean_up(context)
@@ -234,7 +271,7 @@ def _draw_keys(header: Any, _context: bpy.types.Context) -> None:
             row.label(text="", icon=icon)
         if "EVENT_CTRL" in icons:
             row.separator(factor=2.0)  # The icon is wider than its button.
-        row.label(text=text)
+        row.label(text=shown(text), translate=False)
 
 
 def _bone_under(
@@ -261,7 +298,7 @@ class FABRIK_drag(bpy.types.WorkSpaceTool):
     bl_label = "Drag Bones"
     bl_description = (
         "Drag bones with the mouse. Targets of FABRIK IK constraints follow, other chains "
-        "are posed in FK"
+        "are posed in FK; with Alt, hands and feet as well"
     )
     bl_icon = "brush.uv_sculpt.grab"
     bl_options = {"KEYMAP_FALLBACK"}
@@ -270,6 +307,11 @@ class FABRIK_drag(bpy.types.WorkSpaceTool):
             "fabrik.drag",
             {"type": "LEFTMOUSE", "value": "CLICK_DRAG"},
             {"properties": [("under_mouse", True)]},
+        ),
+        (
+            "fabrik.drag",
+            {"type": "LEFTMOUSE", "value": "CLICK_DRAG", "alt": True},
+            {"properties": [("under_mouse", True), ("as_fk", True)]},
         ),
     )
 

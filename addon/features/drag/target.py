@@ -7,14 +7,18 @@ from typing import Any
 import bpy
 
 from ...blender import animation
+from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key
+from ...blender.messages import msg
 from ...blender.moving import location_axes_world, owner_of, place_of
 from ...blender.refusals import linked_problem
 from ...blender.relations import active_constraints
 from ...blender.skeleton import Point, vector
-from ...core import Frame, inverse, point_in
+from ...core import inverse, point_in
 from ...core.vectors import IDENTITY, ORIGIN, Vec, add, length, mat_apply, orthonormalize, sub
+from ...loop.chain_plan import ChainPlan
+from ...loop.properties import settings
 
 REACHED = 1e-4
 """Maximum error of a freely moving target, as a fraction of the displacement."""
@@ -27,20 +31,22 @@ class TargetDrag:
         place: Goal of the tip at the start of the drag, in world space.
         axes: The target's unit axes in world space, in columns.
         name: Name of the target.
+        tip_start: The tip of the chain at the start of the drag, in world space.
     """
 
-    def __init__(self, depsgraph: bpy.types.Depsgraph, target: Point, offset: Frame | None) -> None:
+    def __init__(self, depsgraph: bpy.types.Depsgraph, chain: ChainPlan, target: Point) -> None:
         """Start dragging the target of a valid constraint.
 
         Args:
             depsgraph: The evaluated depsgraph.
-            target: The target.
-            offset: Frame of the tip in the target's space; None without Keep Offset.
+            chain: The constraint.
+            target: Its target.
 
         Raises:
             ProblemError: If it cannot be moved.
         """
-        self._target = target
+        self._chain, self._target = chain, target
+        offset = chain.offset
         self._owner: Any = owner_of(target)
         self.name = self._owner.name
         frame = self._frame = place_of(depsgraph, target)
@@ -51,10 +57,12 @@ class TargetDrag:
             self._to_location = inverse((location_axes_world(depsgraph, target), ORIGIN))[0]
         except ValueError:
             raise ProblemError(
-                f"The target “{self.name}” or one of its parents has zero scale: change its scale"
+                "The target “{name}” or one of its parents has zero scale: change its scale",
+                name=self.name,
             ) from None
         self._start = vector(self._owner.location)
         self._motion = ORIGIN
+        self.tip_start = self.tip()
 
     def _locked_indices(self) -> list[int]:
         """Return the array indices of the location that are locked or driven.
@@ -65,11 +73,12 @@ class TargetDrag:
         owner = self._owner
         ob = self._target.object
         if problem := linked_problem(ob):
-            raise ProblemError(f"The target {problem}")
+            raise ProblemError(problem)
         if self._target.skeleton is not None and owner.bone.use_connect:
             raise ProblemError(
-                f"The target “{self.name}” is connected to its parent and cannot be moved: "
-                "disable its Connected option in Edit Mode"
+                "The target “{name}” is connected to its parent and cannot be moved: "
+                "disable its Connected option in Edit Mode",
+                name=self.name,
             )
         path = owner.path_from_id("location")
         drivers = animation.driven(ob)
@@ -79,10 +88,13 @@ class TargetDrag:
             return locked
         if driven:
             raise ProblemError(
-                f"The location of the target “{self.name}” is driven: remove its drivers, or "
-                "move what drives it"
+                "The location of the target “{name}” is driven: remove its drivers, or "
+                "move what drives it",
+                name=self.name,
             )
-        raise ProblemError(f"The location of the target “{self.name}” is locked: unlock it")
+        raise ProblemError(
+            "The location of the target “{name}” is locked: unlock it", name=self.name
+        )
 
     def move_by(self, displacement: Vec) -> None:
         """Move the target in world space, relative to the start of the drag.
@@ -100,7 +112,7 @@ class TargetDrag:
         """Keep the target where it is, and key it if auto-keying is on.
 
         Returns:
-            A note for the user, empty if there is none.
+            What kept the tip from following, for the user; empty if nothing did.
 
         Raises:
             ProblemError: If it could not be keyed; it stays moved.
@@ -111,8 +123,25 @@ class TargetDrag:
         if self._locked or missed <= REACHED * length(self._motion):
             return ""
         for con in active_constraints(self._owner):
-            return f"its own constraint “{con.name}” prevents it from following"
+            return msg(
+                "its own constraint “{constraint}” prevents it from following", constraint=con.name
+            )
         return ""
+
+    @property
+    def state(self) -> str:
+        """The state of the constraint."""
+        return settings(self._chain.rig.object).constraints[self._chain.item].state
+
+    def tip(self) -> Vec:
+        """Return the evaluated tip of the chain, in world space."""
+        chain = self._chain
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        armature = chain.rig.object.evaluated_get(depsgraph)
+        bones = pose_bones(armature)
+        has_head = chain.tip_bone >= 0
+        tip = bones[chain.tip_bone].head if has_head else bones[chain.bones[-1]].tail
+        return vector(armature.matrix_world @ tip)
 
     def cancel(self) -> None:
         """Restore the location of the start of the drag."""

@@ -10,6 +10,7 @@ import bpy
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
+from ...blender.messages import channel_name
 from ...blender.rotation import KINDS, channel_of, mode_of
 from ...editing.playing import updated
 from ...loop.chain_plan import ChainPlan
@@ -42,8 +43,9 @@ def refuse_driven(armature: bpy.types.Object, channels: Iterable[ChannelKey]) ->
     for name, channel in channels:
         if animation.has_driver(armature, pose_bones(armature)[name], channel):
             raise ProblemError(
-                f"The {channel.partition('_')[0]} of “{name}” is driven and cannot be set: "
-                "remove the driver first"
+                "The {channel} of “{bone}” is driven and cannot be set: remove the driver first",
+                channel=channel_name(channel),
+                bone=name,
             )
 
 

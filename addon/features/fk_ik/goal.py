@@ -8,9 +8,11 @@ from typing import NamedTuple
 import bpy
 
 from ...blender.errors import ProblemError
+from ...blender.limbs import rest_bend
 from ...blender.moving import place_of
-from ...blender.skeleton import matrix_frame
-from ...core import Chain, Frame, frame_in, inverse, point_in
+from ...blender.precision import rounding_of
+from ...blender.skeleton import Point, matrix_frame
+from ...core import Chain, Frame, frame_in, inverse, point_in, posed_chain
 from ...core.bend import NEAR_AXIS, UNCLEAR, aimed_past, eased
 from ...core.chain import measured
 from ...core.vectors import (
@@ -29,7 +31,7 @@ from ...core.vectors import (
     scaled,
     sub,
 )
-from ...editing.placing import posed_chain, side_of_bend, sum_of
+from ...editing.placing import side_of_bend, sum_of
 from ...loop.chain_plan import ChainPlan
 from ...loop.evaluated import Evaluated
 from ...loop.properties import settings
@@ -40,7 +42,7 @@ STRAIGHT = 1e-4
 Rounding of the target's location would bend it by more."""
 
 BEYOND = 1e-6
-"""Distance of the target of a straight chain beyond full reach, as a fraction of it."""
+"""Least distance of the target of a straight chain beyond full reach, as a fraction of it."""
 
 MOST_SOFT = 2.0
 """Maximum distance of a target from the root, in chain lengths, to compensate for softness: an
@@ -96,7 +98,8 @@ def fk_goal(
     if start == 0 and bent is not None and bent.scale > 0.0:
         # Stretch compensates for softness.
         softness = 0.0 if chain.stretches else within_limits(item, "softness")
-        place = add(tip, _reach_offset(bent, softness))
+        beyond = _beyond(depsgraph, chain, bent.scale * length(mat_columns(world[0])[0]))
+        place = add(tip, _reach_offset(bent, softness, beyond))
     place, axes = _target_goal(
         depsgraph, chain, point_in(world, place), frame_in(world, frames[-1])[0]
     )
@@ -113,7 +116,8 @@ def _evaluated_chain(chain: ChainPlan, start: int, frames: list[Frame], joints: 
     end = start + len(joints) - 1
     tip_bone = chain.tip_bone if end == len(chain.bones) else chain.bones[end]
     axes = [axes for axes, _ in frames[start:end]]
-    return posed_chain(chain.rig, chain.bones[start:end], tip_bone, axes, joints)
+    rest = rest_bend(chain.rig, chain.bones[start:end], tip_bone)
+    return posed_chain(axes, joints, rest, chain.joints.limits[start:end])
 
 
 def _from_world(chain: ChainPlan, world: Frame, place: Vec) -> Vec:
@@ -121,7 +125,7 @@ def _from_world(chain: ChainPlan, world: Frame, place: Vec) -> Vec:
         return point_in(inverse(world), place)
     except ValueError:
         name = chain.rig.object.name
-        raise ProblemError(f"“{name}” has zero scale: change its scale") from None
+        raise ProblemError("“{name}” has zero scale: change its scale", name=name) from None
 
 
 def _tip(chain: ChainPlan, shown: Evaluated, last: Frame) -> Vec:
@@ -145,14 +149,30 @@ def _target_goal(
     return sub(place, mat_apply(place_of(depsgraph, chain.target)[0], chain.offset[1])), axes
 
 
-def _reach_offset(chain: Chain, softness: float) -> Vec:
+def _beyond(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, size: float) -> float:
+    """Return how far beyond full reach the target of a straight chain has to be.
+
+    Short of it, the chain would bend by the square root of the rounding error.
+
+    Args:
+        depsgraph: The depsgraph.
+        chain: The constraint.
+        size: The length of the chain in world space.
+    """
+    root = Point(chain.rig.object, chain.rig, chain.bones[0])
+    points = [root] if chain.target is None else [root, chain.target]
+    error = sum([rounding_of(depsgraph, point).place for point in points])
+    return max(BEYOND, 2.0 * error / size) if size > 0.0 else BEYOND
+
+
+def _reach_offset(chain: Chain, softness: float, beyond: float) -> Vec:
     """Return the offset of the target from the tip, for straight or soft chains."""
     way = chain.start[-1].at()
     distance = length(way)
     if distance == 0.0:
         return ORIGIN
     is_straight = distance > 0.5 and chain.aside < STRAIGHT
-    wanted = 1.0 + BEYOND if is_straight else distance
+    wanted = 1.0 + beyond if is_straight else distance
     begins = 1.0 - softness
     if distance > begins and softness > 0.0:
         left = 1.0 - (distance - begins) / softness

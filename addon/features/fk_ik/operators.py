@@ -9,8 +9,10 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ...blender.errors import ProblemError
-from ...loop.properties import FabrikConstraint
-from ...ui.choosing import WHICH_ITEMS, chosen, shown_range
+from ...blender.messages import CONTEXT, Message, msg, shown
+from ...loop import plan
+from ...loop.properties import FabrikConstraint, settings
+from ...ui.choosing import WHICH_ITEMS, chosen, selected_in, shown_range
 from ...ui.layout import Layout
 from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
 from ...ui.registering import registering
@@ -31,13 +33,11 @@ class Snapping(Working, bpy.types.Operator):
     Attributes:
         snap: Snaps the constraints at the frames of a span.
         key_frames: Returns the frames at which the pose to snap to is keyed.
-        done_text: First part of the report, with a place for the names of what was changed.
     """
 
     asks = (active_refusal, rest_refusal, tweak_refusal)
     snap: Callable[[bpy.types.Object, Sequence[int], Span], SnapResult]
     key_frames: Callable[[bpy.types.Object, Sequence[int]], set[float]]
-    done_text: str
 
     # Only the step is remembered from one time to the next.
     if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Snapping(Working, bpy.types.Operator):
             options={"SKIP_SAVE"},
         )
         switches: BoolProperty(
+            translation_context=CONTEXT,
             name="Switch",
             description=(
                 "Key the influence as well, so that the constraint is switched at this frame, "
@@ -121,7 +122,9 @@ class Snapping(Working, bpy.types.Operator):
             return Span((frame,), is_keyed=is_keyed, switches=self.switches)
         if self.frame_end < self.frame_start:
             raise ProblemError(
-                f"End ({self.frame_end}) is before Start ({self.frame_start}): increase End"
+                "End ({frame_end}) is before Start ({frame_start}): increase End",
+                frame_end=self.frame_end,
+                frame_start=self.frame_start,
             )
         if self.only_keys:
             keys = self.key_frames(armature, indices)
@@ -130,22 +133,33 @@ class Snapping(Working, bpy.types.Operator):
             frames = [float(f) for f in range(self.frame_start, self.frame_end + 1, self.step)]
         if not frames:
             raise ProblemError(
-                f"There are no keys from frame {self.frame_start} to {self.frame_end}: disable "
-                "Only at Keys, or choose another range"
+                "There are no keys from frame {frame_start} to {frame_end}: disable "
+                "Only at Keys, or choose another range",
+                frame_start=self.frame_start,
+                frame_end=self.frame_end,
             )
         return Span(tuple(frames), True, True, self.switches, tell)
 
+    def done(self, names: Message) -> Message:
+        """Return the first part of the report, with the names of what was changed."""
+        raise NotImplementedError
+
     def _report_text(self, scene: bpy.types.Scene, span: Span, done: SnapResult) -> str:
         """Return the report with the difference between the poses."""
-        text = self.done_text.format(named(done.written))
+        text = self.done(named(done.written))
         if span.is_range:
-            text += f" at {len(span.frames)} frames"
+            text += msg(" at {count} frames", count=len(span.frames))
         elif span.is_keyed:
-            text += f", with keys at frame {span.frames[0]:g}"
+            text += msg(", with keys at frame {first:g}", first=span.frames[0])
         apart = length_text(scene, done.difference)
         if done.problem:
-            return f"{text}, but the poses differ by {apart}. {done.problem}"
-        return f"{text}; the poses differ by {apart}"
+            return msg(
+                "{text}, but the poses differ by {apart}. {problem}",
+                text=text,
+                apart=apart,
+                problem=done.problem,
+            )
+        return msg("{text}; the poses differ by {apart}", text=text, apart=apart)
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the settings."""
@@ -176,7 +190,10 @@ class FABRIK_OT_snap_to_fk(Snapping):
     )
     snap = staticmethod(snap_to_fk)
     key_frames = staticmethod(fk_key_frames)
-    done_text = "Snapped {} to the FK pose"
+
+    def done(self, names: Message) -> Message:
+        """Return the report."""
+        return msg("Snapped {names} to the FK pose", names=names)
 
 
 class FABRIK_OT_snap_to_ik(Snapping):
@@ -190,17 +207,30 @@ class FABRIK_OT_snap_to_ik(Snapping):
     )
     snap = staticmethod(snap_to_ik)
     key_frames = staticmethod(ik_key_frames)
-    done_text = "Snapped {} to the solved pose"
+
+    def done(self, names: Message) -> Message:
+        """Return the report."""
+        return msg("Snapped {names} to the solved pose", names=names)
 
 
-def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    # Drawing must not make a plan.
+    found = [] if plan.known() is None else selected_in(bpy.context, armature)
+    # One that was chosen in the list, and not by selecting, is meant alone.
+    is_one = len(found) < 2 or settings(armature).active_index not in found
+    whose = item.name if is_one else msg("{count} Constraints", count=len(found))
+    which = "ACTIVE" if is_one else "SELECTED"
     column = layout.column(align=True)
     # One above the other: next to each other long names would hide where they switch to.
-    column.operator("fabrik.snap_to_fk", text=f"Switch {item.name} to IK").switches = True
-    column.operator("fabrik.snap_to_ik", text=f"Switch {item.name} to FK").switches = True
+    for name, text in (
+        ("fabrik.snap_to_fk", msg("Switch {whose} to IK", whose=whose)),
+        ("fabrik.snap_to_ik", msg("Switch {whose} to FK", whose=whose)),
+    ):
+        switch = column.operator(name, text=shown(text), translate=False)
+        switch.switches, switch.which = True, which
     snap = column.row(align=True)
-    snap.operator("fabrik.snap_to_fk")
-    snap.operator("fabrik.snap_to_ik")
+    for name in ("fabrik.snap_to_fk", "fabrik.snap_to_ik"):
+        snap.operator(name).which = which
 
 
 register, unregister = registering(

@@ -13,6 +13,7 @@ from ...blender import animated_values
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import key_frames
+from ...blender.messages import msg
 from ...blender.moving import channels_of, owner_of
 from ...blender.precision import chain_rounding
 from ...blender.refusals import refuse_unkeyable
@@ -31,7 +32,7 @@ from .span import Span, refuse_unswitchable
 NEAR = 1e-4
 """Maximum difference of equal poses, as a fraction of the chain length."""
 
-ROUNDED = (
+ROUNDED = msg(
     "This is the limit of single precision: move it, its target, its pole target and their "
     "parents closer to the origin, or bend it more if it is almost straight"
 )
@@ -65,7 +66,9 @@ def snappable_chains(
     chains = [chain for chain in chains_in(armature) if chain.item in indices]
     for chain in chains:
         if chain.problem:
-            raise ProblemError(f"“{chain.name}” cannot be solved: {chain.problem}")
+            raise ProblemError(
+                "“{chain}” cannot be solved: {problem}", chain=chain.name, problem=chain.problem
+            )
         if span.switches:
             refuse_unswitchable(armature, chain.item)
     if span.switches:
@@ -211,7 +214,7 @@ def compared(
             if difference > worst * size:
                 is_rounded = difference <= _rounding(depsgraph, chain, points)
                 worst = difference / size
-                problem = f"“{chain.name}”: {why(chain, is_rounded)}"
+                problem = msg("“{chain}”: {why}", chain=chain.name, why=why(chain, is_rounded))
     return largest, problem
 
 

@@ -60,13 +60,15 @@ def refuse_unswitchable(armature: bpy.types.Object, index: int) -> None:
     path = item.path_from_id("influence")
     if any(found == path for found, _ in animation.driven(armature)):
         raise ProblemError(
-            f"The influence of “{item.name}” is driven and cannot be keyed: key what drives it, "
-            "or remove the driver"
+            "The influence of “{constraint}” is driven and cannot be keyed: key what drives it, "
+            "or remove the driver",
+            constraint=item.name,
         )
     if animation.animated(armature).sets(item.path_from_id("enabled")):
         raise ProblemError(
-            f"Whether “{item.name}” is enabled is animated, which conflicts with switching: "
-            "remove that animation and key the influence instead"
+            "Whether “{constraint}” is enabled is animated, which conflicts with switching: "
+            "remove that animation and key the influence instead",
+            constraint=item.name,
         )
 
 

@@ -11,6 +11,7 @@ import bpy
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import set_span
+from ...blender.messages import msg, recalled
 from ...blender.moving import channels_of, move_to, owner_of, place_of, refuse_unmovable
 from ...blender.precision import rounding_of
 from ...blender.refusals import refuse_unkeyable
@@ -40,11 +41,6 @@ from .span import Span, key_influence
 
 ROUNDS = 8
 """Maximum number of passes to move targets that may depend on each other."""
-
-MOVES_ALONG = (
-    "“{}” cannot be moved to the tip, because the chain moves with it, or another constraint "
-    "needs it elsewhere: choose another target"
-)
 
 
 class SnapControl:
@@ -105,8 +101,9 @@ class Snap:
         for chain in self.chains:
             if chain.motion is not None:
                 raise ProblemError(
-                    f"“{chain.name}” does not reach a target, so that no position of its target "
-                    "defines a pose: choose another constraint"
+                    "“{chain}” does not reach a target, so that no position of its target "
+                    "defines a pose: choose another constraint",
+                    chain=chain.name,
                 )
         self.layers = on_top(self.chains)
         self.starts = [_start(chain, indices) for chain in self.chains]
@@ -122,9 +119,10 @@ class Snap:
             key = target.uid, target.bone
             if key in known:
                 self.targets.append(None)
-                self.unmoved[chain.item] = (
-                    f"“{owner_of(target).name}” is also the target of another constraint and "
-                    "cannot be at both tips: give each constraint its own target"
+                self.unmoved[chain.item] = msg(
+                    "“{target}” is also the target of another constraint and "
+                    "cannot be at both tips: give each constraint its own target",
+                    target=owner_of(target).name,
                 )
                 continue
             known.add(key)
@@ -152,8 +150,10 @@ class Snap:
             if others or (pole.uid, pole.bone) in known:
                 user = others[0] if others else chain.name
                 raise ProblemError(
-                    f"“{owner_of(pole).name}” is also used by “{user}” and was not moved: give "
-                    "the chain its own pole target"
+                    "“{pole}” is also used by “{user}” and was not moved: give "
+                    "the chain its own pole target",
+                    pole=owner_of(pole).name,
+                    user=user,
                 )
         except ProblemError as problem:
             self.unmoved[chain.item] = str(problem)
@@ -188,7 +188,11 @@ class Snap:
             ]
             if not moved:
                 return pose_points(depsgraph, self.chains)
-        raise ProblemError(MOVES_ALONG.format(moved[0].owner.name))
+        raise ProblemError(
+            "“{target}” cannot be moved to the tip, because the chain moves with it, or another "
+            "constraint needs it elsewhere: choose another target",
+            target=moved[0].owner.name,
+        )
 
     def _moved(self, depsgraph: bpy.types.Depsgraph, i: int, is_first: bool) -> list[SnapControl]:
         """Move the target and pole of a chain, and return those that were not in place."""
@@ -222,31 +226,37 @@ class Snap:
         if chain.item in self.unmoved:
             return self.unmoved[chain.item]
         if item.state == "LIMITED":
-            return (
+            return msg(
                 "The FK pose exceeds the limits of its joints: widen the limits, or pose it "
                 "within them"
             )
         if chain.has_hand and chain.pole is not None and 0.0 < item.rotation_weight < 1.0:
-            return (
+            return msg(
                 "With Copy Target Rotation at a partial weight, no pole angle gives the FK "
                 "pose: set the weight of Copy Target Rotation to 1 or 0"
             )
         if item.softness > 0.0 and chain.stretches:
-            return "Softness makes Stretch start before full extension: decrease Softness"
+            return msg("Softness makes Stretch start before full extension: decrease Softness")
         if item.softness > 0.0:
-            return "Softness prevents it from being as straight as its FK pose: decrease it"
+            return msg("Softness prevents it from being as straight as its FK pose: decrease it")
         bones = pose_bones(chain.rig.object)
         if any(bones[chain.rig.names[i]].fabrik_joint.stiffness > 0.0 for i in chain.bones):
-            return "Stiff joints change the solved pose: set their Stiffness to 0"
+            return msg("Stiff joints change the solved pose: set their Stiffness to 0")
         if self.starts[self.chains.index(chain)] > 0:
-            return (
+            return msg(
                 "It shares bones with constraints that require another pose: snap them "
                 "together, with Constraints set to All"
             )
         if is_rounded:
             return ROUNDED
-        remedy = "scale its bones uniformly" if item.solver == "TWO_BONE" else "increase Iterations"
-        return item.message or f"The solved pose differs from the FK pose: {remedy}"
+        remedy = (
+            msg("scale its bones uniformly")
+            if item.solver == "TWO_BONE"
+            else msg("increase Iterations")
+        )
+        return recalled(item.message) or msg(
+            "The solved pose differs from the FK pose: {remedy}", remedy=remedy
+        )
 
 
 def snap_to_fk(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> SnapResult:
@@ -307,16 +317,19 @@ def _refuse_target(chain: ChainPlan, target: Point, indices: Sequence[int]) -> N
             continue
         if is_on(other):
             raise ProblemError(
-                f"“{owner_of(target).name}” is also the target of “{other.name}”, which would "
-                f"move with it: give “{chain.name}” its own target, or snap both"
+                "“{target}” is also the target of “{other}”, which would "
+                "move with it: give “{chain}” its own target, or snap both",
+                target=owner_of(target).name,
+                other=other.name,
+                chain=chain.name,
             )
 
 
 def _refuse_posed(point: Point) -> None:
     if point.skeleton is not None and point.bone in plan.current().posed.get(point.uid, ()):
         raise ProblemError(
-            f"“{owner_of(point).name}” is posed by a constraint itself and cannot be moved: "
-            "choose another target"
+            "“{point}” is posed by a constraint itself and cannot be moved: choose another target",
+            point=owner_of(point).name,
         )
 
 

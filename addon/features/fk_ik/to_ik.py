@@ -9,6 +9,7 @@ import bpy
 from ...blender.access import pose_bones
 from ...blender.errors import listed
 from ...blender.keying import set_span
+from ...blender.messages import msg
 from ...blender.refusals import refuse_unkeyable
 from ...blender.rotation import KINDS, channel_of, continuous, mode_of
 from ...editing.constraints import is_on
@@ -41,14 +42,10 @@ from .span import Span, key_influence
 OTHERS = tuple(channel_of(kind)[0] for kind in KINDS[1:])
 """The channels that are not rotations."""
 
-WHY_NOT_FK = (
+WHY_NOT_FK = msg(
     "Its bones do not keep the pose: check for constraints, drivers or NLA strips that affect them"
 )
-WHY_OTHERS = (
-    "It shares bones with {}, which changes the pose further: snap them together, with "
-    "Constraints set to All"
-)
-WHY_NOT_IK = (
+WHY_NOT_IK = msg(
     "Its FK pose now matches the solved pose, but as long as it is enabled it is solved again "
     "from there, which Stretch, Softness, weights below 1 and solvers that have not converged "
     "change: set its Influence to 0"
@@ -125,7 +122,11 @@ def _shown(
 def _why_not_fk(chain: ChainPlan, is_rounded: bool, indices: Sequence[int]) -> str:
     others = others_on(chain, indices)
     if others:
-        return WHY_OTHERS.format(listed(others))
+        return msg(
+            "It shares bones with {others}, which changes the pose further: snap them together, "
+            "with Constraints set to All",
+            others=listed(others),
+        )
     return ROUNDED if is_rounded else WHY_NOT_FK
 
 

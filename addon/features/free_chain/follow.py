@@ -14,6 +14,7 @@ from bpy.props import BoolProperty
 
 from ...blender.access import session_uid
 from ...blender.errors import ProblemError
+from ...blender.messages import msg
 from ...blender.skeleton import Point
 from ...core import WHOLE, ChainInput, Frame, Local, frame_in, inverse, moved_location, point_in
 from ...core.vectors import Vec, mix, sub
@@ -38,9 +39,11 @@ SIMULATED_SETTINGS = ("chain_count", "use_tail", "use_offset", "offset_location"
 TARGET_TOLERANCE = 1e-5
 """The largest distance of the target from its simulated position, relative to the chain length."""
 
-TARGET_MOVED = "The target is not where it was simulated at this frame: key it, or press Simulate"
+TARGET_MOVED = msg(
+    "The target is not where it was simulated at this frame: key it, or press Simulate"
+)
 
-MISMATCH = "The simulation does not match the chain: press Simulate"
+MISMATCH = msg("The simulation does not match the chain: press Simulate")
 
 FORM = codec.Form(b"FABF", 1)
 
@@ -141,7 +144,7 @@ _trails: dict[tuple[int, int], CachedTrail] = {}
 
 
 def _resolve(chain: ChainPlan, _item: FabrikConstraint) -> None:
-    chain.release_root("increase Chain Length")
+    chain.release_root(msg("increase Chain Length"))
     chain.is_timed = True
 
 

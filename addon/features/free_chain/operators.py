@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bpy
 
+from ...blender.messages import msg
 from ...loop.properties import FabrikConstraint
 from ...ui.adding import MOTION_OPERATORS, AddMotionOperator, add_with_target
 from ...ui.layout import Layout
@@ -27,7 +28,7 @@ class FABRIK_OT_follow_add(AddMotionOperator, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraint."""
         item, target = add_with_target(context, "FOLLOW")
-        return f"“{item.bone}” follows “{target}”: press Simulate"
+        return msg("“{bone}” follows “{target}”: press Simulate", bone=item.bone, target=target)
 
 
 def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -36,7 +37,7 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
 
 register, unregister = registering(
     (FABRIK_OT_follow_add,),
-    (SECTIONS, Section(31, "Free Chain", _draw, "FOLLOW".__eq__)),
+    (SECTIONS, Section(31, msg("Free Chain"), _draw, "FOLLOW".__eq__)),
     (history.PROVIDERS, heads),
-    (MOTION_OPERATORS, ("fabrik.follow_add", "Free Chain")),
+    (MOTION_OPERATORS, ("fabrik.follow_add", msg("Free Chain"))),
 )

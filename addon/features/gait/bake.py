@@ -80,17 +80,24 @@ def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, range, R
     plan.current()
     walking = plans_of(armature)[index]
     if walking.problem:
-        raise ProblemError(f"“{gait.name}” cannot walk. {walking.problem}")
+        raise ProblemError(
+            "“{walk}” cannot walk. {problem}", walk=gait.name, problem=walking.problem
+        )
     if not gait.enabled or gait.influence <= 0.0:
         raise ProblemError(
-            f"“{gait.name}” is disabled, or its influence is 0: enable it, and increase Influence"
+            "“{walk}” is disabled, or its influence is 0: enable it, and increase Influence",
+            walk=gait.name,
         )
     found = history.data(armature, walking.path)
     if found is None or not found.is_fresh:
-        raise ProblemError(f"The steps of “{gait.name}” are not simulated: press Simulate first")
+        raise ProblemError(
+            "The steps of “{walk}” are not simulated: press Simulate first", walk=gait.name
+        )
     record = stored_walk(found.blob)
     if record is None or len(record[0].falls) != len(gait.legs):
-        raise ProblemError(f"The steps of “{gait.name}” cannot be read: press Simulate first")
+        raise ProblemError(
+            "The steps of “{walk}” cannot be read: press Simulate first", walk=gait.name
+        )
     return walking, found.frames, record[0]
 
 

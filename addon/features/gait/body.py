@@ -32,6 +32,7 @@ from ...core.vectors import (
     quat_about,
     quat_compatible,
     quat_matrix,
+    quat_product,
     sub,
 )
 from ...loop.chain_plan import ChainPlan, Snapshot
@@ -72,14 +73,16 @@ class SpineInput(NamedTuple):
         parent: The frame of its parent, in armature space.
         world: The frame of the armature in the world.
         body: The frame of the body bone, in armature space.
-        angle: Its rotation about the body's forward axis, in radians.
+        roll: Its rotation about the body's forward axis, in radians.
+        pitch: Its rotation about the body's axis to the right.
     """
 
     channels: tuple[object, ...]
     parent: Frame
     world: Frame
     body: Frame
-    angle: float
+    roll: float
+    pitch: float
 
 
 @dataclass(eq=False)
@@ -127,7 +130,7 @@ class WalkingBone(PrePassBone):
 
     def _zero_scale(self) -> ProblemError:
         name = self.rig.names[self.bone]
-        return ProblemError(f"“{name}” is parented to a bone with zero scale")
+        return ProblemError("“{name}” is parented to a bone with zero scale", name=name)
 
 
 @dataclass(eq=False)
@@ -176,7 +179,7 @@ class WalkingBody(WalkingBone):
 
 @dataclass(eq=False)
 class WalkingSpine(WalkingBone):
-    """Rotates a bone between the girdles of a walk by its share of their twist.
+    """Rotates a bone between the girdles of a walk by its share of their twist and bend.
 
     Attributes:
         span: The shares of the spine up to its head and up to its tail.
@@ -190,18 +193,26 @@ class WalkingSpine(WalkingBone):
         if walk is None:
             return None
         lean = lean_at(walk.record, walk.time)
-        before, after = (atan(lean.right_at(share)) for share in self.span)
+        right_before, right_after = (atan(lean.right_at(share)) for share in self.span)
+        before, after = (atan(lean.ahead_at(share)) for share in self.span)
         body = snapshot.frame(self.rig, self.sampler.plan.body)
-        return SpineInput(*self._common_inputs(snapshot), body, walk.influence * (before - after))
+        return SpineInput(
+            *self._common_inputs(snapshot),
+            body,
+            walk.influence * (right_before - right_after),
+            walk.influence * (after - before),
+        )
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return the bone's rotation."""
         assert isinstance(inputs, SpineInput)
         rig, bone = self.rig, self.rig.bone(self.bone)
         local = snapshot.poses[rig.uid].posed_local(self.bone)
-        ahead = mat_columns(self.sampler.plan.body_frame(inputs.world, inputs.body)[0])[1]
+        body, _ = self.sampler.plan.body_frame(inputs.world, inputs.body)
+        right, ahead, _ = mat_columns(body)
         axes, _ = frame_in(inputs.world, bone_frame(bone, local, inputs.parent))
-        turned = mat_product(quat_matrix(quat_about(ahead, inputs.angle)), axes)
+        turn = quat_product(quat_about(right, inputs.pitch), quat_about(ahead, inputs.roll))
+        turned = mat_product(quat_matrix(turn), axes)
         try:
             axes, _ = frame_in(rig.from_world(inputs.world), (turned, ORIGIN))
         except ValueError:

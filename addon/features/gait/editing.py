@@ -9,12 +9,14 @@ import bpy
 
 from ...blender.character import Character, character_of, standing_character
 from ...blender.errors import ProblemError
+from ...blender.messages import msg
 from ...blender.skeleton import Skeleton, skeleton_of, vector
 from ...editing import constraints as editing
 from ...editing.placing import new_empty
 from ...loop import plan
 from ...loop.properties import free_name, settings
 from ...loop.registry import MOTIONS
+from ...motion.crawling import crawler_legs
 from .gait_plan import plans_of
 from .settings import FabrikGait, gait_settings
 
@@ -35,6 +37,10 @@ def problem_of(armature: bpy.types.Object, index: int) -> str:
 
 SOLE: Final = 0.15
 """The greatest height of the lowest joint of a foot above its sole, as a share of the height."""
+
+
+MOST_WALKING: Final = 4
+"""The largest number of legs with feet; insects and spiders have more, and end in tips."""
 
 
 UPRIGHT: Final = 0.5
@@ -75,14 +81,19 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> tuple[Fabr
     """
     plan.discard_if_outdated()
     rig = skeleton_of(armature)
-    character = standing_character(armature) if tips else character_of(armature)
-    legs = _chosen(rig, tips) if tips else _recognized(rig, character)
+    if tips:
+        character, legs = standing_character(armature), _chosen(rig, tips)
+    else:
+        character, legs = _recognized(rig)
     if len(legs) < 2:
         raise ProblemError(
             "Select the last bones of two legs or more"
             if tips
-            else f"No legs were found in “{armature.name}”: select the last bones of two legs or "
-            "more in Pose Mode, and add the walk again"
+            else msg(
+                "No legs were found in “{armature}”: select the last bones of two legs or "
+                "more in Pose Mode, and add the walk again",
+                armature=armature.name,
+            )
         )
     body = _body(rig, legs)
     fabrik = settings(armature)
@@ -118,19 +129,26 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> tuple[Fabr
     return gait, len(made)
 
 
-def _recognized(rig: Skeleton, character: Character) -> list[_NewLeg]:
-    """Return the recognized legs of a character that stands upright in the world."""
-    up = rig.object.matrix_world.to_3x3() @ character.up
-    if up.z < UPRIGHT * up.length:
-        return []
-    return [
+def _recognized(rig: Skeleton) -> tuple[Character, list[_NewLeg]]:
+    """Return the character of an armature, and its legs if it stands upright in the world."""
+    character = character_of(rig.object)
+    names = character.names
+    legs = [
         _NewLeg(
-            [rig.index[character.names[bone]] for bone in limb.bones],
-            rig.index[character.names[limb.end]] if limb.end >= 0 else -1,
+            [rig.index[names[bone]] for bone in limb.bones],
+            rig.index[names[limb.end]] if limb.end >= 0 else -1,
         )
         for limb in character.anatomy.limbs
         if limb.kind == "LEG"
     ]
+    up = rig.object.matrix_world.to_3x3() @ character.up
+    if up.z < UPRIGHT * up.length:
+        legs = []
+    if not 2 <= len(legs) <= MOST_WALKING:
+        standing = standing_character(rig.object)
+        if found := crawler_legs(standing.bones):
+            return standing, [_NewLeg([rig.index[names[bone]] for bone in leg]) for leg in found]
+    return character, legs
 
 
 def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[_NewLeg]:

@@ -125,7 +125,9 @@ class GaitPlan:
             place = point_in(world, bone[1])
         upright = orthonormalize(axes)
         if upright is None:
-            raise ProblemError(f"“{self.rig.object.name}” has zero scale: change its scale")
+            raise ProblemError(
+                "“{object}” has zero scale: change its scale", object=self.rig.object.name
+            )
         return mat_product(upright, self.axes), place
 
     def beneath(self, leg: RestLeg) -> Vec:
@@ -140,7 +142,9 @@ class GaitPlan:
         """
         upright = orthonormalize(world[0])
         if upright is None:
-            raise ProblemError(f"“{self.rig.object.name}” has zero scale: change its scale")
+            raise ProblemError(
+                "“{object}” has zero scale: change its scale", object=self.rig.object.name
+            )
         back = transposed(mat_product(upright, self.axes))
 
         def seen(leg: RestLeg, place: Vec) -> Vec:
@@ -216,13 +220,16 @@ def _check_others(plan: GaitPlan, others: Sequence[GaitPlan]) -> None:
         name = gait_settings(plan.rig.object).gaits[other.index].name
         if other.body == plan.body and plan.leans:
             raise ProblemError(
-                f"The walk “{name}” has the same body: move its legs to this walk, or remove "
-                "one of the walks"
+                "The walk “{name}” has the same body: move its legs to this walk, or remove "
+                "one of the walks",
+                name=name,
             )
         for leg in plan.legs:
             if any(leg.chain is own.chain for own in other.legs):
                 raise ProblemError(
-                    f"“{leg.chain.name}” is also a leg of “{name}”: remove it from one of the walks"
+                    "“{chain}” is also a leg of “{name}”: remove it from one of the walks",
+                    chain=leg.chain.name,
+                    name=name,
                 )
 
 
@@ -247,12 +254,16 @@ def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan])
     for leg in gait.legs:
         chain = _leg_chain(plan, leg, chains)
         if any(chain is other for other, _ in found):
-            raise ProblemError(f"“{chain.name}” is used for two legs: remove one of them")
+            raise ProblemError(
+                "“{chain}” is used for two legs: remove one of them", chain=chain.name
+            )
         for other, _ in found:
             if not set(other.bones).isdisjoint(chain.bones):
                 raise ProblemError(
-                    f"The legs “{other.name}” and “{chain.name}” share bones: decrease their "
-                    "Chain Length, or remove one of them"
+                    "The legs “{other}” and “{chain}” share bones: decrease their "
+                    "Chain Length, or remove one of them",
+                    other=other.name,
+                    chain=chain.name,
                 )
         found.append((chain, leg))
     if len(found) < 2:
@@ -307,23 +318,29 @@ def _leg_chain(plan: GaitPlan, leg: FabrikGaitLeg, chains: Sequence[ChainPlan]) 
     chain = chains[_item_of(plan, leg)]
     name = chain.name
     if chain.motion is not None:
-        raise ProblemError(f"“{name}” does not reach a target: choose another constraint")
+        raise ProblemError("“{name}” does not reach a target: choose another constraint", name=name)
     if chain.problem:
-        raise ProblemError(f"The leg “{name}” cannot be solved. {chain.problem}")
+        raise ProblemError(
+            "The leg “{name}” cannot be solved. {problem}", name=name, problem=chain.problem
+        )
     if chain.goal_source is not None:
         raise ProblemError(
-            f"“{name}” is already driven by On the Ground: disable it, or remove the leg"
+            "“{name}” is already driven by On the Ground: disable it, or remove the leg", name=name
         )
     above = plan.rig.chain_up(chain.bones[0])[:-1]
     if plan.body in chain.bones:
         raise ProblemError(
-            f"“{plan.rig.names[plan.body]}” is a bone of the leg “{name}”: choose the parent "
-            "bone of the legs as Body, or decrease Chain Length"
+            "“{body}” is a bone of the leg “{name}”: choose the parent "
+            "bone of the legs as Body, or decrease Chain Length",
+            body=plan.rig.names[plan.body],
+            name=name,
         )
     if plan.body >= 0 and plan.body not in above:
         raise ProblemError(
-            f"The leg “{name}” is not parented to “{plan.rig.names[plan.body]}”: choose the "
-            "parent bone of the legs as Body"
+            "The leg “{name}” is not parented to “{body}”: choose the "
+            "parent bone of the legs as Body",
+            name=name,
+            body=plan.rig.names[plan.body],
         )
     return chain
 
@@ -336,8 +353,9 @@ def _item_of(plan: GaitPlan, leg: FabrikGaitLeg) -> int:
         index = next((i for i, item in enumerate(items) if item.key == leg.key), -1)
     if index < 0:
         raise ProblemError(
-            f"There is no constraint “{leg.constraint}”: choose another constraint for the leg, "
-            "or remove the leg"
+            "There is no constraint “{constraint}”: choose another constraint for the leg, "
+            "or remove the leg",
+            constraint=leg.constraint,
         )
     deferred.note(leg, "constraint", items[index].name)
     deferred.note(leg, "key", items[index].key)

@@ -8,6 +8,7 @@ from math import dist
 import bpy
 
 from ...blender.errors import listed
+from ...blender.messages import msg
 from ...blender.skeleton import matrix_frame
 from ...loop.chain_plan import ChainPlan
 from ...loop.properties import settings
@@ -35,10 +36,10 @@ def status_message(armature: bpy.types.Object, index: int) -> str:
     owner = f"fabrik.gaits[{index}]"
     found = history.data(armature, owner)
     if found is None:
-        return history.lack(armature, owner, "The steps are not simulated: press Simulate")
+        return history.lack(armature, owner, msg("The steps are not simulated: press Simulate"))
     walked = stored_walk(found.blob)
     if walked is None or not found.is_fresh:
-        return "Simulation is outdated: press Simulate"
+        return msg("Simulation is outdated: press Simulate")
     return _steps_message(armature, index, walked[0].falls)
 
 
@@ -51,26 +52,30 @@ def _steps_message(
     if overstretched := _overstretched(armature, index):
         return overstretched
     if len(hanging) == len(steps):
-        return "No ground is within reach of the feet: add ground there, or choose another one"
+        return msg("No ground is within reach of the feet: add ground there, or choose another one")
     if all(len(own) == 1 for own in falls):
         gait = gait_settings(armature).gaits[index]
-        body = f"“{gait.body}”" if gait.body else "the armature"
-        return f"The body does not move: animate {body} to make the legs walk"
+        body = msg("“{body}”", body=gait.body) if gait.body else msg("the armature")
+        return msg("The body does not move: animate {body} to make the legs walk", body=body)
     if unreached := _out_of_reach(armature, index):
         return unreached
     if hanging:
         first = min(fall.lift for fall in hanging)
-        return (
-            f"{len(hanging)} of the steps have no ground, the first at frame {first:.0f}. "
-            "Increase Ray Height, or move the body closer to the ground"
+        return msg(
+            "{count} of the steps have no ground, the first at frame {first:.0f}. "
+            "Increase Ray Height, or move the body closer to the ground",
+            count=len(hanging),
+            first=first,
         )
     hurried = [fall for fall in steps if 0.0 < fall.land - fall.lift < SHORTEST]
     if hurried:
         first = min(fall.lift for fall in hurried)
-        return (
-            f"{len(hurried)} of the steps take less than two frames, the first at frame "
-            f"{first:.0f}, so that their feet jump: slow the body down, or choose a Pattern in "
-            "which more legs step together"
+        return msg(
+            "{count} of the steps take less than two frames, the first at frame "
+            "{first:.0f}, so that their feet jump: slow the body down, or choose a Pattern in "
+            "which more legs step together",
+            count=len(hurried),
+            first=first,
         )
     return ""
 
@@ -79,7 +84,7 @@ def walk_notes(armature: bpy.types.Object) -> list[str]:
     """Return the status messages of all walks of an armature."""
     gaits = gait_settings(armature).gaits
     found = [(gait.name, status_message(armature, i)) for i, gait in enumerate(gaits)]
-    notes = [f"“{name}”: {said}" for name, said in found if said]
+    notes = [msg("“{name}”: {said}", name=name, said=said) for name, said in found if said]
     return [*notes, *leg_notes(armature)]
 
 
@@ -101,9 +106,10 @@ def _overstretched(armature: bpy.types.Object, index: int) -> str:
     ]
     if not names:
         return ""
-    return (
-        f"{listed(names)} rest fully stretched, so that no step is within reach: choose the bone "
-        "that carries the legs as Body, which can sink, or bend the legs in the rest pose"
+    return msg(
+        "{names} rest fully stretched, so that no step is within reach: choose the bone "
+        "that carries the legs as Body, which can sink, or bend the legs in the rest pose",
+        names=listed(names),
     )
 
 
@@ -114,9 +120,10 @@ def _out_of_reach(armature: bpy.types.Object, index: int) -> str:
     names = [leg.chain.name for leg in plans_of(armature)[index].legs if _is_off(leg.chain)]
     if not names:
         return ""
-    return (
-        f"At this frame the feet of {listed(names)} are out of reach: widen the joint limits, "
-        "move the rest places of the feet closer to the legs, or decrease Threshold"
+    return msg(
+        "At this frame the feet of {names} are out of reach: widen the joint limits, "
+        "move the rest places of the feet closer to the legs, or decrease Threshold",
+        names=listed(names),
     )
 
 

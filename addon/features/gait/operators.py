@@ -9,6 +9,7 @@ import bpy
 from bpy.props import FloatProperty
 
 from ...blender.errors import ProblemError
+from ...blender.messages import CONTEXT, counted, msg, shown
 from ...loop.properties import settings
 from ...ui.adding import MOTION_OPERATORS
 from ...ui.layout import ArmaturePanel, Layout, draw_sentence
@@ -23,10 +24,9 @@ from ...ui.refusing import (
 )
 from ...ui.registering import registering
 from ...ui.stepping import DirectProgressOperator
-from ...ui.wording import counted, length_text
+from ...ui.wording import length_text
 from ..bake.operators import Baking
 from ..simulation import history
-from ..simulation.settings import simulation_of
 from .editing import active_gait, add_gait, add_legs, problem_of, remove_gait, remove_leg
 from .message import leg_notes, status_message, walk_notes
 from .settings import FabrikGait, FabrikGaitLeg, gait_settings
@@ -39,33 +39,33 @@ if TYPE_CHECKING:
 
 GAITS = "fabrik_ik/gait"
 
-HOW_TO = (
+HOW_TO = msg(
     "Press + to let all legs walk that are found, or first select the last bones of those that "
     "are to. They step with the bone that carries them: animate that bone, then simulate."
 )
 
-OFF = "This walk is disabled: its legs reach for their targets."
+OFF = msg("This walk is disabled: its legs reach for their targets.")
 
 
 def gait_refusal(context: bpy.types.Context) -> str:
     """Ask for a walk."""
     reason = armature_refusal(context)
     if not reason and active_gait(active_armature(context)) is None:
-        return "There is no walk: press +"
+        return msg("There is no walk: press +")
     return reason
 
 
 def _constraint_refusal(context: bpy.types.Context) -> str:
     if settings(active_armature(context)).constraints:
         return ""
-    return "There is no constraint to use as a leg: add one to the last bone of a leg"
+    return msg("There is no constraint to use as a leg: add one to the last bone of a leg")
 
 
 def _leg_refusal(context: bpy.types.Context) -> str:
     gait = cast(FabrikGait, active_gait(active_armature(context)))
     if 0 <= gait.active_leg < len(gait.legs):
         return ""
-    return "There is no leg: press + to add the active constraint"
+    return msg("There is no leg: press + to add the active constraint")
 
 
 class FABRIK_OT_gait_add(Working, bpy.types.Operator):
@@ -85,10 +85,12 @@ class FABRIK_OT_gait_add(Working, bpy.types.Operator):
         armature = active_armature(context)
         gait, made = add_gait(armature, _tips(context))
         self.warn(dict.fromkeys(leg_notes(armature)))
-        body = f"“{gait.body}”" if gait.body else "the armature object"
-        return (
-            f"{counted(len(gait.legs), 'leg')}, {made} of them new, step with {body}: animate it, "
-            "then press Simulate"
+        body = msg("“{body}”", body=gait.body) if gait.body else msg("the armature object")
+        return msg(
+            "{count}, {made} of them new, step with {body}: animate it, then press Simulate",
+            count=counted(len(gait.legs), "{count} leg", "{count} legs"),
+            made=made,
+            body=body,
         )
 
 
@@ -113,7 +115,7 @@ class FABRIK_OT_gait_remove(Working, bpy.types.Operator):
         armature = active_armature(context)
         name = cast(FabrikGait, active_gait(armature)).name
         remove_gait(armature, gait_settings(armature).active_gait)
-        return f"Removed “{name}”"
+        return msg("Removed “{name}”", name=name)
 
 
 class FABRIK_OT_gait_leg_add(Working, bpy.types.Operator):
@@ -131,9 +133,11 @@ class FABRIK_OT_gait_leg_add(Working, bpy.types.Operator):
         item = fabrik.constraints[min(fabrik.active_index, len(fabrik.constraints) - 1)]
         gait = cast(FabrikGait, active_gait(armature))
         if any(leg.constraint == item.name for leg in gait.legs):
-            raise ProblemError(f"“{item.name}” is already a leg of “{gait.name}”")
+            raise ProblemError(
+                "“{constraint}” is already a leg of “{walk}”", constraint=item.name, walk=gait.name
+            )
         add_legs(armature, gait, [item.name])
-        return f"Added “{item.name}” to “{gait.name}”"
+        return msg("Added “{constraint}” to “{walk}”", constraint=item.name, walk=gait.name)
 
 
 class FABRIK_OT_gait_leg_remove(Working, bpy.types.Operator):
@@ -149,7 +153,7 @@ class FABRIK_OT_gait_leg_remove(Working, bpy.types.Operator):
         armature = active_armature(context)
         gait = cast(FabrikGait, active_gait(armature))
         name = remove_leg(armature, gait, gait.active_leg)
-        return f"Removed “{name}” from “{gait.name}”"
+        return msg("Removed “{name}” from “{walk}”", name=name, walk=gait.name)
 
 
 class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Operator):
@@ -194,12 +198,16 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
     def finished(self, result: tuple[TargetBakeResult, float]) -> set[OperatorReturnItems]:
         """Report how many keys there are, and how far a foot is off."""
         outcome, size = result
-        text = (
-            f"{counted(outcome.keys, 'key')} instead of {outcome.most}. Largest difference of a "
-            f"foot when played back: {length_text(self._scene, outcome.foot)}, "
-            f"{100.0 * outcome.foot / size:.2g}% of its leg"
+        text = msg(
+            "{count} instead of {most}. Largest difference of a "
+            "foot when played back: {foot}, "
+            "{size:.2g}% of its leg",
+            count=counted(outcome.keys, "{count} key", "{count} keys"),
+            most=outcome.most,
+            foot=length_text(self._scene, outcome.foot),
+            size=100.0 * outcome.foot / size,
         )
-        self.report({"INFO"}, text)
+        self.report({"INFO"}, shown(text))
         return {"FINISHED"}
 
 
@@ -224,7 +232,11 @@ class FABRIK_OT_gait_preset_apply(_OfActive, ApplyPresetOperator, bpy.types.Oper
     def work(self, context: bpy.types.Context) -> str:
         """Apply it."""
         self.apply(context)
-        return f"Applied “{self.title}” to “{self.group(context).name}”: press Simulate"
+        return msg(
+            "Applied “{name}” to “{group}”: press Simulate",
+            name=self.title,
+            group=self.group(context).name,
+        )
 
 
 class FABRIK_OT_gait_preset_add(_OfActive, AddPresetOperator, bpy.types.Operator):
@@ -288,7 +300,7 @@ class FABRIK_UL_gait_legs(bpy.types.UIList):
         _active_data: object,
     ) -> None:
         """Draw one row: its constraint, and its group if that counts."""
-        layout.label(text=item.constraint, icon="BONE_DATA")
+        layout.label(text=item.constraint, translate=False, icon="BONE_DATA")
         if data.pattern == "GROUPS":
             layout.prop(item, "group", text="Group")
 
@@ -323,7 +335,7 @@ class FABRIK_PT_gait(ArmaturePanel, bpy.types.Panel):
             return
         # There is always something, so that the buttons below stay where they are.
         said = status_message(armature, gait_settings(armature).active_gait)
-        said = said or simulation_of(armature).message
+        said = said or history.sentence(armature)
         draw_sentence(layout.box().column(), context, said if gait.enabled else OFF)
         row = layout.row(align=True)
         row.operator("fabrik.simulate")
@@ -333,7 +345,7 @@ class FABRIK_PT_gait(ArmaturePanel, bpy.types.Panel):
         layout.prop(gait, "influence")
         for title, draw in GROUPS:
             header, body = layout.panel(f"FABRIK_PT_walk_{title.lower()}")
-            header.label(text=title)
+            header.label(text=shown(title), translate=False)
             if body is not None:
                 draw(body.column(), armature, gait)
 
@@ -363,8 +375,9 @@ def _draw_steps(layout: Layout, _armature: bpy.types.Object, gait: FabrikGait) -
 def _draw_body(layout: Layout, _armature: bpy.types.Object, gait: FabrikGait) -> None:
     column = layout.column()
     column.active = bool(gait.body)
-    for name in ("height", "tilt", "bob"):
-        column.prop(gait, f"body_{name}", text=name.title())
+    column.prop(gait, "body_height", text="Height")
+    column.prop(gait, "body_tilt", text="Tilt", text_ctxt=CONTEXT)
+    column.prop(gait, "body_bob", text="Bob")
 
 
 def _draw_ground(layout: Layout, _armature: bpy.types.Object, gait: FabrikGait) -> None:
@@ -376,10 +389,10 @@ def _draw_ground(layout: Layout, _armature: bpy.types.Object, gait: FabrikGait) 
 
 
 GROUPS = (
-    ("Legs", _draw_legs),
-    ("Steps", _draw_steps),
-    ("Body", _draw_body),
-    ("Ground", _draw_ground),
+    (msg("Legs"), _draw_legs),
+    (msg("Steps"), _draw_steps),
+    (msg("Body"), _draw_body),
+    (msg("Ground"), _draw_ground),
 )
 
 register, unregister = registering(
@@ -399,6 +412,6 @@ register, unregister = registering(
     (history.PROVIDERS, walks),
     (history.REFUSALS, walk_refusals),
     (history.NOTES, walk_notes),
-    (MOTION_OPERATORS, ("fabrik.gait_add", "Walk")),
+    (MOTION_OPERATORS, ("fabrik.gait_add", msg("Walk"))),
     running=(FABRIK_OT_gait_bake,),
 )

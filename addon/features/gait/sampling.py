@@ -10,6 +10,7 @@ from typing import NamedTuple
 from weakref import ReferenceType, ref
 
 from ...blender.errors import ProblemError
+from ...blender.messages import msg
 from ...core import WHOLE, Frame, head_in_parent, point_in
 from ...core.vectors import (
     Mat3,
@@ -90,6 +91,11 @@ class WalkSampler:
             self._at = ref(snapshot)
         return self._sampled
 
+    @property
+    def is_in_full(self) -> bool:
+        """Whether the walk had its full influence when it was last sampled."""
+        return isinstance(self._sampled, WalkSample) and self._sampled.influence == 1.0
+
     def _sample(self, snapshot: Snapshot) -> WalkSample | str:
         plan, rig = self.plan, self.plan.rig
         gaits = gait_settings(snapshot.rigs[rig.uid]).gaits
@@ -100,16 +106,16 @@ class WalkSampler:
             return ""
         found = history.data(rig.object, plan.path)
         if found is None:
-            unknown = f"The steps of “{gait.name}” are not simulated: press Simulate"
+            unknown = msg("The steps of “{walk}” are not simulated: press Simulate", walk=gait.name)
             return history.lack(rig.object, plan.path, unknown)
         record = stored_walk(found.blob)
-        outdated = f"The simulation of “{gait.name}” is outdated: press Simulate"
+        outdated = msg("The simulation of “{walk}” is outdated: press Simulate", walk=gait.name)
         if record is None or len(record[0].falls) != len(plan.legs):
             return outdated
         if not isfinite(gait.influence + gait.body_bob):
-            return (
-                f"Influence or Body Bob of “{gait.name}” is not a finite number: enter a valid "
-                "number"
+            return msg(
+                "Influence or Body Bob of “{walk}” is not a finite number: enter a valid number",
+                walk=gait.name,
             )
         legs = plan.measured(snapshot.world(rig.object, rig.uid))
         note = history.note(found, snapshot.time)
@@ -155,6 +161,11 @@ class FootGoal:
 
     sampler: WalkSampler
     leg: int
+
+    @property
+    def replaces_target(self) -> bool:
+        """Whether the walk alone moves the foot."""
+        return self.sampler.is_in_full
 
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         """Return the goal of the foot, given that of its target.

@@ -33,10 +33,7 @@ PATTERN_ITEMS = (
     (
         "ALTERNATING",
         "Alternating",
-        (
-            "Every other leg steps together: tripod with six legs, tetrapod with eight, trot "
-            "with four"
-        ),
+        ("Alternate legs step together: tripod with six legs, tetrapod with eight, trot with four"),
         0,
     ),
     ("PAIRS", "Pairs", "Two diagonally opposite legs step together", 1),

@@ -8,6 +8,7 @@ import bpy
 
 from ...blender.animation import animated
 from ...blender.errors import ProblemError
+from ...blender.messages import msg
 from ...blender.skeleton import Point
 from ...core import Frame
 from ...core.vectors import Vec
@@ -89,12 +90,14 @@ class WalkSimulation:
         """
         gait = self._gait
         if self.plan.problem:
-            raise ProblemError(f"“{gait.name}” cannot walk. {self.plan.problem}")
+            raise ProblemError(
+                "“{walk}” cannot walk. {problem}", walk=gait.name, problem=self.plan.problem
+            )
         rig = self.plan.rig
         legs = self.plan.measured(snapshot.world(rig.object, rig.uid))
         if min(leg.reach for leg in legs) <= 0.0:
             raise ProblemError(
-                f"A leg of “{gait.name}” has zero length: change the scale of its bones"
+                "A leg of “{walk}” has zero length: change the scale of its bones", walk=gait.name
             )
         self._walk = StepPlanner(
             legs,
@@ -147,7 +150,7 @@ class WalkSimulation:
         rig = self.plan.rig
         gait = gait_settings(snapshot.rigs[rig.uid]).gaits[self.plan.index]
         leans = self.plan.leans
-        given = now(gait, f" of “{gait.name}”")
+        given = now(gait, msg(" of “{walk}”", walk=gait.name))
         return WalkSettings(
             given.threshold,
             given.step_height,
@@ -199,7 +202,11 @@ def walk_refusals(armature: bpy.types.Object) -> list[str]:
     found = [
         (gait_settings(armature).gaits[i].name, problem_of(armature, i)) for i in _on(armature)
     ]
-    return [f"“{name}” cannot walk. {problem}" for name, problem in found if problem]
+    return [
+        msg("“{name}” cannot walk. {problem}", name=name, problem=problem)
+        for name, problem in found
+        if problem
+    ]
 
 
 def _on(armature: bpy.types.Object) -> list[int]:

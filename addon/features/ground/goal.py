@@ -6,8 +6,10 @@ import weakref
 from dataclasses import dataclass
 from typing import cast
 
+from ...blender.messages import msg
 from ...blender.rays import Ground, Source, ground_of
 from ...core import Frame
+from ...core.vectors import add, sub
 from ...loop import plan
 from ...loop.chain_plan import Aim, ChainPlan, Snapshot
 from ...loop.properties import FabrikConstraint, ends_of, settings
@@ -21,15 +23,15 @@ from .stances import Clip, ClipInput, Stances, frame_of
 from .track import IN_WORLD, unpacked
 from .walk import Walk
 
-UNKNOWN = "Contacts are not locked because they are not simulated: press Simulate"
+UNKNOWN = msg("Contacts are not locked because they are not simulated: press Simulate")
 
-NONE_FOUND = (
+NONE_FOUND = msg(
     "The foot never stands still relative to the ground: increase Max Speed and Max Height, let "
     "the armature move with the walk, or disable Lock Contacts"
 )
 
 
-NOTHING_BELOW = (
+NOTHING_BELOW = msg(
     "There is no ground below the foot at any frame: increase Search Above and Search Below, or "
     "choose another ground"
 )
@@ -37,7 +39,7 @@ NOTHING_BELOW = (
 ON_FLOOR = 0.1
 """The quantile of the heights of standing feet that is the floor of the animation."""
 
-LEFT_OUT = (
+LEFT_OUT = msg(
     "The ground is disabled or excluded from the view layer: enable it, or choose another ground"
 )
 
@@ -56,9 +58,24 @@ class GroundGoal:
     _found: tuple[weakref.ref[Snapshot], Stances] | None = None
     _clip: Clip | None = None
 
+    @property
+    def replaces_target(self) -> bool:
+        """Whether the goal does not depend on the target: it is the target's, on the ground."""
+        return False
+
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
-        """Return the goal on the ground."""
-        return self.foothold(snapshot, chain, aim).aim
+        """Return the goal on the ground.
+
+        Before and after a cut a leg keeps its pose, as the rest pose that begins many captures: it
+        is carried by the hip, which has been moved by now.
+        """
+        found = self.foothold(snapshot, chain, aim).aim
+        stances = self.stances(snapshot, chain)
+        if stances is None or not stances.is_cut(snapshot.time):
+            return found
+        root = add(aim.place, stances.animated_root(snapshot.time))
+        shift = sub(joints_of(snapshot, chain)[0], root)
+        return found._replace(place=add(found.place, shift))
 
     def foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
         """Return the goal of a foot on the ground from its animated goal.
@@ -173,22 +190,28 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
     chain.watched += ground.objects
     differing = [ob.name for ob in ground.objects if ob.hide_viewport and not ob.hide_render]
     if differing:
-        chain.note = (
-            f"“{differing[0]}” is disabled in viewports but not in renders, so that the foot "
+        chain.note = msg(
+            "“{differing}” is disabled in viewports but not in renders, so that the foot "
             "would only stand on it in renders: enable it, and hide it with its eye icon in the "
-            "Outliner"
+            "Outliner",
+            differing=differing[0],
         )
 
 
 def found_floor(chain: ChainPlan, time: float) -> float:
     """Return the height of the floor of an armature's animation above its origin.
 
-    It is found from the contacts of all feet together, and 0 if there are none.
+    It is found from the contacts of all feet together, and 0 if there are none. A foot that is held
+    at another angle than at rest, as in sitting, counts only if there is no other.
     """
     standing: list[float] = []
+    tilted: list[float] = []
     items = settings(chain.rig.object).constraints
     for other in plan.current().chains:
         if other.rig.object == chain.rig.object and isinstance(other.goal_source, GroundGoal):
             walk, _ = other.goal_source.walk(other, ground_settings(items[other.item]), time)
-            standing += [] if walk is None else walk.standing
-    return quantile(standing, ON_FLOOR) if standing else 0.0
+            if walk is not None:
+                standing += walk.standing
+                tilted += walk.tilted
+    found = standing or tilted
+    return quantile(found, ON_FLOOR) if found else 0.0

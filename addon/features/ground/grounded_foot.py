@@ -70,6 +70,9 @@ class GroundedFoot:
     def locked(self, stances: Stances, note: str) -> Foothold:
         """Return the foot, locked in stance, or swinging from one foothold to the next."""
         flat = stances.flat(self._time, self._given)
+        if stances.is_cut(self._time):
+            _, moved = stances.locked(self._time, self._given, flat)
+            return Foothold(self._aim._replace(note=note), self._aim.place, moved.rise)
         foot, moved = stances.locked(self._time, self._given, flat)
         base = blended(self._given, foot, self._share)
         lift = self._share * stances.lift(self._time)

@@ -8,13 +8,16 @@ from math import ceil, floor, isfinite
 from typing import NamedTuple
 
 from ...blender.errors import ProblemError
+from ...blender.messages import msg
 from ...blender.relations import node_at, parents, walk_dependencies
 from ...blender.rotation import LOCATION
 from ...blender.skeleton import Point, Skeleton
 from ...core import WHOLE, Frame, moved_location
 from ...core.vectors import (
+    ORIGIN,
     Mat3,
     Vec,
+    add,
     length,
     mat_apply,
     mat_columns,
@@ -27,6 +30,7 @@ from ...loop.pre_pass import PrePassBone
 from ...loop.properties import settings
 from ...loop.resolving import bone_index
 from ...loop.results import NOTHING, SolveResult
+from ...motion import ground as shape
 from ...motion.ground import Leg, foreseen_drop, hip_drop, hip_rise, peaks
 from .goal import GroundGoal
 from .leg import joints_of, leg_length
@@ -88,16 +92,21 @@ class Hip(PrePassBone):
         legs = [self._leg(snapshot, chain) for chain in working]
         rise = hip_rise(legs, first.hip_follow)
         drop = hip_drop(legs, up, first.hip_reach, rise)
-        foreseen = self._foreseen(snapshot, working, up)
-        shift = rise - (drop if foreseen is None else foreseen)
-        if shift == 0.0:
+        found = [_ground_goal(chain).stances(snapshot, chain) for chain in working]
+        known = [one for one in found if one is not None]
+        shift = ORIGIN
+        if len(known) == len(working):
+            drop = self._foreseen(snapshot, working, known, up)
+            shift = _jolt(known, snapshot.time)
+        shift = add(shift, scaled(up, rise - drop))
+        if shift == ORIGIN:
             return None
         beneath = pose.beneath(self.bones) if self.is_layered else None
         return HipInput(
             (*pose.bits_of(self.runs, -1), beneath),
             WHOLE if self.root_parent < 0 else snapshot.frame(self.rig, self.root_parent),
             snapshot.world(self.rig.object, self.rig.uid),
-            scaled(up, shift),
+            shift,
         )
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
@@ -113,13 +122,15 @@ class Hip(PrePassBone):
         location = moved_location(bone, local.location, inputs.parent[0], shift)
         return SolveResult(inputs, self.bones, local.rotation, (), NOTHING, {self.bone: location})
 
-    def _foreseen(self, snapshot: Snapshot, chains: Sequence[ChainPlan], up: Vec) -> float | None:
-        """Return how far it is lowered for its feet before and after, None if that is unknown."""
+    def _foreseen(
+        self,
+        snapshot: Snapshot,
+        chains: Sequence[ChainPlan],
+        stances: Sequence[Stances],
+        up: Vec,
+    ) -> float:
+        """Return how far it is lowered for its feet before and after."""
         first = ground_settings(snapshot.item(chains[0]))
-        found = [_ground_goal(chain).stances(snapshot, chain) for chain in chains]
-        stances = [one for one in found if one is not None]
-        if len(stances) < len(chains):
-            return None
         time, track = snapshot.time, stances[0].clip.walk.track
         stride = max(1, round(track.rate * LOOKED))
         ease = stride * max(2, round(EASE / LOOKED))
@@ -135,10 +146,11 @@ class Hip(PrePassBone):
         if key != self._key:
             self._key, self._drops, self._peaks = key, {}, {}
         for frame in range(low, high + 1, stride):
-            if frame not in self._drops and all([one.clip.walk.covers(frame) for one in stances]):
-                legs = [_leg_at(one, frame) for one in stances]
-                rise = hip_rise(legs, first.hip_follow)
-                self._drops[frame] = hip_drop(legs, up, first.hip_reach, rise)
+            if frame in self._drops or any([one.is_cut(frame) for one in stances]):
+                continue
+            legs = [_leg_at(one, frame) for one in stances]
+            rise = hip_rise(legs, first.hip_follow)
+            self._drops[frame] = hip_drop(legs, up, first.hip_reach, rise)
         peaks(self._drops, self._peaks, middle, ease)
         return foreseen_drop(self._peaks, time, ease, stride)
 
@@ -191,15 +203,18 @@ def _hip_bone(rig: Skeleton, chain: ChainPlan, given: FabrikGround) -> int:
     name = rig.names[bone]
     if bone in chain.bones or bone not in rig.chain_up(chain.bones[0]):
         raise ProblemError(
-            f"“{name}” is not a parent of the leg: choose a bone that carries "
-            f"“{rig.names[chain.bones[0]]}”, or decrease Chain Length"
+            "“{name}” is not a parent of the leg: choose a bone that carries "
+            "“{bones}”, or decrease Chain Length",
+            name=name,
+            bones=rig.names[chain.bones[0]],
         )
-    refuse_connected(rig, bone, "choose another hip")
+    refuse_connected(rig, bone, msg("choose another hip"))
     target = chain.target
     if target is not None and (rig.object, bone) in walk_dependencies([node_at(target)], parents):
         raise ProblemError(
-            f"The target depends on the hip “{name}”, which is moved for it (dependency cycle): "
-            "parent the target to something else, or choose another hip"
+            "The target depends on the hip “{name}”, which is moved for it (dependency cycle): "
+            "parent the target to something else, or choose another hip",
+            name=name,
         )
     return bone
 
@@ -208,6 +223,20 @@ def _leg_at(stances: Stances, frame: int) -> Leg:
     """Return a leg at another frame."""
     seen = stances.foreseen(frame)
     return Leg(seen.root, seen.target, seen.goal, stances.clip.walk.track.leg, seen.rise)
+
+
+def _jolt(feet: Sequence[Stances], time: float) -> Vec:
+    """Return how far the hip moves with the feet that are locked, where a capture jumps as a whole.
+
+    Else the knees would take all of what the lock keeps from the ankles.
+    """
+    if any(foot.is_cut(time) for foot in feet):
+        return ORIGIN
+    frame = floor(time)
+    here = shape.shared_jolt([foot.jumps(frame) for foot in feet])
+    if time == frame:
+        return here
+    return mix(here, shape.shared_jolt([foot.jumps(frame + 1) for foot in feet]), time - frame)
 
 
 def _ground_goal(chain: ChainPlan) -> GroundGoal:

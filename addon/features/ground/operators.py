@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import bpy
 from bpy.props import FloatProperty, IntProperty
 
+from ...blender.messages import CONTEXT, counted, msg, shown
 from ...blender.refusals import linked_problem
 from ...loop import plan
 from ...loop.properties import FabrikConstraint, settings
@@ -16,7 +17,7 @@ from ...ui.refusing import Refusing, active_armature, armature_refusal, rest_ref
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section, reaches
 from ...ui.stepping import DirectProgressOperator
-from ...ui.wording import counted, length_text
+from ...ui.wording import length_text
 from ..bake.operators import Baking
 from ..simulation import history
 from .goal import found_floor
@@ -36,7 +37,7 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
     rest.prop(given, "source")
     if given.source != "SCENE":
         rest.prop(given, given.source.lower())
-    rest.prop(given, "axis", text="Down")
+    rest.prop(given, "axis", text="Down", text_ctxt=CONTEXT)
     rest.prop(given, "use_local_axis", text="Local")
     _draw_all(rest.column(align=True), given, "ray_above", "ray_below")
     _draw_floor(rest.column(align=True), armature, given, item)
@@ -70,7 +71,7 @@ def _draw_floor(
         if chain.rig.object == armature and chain.name == item.name:
             floor = found_floor(chain, 0.0)
             text = length_text(cast(bpy.types.Scene, bpy.context.scene), floor)
-            layout.label(text=f"Detected: {text}")
+            layout.label(text=shown(msg("Detected: {height}", height=text)), translate=False)
 
 
 def _draw_all(layout: Layout, given: bpy.types.PropertyGroup, *names: str) -> None:
@@ -83,7 +84,7 @@ def _feet_refusal(context: bpy.types.Context) -> str:
     armature = active_armature(context)
     if any(ground_settings(item).use for item in settings(armature).constraints):
         return linked_problem(armature)
-    return "No foot of the armature is on the ground"
+    return msg("No foot of the armature is on the ground")
 
 
 class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Operator):
@@ -111,6 +112,7 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
         frame_end: IntProperty(name="End", description="Last frame to bake", default=0)
         error: FloatProperty(
             name="Error",
+            translation_context=CONTEXT,
             description="Maximum distance of a foot from its path between keys",
             default=1e-3,
             min=1e-6,
@@ -134,18 +136,25 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
     def finished(self, result: TargetBakeResult) -> set[OperatorReturnItems]:
         """Report what was baked, and by how much it differs."""
         frames = self._frames
-        text = (
-            f"Baked {counted(result.feet, 'constraint')}, frames {frames[0]} to {frames[-1]}: "
-            f"{result.keys:,} keys instead of {result.most:,}. Largest difference when played "
-            f"back: {1000.0 * result.distance:.3g} mm (frame {result.frame})"
+        text = msg(
+            "Baked {count}, frames {first} to {last}: "
+            "{keys:,} keys instead of {most:,}. Largest difference when played "
+            "back: {distance:.3g} mm (frame {frame})",
+            count=counted(result.feet, "{count} constraint", "{count} constraints"),
+            first=frames[0],
+            last=frames[-1],
+            keys=result.keys,
+            most=result.most,
+            distance=1000.0 * result.distance,
+            frame=result.frame,
         )
-        self.report({"INFO"}, text)
+        self.report({"INFO"}, shown(text))
         return {"FINISHED"}
 
 
 register, unregister = registering(
     (FABRIK_OT_ground_bake,),
-    (SECTIONS, Section(70, "Ground", _draw, reaches, True, "ground.use")),
+    (SECTIONS, Section(70, msg("Ground"), _draw, reaches, True, "ground.use")),
     (history.PROVIDERS, tracks_of),
     running=(FABRIK_OT_ground_bake,),
 )

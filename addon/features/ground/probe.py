@@ -8,6 +8,7 @@ import bpy
 
 from ...blender.axes import AXES
 from ...blender.errors import ProblemError
+from ...blender.messages import msg
 from ...blender.rays import Ground
 from ...core.vectors import Vec, add, dot, mat_apply, scaled, unit
 from ...loop.chain_plan import ChainPlan, Snapshot
@@ -115,14 +116,15 @@ def probe_of(
     Raises:
         ProblemError: If a setting is not a number, or the armature has zero scale along its axis.
     """
-    check_animated(given, " of the ground")
+    check_animated(given, msg(" of the ground"))
     axes, origin = snapshot.world(chain.rig.object, chain.rig.uid)
     down = AXES[given.axis]
     up = unit(scaled(mat_apply(axes, down) if given.use_local_axis else down, -1.0))
     if up is None:
         raise ProblemError(
-            f"“{chain.rig.object.name}” has zero scale, so that Down has no direction: change "
-            "its scale, or disable Local"
+            "“{object}” has zero scale, so that Down has no direction: change "
+            "its scale, or disable Local",
+            object=chain.rig.object.name,
         )
     rest = given.floor if given.use_floor else found
     return Probe(

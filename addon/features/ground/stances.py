@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
+from math import cos, floor, pi
 from typing import NamedTuple
 
 import bpy
@@ -26,7 +28,7 @@ from ...core.vectors import (
 )
 from ...loop.chain_plan import Snapshot
 from ...motion import ground as shape
-from ...motion.contacts import BALL
+from ...motion.contacts import BALL, FLAT, WINDOW
 from ...motion.easing import smoother
 from ...motion.planted import Leg, Planted, Pose
 from .probe import Probe
@@ -123,6 +125,7 @@ class Clip:
         self._turns = {under: turn_of_frame(frame) for under, frame in inputs.frames.items()}
         self._poses: dict[int, Pose] = {}
         self._flats: dict[int, Pose] = {}
+        self._jumped: dict[int, tuple[Vec, Vec]] = {}
         self._standing: dict[int, tuple[list[Vec], float]] = {}
         samples = walk.track.samples
         unders = {
@@ -132,7 +135,9 @@ class Clip:
         }
         most = FASTEST * walk.track.leg / walk.track.rate
         cuts = [frame for frame, sample in enumerate(samples) if length(sample.step) > most]
-        begin, end = walk.contacts[0].first, walk.contacts[-1].last
+        begin = end = len(samples) // 2
+        if walk.contacts:
+            begin, end = walk.contacts[0].first, walk.contacts[-1].last
         self.first = max((cut for cut in cuts if cut <= begin), default=0)
         self.last = min((cut - 1 for cut in cuts if cut > end), default=len(samples) - 1)
         foot = walk.track.foot
@@ -171,6 +176,37 @@ class Clip:
         if flat is None:
             flat = self._flats[frame] = self.planted.at(frame, self.pose(frame))
         return flat
+
+    def jumps(self, frame: int) -> tuple[Vec, Vec]:
+        """Return how far the lock moves the ankle, and where the hip joint is, at a frame.
+
+        Both are relative to their means around it.
+        """
+        found = self._jumped.get(frame)
+        if found is None:
+            lock, root = self._jumps(frame, self._lock_offset), self._jumps(frame, self._root_at)
+            found = self._jumped[frame] = lock, root
+        return found
+
+    def _jumps(self, frame: int, place: Callable[[int], Vec]) -> Vec:
+        """Return how far a place is from its mean around a frame."""
+        window = max(1, round(WINDOW * self.walk.track.rate))
+        here, mean, weights = place(frame), ORIGIN, 0.0
+        for beside in range(-window, window + 1):
+            weight = cos(0.5 * pi * beside / (window + 1)) ** 2
+            at = place(min(max(frame + beside, self.first), self.last))
+            mean, weights = add(mean, scaled(at, weight)), weights + weight
+        return sub(here, scaled(mean, 1.0 / weights))
+
+    def _lock_offset(self, frame: int) -> Vec:
+        """Return how far the lock moves the ankle from its animation."""
+        pose, flat = self.pose(frame), self.flat(frame)
+        apart = sub(rotate(flat.turn, self.ankle), rotate(pose.turn, self.ankle))
+        return add(sub(flat.place, pose.place), apart)
+
+    def _root_at(self, frame: int) -> Vec:
+        """Return the animated place of the hip joint."""
+        return add(self.pose(frame).place, self.root(frame))
 
     def ends(self, number: int) -> list[Vec]:
         """Return the points of the sole that stand in a contact, relative to the goal."""
@@ -234,32 +270,58 @@ class Stances:
         return blended(given, foot, moved.share), moved
 
     def lift(self, time: float) -> float:
-        """Return how much higher the foot swings for obstacles."""
+        """Return how much higher the foot is for obstacles in its swing.
+
+        Where it would have to rise too fast after a contact, it rises in the last phase of it, and
+        likewise comes down in the first phase of the next one.
+        """
         local = time - self._start
         number, stands = self.clip.planted.around(local)
-        if stands:
-            return 0.0
+        if not stands:
+            return self._lift(number, local)
+        early, late = self._rolls(number)
+        if local < self.clip.walk.contacts[number].first + early:
+            return self._lift(number - 1, local)
+        if local > self.clip.walk.contacts[number].last - late:
+            return self._lift(number, local)
+        return 0.0
+
+    def _rolls(self, number: int) -> tuple[int, int]:
+        """Return for how many frames a foot rolls before it is flat in a contact, and after."""
+        contact = self.clip.walk.contacts[number]
+        flats = [part for part in contact.parts if part.kind == FLAT]
+        if not flats:
+            third = (contact.last - contact.first) // 3
+            return third, third
+        return flats[0].first - contact.first, contact.last - flats[-1].last
+
+    def _lift(self, number: int, local: float) -> float:
+        """Return how much higher the foot is for obstacles in the swing after a contact."""
         contacts, first, last = self.clip.walk.contacts, self.clip.first, self.clip.last
         swing = max(2, round(SWING * self.clip.walk.track.rate))
         begin, end, near = first - swing, last + swing, swing // 2
+        early = late = 0
         if number >= 0:
-            begin = contacts[number].last
+            begin, late = contacts[number].last, self._rolls(number)[1]
         if number + 1 < len(contacts):
-            end = contacts[number + 1].first
+            end, early = contacts[number + 1].first, self._rolls(number + 1)[0]
         if number >= 0 and number + 1 < len(contacts):
             swing = near = end - begin
         stride = -(-swing // LOOKED)
         # The same frames whatever the time is, so that arcs do not come and go.
         first, last = max(begin + 1, first), min(end - 1, last)
         looked = [f for f in range(first, last + 1) if (f - first) % stride == 0 or f == last]
-        looked = [f for f in looked if abs(f - local) < near + stride]
+        looked = [f for f in looked if abs(f - local) < near + stride + max(early, late)]
         needs = {frame: self._need(frame) for frame in looked}
         for a, b in pairwise(looked):
             self._look_between(needs, a, b)
-        arcs = [
-            shape.Arc(max(begin, f - near), f, min(end, f + near), self._share(f) * need.lack)
-            for f, need in needs.items()
-        ]
+        arcs: list[shape.Arc] = []
+        for frame, found in needs.items():
+            height = self._share(frame) * found.lack
+            time = shape.time_to_rise(height / self.probe.leg) * self.clip.walk.track.rate
+            rise = max(frame - near, min(begin, frame - time), begin - late)
+            fall = min(frame + near, max(end, frame + time), end + early)
+            arcs.append(shape.Arc(rise, frame, fall, height))
         return shape.lift(local, arcs)
 
     def _look_between(self, needs: dict[int, Need], a: int, b: int) -> None:
@@ -280,12 +342,24 @@ class Stances:
         height = dot(self.clip.pose(frame).place, self._up) - self.probe.floor
         return shape.influence(height, self._blend)
 
+    def is_cut(self, time: float) -> bool:
+        """Return whether there is a cut between a time and the contacts."""
+        return not self.clip.first <= time - self._start <= self.clip.last
+
+    def animated_root(self, time: float) -> Vec:
+        """Return the animated hip joint, relative to the goal of the foot."""
+        return self.clip.root(floor(time) - self._start)
+
     def need(self, flat: Pose, foot: Pose) -> float:
         """Return by how much a foot is too low, from its poses on the flat floor and on the ground.
 
         Where it is below that floor, it may be as far below the ground.
         """
         return need(self.probe, self.clip.sole, flat, foot).lack
+
+    def jumps(self, frame: int) -> tuple[Vec, Vec]:
+        """Return by how much ankle and hip joint jump at a frame (see `Clip.jumps`)."""
+        return self.clip.jumps(frame - self._start)
 
     def foreseen(self, frame: int) -> LegAtFrame:
         """Return the leg at another frame."""
@@ -305,6 +379,11 @@ class Stances:
         found = [self._lying(i) for i in range(max(0, low), min(high + 1, len(contacts)))]
         found += [self._hanging(self.clip.first)] if low < 0 else []
         found += [self._hanging(self.clip.last)] if high >= len(contacts) else []
+        if not contacts:
+            nodes = {
+                node for f in range(first, last + 1) for node, _ in self._nodes(f - self._start)
+            }
+            found += [self._hanging(node) for node in sorted(nodes)]
         return tuple(found)
 
     def _moved(self, time: float, flat: Pose) -> GroundOffset:
@@ -314,6 +393,8 @@ class Stances:
             return self._in_contact(number, flat)
         contacts = self.clip.walk.contacts
         first, last = self.clip.first, self.clip.last
+        if not contacts:
+            return self._airborne(time)
         if number >= 0:
             first = contacts[number].last
         if number + 1 < len(contacts):
@@ -343,6 +424,30 @@ class Stances:
         if moved is None:
             moved = self._edges[frame] = self._in_contact(number, self.clip.flat(frame))
         return moved
+
+    def _airborne(self, time: float) -> GroundOffset:
+        """Return how the ground below moves a foot that is in no contact before or after."""
+        shift, tilt, rise, share = ORIGIN, ORIGIN, 0.0, 0.0
+        for node, weight in self._nodes(time):
+            moved = self._beyond(node)
+            if moved is not None:
+                shift = add(shift, scaled(moved.shift, weight))
+                tilt = add(tilt, scaled(moved.tilt, weight))
+                rise, share = rise + weight * moved.rise, share + weight
+        return GroundOffset(shift, tilt, rise, share)
+
+    def _nodes(self, time: float) -> list[tuple[int, float]]:
+        """Return the frames at which the ground below such a foot is looked for, and their weights.
+
+        Those of a cubic B-spline, which is a straight line where the ground is one.
+        """
+        first, last = self.clip.first, self.clip.last
+        stride = max(1, round(0.5 * SWING * self.clip.walk.track.rate))
+        number = floor(time / stride)
+        return [
+            (min(max((number + i) * stride, first), last), weight)
+            for i, weight in enumerate(shape.spline_weights(time / stride - number), -1)
+        ]
 
     def _beyond(self, frame: int) -> GroundOffset | None:
         """Return how the ground moves a foot that swings in the first, or last, frame of the clip.

@@ -7,9 +7,13 @@ from collections.abc import Sequence
 import bpy
 
 from ...blender.rays import resolve_ground
-from ...motion.contacts import BALL, FLAT, HEEL, Contact, Thresholds, contacts_of
+from ...core.vectors import dot, length, sub
+from ...motion.contacts import BALL, FLAT, HEEL, Contact, Thresholds, contacts_of, quantile
 from ...motion.planted import Sole, sole_of
 from .track import IN_WORLD, Sample, Track
+
+LEVEL = 0.5
+"""The sine of the angle by which a foot may be turned from how it rests to count as level: 30°."""
 
 
 class Walk:
@@ -24,7 +28,8 @@ class Walk:
         grounds: The objects that the track names, None for those that are gone.
         used: The numbers of those that were below the foot.
         has_ground: Whether any of them ever was.
-        standing: Its heights above the armature's origin in the frames of contacts.
+        standing: Its heights above the armature's origin in contacts, for each frame of them.
+        tilted: Those of contacts in which it is not at the angle to the floor that it rests at.
     """
 
     def __init__(
@@ -49,23 +54,35 @@ class Walk:
             for part in contact.parts
             if part.kind == FLAT
         ]
-        self.standing = self._standing((ball.heights, BALL), (heel.heights, HEEL))
+        self.standing, self.tilted = self._standing((ball.heights, BALL), (heel.heights, HEEL))
         self._soles: dict[float, Sole] = {}
 
-    def _standing(self, *points: tuple[Sequence[float], str]) -> list[float]:
-        """Return the heights of the ball in contacts, or of the heel if the ball has none."""
+    def _standing(self, *points: tuple[Sequence[float], str]) -> tuple[list[float], list[float]]:
+        """Return the heights of the ball in contacts, or of the heel if the ball has none.
+
+        Where a foot is flat its joint is as high as at rest; as it rolls, toes may be pressed down.
+        Each contact counts by its median. The second list is of feet that are held at another
+        angle than at rest, as in sitting.
+        """
         rests = {HEEL: self.track.foot.heel_rest, BALL: self.track.foot.ball_rest}
-        for heights, kind in points:
-            found = [
-                heights[frame] - rests[kind]
-                for contact in self.contacts
-                for part in contact.parts
-                if part.kind in (FLAT, kind)
-                for frame in range(part.first, part.last + 1)
-            ]
-            if found:
-                return found
-        return []
+        for part_kind in (FLAT, ""):
+            for heights, kind in points:
+                found: tuple[list[float], list[float]] = [], []
+                for contact in self.contacts:
+                    frames = _frames(contact, part_kind or kind)
+                    if frames:
+                        height = quantile([heights[f] - rests[kind] for f in frames], 0.5)
+                        is_level = 2 * sum(map(self._is_level, frames)) >= len(frames)
+                        found[0 if is_level else 1].extend([height] * len(frames))
+                if found[0] or found[1]:
+                    return found
+        return [], []
+
+    def _is_level(self, frame: int) -> bool:
+        """Return whether a foot is nearly at the angle to the floor that it has at rest."""
+        foot, up = self.track.foot, self.track.samples[frame].up
+        way = sub(foot.ball, foot.heel)
+        return abs(dot(way, up) - (foot.ball_rest - foot.heel_rest)) <= LEVEL * length(way)
 
     def sole(self, floor: float) -> Sole:
         """Return the points that touch a floor of a height above the armature's origin."""
@@ -86,6 +103,11 @@ class Walk:
         return self.track.samples[frame - self.track.start]
 
     def covers(self, time: float) -> bool:
-        """Return whether a time is within the track, and there are contacts."""
+        """Return whether a time is within the track."""
         first = self.track.start
-        return bool(self.contacts) and first <= time <= first + len(self.track.samples) - 1
+        return first <= time <= first + len(self.track.samples) - 1
+
+
+def _frames(contact: Contact, kind: str) -> list[int]:
+    parts = [part for part in contact.parts if part.kind == kind]
+    return [frame for part in parts for frame in range(part.first, part.last + 1)]

@@ -7,6 +7,7 @@ from typing import Any
 import bpy
 
 from ...blender.access import pose_bones
+from ...blender.messages import msg, shown
 from ...loop.joint_properties import FabrikJoint
 from ...loop.joints import joint_problem
 from ...ui.layout import Layout, draw_sentence
@@ -68,7 +69,12 @@ def _draw_cone(layout: Layout, _bone: Any, joint: FabrikJoint) -> None:
 def _draw_blender(layout: Layout, bone: Any, _joint: FabrikJoint) -> None:
     for axis in "xyz":
         part = layout.column(align=True)
-        part.prop(bone, f"lock_ik_{axis}", text=f"Lock {axis.upper()}")
+        part.prop(
+            bone,
+            f"lock_ik_{axis}",
+            text=shown(msg("Lock {axis}", axis=axis.upper())),
+            translate=False,
+        )
         if getattr(bone, f"lock_ik_{axis}"):
             continue
         part.prop(bone, f"use_ik_limit_{axis}", text="Limit")
@@ -121,7 +127,7 @@ class FABRIK_PT_joint_sidebar(JointPanel, bpy.types.Panel):
     def draw_header(self, context: bpy.types.Context) -> None:
         """Draw the name of the bone."""
         layout: Layout = self.layout
-        layout.label(text=shown_bone(context).name, icon="BONE_DATA")
+        layout.label(text=shown_bone(context).name, translate=False, icon="BONE_DATA")
 
 
 register, unregister = bpy.utils.register_classes_factory(

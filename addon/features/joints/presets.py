@@ -10,6 +10,7 @@ from bpy.props import EnumProperty
 from mathutils import Vector
 
 from ...blender.errors import ChoiceError, listed
+from ...blender.messages import msg
 from ...blender.refusals import joints_problem
 from ...editing.bending import (
     Bend,
@@ -31,7 +32,7 @@ FOLDER = "fabrik_ik/joint"
 def _joint_refusal(context: bpy.types.Context) -> str:
     bone = shown_bone(context)
     if bone is None:
-        return "Enter Pose Mode and click a bone"
+        return msg("Enter Pose Mode and click a bone")
     return joints_problem(bone.id_data)
 
 
@@ -102,8 +103,8 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bp
         copy_joint(bone, others)
         for one, values in zip([bone, *others], turned, strict=True):
             set_values(one.fabrik_joint, values)
-        more = f" and {len(others)} more" if others else ""
-        return f"Applied “{self.title}” to “{bone.name}”{more}"
+        names = listed([bone.name], len(others))
+        return msg("Applied “{preset}” to {bones}", preset=self.title, bones=names)
 
     def _bends(self, bone: Any) -> tuple[Bend | None, Bend | None]:
         """Return how the joint of a bone flexes, and the one after it in its limb."""
@@ -131,11 +132,10 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bp
         found = [limb if is_of_limb else own for own, limb in bends]
         unknown = [one.name for one, bend in zip(bones, found, strict=True) if bend is None]
         if unknown:
-            are = "are" if len(unknown) > 1 else "is"
             raise ChoiceError(
-                f"{listed(unknown)} {are} straight at rest and without a pole target: choose the "
-                "axis to bend about",
-                axis="X",
+                "Straight at rest and without a pole target: {bones}. Choose the bending axis",
+                {"axis": "X"},
+                bones=listed(unknown),
             )
         return [turned_to(joint, bend, is_across) for bend in found if bend is not None]
 

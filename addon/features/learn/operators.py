@@ -9,17 +9,24 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ...blender.errors import ChoiceError, ProblemError
+from ...blender.messages import COMMA, CONTEXT, counted, joined, msg
 from ...blender.refusals import joints_problem
 from ...ui.refusing import Asking
-from ...ui.wording import counted, named
+from ...ui.wording import named
 from .learning import learn, rotations_of
+
+KINDS = {
+    "HINGE": (msg("{count} hinge"), msg("{count} hinges")),
+    "CONE": (msg("{count} cone"), msg("{count} cones")),
+}
+"""The templates of the numbers of limits, by type."""
 
 
 def _bones_refusal(context: bpy.types.Context) -> str:
     """Ask for bones whose joints can be changed."""
     bones = _bones(context)
     if not bones:
-        return "Enter Pose Mode and select the bones to limit"
+        return msg("Enter Pose Mode and select the bones to limit")
     return next(filter(None, (joints_problem(bone.id_data) for bone in bones)), "")
 
 
@@ -50,6 +57,7 @@ class FABRIK_OT_joint_learn(Asking, bpy.types.Operator):
             default="AUTO",
         )
         margin: FloatProperty(
+            translation_context=CONTEXT,
             name="Margin",
             description="Angle to add to the rotations in the actions",
             default=radians(5.0),
@@ -71,19 +79,20 @@ class FABRIK_OT_joint_learn(Asking, bpy.types.Operator):
         bones = _bones(context)
         kinds = [learn(bone, self.kind, self.margin, self.everywhere) for bone in bones]
         if not any(kinds):
-            problem = "No action of the armature rotates the selected bones: assign an action"
             if self.everywhere or not any(rotations_of(bone, True) for bone in bones):
-                raise ProblemError(problem)
-            raise ChoiceError(f"{problem}, or enable All Actions", everywhere=True)
+                raise ProblemError("No action rotates the selected bones: assign an action")
+            raise ChoiceError(
+                "No action of the armature rotates the selected bones: assign an action, or enable "
+                "All Actions",
+                {"everywhere": True},
+            )
         parts = [
-            counted(kinds.count(kind), name)
-            for kind, name in (("HINGE", "hinge"), ("CONE", "cone"))
-            if kind in kinds
+            counted(kinds.count(kind), *names) for kind, names in KINDS.items() if kind in kinds
         ]
         if "" in kinds:
             unlimited = [bone.name for bone, kind in zip(bones, kinds, strict=True) if not kind]
-            parts.append(f"no limits for {named(unlimited)}")
-        return f"Learned {', '.join(parts)}"
+            parts.append(msg("no limits for {unlimited}", unlimited=named(unlimited)))
+        return msg("Learned {parts}", parts=joined(COMMA, parts))
 
     def draw_options(self, layout: Any) -> None:
         """Draw the options."""

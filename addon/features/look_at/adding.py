@@ -98,7 +98,8 @@ def _empty_ahead(
     direction = world.to_3x3() @ Vector(AXES[axis])
     if direction.length == 0.0:
         raise ProblemError(
-            f"“{bone}” has a zero scale axis and no direction to look in: change its scale"
+            "“{bone}” has a zero scale axis and no direction to look in: change its scale",
+            bone=bone,
         )
     distance = height * rig.matrix_world.median_scale or TARGET_DISTANCE * size or 1.0
     place = world.translation + direction.normalized() * distance

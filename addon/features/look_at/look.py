@@ -12,6 +12,7 @@ from mathutils import Matrix, Vector
 from ...blender.access import frame_rate
 from ...blender.axes import AXES, axis_items
 from ...blender.errors import ProblemError
+from ...blender.messages import msg
 from ...blender.skeleton import Point
 from ...core import ChainInput, Posture, point_in
 from ...core.vectors import Vec, mat_apply
@@ -162,7 +163,8 @@ def resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
         raise ProblemError("Use Tail is disabled, but Look-at requires the whole bone: enable it")
     if look.axis[-1] == look.up_axis[-1]:
         raise ProblemError(
-            f"Look Axis and Up Axis are both {look.axis[-1]}: choose another Up Axis, or None"
+            "Look Axis and Up Axis are both {axis}: choose another Up Axis, or None",
+            axis=look.axis[-1],
         )
 
 
@@ -186,8 +188,9 @@ def read(snapshot: Snapshot, chain: ChainPlan) -> LookInput:
         try:
             target = _damped(snapshot, chain, group.damping)
         except UntraceableError as reason:
-            note = note or (
-                f"{reason}, so that Damping has no effect: bake the target to keys to use it"
+            note = note or msg(
+                "{reason}, so that Damping has no effect: bake the target to keys to use it",
+                reason=str(reason),
             )
     return LookInput(look, group.up, target, note)
 
@@ -226,18 +229,27 @@ def pose(chain: ChainInput, scenery: MotionContext, extra: object) -> ChainPose:
 def _explanation(chain: ChainInput, look: Look, posture: Posture) -> str:
     """Explain why the gaze misses the target, and what to do."""
     if posture.state == "OUT_OF_REACH":
-        return (
+        return msg(
             "The target is too close to the bone, or the bone has a zero scale axis: move the "
             "target away, or change the scale"
         )
-    limits = "Limit Angle and the limits of the joints keep"
+    angle = degrees(posture.orientation_error)
     if not chain.constrained:
-        limits = "Limit Angle keeps"
-    elif look.limit >= UNLIMITED:
-        limits = "The limits of the joints keep"
-    return (
-        f"{limits} the gaze {degrees(posture.orientation_error):.1f}° from the target: widen "
-        "the limits, or move the target"
+        return msg(
+            "Limit Angle keeps the gaze {angle:.1f}° from the target: widen the limits, or move "
+            "the target",
+            angle=angle,
+        )
+    if look.limit >= UNLIMITED:
+        return msg(
+            "The limits of the joints keep the gaze {angle:.1f}° from the target: widen the "
+            "limits, or move the target",
+            angle=angle,
+        )
+    return msg(
+        "Limit Angle and the limits of the joints keep the gaze {angle:.1f}° from the target: "
+        "widen the limits, or move the target",
+        angle=angle,
     )
 
 

@@ -8,6 +8,7 @@ import bpy
 from bpy.props import EnumProperty, IntProperty
 
 from ...blender.axes import axis_items
+from ...blender.messages import msg
 from ...loop.properties import FabrikConstraint
 from ...ui.adding import MOTION_OPERATORS, chosen_target, tip_refusal
 from ...ui.layout import Layout, draw_if
@@ -17,7 +18,7 @@ from ...ui.sections import SECTIONS, Section
 from .adding import add_look
 from .look import look_of
 
-TIP_NAME = "the bone that looks"
+TIP_NAME = msg("the bone that looks")
 
 
 def _bone_refusal(context: bpy.types.Context) -> str:
@@ -72,7 +73,11 @@ class FABRIK_OT_look_add(Working, bpy.types.Operator):
         target, subtarget = chosen_target(context, TIP_NAME)
         tip: Any = context.active_pose_bone
         item = add_look(tip.id_data, tip.name, target, subtarget, self.chain_count, self.axis)
-        return f"“{item.bone}” looks at “{item.subtarget or cast(Any, item.target).name}”"
+        return msg(
+            "“{bone}” looks at “{subtarget}”",
+            bone=item.bone,
+            subtarget=item.subtarget or cast(Any, item.target).name,
+        )
 
 
 def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -87,6 +92,6 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
 
 register, unregister = registering(
     (FABRIK_OT_look_add,),
-    (SECTIONS, Section(29, "Look-at", _draw, "LOOK_AT".__eq__)),
-    (MOTION_OPERATORS, ("fabrik.look_add", "Look-at")),
+    (SECTIONS, Section(29, msg("Look-at"), _draw, "LOOK_AT".__eq__)),
+    (MOTION_OPERATORS, ("fabrik.look_add", msg("Look-at"))),
 )

@@ -14,6 +14,7 @@ import bpy
 
 from ...blender.access import pose_bones, rest_bone
 from ...blender.animation import channel_curves, driven, has_nla
+from ...blender.errors import ProblemError
 from ...blender.relations import active_constraints, parent_of
 from ...blender.rotation import channel_of, mode_of, quaternion
 from ...blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of, vector
@@ -38,7 +39,7 @@ Track = Callable[[float], Frame]
 """Returns the transform of something at a frame of the scene."""
 
 
-class UntraceableError(Exception):
+class UntraceableError(ProblemError):
     """A target is moved by anything but F-curves; the reason is the beginning of a sentence."""
 
 
@@ -65,7 +66,9 @@ def place_track(
     here = snapshot.point(point)
     off = dist(track(snapshot.time)[1], here)
     if not off <= TOLERANCE * (1.0 + length(here)):  # Physics, or a target that is being dragged.
-        raise UntraceableError(f"“{point.object.name}” is not where its F-curves place it")
+        raise UntraceableError(
+            "“{object}” is not where its F-curves place it", object=point.object.name
+        )
     return lambda frame: track(frame)[1], tracer.moves
 
 
@@ -94,7 +97,7 @@ class _Tracer:
         if bone >= 0:
             world = _inside(world, self._carrier(skeleton_of(parent), bone))
         elif ob.parent_type not in ("OBJECT", "ARMATURE", "BONE"):
-            raise UntraceableError(f"“{ob.name}” is parented to vertices")
+            raise UntraceableError("“{object}” is parented to vertices", object=ob.name)
         return _inside(world, link)
 
     def _carrier(self, skeleton: Skeleton, bone: int) -> Track:
@@ -124,7 +127,7 @@ class _Tracer:
         posed = pose_bones(ob.evaluated_get(self.snapshot.depsgraph))[name]
         path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
         if bone in self.snapshot.plan.moved.get(skeleton.uid, ()):
-            raise UntraceableError(f"“{name}” moves with a solved chain")
+            raise UntraceableError("“{name}” moves with a solved chain", name=name)
         self._refuse(ob, posed, path)
         mode = mode_of(posed)
         location = self._channel(ob, posed, path, "location", 3)
@@ -178,14 +181,16 @@ class _Tracer:
         """
         name = owner.name
         for con in active_constraints(owner):
-            raise UntraceableError(f"“{name}” has the constraint “{con.name}”")
+            raise UntraceableError(
+                "“{name}” has the constraint “{constraint}”", name=name, constraint=con.name
+            )
         if has_nla(ob):
-            raise UntraceableError(f"“{ob.name}” is animated by the NLA")
+            raise UntraceableError("“{object}” is animated by the NLA", object=ob.name)
         driving = tuple(path + channel for channel in ("location", "rotation", "scale"))
         if any(channel.startswith(driving) for channel, _ in driven(ob)):
-            raise UntraceableError(f"“{name}” has a driver")
+            raise UntraceableError("“{name}” has a driver", name=name)
         if path == "" and ob.session_uid in self.snapshot.plan.carried:
-            raise UntraceableError(f"“{name}” moves with a solved chain")
+            raise UntraceableError("“{name}” moves with a solved chain", name=name)
 
 
 class _Still:

@@ -17,6 +17,7 @@ from mathutils import Euler, Matrix, Quaternion, Vector
 from ...blender.access import pose_bones, rest_bone
 from ...blender.errors import ProblemError, listed
 from ...blender.limbs import named_chain
+from ...blender.messages import msg
 from ...blender.refusals import joints_problem
 from ...blender.skeleton import vector
 from ...editing import constraints as editing
@@ -77,9 +78,14 @@ def other_side(armature: bpy.types.Object, bone: str) -> str:
     """
     name = bpy.utils.flip_name(bone)
     if name == bone:
-        raise ProblemError(f"“{bone}” has no side: its name must end in .L or .R")
+        raise ProblemError("“{bone}” has no side: its name must end in .L or .R", bone=bone)
     if name not in pose_bones(armature):
-        raise ProblemError(f"There is no bone “{name}” in “{armature.name}” to mirror “{bone}” to")
+        raise ProblemError(
+            "There is no bone “{name}” in “{armature}” to mirror “{bone}” to",
+            name=name,
+            armature=armature.name,
+            bone=bone,
+        )
     return name
 
 
@@ -102,7 +108,12 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
     kind = joint.limit_type
     if kind != "NONE" and (axes @ Vector(AXES["Y"])).angle(Vector(AXES["Y"])) > TOLERANCE:
         return [
-            f"“{other}” is not the mirror image of “{bone}” at rest: its limits were not changed"
+            msg(
+                "“{other}” is not the mirror image of “{bone}” at rest: its limits were not "
+                "changed",
+                other=other,
+                bone=bone,
+            )
         ]
     notes: list[str] = []
     if kind == "HINGE":
@@ -111,12 +122,18 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
         mirrored, is_whole = _mirrored_cone(joint, axes)
         values |= mirrored
         if not is_whole:
-            notes.append(f"The twist of “{other}” would exceed 180°, where it is clamped")
+            notes.append(
+                msg("The twist of “{other}” would exceed 180°, where it is clamped", other=other)
+            )
     elif kind == "BLENDER" and not _mirror_native(own[bone], own[other], axes):
         return [
             (
-                f"The roll of “{other}” does not mirror “{bone}”: its limits for Blender's IK were "
-                "not changed"
+                msg(
+                    "The roll of “{other}” does not mirror “{bone}”: its limits for Blender's IK "
+                    "were not changed",
+                    other=other,
+                    bone=bone,
+                )
             )
         ]
     set_values(own[other].fabrik_joint, values)
@@ -307,13 +324,15 @@ def _mirrored_end(
     size = max(_distance(armature, ob), 1e-6)
     on_plane = (place.translation - _world(ob).translation).length < TOLERANCE * size
     if ob.type != "EMPTY" or (name == ob.name and on_plane):
-        notes.append(f"“{ob.name}” has no opposite side: both chains share it")
+        notes.append(msg("“{object}” has no opposite side: both chains share it", object=ob.name))
         return MirroredTarget(ob, "", MIRROR_X)
     if name == ob.name:
         name = f"{tip} {'Pole' if pointer == 'pole_target' else 'Target'}"
     new = _mirrored_empty(armature, ob, name, _mirrored_matrix(armature, ob, axes))
     added.append(new)
-    notes.append(f"Added “{new.name}” as the mirror image of “{ob.name}”")
+    notes.append(
+        msg("Added “{new}” as the mirror image of “{object}”", new=new.name, object=ob.name)
+    )
     return MirroredTarget(new, "", axes)
 
 
@@ -323,7 +342,7 @@ def _mirrored_bone(ob: bpy.types.Object, bone: str, notes: list[str]) -> Mirrore
     if armature.type != "ARMATURE" or other not in pose_bones(armature):
         armature = ob
     if other == bone or other not in pose_bones(armature):
-        notes.append(f"“{bone}” has no opposite side: both chains share it")
+        notes.append(msg("“{bone}” has no opposite side: both chains share it", bone=bone))
         return MirroredTarget(ob, bone, MIRROR_X)
     return MirroredTarget(
         armature, other, _rest(armature, other).transposed() @ MIRROR_X @ _rest(ob, bone)
@@ -352,7 +371,9 @@ def _mirrored_matrix(armature: bpy.types.Object, ob: bpy.types.Object, axes: Mat
     try:
         back = world.inverted()
     except ValueError:
-        raise ProblemError(f"“{armature.name}” has zero scale: change its scale") from None
+        raise ProblemError(
+            "“{armature}” has zero scale: change its scale", armature=armature.name
+        ) from None
     return world @ MIRROR_X.to_4x4() @ back @ _world(ob) @ axes.inverted().to_4x4()
 
 
@@ -391,5 +412,7 @@ def mirror_joints(armature: bpy.types.Object, bones: list[str]) -> tuple[list[st
         except ProblemError as problem:
             notes.append(str(problem))
     if not done:
-        raise ProblemError(notes[0] if len(notes) == 1 else f"None of {listed(bones)} has a side")
+        raise ProblemError(
+            notes[0] if len(notes) == 1 else msg("None of {bones} has a side", bones=listed(bones))
+        )
     return done, notes

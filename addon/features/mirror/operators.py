@@ -7,6 +7,7 @@ from typing import Any, cast
 import bpy
 
 from ...blender.errors import ProblemError
+from ...blender.messages import msg
 from ...blender.refusals import joints_problem
 from ...editing import copying
 from ...loop.properties import settings
@@ -18,7 +19,7 @@ from . import mirroring
 def _bones_refusal(context: bpy.types.Context) -> str:
     if context.selected_pose_bones:
         return ""
-    return "Enter Pose Mode and select the bones to copy the constraint to"
+    return msg("Enter Pose Mode and select the bones to copy the constraint to")
 
 
 class FABRIK_OT_constraint_copy(Working, bpy.types.Operator):
@@ -38,7 +39,7 @@ class FABRIK_OT_constraint_copy(Working, bpy.types.Operator):
         bones = [bone for bone in selected if bone.id_data.is_editable]
         added, notes = copying.copy_constraint(armature, settings(armature).active_index, bones)
         self.warn(notes)
-        return f"Added {named(added)}"
+        return msg("Added {added}", added=named(added))
 
 
 class FABRIK_OT_constraint_mirror(Working, bpy.types.Operator):
@@ -57,18 +58,18 @@ class FABRIK_OT_constraint_mirror(Working, bpy.types.Operator):
         armature = active_armature(context)
         name, notes = mirroring.mirror_constraint(armature, settings(armature).active_index)
         self.warn(notes)
-        return f"Added “{name}” as the mirror image"
+        return msg("Added “{name}” as the mirror image", name=name)
 
 
 def _joints_refusal(context: bpy.types.Context) -> str:
     if context.active_pose_bone is None:
-        return "Enter Pose Mode and click the bone to copy the joint from"
+        return msg("Enter Pose Mode and click the bone to copy the joint from")
     return ""
 
 
 def _others_refusal(context: bpy.types.Context) -> str:
     if set(context.selected_pose_bones or ()) <= {context.active_pose_bone}:
-        return "Select the bones to copy the joint to"
+        return msg("Select the bones to copy the joint to")
     return ""
 
 
@@ -93,7 +94,7 @@ class FABRIK_OT_joint_copy(Working, bpy.types.Operator):
             raise ProblemError(problems[0])
         editable = [bone for bone in bones if not joints_problem(bone.id_data)]
         names = copying.copy_joint(active, editable)
-        return f"Copied the joint to {named(names)}"
+        return msg("Copied the joint to {names}", names=named(names))
 
 
 class FABRIK_OT_joint_mirror(Working, bpy.types.Operator):
@@ -111,7 +112,7 @@ class FABRIK_OT_joint_mirror(Working, bpy.types.Operator):
         names = [bone.name for bone in bones if bone.id_data == armature]
         mirrored, notes = mirroring.mirror_joints(armature, names)
         self.warn(notes)
-        return f"Mirrored the joint to {named(mirrored)}"
+        return msg("Mirrored the joint to {mirrored}", mirrored=named(mirrored))
 
 
 class FABRIK_MT_specials(bpy.types.Menu):

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 from bpy.props import EnumProperty
 
+from ...blender.messages import counted, msg, shown
 from ...ui.layout import Layout, draw_sentence
 from ...ui.refusing import Refusing
 from ...ui.registering import registering
 from ...ui.stepping import DirectProgressOperator
-from ...ui.wording import counted, length_text
+from ...ui.wording import length_text
 from .paths import Key, Path, Points, affected_paths, calculate, is_affected, paths_of
 from .renewing import note_calculated
 
@@ -29,11 +30,11 @@ def _items(name: str) -> tuple[tuple[str, str, str], ...]:
 class _Calculating(Refusing, DirectProgressOperator):
     """Calculates all motion paths of the view layer that the constraints may change."""
 
-    stopped = "Cancelled: the motion paths are as Blender has calculated them"
+    stopped = msg("Cancelled: the motion paths stay as Blender calculated them")
 
     def status(self, done: float) -> str:
         """Return what the status bar says."""
-        return f"Calculating motion paths: {100.0 * done:.0f} %      Esc: Cancel"
+        return msg("Calculating motion paths: {done:.0f} %      Esc: Cancel", done=100.0 * done)
 
     def start(self, context: bpy.types.Context) -> Generator[float, None, dict[Key, Points]]:
         """Have Blender lay out the paths, and return the pass that sets their points."""
@@ -50,16 +51,24 @@ class _Calculating(Refusing, DirectProgressOperator):
     def finished(self, result: dict[Key, Points]) -> set[OperatorReturnItems]:
         """Report how many there are."""
         note_calculated(result)
-        self.report({"INFO"}, f"Calculated {counted(len(result), 'motion path')}")
+        self.report(
+            {"INFO"},
+            shown(
+                msg(
+                    "Calculated {count}",
+                    count=counted(len(result), "{count} motion path", "{count} motion paths"),
+                )
+            ),
+        )
         return {"FINISHED"}
 
 
 def _mode_refusal(context: bpy.types.Context) -> str:
     """Ask for what may have paths."""
     if context.mode not in ("OBJECT", "POSE"):
-        return "Switch to Object Mode or Pose Mode"
+        return msg("Switch to Object Mode or Pose Mode")
     if context.object is None:
-        return "Select an object or a bone"
+        return msg("Select an object or a bone")
     return ""
 
 
@@ -67,7 +76,7 @@ def _no_path_refusal(context: bpy.types.Context) -> str:
     """Ask for paths."""
     layer = cast(bpy.types.ViewLayer, context.view_layer)
     if not any(next(paths_of(ob), None) for ob in layer.objects):
-        return "There is no motion path: calculate one first"
+        return msg("There is no motion path: calculate one first")
     return ""
 
 
@@ -150,9 +159,10 @@ def _missing(context: bpy.types.Context, paths: list[Path]) -> str:
     miss, worst = max(((path.miss(scene, depsgraph), path) for path in paths), key=lambda m: m[0])
     if not miss:
         return ""
-    return (
-        f"The motion path of “{worst.bone or worst.object.name}” misses it by "
-        f"{length_text(scene, miss)} at this frame: update motion paths"
+    return msg(
+        "The motion path of “{bone}” misses it by {miss} at this frame: update motion paths",
+        bone=worst.bone or worst.object.name,
+        miss=length_text(scene, miss),
     )
 
 

@@ -47,11 +47,10 @@ class ShownChain:
         at_end: Indices of the joints that are at the end of their limit.
         tip: The point that is moved to the target: the tip, or for a look-at the end of its gaze at
             the distance of the target.
-        target: Goal of the tip; None if there is none, as for a wave.
+        target: Goal of the tip; None if it has none, as a wave, or if a walk moves the foot.
         pole: Location of the pole target, if there is one.
         elbow: The most bent joint; None if the chain cannot bend.
-        shell: Reach of the chain; None if its root may move, if a motion poses it, or if it is an
-            inactive foot or walking leg.
+        shell: Reach of the active chain; None if its root may move, or if a motion poses it.
         missed: Distance from tip to target; 0 if it is reached.
         state: The constraint's state.
         doing: Status text of a motion without a goal.
@@ -194,20 +193,22 @@ def _shown(
         tip = _gaze(point_in(rig.world, along), joints[-2], aim)
     if chain.goal_source is not None and item.state == "REACHED":
         aim = tip  # Feet and walks change the goal.
-    # Motions report their own error; that of others may be older than the evaluated pose.
-    missed = dist(tip, aim) if chain.motion is None else item.error
+    is_elsewhere = chain.goal_source is not None and chain.goal_source.replaces_target
+    has_target = not is_elsewhere and (chain.motion is None or chain.motion.needs_target)
+    # Motions and walks report their own error; that of others may be older than the evaluated pose.
+    is_own = chain.motion is not None or is_elsewhere
+    missed = item.error if is_own else dist(tip, aim)
     tolerance = rig.item(chain).tolerance * size_of(joints)
-    has_shell = chain.goal_source is None or is_active
     return ShownChain(
         item.name,
         is_active,
         joints,
         _at_end(chain, rig),
         tip,
-        None if chain.motion is not None and not chain.motion.needs_target else aim,
+        aim if has_target else None,
         None if chain.pole is None else place_of(depsgraph, chain.pole)[1],
         _elbow(joints[:-1] if _has_hand_beyond(chain) else joints),
-        _shell(plan, unit, chain, rig, local) if has_shell else None,
+        _shell(plan, unit, chain, rig, local) if is_active else None,
         missed if item.state != "REACHED" and missed > tolerance else 0.0,
         item.state,
         "" if chain.motion is None else chain.motion.doing,

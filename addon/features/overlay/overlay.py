@@ -17,6 +17,7 @@ from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Vector
 
 from ...blender.errors import report_once
+from ...blender.messages import COMMA, joined, label, msg, shown
 from ...core.vectors import Vec, mix
 from ...loop import timing
 from ...loop.handlers import solve_in
@@ -88,10 +89,10 @@ def draw_world(context: bpy.types.Context, shown: OverlayData) -> None:
         if chain.pole is not None and chain.elbow is not None:
             thin.path((chain.elbow, chain.pole), faint(colours.pole, 0.8))
         if chain.shell is not None:
-            outline = faint(colour, 0.6 if chain.is_active else 0.3)
+            outline = faint(colour, 0.6)
             thin.path(chain.shell.outline(chain.shell.outer, eye, is_far), outline)
             thin.path(chain.shell.outline(chain.shell.inner, eye, is_far), outline)
-            for circle in chain.shell.great_circles() if chain.is_active else ():
+            for circle in chain.shell.great_circles():
                 thin.path(circle, faint(colour, 0.15))
     if shown.joint is not None:
         colour = colours.end if shown.joint.is_at_end else colours.chain
@@ -173,16 +174,18 @@ def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str
     """Return the lines of the text: the state of each constraint, and the update time."""
     lines: list[str] = []
     for chain in chains[:MOST_LINES]:
-        parts = [chain.doing or STATES[chain.state]]
+        parts = [label(chain.doing or STATES[chain.state])]
         if chain.missed:
             scene = cast(bpy.types.Scene, context.scene)
-            parts.append(f"error {length_text(scene, chain.missed)}")
-        lines.append(f"{chain.name}: {', '.join(parts)}")
+            parts.append(msg("error {missed}", missed=length_text(scene, chain.missed)))
+        lines.append(
+            msg("{constraint}: {parts}", constraint=chain.name, parts=joined(COMMA, parts))
+        )
     if len(chains) > MOST_LINES:
-        lines.append(f"and {len(chains) - MOST_LINES} more")
+        lines.append(msg("and {count} more", count=len(chains) - MOST_LINES))
     seconds = timing.last()
     if seconds is not None and chains:
-        lines.append(f"FABRIK IK: {1000.0 * seconds:.2f} ms")
+        lines.append(msg("FABRIK IK: {seconds:.2f} ms", seconds=1000.0 * seconds))
     return lines
 
 
@@ -205,7 +208,7 @@ def _write_report(
             bottom = max(bottom, other.y + other.height)
     margin = MARGIN * pixel(context)
     y = bottom - region.y + margin
-    for line in reversed(lines):
+    for line in map(shown, reversed(lines)):
         width = blf.dimensions(0, line)[0]
         write(line, right - region.x - margin - width, y, colour)
         y += leading

@@ -68,7 +68,8 @@ def body_of(armature: bpy.types.Object) -> Body:
     legs = [limb for limb in character.anatomy.limbs if limb.kind == "LEG" and limb.end >= 0]
     if not legs or character.anatomy.hips < 0:
         raise ProblemError(
-            f"No legs were found in “{armature.name}”: its rest pose has to stand on legs in pairs"
+            "No legs were found in “{armature}”: its rest pose has to stand on legs in pairs",
+            armature=armature.name,
         )
     bones = cast(bpy.types.Armature, armature.data).bones
     hips = bones[character.names[character.anatomy.hips]]

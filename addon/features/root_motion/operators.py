@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
+from ...blender.messages import msg
 from ...ui.layout import Layout, SidebarPanel
 from ...ui.refusing import Asking, active_armature, armature_refusal
 from ...ui.wording import length_text
@@ -27,7 +28,7 @@ IN_PLACE = ("NONE", "In Place", "Leave the character in place")
 
 def _mode_refusal(context: bpy.types.Context) -> str:
     """Ask for Object or Pose Mode."""
-    return "" if context.mode in ("OBJECT", "POSE") else "Switch to Object Mode or Pose Mode"
+    return "" if context.mode in ("OBJECT", "POSE") else msg("Switch to Object Mode or Pose Mode")
 
 
 class RootMotionOperator(Asking):
@@ -108,13 +109,18 @@ class FABRIK_OT_root_motion_add(RootMotionOperator, bpy.types.Operator):
         if result.after > SLIDING * result.leg:
             self.warn(
                 [
-                    f"A foot still slides {length_text(scene, result.after)}, as the feet on the "
-                    "floor contradict each other"
+                    msg(
+                        "A foot still slides {after}, as the feet on the "
+                        "floor contradict each other",
+                        after=length_text(scene, result.after),
+                    )
                 ]
             )
-        return (
-            f"{_travel_text(scene, result)}; feet slide up to "
-            f"{length_text(scene, result.after)} ({length_text(scene, result.before)} before)"
+        return msg(
+            "{travel}; feet slide up to {after} ({before} before)",
+            travel=_travel_text(scene, result),
+            after=length_text(scene, result.after),
+            before=length_text(scene, result.before),
         )
 
 
@@ -146,10 +152,15 @@ class FABRIK_OT_root_motion_extract(RootMotionOperator, bpy.types.Operator):
 
 def _travel_text(scene: bpy.types.Scene, result: TravelResult) -> str:
     """Describe the travel."""
-    text = f"Travels {length_text(scene, hypot(result.travel.x, result.travel.y))}"
+    text = msg("Travels {hypot}", hypot=length_text(scene, hypot(result.travel.x, result.travel.y)))
     if result.travel.angle:
-        text = f"{text} and turns {degrees(result.travel.angle):.0f}°"
-    return f"{text} in {result.frames:.4g} frames{' and loops' if result.loops else ''}"
+        text = msg("{text} and turns {angle:.0f}°", text=text, angle=degrees(result.travel.angle))
+    return msg(
+        "{text} in {frames:.4g} frames{value}",
+        text=text,
+        frames=result.frames,
+        value=msg(" and loops") if result.loops else "",
+    )
 
 
 class FABRIK_PT_root_motion(SidebarPanel, bpy.types.Panel):

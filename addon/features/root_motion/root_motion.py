@@ -84,14 +84,16 @@ def add(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) ->
         path = travel_of(steps, loops, options.use_turn)
         if _is_still(path, steps.leg):
             raise ProblemError(
-                f"The feet of “{armature.name}” do not slide: there is nothing to add"
+                "The feet of “{armature}” do not slide: there is nothing to add",
+                armature=armature.name,
             )
         stances = stances_of(steps, path)
         before, after = (slides_of(steps, one, stances) for one in ([STILL] * len(path), path))
         if max(after, default=0.0) >= max(before, default=0.0):
             raise ProblemError(
-                f"No travel makes the feet of “{armature.name}” slide less: assign the action of "
-                "a walk or run cycle to it"
+                "No travel makes the feet of “{armature}” slide less: assign the action of "
+                "a walk or run cycle to it",
+                armature=armature.name,
             )
         if options.onto == OBJECT:
             goals = Goals(recording.moved(recording.objects, path), {})
@@ -115,9 +117,10 @@ def extract(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options
     body, frames = _prepare(armature, options)
     if options.onto == ROOT and body.root == body.hips:
         raise ChoiceError(
-            f"“{body.hips}” has no parent that could travel: choose Object, or add a root bone "
+            "“{hips}” has no parent that could travel: choose Object, or add a root bone "
             "in Edit Mode",
-            onto=OBJECT,
+            {"onto": OBJECT},
+            hips=body.hips,
         )
     others = _independent_bones(body)
     with _staged(scene, armature):
@@ -126,7 +129,9 @@ def extract(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options
         path = paths.body
         back = _inverses(path)
         if _is_still(path, body.leg * recording.objects[0].median_scale):
-            raise ProblemError(f"“{armature.name}” does not travel: there is nothing to extract")
+            raise ProblemError(
+                "“{armature}” does not travel: there is nothing to extract", armature=armature.name
+            )
         objects = recording.moved(recording.objects, _inverses(paths.object))
         is_hips = body.root == body.hips
         root = recording.moved(
@@ -210,7 +215,7 @@ def _prepare(armature: bpy.types.Object, options: Options) -> tuple[Body, list[f
     refuse_unkeyable(armature)
     first, last = options.frame_range or _action_range(armature)
     if last - first < 1.0:
-        raise ChoiceError("There are no frames between Start and End: increase End")
+        raise ChoiceError("There are no frames between Start and End: increase End", {})
     whole = [float(f) for f in range(ceil(first + NEAR), ceil(last - NEAR))]
     return body_of(armature), [first, *whole, last]
 
@@ -226,7 +231,8 @@ def _action_range(armature: bpy.types.Object) -> tuple[float, float]:
     keys = [key.co[0] for curve in curves for key in curve.keyframe_points]
     if data is None or data.action is None or not keys:
         raise ProblemError(
-            f"“{armature.name}” has no keys: assign the action of a walk or run cycle to it"
+            "“{armature}” has no keys: assign the action of a walk or run cycle to it",
+            armature=armature.name,
         )
     if data.action.use_frame_range:
         return data.action.frame_start, data.action.frame_end
@@ -347,6 +353,7 @@ def _refuse_displaced(body: Body, goal: Steps, played: Steps) -> None:
     )
     if max(dist(p, q) for p, q in pairs) > TOLERANCE * goal.leg:
         raise ProblemError(
-            f"The feet of “{body.armature.name}” do not follow its root, as constraints hold them: "
-            "bake the constraints first"
+            "The feet of “{armature}” do not follow its root, as constraints hold them: "
+            "bake the constraints first",
+            armature=body.armature.name,
         )

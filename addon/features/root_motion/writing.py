@@ -12,6 +12,7 @@ from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import NEAR, ActiveCurves, pin, put_keys
+from ...blender.messages import channel_name
 from ...blender.relations import active_constraints
 from ...blender.rotation import LOCATION, channel_of, continuous, mode_of
 from ...core.vectors import ORIGIN
@@ -126,13 +127,16 @@ def _refuse_unkeyable(rig: bpy.types.Object, channel: ChannelKeys) -> None:
     owner = channel.owner
     for con in active_constraints(owner):
         raise ProblemError(
-            f"“{owner.name}” is positioned by its own constraint “{con.name}”: bake it into keys "
-            "first"
+            "“{owner}” is positioned by its own constraint “{constraint}”: bake it into keys first",
+            owner=owner.name,
+            constraint=con.name,
         )
     path = owner.path_from_id(channel.name)
     if any((path, i) in animation.driven(rig) for i in range(4)):
         raise ProblemError(
-            f"The {channel.name} of “{owner.name}” is driven: remove the driver first"
+            "The {channel} of “{owner}” is driven: remove the driver first",
+            channel=channel_name(channel.name),
+            owner=owner.name,
         )
     if (
         isinstance(owner, bpy.types.PoseBone)
@@ -140,8 +144,9 @@ def _refuse_unkeyable(rig: bpy.types.Object, channel: ChannelKeys) -> None:
         and owner.bone.use_connect
     ):
         raise ProblemError(
-            f"“{owner.name}” is connected to its parent and cannot travel: disable the bone's "
-            "Connected option in Edit Mode"
+            "“{owner}” is connected to its parent and cannot travel: disable the bone's "
+            "Connected option in Edit Mode",
+            owner=owner.name,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bpy
 
+from ...blender.messages import msg
 from ...loop.properties import FabrikConstraint
 from ...ui.adding import MOTION_OPERATORS, AddMotionOperator, add_with_target
 from ...ui.layout import Layout, draw_if
@@ -25,7 +26,7 @@ class FABRIK_OT_rope_add(AddMotionOperator, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraint."""
         item, target = add_with_target(context, "ROPE")
-        return f"“{item.bone}” hangs from “{target}”"
+        return msg("“{bone}” hangs from “{target}”", bone=item.bone, target=target)
 
 
 def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -39,6 +40,6 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
 
 register, unregister = registering(
     (FABRIK_OT_rope_add,),
-    (SECTIONS, Section(30, "Rope", _draw, "ROPE".__eq__)),
-    (MOTION_OPERATORS, ("fabrik.rope_add", "Rope")),
+    (SECTIONS, Section(30, msg("Rope"), _draw, "ROPE".__eq__)),
+    (MOTION_OPERATORS, ("fabrik.rope_add", msg("Rope"))),
 )

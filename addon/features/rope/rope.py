@@ -123,11 +123,13 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
         )
     if ob == chain.rig.object:
         raise ProblemError(
-            f"“{ob.name}” cannot collide with itself: choose another Object for the collision"
+            "“{object}” cannot collide with itself: choose another Object for the collision",
+            object=ob.name,
         )
     if rope.collision == "MESH" and ob.type != "MESH":
         raise ProblemError(
-            f"“{ob.name}” is not a mesh: choose a mesh object, or set Collision to Plane"
+            "“{object}” is not a mesh: choose a mesh object, or set Collision to Plane",
+            object=ob.name,
         )
     chain.watched.append(ob)
     chain.places.append(Point(ob))
@@ -156,7 +158,9 @@ def _xy_plane(ob: bpy.types.Object, world: Frame) -> tuple[Vec, Vec]:
     x, y, z = mat_columns(world[0])
     normal = unit(cross(x, y))
     if normal is None:
-        raise ProblemError(f"“{ob.name}” has zero scale and therefore no plane: change its scale")
+        raise ProblemError(
+            "“{object}” has zero scale and therefore no plane: change its scale", object=ob.name
+        )
     return world[1], normal if dot(normal, z) >= 0.0 else scaled(normal, -1.0)
 
 

@@ -19,6 +19,7 @@ from ...blender import data_blocks
 from ...blender.access import session_uid
 from ...blender.errors import ProblemError
 from ...blender.listeners import on_invalidate
+from ...blender.messages import msg, recalled
 from ...loop import plan
 from ...loop.properties import settings
 from ...loop.solved_scene import SolvedScene
@@ -31,11 +32,11 @@ FORM = codec.Form(b"FABH", 2, Struct("<ii16s"))
 
 NONE, FRESH, STALE = "NONE", "FRESH", "STALE"
 
-RUNNING = "Simulating"
+RUNNING = msg("Simulating")
 
-UNKNOWN = "Not simulated: press Simulate"
+UNKNOWN = msg("Not simulated: press Simulate")
 
-DAMAGED = "The simulation is damaged: press Simulate"
+DAMAGED = msg("The simulation is damaged: press Simulate")
 
 
 class Simulated(Protocol):
@@ -150,7 +151,11 @@ def refused(armature: bpy.types.Object) -> list[str]:
 def notes(armature: bpy.types.Object) -> list[str]:
     """Return notes on histories, and messages of invalid constraints."""
     items = [item for item in settings(armature).constraints if item.enabled]
-    invalid = [f"“{one.name}”: {one.message}" for one in items if one.state == "INVALID"]
+    invalid = [
+        msg("“{constraint}”: {message}", constraint=one.name, message=recalled(one.message))
+        for one in items
+        if one.state == "INVALID"
+    ]
     return [*(note for of_feature in NOTES for note in of_feature(armature)), *invalid]
 
 
@@ -206,16 +211,16 @@ def running(made: Iterable[tuple[bpy.types.Object, str]]) -> Iterator[None]:
 def note(history: History, frame: float) -> str:
     """Return the note on a history at a frame; empty if there is none."""
     if not history.is_fresh:
-        return "Simulation is outdated: press Simulate"
+        return msg("Simulation is outdated: press Simulate")
     if frame < history.start:
-        return (
-            f"Simulated from frame {history.start} on, constant before: decrease Start, then "
-            "press Simulate"
+        return msg(
+            "Simulated from frame {start} on, constant before: decrease Start, then press Simulate",
+            start=history.start,
         )
     if frame > history.end:
-        return (
-            f"Simulated up to frame {history.end}, constant after: increase End, then press "
-            "Simulate"
+        return msg(
+            "Simulated up to frame {end}, constant after: increase End, then press Simulate",
+            end=history.end,
         )
     return ""
 
@@ -245,8 +250,10 @@ def sentence(armature: Any) -> str:
         return UNKNOWN
     start, end = frames
     if now == FRESH:
-        return f"Frames {start} to {end} are simulated"
-    return f"Simulation of frames {start} to {end} is outdated: press Simulate"
+        return msg("Frames {start} to {end} are simulated", start=start, end=end)
+    return msg(
+        "Simulation of frames {start} to {end} is outdated: press Simulate", start=start, end=end
+    )
 
 
 def shown_range(armature: bpy.types.Object) -> tuple[int, int] | None:
@@ -263,7 +270,8 @@ def write(armature: bpy.types.Object, owner: str, history: History) -> None:
     """
     if FORM.fields.size + len(history.blob) > codec.MOST:
         raise ProblemError(
-            f"The simulation of “{armature.name}” is too large to be stored: choose a shorter range"
+            "The simulation of “{armature}” is too large to be stored: choose a shorter range",
+            armature=armature.name,
         )
     whole = FORM.sealed(history.blob, history.start, history.end, history.key)
     # Library overrides compare bytes up to the first zero, so there must be none.

@@ -13,6 +13,7 @@ import bpy
 
 from ...blender.access import session_uid
 from ...blender.errors import report_once
+from ...blender.messages import counted, msg, shown
 from ...blender.refusals import rest_problem
 from ...ui.following import shown_armature
 from ...ui.layout import Layout, draw_sentence
@@ -20,7 +21,6 @@ from ...ui.refusing import Refusing, Working, active_armature, armature_refusal
 from ...ui.registering import registering
 from ...ui.sections import NOTES
 from ...ui.stepping import DirectProgressOperator, is_busy
-from ...ui.wording import counted
 from . import history
 from .settings import simulation_of
 from .timeline import redraw
@@ -40,24 +40,24 @@ def _nothing_refusal(context: bpy.types.Context) -> str:
     armature = active_armature(context)
     if history.owners(armature):
         return ""
-    return (*history.refused(armature), "Nothing in this armature needs a simulation")[0]
+    return (*history.refused(armature), msg("Nothing in this armature needs a simulation"))[0]
 
 
 def _due_refusal(context: bpy.types.Context) -> str:
-    return "" if due(context.view_layer) else "Nothing is outdated"
+    return "" if due(context.view_layer) else msg("Nothing is outdated")
 
 
 def _lack_refusal(context: bpy.types.Context) -> str:
     is_there = history.shown_range(active_armature(context)) is not None
-    return "" if is_there else "This armature has no simulation"
+    return "" if is_there else msg("This armature has no simulation")
 
 
 class _Simulating(DirectProgressOperator, Refusing):
     """Base of the operators that simulate armatures."""
 
     asks = (armature_refusal, _nothing_refusal)
-    stopped = "Simulation cancelled: nothing was changed"
-    gone = "Simulation cancelled: its data was removed meanwhile. Simulate again"
+    stopped = msg("Simulation cancelled: nothing was changed")
+    gone = msg("Simulation cancelled: its data was removed meanwhile. Simulate again")
 
     def armatures(self, context: bpy.types.Context) -> list[bpy.types.Object]:
         """Return the armatures to simulate."""
@@ -76,19 +76,24 @@ class _Simulating(DirectProgressOperator, Refusing):
 
     def status(self, done: float) -> str:
         """Return the text of the status bar."""
-        return f"Simulating: {100.0 * done:.0f} %      Esc: Cancel"
+        return msg("Simulating: {done:.0f} %      Esc: Cancel", done=100.0 * done)
 
     def finished(self, result: Simulation) -> set[OperatorReturnItems]:
         """Report the result."""
         if not result.refused:
             _tried.clear()
         seconds = perf_counter() - self._started
-        text = f"Simulated {counted(result.frames, 'frame')} in {seconds:.1f} s"
+        text = msg(
+            "Simulated {count} in {seconds:.1f} s",
+            count=counted(result.frames, "{count} frame", "{count} frames"),
+            seconds=seconds,
+        )
         if result.armatures > 1:
-            text = f"{text}, {counted(result.armatures, 'armature')}"
-        self.report({"INFO"}, text)
+            count = counted(result.armatures, "{count} armature", "{count} armatures")
+            text = msg("{text}, {armatures}", text=text, armatures=count)
+        self.report({"INFO"}, shown(text))
         for reason in dict.fromkeys((*result.refused, *result.notes)):
-            self.report({"WARNING"}, reason)
+            self.report({"WARNING"}, shown(reason))
         redraw()
         return {"FINISHED"}
 
@@ -134,7 +139,7 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
         armature = active_armature(context)
         clear(armature)
         redraw()
-        return f"Cleared the simulation of “{armature.name}”"
+        return msg("Cleared the simulation of “{armature}”", armature=armature.name)
 
 
 def due(layer: bpy.types.ViewLayer | None) -> list[bpy.types.Object]:
@@ -202,7 +207,7 @@ def draw_simulation(layout: Layout, context: bpy.types.Context) -> None:
     is_fresh = simulation.state == history.FRESH
     row = layout.row()
     row.alert = not is_fresh
-    draw_sentence(row, context, simulation.message)
+    draw_sentence(row, context, history.sentence(simulation.id_data))
     layout.use_property_split = True
     layout.use_property_decorate = False
     frames = layout.column(align=True)

@@ -12,6 +12,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ...blender.errors import ProblemError, report_once
+from ...blender.messages import msg, shown
 from ...blender.refusals import rest_problem
 from ...editing.playing import finish
 from ...loop import plan
@@ -75,8 +76,8 @@ def warning(context: bpy.types.Context) -> list[str]:
     if not _outdated or image is None or image.type != "RENDER_RESULT":
         return []
     return [
-        f"{named(_outdated)}: rendered with an outdated simulation",
-        "Press Simulate and render again",
+        msg("{names}: rendered with an outdated simulation", names=named(_outdated)),
+        msg("Press Simulate and render again"),
     ]
 
 
@@ -95,7 +96,7 @@ def _write(context: bpy.types.Context, lines: list[str], colour: Colour) -> None
     leading = 1.8 * start_texts(context)
     margin = MARGIN * pixel(context)
     for i, line in enumerate(reversed(lines)):
-        write(line, margin, margin + i * leading, colour)
+        write(shown(line), margin, margin + i * leading, colour)
 
 
 _handles: list[Any] = []

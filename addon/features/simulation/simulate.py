@@ -213,8 +213,10 @@ def _frames(armature: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, in
     start, end = history.range_of(armature, scene)
     if end < start:
         raise ProblemError(
-            f"The simulation of “{armature.name}” has End ({end}) before Start ({start}): "
-            "increase End"
+            "The simulation of “{armature}” has End ({end}) before Start ({start}): increase End",
+            armature=armature.name,
+            end=end,
+            start=start,
         )
     return start, end
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import bpy
 
+from ...blender.messages import msg
 from ...editing import constraints as editing
 from ...loop.properties import FabrikConstraint
 from ...ui.adding import MOTION_OPERATORS, AddMotionOperator
@@ -29,7 +30,7 @@ class FABRIK_OT_wave_add(AddMotionOperator, bpy.types.Operator):
         """Add the constraint."""
         tip: Any = context.active_pose_bone
         item = editing.add(tip.id_data, tip.name, solver="WAVE")
-        return f"“{item.bone}” waves"
+        return msg("“{bone}” waves", bone=item.bone)
 
 
 def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -40,6 +41,6 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
 
 register, unregister = registering(
     (FABRIK_OT_wave_add,),
-    (SECTIONS, Section(32, "Wave", _draw, "WAVE".__eq__)),
-    (MOTION_OPERATORS, ("fabrik.wave_add", "Wave")),
+    (SECTIONS, Section(32, msg("Wave"), _draw, "WAVE".__eq__)),
+    (MOTION_OPERATORS, ("fabrik.wave_add", msg("Wave"))),
 )

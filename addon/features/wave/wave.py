@@ -11,6 +11,7 @@ from mathutils import Matrix, Vector
 
 from ...blender.access import frame_rate
 from ...blender.animation import driven
+from ...blender.messages import msg
 from ...core import ChainInput
 from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
 from ...loop.properties import FabrikConstraint
@@ -139,7 +140,7 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 def _read(snapshot: Snapshot, chain: ChainPlan) -> Wave:
-    settings = now(wave_of(snapshot.item(chain)), " of the wave")
+    settings = now(wave_of(snapshot.item(chain)), msg(" of the wave"))
     turns = settings.phase
     if settings.speed != 0.0:
         turns += settings.speed * snapshot.time / frame_rate(snapshot.depsgraph.scene)
@@ -163,7 +164,7 @@ def _mirrored(item: FabrikConstraint, hand: Matrix) -> tuple[dict[str, Any], str
     """Return the direction of the mirrored wave, and a note on what cannot be mirrored."""
     wave = wave_of(item)
     axis = -(hand @ Vector((cos(wave.direction), 0.0, sin(wave.direction))))
-    note = "Noise cannot be mirrored: set it to 0 to mirror the wave"
+    note = msg("Noise cannot be mirrored: set it to 0 to mirror the wave")
     return {"wave.direction": atan2(axis.z, axis.x)}, note if wave.noise > 0.0 else ""
 
 
@@ -179,6 +180,6 @@ MOTION = Motion(
     read=_read,
     pose=_pose,
     places_tip=False,
-    doing="Waving",
+    doing=msg("Waving"),
     mirrored=_mirrored,
 )

@@ -673,7 +673,7 @@ def test_selected_bones_mean_the_constraints_that_pose_them_or_end_at_one(name: 
     enter_pose_mode(rig)
     operator, which = getattr(bpy.ops.fabrik, name), OF_SELECTED_BONES[name]
     select_bone(rig, "B0")
-    refuses(operator, "No constraint poses a selected bone", which=which)
+    refuses(operator, "No constraint belongs to the selection", which=which)
     for bone in ("B0", "B1", "B2", "B3"):
         select_bone(rig, bone, bone == "B3")
     assert operator(which=which) == {"FINISHED"}

@@ -359,7 +359,7 @@ def test_ranges_of_four_processes_make_the_keys_of_one_bit_for_bit(blend, tmp_pa
     assert max(jumps) < pi
 
     for chosen, sentence in (
-        (parts[:2] + parts[3:], "Frames 21 to 30 are missing from the parts"),
+        (parts[:2] + parts[3:], "Frames missing from the parts: 21–30."),
         ([*parts, parts[1]], "Frame 11 is in both “part1.part” and “part1.part”"),
     ):
         capfd.readouterr()
@@ -367,7 +367,7 @@ def test_ranges_of_four_processes_make_the_keys_of_one_bit_for_bit(blend, tmp_pa
         assert sentence in said(capfd)[0]
     for more, sentence in (
         (["--constraint", "Rig IK"], "contains other constraints"),
-        (["--end", "35"], "Frames 36 to 40 are outside the range 1 to 35"),
+        (["--end", "35"], "Frames outside the range 1 to 35: 36–40."),
     ):
         capfd.readouterr()
         arguments = [str(one) for one in (blend, "--merge", *parts)] + more
@@ -534,7 +534,7 @@ def test_forged_numbers_of_a_part_are_refused(blend, part, change, capfd):
 def test_forged_shapes_of_a_part_are_refused(blend, part, capfd):
     whole = part.read_bytes()
     for change, sentence in (
-        (lambda rows: rows[:-1], "Frame 40 is missing from the parts"),
+        (lambda rows: rows[:-1], "Frames missing from the parts: 40."),
         (lambda rows: rows[:0], "not a part of a bake"),
         (lambda rows: np.concatenate([rows, rows]), "not a part of a bake"),
         (lambda rows: np.frombuffer(rows.tobytes()[:-4], np.uint8), "not a part of a bake"),

@@ -450,8 +450,8 @@ def test_what_ours_has_alone_is_listed() -> None:
     joints[2].limit_type, joints[2].hinge_min = "HINGE", 0.1
     notes = " ".join(to_blender(rig).notes)
     for part in (
-        "“Twist Spread”, “Pole Weight”, “Softness”, “Swing First”, “Stretch Max”, “Keep Volume”, "
-        "“Bias” and “Tolerance” have no equivalent",
+        "No equivalent in Blender's IK: “Twist Spread”, “Pole Weight”, “Softness”, “Swing First”, "
+        "“Stretch Max”, “Keep Volume”, “Bias” and “Tolerance”",
         "Weight is 3",
         "replaces “FABRIK”",
         "was set to 0.1",
@@ -469,7 +469,7 @@ def test_a_foot_on_the_ground_is_told_to_lose_it(is_on: bool) -> None:
     item = add_constraint(rig, "B1", make_empty("Target", (0, 0, 2)))
     item.ground.use = is_on
     item.ground.source = "SCENE"
-    told = "“Ground” has no equivalent in Blender's IK" in " ".join(to_blender(rig).notes)
+    told = "No equivalent in Blender's IK: “Ground”" in " ".join(to_blender(rig).notes)
     assert told is is_on
 
 

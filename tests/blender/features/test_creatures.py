@@ -260,8 +260,9 @@ def test_a_body_too_fast_for_its_legs_is_said(empty_file: None, capfd) -> None:
     assert "slow the body down" in said(rig)
 
 
-def test_a_spider_has_to_have_its_legs_selected(empty_file: None) -> None:
-    rig = make_spider()
+def test_legs_that_are_no_animals_have_to_be_selected(empty_file: None) -> None:
+    """Two pairs that arch sideways may be anything; three are an insect's."""
+    rig = make_spider(4)
     activate(rig)
     with pytest.raises(RuntimeError, match="select the last bones of two legs"):
         bpy.ops.fabrik.gait_add()
@@ -403,6 +404,68 @@ def test_hips_and_chest_lie_on_their_own_feet_with_the_spine_between(empty_file:
     for frame in range(1, 41):
         go(frame)
         assert {item.state for item in rig.fabrik.constraints} == {"REACHED"}, frame
+
+
+def curved_ground(bend: float, slope: float) -> bpy.types.Object:
+    """Ground that is a crest (a negative bend) or a hollow across the way, on a slope."""
+    xs, ys = [0.5 * i for i in range(-4, 5)], [0.05 * j for j in range(-60, 61)]
+    return make_terrain("Curved", xs, ys, lambda _, y: 0.5 * bend * y * y - slope * y)
+
+
+def pitches(rig: bpy.types.Object) -> dict[str, float]:
+    """By which angle bones of the spine are pitched up, in degrees."""
+    found = {}
+    for name in ("Hips", "Loin", "Back", "Chest"):
+        turned = shown_bones(rig)[name].matrix.to_3x3()
+        ahead = turned @ rig.data.bones[name].matrix_local.to_3x3().inverted() @ Vector((0, -1, 0))
+        found[name] = math.degrees(math.asin(ahead.z))
+    return found
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.2])
+@pytest.mark.parametrize("bend", [-0.3, 0.3])
+def test_hips_and_chest_pitch_with_their_own_ground_and_the_spine_bends_between(
+    empty_file: None, bend: float, slope: float
+) -> None:
+    rig = make_quadruped()
+    gait = walk(rig, 0.008, 40)
+    gait.source, gait.ground = "OBJECT", curved_ground(bend, slope)
+    simulate()
+    go(1)
+    pitched = pitches(rig)
+    # The feet are half a metre before and behind the middle, and the front is at −Y.
+    for name, y in (("Hips", 0.5), ("Chest", -0.5)):
+        ground = math.degrees(math.atan(slope - bend * y))
+        assert pitched[name] == pytest.approx(ground, abs=5.0)
+    bent = pitched["Chest"] - pitched["Hips"]
+    assert abs(bent) > 12.0
+    share, lengths = 0.0, {name: rig.data.bones[name].length for name in pitched}
+    for name in ("Loin", "Back", "Chest"):
+        share += lengths[name] / sum(lengths[n] for n in ("Loin", "Back", "Chest"))
+        assert pitched[name] - pitched["Hips"] == pytest.approx(share * bent, abs=0.6)
+    # Both girdles are as high above their feet as at rest.
+    feet = {row: tip_world(rig, f"Paw.{row}.L", use_tail=False) for row in "FH"}
+    shown = shown_bones(rig)
+    for row, name in (("F", "Leg 0.F.L"), ("H", "Leg 0.H.L")):
+        assert shown[name].head.z - feet[row].z == pytest.approx(1.0 - 0.06, abs=0.08)
+    before: dict[str, float] = {}
+    for frame in range(1, 41):
+        go(frame)
+        assert {item.state for item in rig.fabrik.constraints} == {"REACHED"}, frame
+        now = pitches(rig)
+        assert all(abs(now[name] - angle) < 1.0 for name, angle in before.items()), frame
+        before = now
+
+
+def test_a_spine_on_a_plain_slope_does_not_bend(empty_file: None) -> None:
+    rig = make_quadruped()
+    gait = walk(rig, 0.008, 20)
+    gait.source, gait.ground = "OBJECT", curved_ground(0.0, 0.3)
+    simulate()
+    go(10)
+    pitched = pitches(rig)
+    assert pitched["Hips"] > 12.0
+    assert max(pitched.values()) - min(pitched.values()) < 0.1
 
 
 def test_a_spine_on_even_ground_is_as_it_was_animated(empty_file: None) -> None:

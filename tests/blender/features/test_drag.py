@@ -677,7 +677,7 @@ def test_linked_targets_and_armatures_are_said(tmp_path: Path) -> None:
     rig = make_chain(3, "Own")
     add_constraint(rig, "B2", linked_target)
     pose_mode(rig)
-    assert "The target “Target” is linked" in refusal(rig, "B1")
+    assert "“Target” is linked" in refusal(rig, "B1")
     with pytest.raises(ProblemError, match="is linked"):
         drag.begin(linked_rig, "B1")
 
@@ -835,3 +835,91 @@ def test_surfaces_are_seen_through_what_the_armature_carries() -> None:
     assert seen_point(depsgraph, rig, eye, SIGHT, False) == pytest.approx((0.3, 3, 1.4), abs=1e-5)
     assert seen_point(depsgraph, rig, eye, SIGHT, True) == pytest.approx((2, 3, 3), abs=1e-5)
     assert seen_point(depsgraph, rig, eye, (0.0, -1.0, 0.0), False) is None
+
+
+# A hand or foot at the tip of a chain
+
+
+def arm_with_hand() -> tuple[bpy.types.Object, bpy.types.Object]:
+    """Return an arm that reaches an Empty with its forearm; the hand has a finger and a thumb."""
+    bones = {
+        "Upper": ((0, 0, 0), (0, 0.2, 1), ""),
+        "Fore": ((0, 0.2, 1), (0, 0, 2), "Upper"),
+        "Twist": ((0, 0.1, 1.5), (0, 0, 2), "Fore"),
+        "Hand": ((0, 0, 2), (0, 0, 2.3), "Fore"),
+        "Finger": ((0, 0, 2.3), (0, 0, 2.5), "Hand"),
+        "Thumb": ((0.05, 0, 2.1), (0.2, 0, 2.2), "Hand"),
+    }
+    rig, target = make_armature(bones), make_empty(location=(0.6, 0.3, 1.5))
+    add_constraint(rig, "Fore", target)
+    update()
+    pose_mode(rig)
+    return rig, target
+
+
+def test_dragging_the_hand_at_the_tip_moves_the_target_and_alt_poses_it_in_fk() -> None:
+    rig, target = arm_with_hand()
+    before = world_location(target)
+    drag_by(rig, "Hand", Vector((0.1, 0.05, -0.2)))
+    assert (world_location(target) - before - Vector((0.1, 0.05, -0.2))).length < 1e-6
+    assert tip_error(rig, "Fore", target) < 1e-4
+    assert channels_bits(rig) == channels_bits(arm_with_hand()[0])
+
+
+def test_what_else_hangs_at_a_chain_is_posed_in_fk() -> None:
+    rig, _ = arm_with_hand()
+    assert isinstance(drag.begin(rig, "Hand"), TargetDrag)
+    for bone in ("Twist", "Finger", "Thumb"):
+        assert isinstance(drag.begin(rig, bone), ChainDrag)
+    assert isinstance(drag.begin(rig, "Hand", as_fk=True), ChainDrag)
+    rig.fabrik.constraints[0].enabled = False
+    update()
+    assert isinstance(drag.begin(rig, "Hand"), ChainDrag)
+
+
+def test_the_fingers_of_a_hand_that_is_oriented_are_posed_in_fk() -> None:
+    rig, _ = arm_with_hand()
+    item = rig.fabrik.constraints[0]
+    item.bone, item.chain_count, item.use_rotation = "Hand", 3, True
+    update()
+    assert isinstance(drag.begin(rig, "Hand"), TargetDrag)
+    assert isinstance(drag.begin(rig, "Finger"), ChainDrag)
+
+
+def test_the_report_tells_how_far_the_tip_went() -> None:
+    rig, _ = arm_with_hand()
+    for bone in ("Upper", "Fore"):
+        joint = rig.pose.bones[bone].fabrik_joint
+        joint.limit_type, joint.hinge_min, joint.hinge_max = "HINGE", -0.1, 0.1
+    update()
+    held = drag.begin(rig, "Hand")
+    held.move_by((0.0, 0.0, -0.5))
+    assert drag.shortfall(held)[1] == "joint limits hold it back"
+    held.cancel()
+    for bone in ("Upper", "Fore"):
+        rig.pose.bones[bone].fabrik_joint.limit_type = "NONE"
+    update()
+    start = tip_world(rig, "Fore")
+    held = drag.begin(rig, "Hand")
+    held.move_by((5.0, 0.0, 0.0))
+    held.confirm()
+    update()
+    distance, why = drag.shortfall(held)
+    assert why == "it is out of reach"
+    assert abs(distance - (tip_world(rig, "Fore") - start).length) < 1e-5
+    assert 0.3 < distance < 2.5
+
+
+def test_a_free_chain_tells_it_as_well() -> None:
+    rig, _ = arm_with_hand()
+    held = drag.begin(rig, "Hand", as_fk=True)
+    held.move_by((0.3, 0.01, 0.0))
+    assert drag.shortfall(held)[1] == ""  # A single bone only points.
+    held.cancel()
+    held = drag.begin(rig, "Finger")
+    held.move_by((0.01, 0.0, -0.05))
+    assert drag.shortfall(held)[1] == ""
+    held.move_by((9.0, 0.0, 0.0))
+    distance, why = drag.shortfall(held)
+    assert why == "it is out of reach"
+    assert distance < 2.0

@@ -1067,3 +1067,37 @@ def test_bake_that_is_stopped_leaves_what_drives_the_walk(spider) -> None:
     assert spider.animation_data.drivers.find("fabrik.gaits[0].enabled").mute
     baking.close()
     assert not spider.animation_data.drivers.find("fabrik.gaits[0].enabled").mute
+
+
+@pytest.mark.parametrize("bones", [2, 3])
+@pytest.mark.parametrize("count", [6, 8])
+def test_one_click_lets_an_insect_walk_without_a_selection(
+    empty_file: None, count: int, bones: int
+) -> None:
+    rig = make_spider(count, bones)
+    make_floor()
+    key_body(rig, {1: (0, 0, 0), END: (0.5, -2.4, 0)})
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, END
+    activate(rig)
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    items = rig.fabrik.constraints
+    assert sorted(item.bone for item in items) == sorted(tips(rig))
+    assert {item.chain_count for item in items} == {bones}
+    assert (rig.fabrik.gaits[0].body, rig.fabrik.gaits[0].front_axis) == ("Body", "NEGATIVE_Y")
+    order = [tip for row in range(count // 2) for side in "LR" for tip in tips(rig)
+             if tip.endswith(f"{row}.{side}")]  # fmt: skip
+    assert [leg.constraint for leg in rig.fabrik.gaits[0].legs] == order
+    simulate()
+    for frame in (1, 20, 40, END):
+        go(frame)
+        assert said(rig) == ""
+        assert {item.state for item in items} == {"REACHED"}
+
+
+@pytest.mark.parametrize("name", ["makehuman", "vroid", "genesis 8"])
+def test_toes_and_coats_are_no_legs_of_an_insect(empty_file: None, name: str) -> None:
+    from characters import make_character
+
+    activate(make_character(name))
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    assert len(bpy.context.object.fabrik.gaits[0].legs) == 2

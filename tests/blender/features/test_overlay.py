@@ -14,6 +14,7 @@ import pytest
 import rigs
 from mathutils import Matrix, Quaternion, Vector
 from rigs import add_constraint, evaluated, make_armature, make_empty, tip_world, update
+from spiders import END, key_body, make_floor, make_spider, walk
 
 STRAIGHT = ((0, 0, 0), (0, 0, 1), (0, 0, 2), (0, 0, 3))
 NEAR = 1e-5
@@ -244,12 +245,28 @@ def test_of_a_body_each_chain_is_shown_by_itself(shown: Any) -> None:
     assert chains["R"].missed > 5.0
     size = sum(map(dist, chains["L"].joints, chains["L"].joints[1:]))
     assert chains["L"].shell.outer == pytest.approx(size, abs=NEAR)
+    assert chains["R"].shell is None, "only the active one shows how far it reaches"
     left.use_free_root = True
     update()
     assert [chain.shell for chain in shown()] == [None, None], "the pelvis goes wherever it must"
     left.root_weight = 0.0
     update()
-    assert None not in [chain.shell for chain in shown()]
+    assert [chain.name for chain in shown() if chain.shell] == ["L"]
+
+
+def test_the_feet_of_a_walk_have_no_target(shown: Any) -> None:
+    rig = make_spider()
+    make_floor()
+    key_body(rig, {1: (0, 0, 0), END: (0.5, -2.4, 0)})
+    gait = walk(rig)
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    rigs.go(END)
+    assert [chain.target is None for chain in shown()] == [True] * 8
+    assert sum(chain.shell is not None for chain in shown()) == 1
+    gait.enabled = False
+    update()
+    rigs.go(END)
+    assert [chain.target is None for chain in shown()] == [False] * 8
 
 
 def test_joints_at_the_end_of_their_limit_are_told(only: Any) -> None:

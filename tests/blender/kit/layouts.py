@@ -42,7 +42,9 @@ class Layout:
     def separator(self, **_settings: object) -> None:
         pass
 
-    def label(self, text: str = "", icon: str = "NONE") -> None:
+    def label(
+        self, text: str = "", icon: str = "NONE", translate: bool = True, text_ctxt: str = ""
+    ) -> None:
         self._check_icon(icon)
         self.shown.append(text)
 

@@ -188,3 +188,72 @@ def test_what_was_just_removed_raises_nothing(rig: bpy.types.Object) -> None:
     assert selected_place(bpy.context) == (rig, 0)
     bpy.data.objects.remove(rig)
     assert selected_place(bpy.context) is None
+
+
+def test_several_selected_limbs_are_switched_by_one_button(rig: bpy.types.Object) -> None:
+    from addon.ui.choosing import selected_in
+
+    enter_pose_mode(rig)
+    click_bone(rig, "B4")
+    assert index(rig) == 1
+    assert selected_in(bpy.context, rig) == [1]
+    select_too(rig, "B1")
+    assert selected_in(bpy.context, rig) == [0, 1]
+    drawn = drawn_operators(rig)
+    assert drawn["Switch 2 Constraints to FK"] == {"switches": True, "which": "SELECTED"}
+    rig.fabrik.active_index = 0
+    assert bpy.ops.fabrik.snap_to_ik(switches=True, which="SELECTED") == {"FINISHED"}
+    assert [item.influence for item in rig.fabrik.constraints] == [0.0, 0.0]
+
+
+def test_a_limb_chosen_in_the_list_is_switched_alone(rig: bpy.types.Object) -> None:
+    add_constraint(rig, "B2", make_empty("Third"), chain_count=1).name = "Third"
+    enter_pose_mode(rig)
+    click_bone(rig, "B4")
+    select_too(rig, "B1")
+    index(rig)
+    rig.fabrik.active_index = 2
+    assert drawn_operators(rig)["Switch Third to FK"] == {"switches": True, "which": "ACTIVE"}
+
+
+def test_selected_targets_stand_for_their_constraints(rig: bpy.types.Object) -> None:
+    from addon.ui.choosing import selected_in
+
+    activate(bpy.data.objects["Elbow"])
+    assert selected_in(bpy.context, rig) == [0]
+    activate(rig)
+    enter_pose_mode(rig)
+    bpy.data.objects["Elbow"].select_set(True)
+    click_bone(rig, "B5")
+    assert selected_in(bpy.context, rig) == [1]  # The Empty stays selected from before.
+
+
+def select_too(rig: bpy.types.Object, name: str) -> None:
+    bones = rig.pose.bones if bpy.app.version >= (5, 0, 0) else rig.data.bones
+    bones[name].select = True
+    update()
+
+
+def drawn_operators(rig: bpy.types.Object) -> dict[str, dict[str, object]]:
+    """Return the buttons that the section of FK and IK draws, with their properties."""
+    from addon.features.fk_ik.operators import _draw
+
+    drawn: dict[str, dict[str, object]] = {}
+
+    class Recorder:
+        def column(self, **_: object) -> Recorder:
+            return self
+
+        row = column
+
+        def operator(self, name: str, text: str = "", **_: object) -> object:
+            found = drawn.setdefault(text or name, {})
+
+            class Properties:
+                def __setattr__(self, key: str, value: object) -> None:
+                    found[key] = value
+
+            return Properties()
+
+    _draw(Recorder(), rig, rig.fabrik.constraints[rig.fabrik.active_index])
+    return drawn

@@ -1,0 +1,61 @@
+"""The translations of the interface: files in the folder `translations`, one for each language.
+
+They are .po files as tools for translators write them, so that what is edited is what is shipped.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.resources import files
+
+import bpy
+
+from ..blender.messages import DEFAULT
+
+PACKAGE = __name__.removesuffix(".app.languages")
+
+STRING = r'".*"(?:\n".*")*'
+ENTRY = re.compile(
+    rf"^(#, .*\n(?:#\|.*\n)*)?(?:msgctxt ({STRING})\n)?msgid ({STRING})\nmsgstr ({STRING})$",
+    re.MULTILINE,
+)
+"""The flags, context, text and translation of an entry; `#~` begins those that are obsolete."""
+
+Catalog = dict[tuple[str, str], str]
+"""Translations by context and English text, as Blender wants them."""
+
+
+def read(contents: str) -> Catalog:
+    """Read the translations of a .po file, without missing ones and those marked as fuzzy."""
+    return {
+        (_string(context) if context else DEFAULT, _string(text)): _string(translation)
+        for flags, context, text, translation in ENTRY.findall(contents)
+        if translation != '""' and text != '""' and "fuzzy" not in flags
+    }
+
+
+def _string(quoted: str) -> str:
+    """Join the lines of a string; its escapes are those of JSON."""
+    joined = quoted.replace('"\n"', "")
+    return json.loads(joined) if "\\" in joined else joined[1:-1]
+
+
+def catalogs() -> dict[str, Catalog]:
+    """Return the translations by Blender's names of the languages."""
+    found = sorted(files(PACKAGE).joinpath("translations").iterdir(), key=lambda file: file.name)
+    return {
+        file.name.removesuffix(".po"): read(file.read_text(encoding="utf-8"))
+        for file in found
+        if file.name.endswith(".po")
+    }
+
+
+def register() -> None:
+    """Add the translations to Blender."""
+    bpy.app.translations.register(PACKAGE, catalogs())
+
+
+def unregister() -> None:
+    """Remove them."""
+    bpy.app.translations.unregister(PACKAGE)

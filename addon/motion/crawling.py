@@ -1,0 +1,120 @@
+"""Recognizing the legs of insects, spiders and other bodies with three pairs of legs or more.
+
+They are found by symmetry and shape: chains that leave the median plane of the body in pairs and
+end on a common floor. Only the rest pose is used, with Z up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import dist
+from statistics import median
+from typing import Final
+
+from ..core.vectors import Vec, add, dot, scaled
+from .anatomy import LEFT, RestBone, body_bones
+
+Y: Vec = (0.0, 1.0, 0.0)
+
+ON_PLANE: Final = 0.02
+"""The largest distance of the trunk's bones from the median plane, relative to the body's size."""
+
+SYMMETRY: Final = 0.05
+"""The largest distance of a foot from the mirror image of its twin, relative to the body's size."""
+
+FLOOR: Final = 0.15
+"""The largest height of a foot above the lowest, and the least height of the first joint of a leg,
+as a fraction of the body's height: claws and toes begin lower, feelers end higher."""
+
+LEAST: Final = 0.35
+"""The least length of a leg, as a fraction of the longest: jaws are shorter."""
+
+PAIRS: Final = 3
+"""The least number of pairs."""
+
+Leg = tuple[int, ...]
+"""The bones of a leg, root first; its foot is the tail of the last one."""
+
+
+def crawler_legs(bones: Sequence[RestBone]) -> list[Leg]:
+    """Return the legs of a body with many legs, empty if it is none.
+
+    Args:
+        bones: The bones, parents first.
+    """
+    body = body_bones(bones)
+    if not body:
+        return []
+    points = [point for i in body for point in (bones[i].head, bones[i].tail)]
+    low = [min(point[k] for point in points) for k in range(3)]
+    high = [max(point[k] for point in points) for k in range(3)]
+    size = dist(low, high)
+    pairs = max((_pairs(bones, body, axis, size) for axis in (LEFT, Y)), key=len)
+    pairs = _on_floor(bones, pairs, high[2])
+    return [leg for pair in pairs for leg in pair] if len(pairs) >= PAIRS else []
+
+
+def _on_floor(
+    bones: Sequence[RestBone], pairs: Sequence[tuple[Leg, Leg]], top: float
+) -> list[tuple[Leg, Leg]]:
+    """Return the pairs that stand on a common floor below the body."""
+    if not pairs:
+        return []
+    floor = min(bones[leg[-1]].tail[2] for pair in pairs for leg in pair)
+    limit = floor + FLOOR * (top - floor)
+    low = [
+        pair
+        for pair in pairs
+        if all(bones[leg[-1]].tail[2] <= limit <= bones[leg[0]].head[2] for leg in pair)
+    ]
+    least = LEAST * max([_length(bones, pair[0]) for pair in low], default=0.0)
+    return [pair for pair in low if _length(bones, pair[0]) >= least]
+
+
+def _pairs(
+    bones: Sequence[RestBone], body: Sequence[int], axis: Vec, size: float
+) -> list[tuple[Leg, Leg]]:
+    """Return the chains of two bones or more with a twin beyond the plane across an axis."""
+    middle = median(dot(bones[i].head, axis) for i in body)
+
+    def offset(point: Vec) -> float:
+        return dot(point, axis) - middle
+
+    trunk = {
+        i
+        for i in body
+        if max(abs(offset(point)) for point in (bones[i].head, bones[i].tail)) <= ON_PLANE * size
+    }
+    children: dict[int, list[int]] = {i: [] for i in body}
+    for i in body:
+        if bones[i].parent in children:
+            children[bones[i].parent].append(i)
+    legs = [
+        _longest(bones, children, i) for i in body if i not in trunk and bones[i].parent in trunk
+    ]
+    legs = [leg for leg in legs if len(leg) > 1]
+    found: list[tuple[Leg, Leg]] = []
+    others = [leg for leg in legs if offset(bones[leg[-1]].tail) < 0.0]
+    for leg in legs:
+        tip = bones[leg[-1]].tail
+        if offset(tip) <= 0.0:
+            continue
+        image = add(tip, scaled(axis, -2.0 * offset(tip)))
+        twins = [other for other in others if len(other) == len(leg)]
+        twin = min(twins, key=lambda other: dist(bones[other[-1]].tail, image), default=None)
+        if twin is not None and dist(bones[twin[-1]].tail, image) <= SYMMETRY * size:
+            others.remove(twin)
+            found.append((leg, twin))
+    return found
+
+
+def _longest(bones: Sequence[RestBone], children: dict[int, list[int]], start: int) -> Leg:
+    """Return the longest chain of descendants of a bone, including it."""
+    lines = [(start, *_longest(bones, children, child)) for child in children[start]]
+    return max(lines, key=lambda line: _length(bones, line), default=(start,))
+
+
+def _length(bones: Sequence[RestBone], leg: Leg) -> float:
+    last = dist(bones[leg[-1]].head, bones[leg[-1]].tail)
+    return last + sum([dist(bones[i].head, bones[j].head) for i, j in pairwise(leg)])

@@ -1,0 +1,91 @@
+"""Check the links of README, CONTRIBUTING and the manual, without building the site.
+
+A link to a file, picture or heading that is not there fails, and so do a page that the navigation
+lacks, an entry without its page, and a picture that no page shows. `zensical build --strict`, which
+builds the site, says nothing about pictures and the navigation.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PICTURES = DOCS / "images"
+FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"!?\[(?:[^][]|\[[^]]*\])*\]\(([^)\s]+)\)")
+
+
+def anchors_of(text: str) -> set[str]:
+    """Return the anchors that the headings of a page get, as Python-Markdown makes them."""
+    found: set[str] = set()
+    for heading in re.findall(r"^#+ (.+)$", FENCE.sub("", text), re.MULTILINE):
+        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").replace("*", "")
+        plain = unicodedata.normalize("NFKD", plain).encode("ascii", "ignore").decode()
+        name = slug = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
+        count = 0
+        while name in found:
+            count += 1
+            name = f"{slug}_{count}"
+        found.add(name)
+    return found
+
+
+def links_of(page: Path) -> list[str]:
+    """Return the targets of a page's links and pictures; those of other sites are left out."""
+    text = re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text(encoding="utf-8")))
+    return [link for link in LINK.findall(text) if "://" not in link and "mailto:" not in link]
+
+
+def broken_links(pages: list[Path]) -> Iterator[str]:
+    """Yield a sentence for each link to something that is not there."""
+    for page in pages:
+        for link in links_of(page):
+            path, _, anchor = link.partition("#")
+            target = (page.parent / path).resolve() if path else page
+            where = f"{page.relative_to(ROOT)}: the link {link}"
+            if not target.is_file():
+                yield f"{where} leads to no file"
+            elif DOCS in page.parents and DOCS not in target.parents:
+                yield f"{where} leads out of the manual, which is built without it"
+            elif anchor and anchor not in anchors_of(target.read_text(encoding="utf-8")):
+                yield f"{where} leads to no heading"
+
+
+def entries(nav: Any) -> Iterator[str]:
+    """Yield the pages of the navigation."""
+    if isinstance(nav, str):
+        yield nav
+    else:
+        for part in nav.values() if isinstance(nav, dict) else nav:
+            yield from entries(part)
+
+
+def problems() -> Iterator[str]:
+    """Yield a sentence for each problem."""
+    manual = sorted(DOCS.rglob("*.md"))
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *manual]
+    yield from broken_links(pages)
+    nav = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
+    listed = [DOCS / entry for entry in entries(nav)]
+    for page in manual:
+        if listed.count(page) != 1:
+            times = listed.count(page)
+            yield f"zensical.toml: {page.relative_to(DOCS)} is listed {times} times, not once"
+    yield from (f"zensical.toml: there is no {page}" for page in listed if not page.is_file())
+    shown = {(page.parent / link).resolve() for page in pages for link in links_of(page)}
+    for picture in sorted(PICTURES.iterdir()):
+        if picture not in shown:
+            yield f"{picture.relative_to(ROOT)} is shown on no page"
+
+
+if __name__ == "__main__":
+    found = list(problems())
+    print("\n".join(found) or "The links of the manual are whole.")
+    sys.exit(1 if found else 0)
