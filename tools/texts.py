@@ -52,7 +52,7 @@ class Text(NamedTuple):
 
 def is_word(text: str) -> bool:
     """Return whether there is anything to translate, as in “Copy” but not in “FABRIK” or “−X”."""
-    return re.search(r"[^\W\d_][a-zß-ÿ]|\{.*\}", text) is not None
+    return text == ", " or re.search(r"[^\W\d_][a-zß-ÿ]|\{.*\}", text) is not None
 
 
 def all_texts() -> list[Text]:
@@ -77,12 +77,6 @@ def _classes(base: type) -> Iterator[Any]:
         yield from _classes(cls)
 
 
-def _tools() -> list[Any]:
-    """Return the add-on's tools, which are only registered in a window."""
-    tools: Any = bpy.types.WorkSpaceTool
-    return [cls for cls in tools.__subclasses__() if cls.__module__.split(".")[0] == "addon"]
-
-
 def _registered_texts(hidden: bool = False) -> Iterator[Text]:
     types: Any = bpy.types
     for base in (types.Operator, types.Panel, types.Menu, types.UIList, types.AddonPreferences):
@@ -92,11 +86,6 @@ def _registered_texts(hidden: bool = False) -> Iterator[Text]:
                 yield from _class_texts(cls, rna)
             if base in (types.Operator, types.AddonPreferences):
                 yield from _property_texts(rna, cls.__name__, base.bl_rna, hidden)
-    for cls in _tools():
-        # Blender draws tools as buttons of an operator.
-        yield Text("Operator", cls.bl_label, cls.__name__)
-        yield Text(DEFAULT, cls.bl_label, cls.__name__)
-        yield Text(DEFAULT, cls.bl_description, cls.__name__)
     for cls in _classes(types.PropertyGroup):
         yield from _property_texts(cls.bl_rna, cls.__name__, types.PropertyGroup.bl_rna, hidden)
     for owner in (types.Object, types.Scene, types.Bone, types.PoseBone, types.WindowManager):

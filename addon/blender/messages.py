@@ -26,6 +26,7 @@ OTHER_SENSE = frozenset(
         "Arm",
         "Bias",
         "Chain",
+        "Continuous",
         "Controls",
         "Down",
         "Error",

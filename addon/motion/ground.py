@@ -47,12 +47,14 @@ GENTLE = 30.0
 squared."""
 
 
-def time_to_rise(height: float) -> float:
-    """Return the time in seconds in which a foot rises by a height in legs.
+def time_to_rise(height: float, leg: float) -> float:
+    """Return the time in seconds in which the foot of a leg of a length rises by a height.
 
     The peak acceleration of a movement of minimum jerk is 10/√3 times height over time squared.
     """
-    return sqrt(10.0 / sqrt(3.0) * max(0.0, height) / GENTLE)
+    if not height > 0.0 or not leg > 0.0:
+        return 0.0
+    return sqrt(10.0 / sqrt(3.0) * height / (GENTLE * leg))
 
 
 def spline_weights(share: float) -> tuple[float, float, float, float]:

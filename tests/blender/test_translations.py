@@ -208,7 +208,7 @@ def test_a_translation_begins_and_ends_as_the_text_does(path: Path) -> None:
             here = len(translation) - len(stripped(translation))
             if here != there and not (is_loose and here == 0):
                 lost.append((text, translation))
-        if text.endswith(".") != translation.endswith((".", "。")):
+        if text.endswith(".") != translation.endswith((".", "。", "．")):
             lost.append((text, translation))
     assert not lost
 

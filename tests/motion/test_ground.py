@@ -22,7 +22,10 @@ from addon.motion.ground import (
     is_ground,
     lift,
     peaks,
+    shared_jolt,
+    spline_weights,
     tilt_of,
+    time_to_rise,
     turn_of,
 )
 
@@ -275,3 +278,43 @@ def test_foreseen_drop_is_calm() -> None:
     steps = found[::100]
     bends = [abs(a - 2 * b + c) for a, b, c in zip(steps, steps[1:], steps[2:], strict=False)]
     assert max(bends) < 0.012
+
+
+@given(st.floats(0.0, 1.0))
+def test_spline_is_a_straight_line_where_its_nodes_are_one(share: float) -> None:
+    weights = spline_weights(share)
+    assert isclose(sum(weights), 1.0) and min(weights) >= 0.0
+    assert isclose(
+        sum(w * node for w, node in zip(weights, (-1, 0, 1, 2), strict=True)), share, abs_tol=1e-12
+    )
+
+
+def test_spline_has_no_corner_at_its_nodes() -> None:
+    at_end, at_start = spline_weights(1.0), spline_weights(0.0)
+    assert at_end[1:] == pytest.approx(at_start[:3]) and at_end[0] == at_start[3] == 0.0
+
+
+def test_higher_obstacles_take_longer_to_rise_over() -> None:
+    assert time_to_rise(-1.0, 1.0) == time_to_rise(0.0, 1.0) == time_to_rise(1.0, 0.0) == 0.0
+    assert isclose(time_to_rise(0.2, 1.0), 2.0 * time_to_rise(0.05, 1.0))
+    assert isclose(time_to_rise(20.0, 100.0), time_to_rise(0.2, 1.0))
+    time = time_to_rise(0.2, 1.0)
+    ways = [0.2 * smoother(i / 1000) for i in range(1001)]
+    threes = zip(ways, ways[1:], ways[2:], strict=False)
+    assert max(a - 2.0 * b + c for a, b, c in threes) * (1000 / time) ** 2 == pytest.approx(
+        30.0, rel=1e-2
+    )
+
+
+@given(vectors, vectors)
+def test_hip_never_jumps_more_for_its_feet(root: Vec, lock: Vec) -> None:
+    """One foot is locked, the other swings with the capture."""
+    shift = shared_jolt([(lock, root), ((0.0, 0.0, 0.0), root)])
+    assert length(add(root, shift)) <= length(root) + 1e-12
+
+
+def test_hip_takes_half_of_a_jolt_from_the_foot_that_stands() -> None:
+    jolt = (0.0, 0.01, 0.02)
+    legs = [((0.0, -0.01, -0.02), jolt), ((0.0, 0.0, 0.0), jolt)]
+    assert shared_jolt(legs) == pytest.approx((0.0, -0.005, -0.01))
+    assert shared_jolt([(jolt, jolt)]) == (0.0, 0.0, 0.0)

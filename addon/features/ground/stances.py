@@ -184,6 +184,7 @@ class Clip:
         """
         found = self._jumped.get(frame)
         if found is None:
+            frame = min(max(frame, self.first), self.last)
             lock, root = self._jumps(frame, self._lock_offset), self._jumps(frame, self._root_at)
             found = self._jumped[frame] = lock, root
         return found
@@ -191,11 +192,12 @@ class Clip:
     def _jumps(self, frame: int, place: Callable[[int], Vec]) -> Vec:
         """Return how far a place is from its mean around a frame."""
         window = max(1, round(WINDOW * self.walk.track.rate))
+        window = min(window, frame - self.first, self.last - frame)
         here, mean, weights = place(frame), ORIGIN, 0.0
         for beside in range(-window, window + 1):
             weight = cos(0.5 * pi * beside / (window + 1)) ** 2
-            at = place(min(max(frame + beside, self.first), self.last))
-            mean, weights = add(mean, scaled(at, weight)), weights + weight
+            mean = add(mean, scaled(place(frame + beside), weight))
+            weights += weight
         return sub(here, scaled(mean, 1.0 / weights))
 
     def _lock_offset(self, frame: int) -> Vec:
@@ -318,7 +320,7 @@ class Stances:
         arcs: list[shape.Arc] = []
         for frame, found in needs.items():
             height = self._share(frame) * found.lack
-            time = shape.time_to_rise(height / self.probe.leg) * self.clip.walk.track.rate
+            time = shape.time_to_rise(height, self.probe.leg) * self.clip.walk.track.rate
             rise = max(frame - near, min(begin, frame - time), begin - late)
             fall = min(frame + near, max(end, frame + time), end + early)
             arcs.append(shape.Arc(rise, frame, fall, height))

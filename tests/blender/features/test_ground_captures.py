@@ -37,17 +37,18 @@ def pitch_at(t: float) -> float:
     return radians(30) * down - radians(15) * eased((t - STAND) / (STEP - STAND))
 
 
-def standing(t: float, creep: float) -> Vector:
+def standing(t: float, creep: float, press: float = 0.0) -> Vector:
     pitch = pitch_at(t)
     pivot = Vector((0.0, 0.0, -ANKLE)) if pitch <= 0.0 else Vector((BALL, 0.0, -ANKLE))
     back = pivot - Matrix.Rotation(pitch, 3, "Y") @ pivot
-    return Vector((creep * (min(t, FLAT) / FLAT - 0.5), 0.0, ANKLE)) + back
+    sunk = press * eased((t - FLAT) / (STAND - FLAT))
+    return Vector((creep * (min(t, FLAT) / FLAT - 0.5), 0.0, ANKLE - sunk)) + back
 
 
-def ankle(seconds: float, late: float, creep: float) -> tuple[Vector, float]:
+def ankle(seconds: float, late: float, creep: float, press: float = 0.0) -> tuple[Vector, float]:
     """Return where an ankle is, and the pitch of its foot."""
     cycle, t = divmod(seconds + late * STEP, STEP)
-    place = standing(min(t, STAND), creep)
+    place = standing(min(t, STAND), creep, press)
     share = eased((t - STAND) / (STEP - STAND))
     if t > STAND:
         landing = standing(0.0, creep) + Vector((STRIDE, 0.0, 0.0))
@@ -63,6 +64,9 @@ def captured(
     tremble: float = 0.0,
     t_pose: bool = False,
     hip_height: float = 0.88,
+    jolt: int = 0,
+    kicks: bool = False,
+    press: float = 0.0,
 ) -> bpy.types.Object:
     """Make a figure whose motion is keyed on all frames, as an importer leaves it.
 
@@ -77,6 +81,9 @@ def captured(
         tremble: By how much each frame is off.
         t_pose: Whether the first frame is one at the origin, apart from the motion.
         hip_height: How high its hip walks.
+        jolt: A frame at which all of it is off by 6 mm; 0 for none.
+        kicks: Whether the right foot stays in the air, and the left one where it is.
+        press: How far the balls of the feet are pressed into the floor as they roll off.
     """
     scene = bpy.context.scene
     scene.render.fps = RATE
@@ -108,14 +115,21 @@ def captured(
     for frame in range(1, FRAMES + 1):
         is_rest = t_pose and frame == 1
         seconds = (frame - 1) / RATE
-        noise = Vector([rng.gauss(0, tremble) for _ in range(3)])
+        off = Vector((0.0, 0.0, 6e-3)) if frame == jolt else Vector()
+        noise = Vector([rng.gauss(0, tremble) for _ in range(3)]) + off
         at = Vector((STRIDE * (seconds / STEP - 0.2), 0.0, hip_height + hover)) + noise
+        if kicks:
+            at.x = 0.1 + 0.1 * sin(seconds)
         hips.location = rest_space(hips, Vector() if is_rest else at * size)
         hips.keyframe_insert("location", frame=frame)
         for side, (y, late) in SIDES.items():
             target = bpy.data.objects[f"Target.{side}"]
-            place, pitch = ankle(seconds, late, creep)
-            place += Vector((0.0, y, hover)) + Vector([rng.gauss(0, tremble) for _ in range(3)])
+            place, pitch = ankle(seconds, late, creep, press)
+            place += Vector((0.0, y, hover)) + off
+            place += Vector([rng.gauss(0, tremble) for _ in range(3)])
+            if kicks:
+                swing = sin(2.0 * pi * seconds) if side == "R" else 0.0
+                place, pitch = Vector((0.1 + 0.5 * swing, y, ANKLE + 0.3 * abs(swing))), 0.0
             if is_rest:
                 place, pitch = Vector((0.0, y, -reach + 0.001)), 0.0
             target.location = place * whole
@@ -296,3 +310,101 @@ def test_hip_takes_its_time_where_little_of_a_swing_is_in_the_clip(empty_file: N
     put_on_ground(rig, make_ground(bumps))
     found = max(bends(played(rig, start)["Hips"]))
     assert found < before + 2.0
+
+
+@pytest.mark.parametrize("edge", [0.15, 0.17, 0.2])
+def test_foot_rises_in_time_over_a_step_right_before_its_toes(
+    edge: float, empty_file: None
+) -> None:
+    """It begins to rise while it still rolls over its ball."""
+    rig = captured(creep=0.0)
+    before = played(rig)
+    put_on_ground(rig, make_ground(lambda x, _y: 0.16 * min(max(floor((x - edge) / 0.6), 0), 5)))
+    after = played(rig)
+    for bone in ("FootL", "FootR", "LegL", "LegR"):
+        assert max(bends(after[bone])) < 2.0 * max(bends(before[bone]))
+
+
+def test_legs_keep_their_pose_before_a_cut(empty_file: None) -> None:
+    """In the T-pose the hip is where it is in the next frame: legs are not bent to its ground."""
+    rig = captured(t_pose=True)
+    go(1)
+    before = {
+        bone.name: bone.head - rig.pose.bones["Hips"].head for bone in evaluated(rig).pose.bones
+    }
+    put_on_ground(rig, make_ground(lambda x, _y: 0.25 * x))
+    for item in rig.fabrik.constraints:
+        item.ground.max_angle = 0.3
+    go(1)
+    assert states(rig) == {"REACHED"} and messages(rig) == {""}
+    posed = evaluated(rig)
+    for name in ("LegL", "FootL", "ToeL", "LegR", "FootR", "ToeR"):
+        found = posed.pose.bones[name].head - posed.pose.bones["Hips"].head
+        assert (found - before[name]).length < 1e-3
+
+
+def test_foot_that_never_stands_goes_over_steps_smoothly(empty_file: None) -> None:
+    """The right foot kicks all the time: it passes edges without a pop, and so does the hip."""
+    rig = captured(kicks=True)
+    for item in rig.fabrik.constraints:
+        item.ground.object = make_ground(
+            lambda x, _y: 0.12 * min(max(floor((x + 0.3) / 0.2), 0), 5)
+        )
+        item.ground.hip, item.ground.use = "Hips", True
+    before: dict[str, list[Vector]] = {}
+    for item in rig.fabrik.constraints:
+        item.ground.use = False
+    before = played(rig)
+    for item in rig.fabrik.constraints:
+        item.ground.use = True
+    activate(rig)
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    after: dict[str, list[Vector]] = {}
+    for frame in range(1, FRAMES + 1):
+        go(frame)
+        for bone in evaluated(rig).pose.bones:
+            after.setdefault(bone.name, []).append(rig.matrix_world @ bone.head)
+    assert any("never stands" in message for message in messages(rig))
+    for bone in ("FootR", "LegR"):
+        assert max(bends(after[bone])) < 2.0 * max(bends(before[bone]))
+    assert max(bends(after["Hips"])) < 10.0
+
+
+def test_hip_shares_a_jolt_of_the_whole_capture_with_the_knees(empty_file: None) -> None:
+    """The feet that stand are kept from it."""
+    rig = captured(creep=0.0, jolt=16)
+    before = played(rig)
+    put_on_ground(rig, plane())
+    after = played(rig)
+    around = slice(10, 20)
+    for bone in ("LegL", "LegR", "Hips"):
+        assert max(bends(after[bone])[around]) < 1.02 * max(bends(before[bone])[around])
+    assert max(bends(after["FootL"])[around]) < 0.1 * max(bends(before["FootL"])[around])
+
+
+def test_toes_pressed_into_the_floor_as_they_roll_off_do_not_lower_it(empty_file: None) -> None:
+    from addon.features.ground.goal import found_floor
+    from addon.loop import plan
+
+    rig = captured(press=0.04, hip_height=0.83)
+    put_on_ground(rig, plane())
+    assert abs(found_floor(plan.current().chains[0], 1.0)) < 3e-3
+
+
+@pytest.mark.parametrize("is_sitting", [False, True])
+def test_foot_at_another_angle_than_at_rest_tells_less_of_the_floor(is_sitting: bool) -> None:
+    """A hind foot that is upright at rest lies on the floor as the animal sits."""
+    from addon.core.vectors import ORIGIN, QUAT_IDENTITY
+    from addon.features.ground.leg import Foot
+    from addon.features.ground.track import IN_WORLD, Sample, Track
+    from addon.features.ground.walk import Walk
+    from addon.motion.contacts import Thresholds
+
+    up, height = ((0.0, 0.0, 1.0), -0.03) if is_sitting else ((0.0, -0.963, 0.27), 0.36)
+    foot = Foot(ORIGIN, (0.0, 0.27, 0.0), 0.38, 0.12)
+    root = (0.0, 0.0, 0.6)
+    sample = Sample(IN_WORLD, ORIGIN, ORIGIN, height, root, QUAT_IDENTITY, ORIGIN, up)
+    walk = Walk(Track(1, 24.0, 0.7, foot, (), [sample] * 30), Thresholds(), ())
+    found, other = (walk.tilted, walk.standing) if is_sitting else (walk.standing, walk.tilted)
+    assert len(found) == 30 and not other
+    assert found[0] == pytest.approx(-0.15 if is_sitting else -0.02, abs=1e-3)
