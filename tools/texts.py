@@ -26,7 +26,13 @@ ADDON = ROOT / "addon"
 NOT_SHOWN = ("core/", "motion/", "presets/", "features/command/")
 """Folders without texts of the interface."""
 
-MESSAGES = {"msg": (0,), "ProblemError": (0,), "UntraceableError": (0,), "counted": (1, 2)}
+MESSAGES = {
+    "msg": (0,),
+    "ProblemError": (0,),
+    "ChoiceError": (0,),
+    "UntraceableError": (0,),
+    "counted": (1, 2),
+}
 """The functions that make messages, and which of their arguments are texts."""
 
 
@@ -129,6 +135,13 @@ def _texts_of(prop: Any, owner: str, hidden: bool) -> Iterator[Text]:
 
 
 NO_SENTENCES = {
+    "Add, remove, snap, bake",
+    "All settings",
+    "Constraints of the active bone",
+    "Joint limits",
+    "Pose with the mouse",
+    "Show or hide the chains",
+    "Where to Find It",
     "Switch … to FK",
     "Switch … to IK",
     "… of the chain's length",

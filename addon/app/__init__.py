@@ -27,7 +27,7 @@ from ..features import (
 )
 from ..loop import handlers, registry
 from ..ui import presets
-from . import languages, menus
+from . import keymap, languages, menus, preferences
 
 FEATURES = (
     constraint,
@@ -60,6 +60,8 @@ PARTS: tuple[ModuleType, ...] = (
     presets,
     *[part for feature in FEATURES for part in feature.PARTS],
     menus,
+    keymap,
+    preferences,
 )
 
 

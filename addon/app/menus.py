@@ -1,4 +1,4 @@
-"""The extension's entries in Blender's own menus."""
+"""The extension's entries in Blender's own menus and panels."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import bpy
 
 from ..blender.messages import shown
+from ..loop import plan
 from ..ui.adding import MOTION_OPERATORS
 
 
@@ -28,8 +29,9 @@ def draw_ik(menu: Any, _context: bpy.types.Context) -> None:
     """Draw the entries of Pose > Inverse Kinematics."""
     layout = menu.layout
     layout.separator()
+    layout.operator("fabrik.limb_add")
     layout.operator("fabrik.constraint_add")
-    layout.operator("fabrik.constraint_remove", text="Remove FABRIK IK")
+    layout.operator("fabrik.ik_clear")
     layout.menu(FABRIK_MT_motion.__name__)
     layout.operator("fabrik.convert_from_blender")
     layout.separator()
@@ -48,11 +50,31 @@ def draw_animation(menu: Any, context: bpy.types.Context) -> None:
         menu.layout.operator("fabrik.root_motion_extract")
 
 
+def draw_lock(panel: Any, context: bpy.types.Context) -> None:
+    """Ask for Lock Interface at the top of the render properties, if the scene needs it."""
+    scene: Any = context.scene
+    if scene.render.use_lock_interface or not _has_constraints(scene):
+        return
+    row = panel.layout.row()
+    row.use_property_split = False
+    row.prop(scene.render, "use_lock_interface", text="Lock Interface for FABRIK IK")
+
+
+def _has_constraints(scene: bpy.types.Scene) -> bool:
+    known = plan.known()
+    rigs = known.rigs.values() if known is not None else ()
+    try:
+        return any(scene.objects.get(rig.object.name) == rig.object for rig in rigs)
+    except ReferenceError:  # One was removed since the last update.
+        return False
+
+
 def _entries() -> list[tuple[Any, Callable[..., None]]]:
     types: Any = bpy.types
     return [
         (types.VIEW3D_MT_pose_ik, draw_ik),
         (types.VIEW3D_MT_object_animation, draw_animation),
+        (types.RENDER_PT_context, draw_lock),
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from .messages import COMMA, Message, joined, msg
@@ -15,6 +15,19 @@ class ProblemError(Exception):
     def __init__(self, template: str, /, **values: object) -> None:
         """Make the message as `msg` does, unless it is one already."""
         super().__init__(template if isinstance(template, Message) else msg(template, **values))
+
+
+class ChoiceError(ProblemError):
+    """An error that another choice of an option solves.
+
+    Attributes:
+        choice: The options that would solve it, or one of several, by name.
+    """
+
+    def __init__(self, template: str, choice: Mapping[str, object], /, **values: object) -> None:
+        """Make the message as `msg` does."""
+        super().__init__(template, **values)
+        self.choice = choice
 
 
 def listed(names: Sequence[str], more: int = 0) -> Message:

@@ -56,9 +56,7 @@ def limb_length(rig: Skeleton, tip: int) -> int:
     The limb starts below a bone from which other limbs branch, below a bone that is short compared
     with its child, or where the bend axis of the joints changes.
     """
-    child = next_joint(rig, tip)
-    end = _head(rig, child) if child >= 0 else _tail(rig, tip)
-    segment = sub(end, _head(rig, tip))
+    segment = sub(end_of(rig, tip), _head(rig, tip))
     axis: Vec | None = None
     bone, count = tip, 1
     while rig.parents[bone] >= 0:
@@ -77,6 +75,12 @@ def limb_length(rig: Skeleton, tip: int) -> int:
             axis = axis or normal
         bone, segment, count = parent, parent_segment, count + 1
     return count
+
+
+def end_of(rig: Skeleton, bone: int) -> Vec:
+    """Return the end of a bone at rest, in armature space: its tail, or its child's head."""
+    child = next_joint(rig, bone)
+    return _head(rig, child) if child >= 0 else _tail(rig, bone)
 
 
 def _head(rig: Skeleton, bone: int) -> Vec:

@@ -19,6 +19,7 @@ from ..loop.properties import FabrikConstraint, free_name, settings
 from ..loop.registry import MOTIONS
 from ..loop.solving import solve_constraint
 from . import offset
+from .defaults import apply_defaults
 from .placing import new_empty, pole_world, tip_world
 
 
@@ -73,6 +74,7 @@ def add(
     item.name = free_name(armature, bone)
     item.bone, item.chain_count, item.solver = bone, count, solver
     item.target, item.subtarget = target, subtarget
+    apply_defaults(item)
     # A limb bends about its hinge; a longer chain drags its bones along, so that it never jumps.
     item.swing = 1.0 if (count or length) <= MOST else 0.0
     if problem := new_problem(known_problems):

@@ -34,12 +34,16 @@ NOT_IN_PRESETS = {"SKIP_SAVE"}
 
 def value_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     """Tag the armature for update."""
-    cast(bpy.types.Object, item.id_data).update_tag()
+    armature = cast(bpy.types.Object | None, item.id_data)
+    if armature is not None:  # None in the preferences.
+        armature.update_tag()
 
 
 def structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     """Discard the plan of the armature, and tag it for update."""
-    armature = cast(bpy.types.Object, item.id_data)
+    armature = cast(bpy.types.Object | None, item.id_data)
+    if armature is None:  # In the preferences.
+        return
     if changes.is_following():  # Planning does the rest.
         changes.note_followed(armature)
         return
@@ -129,23 +133,28 @@ class _Definition:
         return pair[1]
 
 
+def definitions_of(cls: type[Any]) -> dict[str, Any]:
+    """Return the definitions of the properties of a class, by name."""
+    names = {**vars(sys.modules[cls.__module__]), "Annotated": _Definition}
+    hints = get_type_hints(cls, names, dict(vars(cls)), include_extras=True)
+    return {
+        name: hints[name].__metadata__[0] if get_origin(hints[name]) is Annotated else hints[name]
+        for name in cls.__annotations__
+    }
+
+
 def register_group(
-    cls: type[bpy.types.PropertyGroup], further: Mapping[str, Definition] = MappingProxyType({})
+    cls: type[bpy.types.PropertyGroup | bpy.types.AddonPreferences],
+    further: Mapping[str, Definition] = MappingProxyType({}),
 ) -> None:
-    """Register a property group.
+    """Register a property group, or preferences.
 
     Args:
         cls: The class with its definitions.
         further: Definitions that features add, by name.
     """
     own = cls.__annotations__
-    names = {**vars(sys.modules[cls.__module__]), "Annotated": _Definition}
-    hints = get_type_hints(cls, names, dict(vars(cls)), include_extras=True)
-    found: dict[str, Any] = {
-        name: hints[name].__metadata__[0] if get_origin(hints[name]) is Annotated else hints[name]
-        for name in own
-    }
-    found |= further
+    found = {**definitions_of(cls), **further}
     cls.__annotations__ = {
         name: one.property() if isinstance(one, Definition) else one for name, one in found.items()
     }

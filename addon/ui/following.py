@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -70,6 +70,23 @@ def selected_place(context: bpy.types.Context) -> Place | None:
         return None
 
 
+def places_of(bones: Iterable[Any]) -> list[Place]:
+    """Return the constraints of pose bones, each once.
+
+    Those are all whose tip is the bone; without any, the one that `selected_place` would return.
+    """
+    found: list[Place] = []
+    try:
+        for bone in bones:
+            ob, name = bone.id_data, bone.name
+            tips = _matching(ob, lambda chain, name=name: _tip(chain) == name)
+            other = None if tips else _place_of(ob, name)
+            found += tips or ([other] if other else [])
+    except ReferenceError:  # Something was removed since the last update.
+        return []
+    return list(dict.fromkeys(found))
+
+
 def _place_of(ob: bpy.types.Object, name: str) -> Place | None:
     if name:
         index = cast(Any, ob.pose).bones.find(name)
@@ -121,14 +138,20 @@ def _first(
         armature: The armature to search; None for all.
         is_meant: Whether a constraint matches.
     """
+    places = _matching(armature, is_meant)
+    shown = (place for place in places if settings(place[0]).active_index == place[1])
+    return next(shown, places[0] if places else None)
+
+
+def _matching(
+    armature: bpy.types.Object | None, is_meant: Callable[[ChainPlan], bool]
+) -> list[Place]:
     known = plan.known()
-    places = [
+    return [
         (chain.rig.object, chain.item)
         for chain in (known.chains if known else ())
         if (armature is None or chain.rig.object == armature) and is_meant(chain)
     ]
-    shown = (place for place in places if settings(place[0]).active_index == place[1])
-    return next(shown, places[0] if places else None)
 
 
 def follow(depsgraph: bpy.types.Depsgraph) -> None:

@@ -19,19 +19,21 @@ PARTS = re.compile(r"\s*(?:[\u3040-\u9fff][\u3000-\u303f\uff00-\uff65]*|[^\s\u30
 """What a line can be broken after: a word, or a Chinese or Japanese character with punctuation."""
 
 
-def draw_sentence(layout: Layout, context: bpy.types.Context, sentence: str) -> None:
-    """Draw a sentence, wrapped to the region."""
+def draw_sentence(
+    layout: Layout, context: bpy.types.Context, sentence: str, width: int = 0
+) -> None:
+    """Draw a sentence, wrapped to the region, or to a width in pixels at a UI scale of 1."""
     column = layout.column(align=True)
     column.scale_y = 0.8
-    for line in wrapped(shown(sentence), context):
+    for line in wrapped(shown(sentence), context, width):
         column.label(text=line, translate=False)
 
 
-def wrapped(sentence: str, context: bpy.types.Context) -> list[str]:
-    """Wrap a sentence to the region's width."""
+def wrapped(sentence: str, context: bpy.types.Context, width: int = 0) -> list[str]:
+    """Wrap a sentence to the region's width, or to one in pixels at a UI scale of 1."""
     scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
     blf.size(0, context.preferences.ui_styles[0].widget.points * scale)
-    room = context.region.width - 70 * scale
+    room = (width * scale if width else context.region.width) - 70 * scale
     lines = [""]
     for part in PARTS.findall(" ".join(sentence.split())):
         if lines[-1] and blf.dimensions(0, lines[-1] + part.rstrip())[0] > room:

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 from bl_operators.presets import AddPresetBase
-from bl_ui.utils import PresetPanel
+from bl_ui.utils import PresetPanel as BlenderPresetPanel
 from bpy.props import BoolProperty, StringProperty
 
 from ..blender.errors import ProblemError
 from ..editing.copying import set_values
 from ..loop.property_values import default_of, preset_names, values_of
 from .refusing import Refusing, Working
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 __all__ = ["AddPresetOperator", "ApplyPresetOperator", "PresetPanel"]
 
@@ -69,6 +72,11 @@ class ApplyPresetOperator(Working):
             ) from None
 
     @property
+    def is_own(self) -> bool:
+        """Whether it is a preset of the extension, and not of the user."""
+        return Path(self.filepath).is_relative_to(HOME)
+
+    @property
     def title(self) -> str:
         """The name of the preset in the menu."""
         return bpy.path.display_name(self.filepath, title_case=False)
@@ -99,6 +107,12 @@ class AddPresetOperator(Refusing, Base):
         variable = self.preset_defines[-1].partition(" = ")[0]
         return [f"{variable}.{name}" for name in preset_names(self.group(bpy.context))]
 
+    def invoke(
+        self, context: bpy.types.Context, event: bpy.types.Event
+    ) -> set[OperatorReturnItems]:
+        """Add it under its name, or ask for one."""
+        return self.execute(context) if self.name else super().invoke(context, event)
+
     if TYPE_CHECKING:
         remove_name: bool
         remove_active: bool
@@ -115,6 +129,17 @@ class AddPresetOperator(Refusing, Base):
             default=False,
             options={"HIDDEN", "SKIP_SAVE"},
         )
+
+
+class PresetPanel(BlenderPresetPanel):
+    """A popover of presets, whose operators may open dialogs."""
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """Draw the presets."""
+        layout: Any = self.layout  # type: ignore[attr-defined]
+        layout.emboss = "PULLDOWN_MENU"
+        layout.operator_context = "INVOKE_DEFAULT"
+        bpy.types.Menu.draw_preset(self, context)  # type: ignore[attr-defined]
 
 
 def register() -> None:

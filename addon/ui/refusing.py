@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 
-from ..blender.errors import ProblemError
+from ..blender.errors import ChoiceError, ProblemError
 from ..blender.messages import msg, shown
 from ..blender.refusals import linked_problem, rest_problem, tweak_problem
 from ..editing import constraints as editing
 from .following import shown_armature
+from .layout import draw_sentence
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+
+DIALOG = 400
+"""The width of dialogs, in pixels at a UI scale of 1."""
 
 
 class Refusing:
@@ -67,6 +72,10 @@ class Working(Refusing):
         except ProblemError as problem:
             self.report({"ERROR"}, shown(str(problem)))
             return {"CANCELLED"}
+        return self.finish(done)
+
+    def finish(self, done: str) -> set[OperatorReturnItems]:
+        """Report the result."""
         if not done:
             return {"CANCELLED"}
         self.report({self.severity}, shown(done))
@@ -76,6 +85,45 @@ class Working(Refusing):
         """Report warnings."""
         for note in notes:
             self.report({"WARNING"}, shown(note))
+
+
+class Asking(Working):
+    """An operator that opens a dialog with its options if it cannot do without another choice."""
+
+    problem = ""
+    """Why there is a dialog; empty in the redo panel."""
+
+    def invoke(
+        self, context: bpy.types.Context, event: bpy.types.Event
+    ) -> set[OperatorReturnItems]:
+        """Do the work, or open the dialog."""
+        try:
+            done = self.work(context)
+        except ChoiceError as error:
+            self.problem = str(error)
+            for name, value in error.choice.items():
+                setattr(self, name, value)
+            return context.window_manager.invoke_props_dialog(
+                self,  # type: ignore[arg-type]
+                width=DIALOG,
+            )
+        except ProblemError as problem:
+            self.report({"ERROR"}, shown(str(problem)))
+            return {"CANCELLED"}
+        return self.finish(done)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """Draw the options, below the reason why they are asked for."""
+        layout: Any = self.layout  # type: ignore[attr-defined]
+        if self.problem:
+            draw_sentence(layout, context, self.problem, DIALOG)
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        self.draw_options(layout)
+
+    def draw_options(self, layout: Any) -> None:
+        """Draw the options."""
+        raise NotImplementedError
 
 
 def end_running(cls: Any) -> None:

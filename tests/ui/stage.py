@@ -10,6 +10,7 @@ from typing import Any
 
 import bpy
 from bpy_extras.view3d_utils import location_3d_to_region_2d
+from downloaded import make_mixamo
 from install import install
 from mathutils import Matrix, Vector
 from rigs import curves, evaluated, go, link, make_armature, make_chain, tip_error
@@ -435,3 +436,58 @@ def show_tools() -> None:
 def tool() -> str:
     """Return the tool that the 3D view has in its present mode."""
     return bpy.context.workspace.tools.from_space_view3d_mode(bpy.context.mode).idname
+
+
+def prepare_downloaded() -> None:
+    """Make a downloaded character, and enter Pose Mode with nothing selected."""
+    clear()
+    rig = make_mixamo()
+    rig.rotation_euler.z = 0.0
+    rig.show_in_front = True
+    select(rig, None, "mixamorig:Hips")
+    bpy.ops.pose.select_all(action="DESELECT")
+
+
+def face_hand(bone: str) -> None:
+    """Turn the 3D view to a hand, from the front."""
+    close("OUTLINER", "DOPESHEET_EDITOR", "PROPERTIES")
+    look(sidebar=False)
+    for _window, area in areas("VIEW_3D"):
+        view = area.spaces.active.region_3d
+        view.view_location = middle("Downloaded", bone)
+        view.view_distance = 1.2
+        view.view_rotation = (Matrix.Rotation(radians(90), 3, "X")).to_quaternion()
+
+
+def hand_off(rig: str, bone: str) -> float:
+    """Return how far the head of a bone is from the control bone of the first constraint."""
+    posed: Any = evaluated(bpy.data.objects[rig]).pose.bones
+    control = bpy.data.objects[rig].fabrik.constraints[0].subtarget
+    return (posed[bone].head - posed[control].head).length
+
+
+def prepare_actions() -> None:
+    """Make an action of another character that rotates the forearm, and click that."""
+    rig = build()
+    bone: Any = rig.pose.bones["Forearm"]
+    bone.rotation_mode = "XYZ"
+    for frame, angle in ((1, 0.0), (20, 1.2)):
+        bone.rotation_euler.x = angle
+        bone.keyframe_insert("rotation_euler", frame=frame)
+    rig.animation_data.action.use_fake_user = True
+    rig.animation_data_clear()
+    bone.rotation_euler.x = 0.0
+    select(rig, None, "Forearm")
+
+
+def straighten() -> None:
+    """Make an arm that is straight at rest, and click its forearm."""
+    clear()
+    rig = make_armature(
+        {
+            "Upper Arm": ((0.2, 0, 1.4), (0.6, 0, 1.4), ""),
+            "Forearm": ((0.6, 0, 1.4), (1.0, 0, 1.4), "Upper Arm"),
+        },
+        "Figure",
+    )
+    select(rig, None, "Forearm")

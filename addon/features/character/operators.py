@@ -10,7 +10,14 @@ from bpy.props import BoolProperty, EnumProperty
 from ...blender.errors import ProblemError
 from ...blender.messages import COMMA, CONTEXT, counted, joined, msg
 from ...ui.layout import Layout, SidebarPanel, draw_sentence
-from ...ui.refusing import Working, active_armature, armature_refusal, rest_refusal, tweak_refusal
+from ...ui.refusing import (
+    Asking,
+    Working,
+    active_armature,
+    armature_refusal,
+    rest_refusal,
+    tweak_refusal,
+)
 from ...ui.wording import length_text
 from .recognizing import fill, recognize_parts
 from .removing import remove
@@ -81,7 +88,7 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
         return msg("Recognized {listed}", listed=_listed([part.kind for part in parts]))
 
 
-class FABRIK_OT_character_set_up(CharacterOperator, bpy.types.Operator):
+class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
     """Set up a character in one step."""
 
     bl_idname = "fabrik.character_set_up"
@@ -150,6 +157,14 @@ class FABRIK_OT_character_set_up(CharacterOperator, bpy.types.Operator):
         return (
             msg("{text}. {problem}", text=text, problem=result.problem) if result.problem else text
         )
+
+    def draw_options(self, layout: Layout) -> None:
+        """Draw the options."""
+        layout.prop(self, "controls")
+        column = layout.column(heading="Add")
+        column.prop(self, "poles")
+        column.prop(self, "hinges")
+        layout.prop(self, "animation")
 
 
 class FABRIK_OT_character_remove(CharacterOperator, bpy.types.Operator):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any, cast
+from typing import cast
 
 import bpy
 
 from ...blender.access import pose_bones
 from ...editing import constraints as editing
+from ...editing.controls import remove_bones, remove_empty_action
+from ...editing.limb_adding import remove_hinges
 from ...editing.playing import staged
 from ...loop.properties import settings
-from .controls import remove_bones, remove_empty_action
 from .recognizing import restore_switches
 from .settings import FabrikCharacter, FabrikPart, character_settings
 
@@ -22,24 +23,6 @@ def index_of(armature: bpy.types.Object, part: FabrikPart) -> int | None:
         if part.key and item.key == part.key:
             return index
     return None
-
-
-def hinge_line(name: str, joint: Any) -> str:
-    """Return a bone's name and the values of the settings that a hinge replaces, as one line."""
-    numbers = (*joint.hinge_vector, joint.hinge_min, joint.hinge_max)
-    return "\t".join((name, joint.hinge_axis, *map(repr, numbers)))
-
-
-def _remove_hinge(armature: bpy.types.Object, line: str) -> None:
-    name, *values = line.rsplit("\t", 6)
-    if name not in pose_bones(armature):
-        return
-    joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
-    joint.limit_type = "NONE"
-    if values:  # Older files have only the name.
-        joint.hinge_axis = values[0]
-        *vector, joint.hinge_min, joint.hinge_max = map(float, values[1:])
-        joint.hinge_vector = vector
 
 
 def remove(armature: bpy.types.Object) -> int:
@@ -63,8 +46,7 @@ def _remove(armature: bpy.types.Object, character: FabrikCharacter) -> int:
         if index is not None:
             editing.remove(armature, index)
             count += 1
-        for line in filter(None, part.hinges.split("\n")):
-            _remove_hinge(armature, line)
+        remove_hinges(armature, list(filter(None, part.hinges.split("\n"))))
     _remove_controls(character)
     for part in character.parts:
         part.key, part.hinges = 0, ""

@@ -18,6 +18,7 @@ from ...blender.moving import move_to, place_of
 from ...blender.relations import node_of, parents, walk_dependencies
 from ...blender.rotation import ALL_CHANNELS
 from ...blender.skeleton import Point, skeleton_of, vector
+from ...editing.controls import new_armature, refuse_uneditable, use_bones
 from ...editing.playing import go_to, returning, staged, updated
 from ...loop.muting import muting
 from ...loop.properties import settings
@@ -26,7 +27,6 @@ from ..fk_ik.span import Span
 from ..fk_ik.to_fk import SnapControl, snap_to_fk
 from ..look_at.look import look_of
 from .adding import LIMBS, add_constraint, add_hinges, add_pole, refuse_part
-from .controls import Control, add_bones, new_armature, new_shape, refuse_uneditable
 from .recognizing import switch_to_fk
 from .removing import index_of, remove
 from .settings import FabrikPart, character_settings
@@ -114,26 +114,12 @@ def _use_bones(
     armature: bpy.types.Object, parts: Sequence[FabrikPart], holder: bpy.types.Object
 ) -> None:
     """Replace the Empties that are targets and poles by bones of an armature."""
-    cube, sphere = new_shape(armature, "CUBE"), new_shape(armature, "SPHERE")
-    updated()
-    controls: list[Control] = []
-    for part in parts:
-        controls.append(Control(f"{part.bone} IK", cast(bpy.types.Object, part.target), cube))
-        if part.pole is not None:
-            controls.append(Control(f"{part.bone} Pole", part.pole, sphere))
-    names = iter(add_bones(holder, controls))
-    for part in parts:
-        item = settings(armature).constraints[cast(int, index_of(armature, part))]
-        part.target = item.target = holder
-        part.subtarget = item.subtarget = next(names)
-        if part.pole is not None:
-            part.pole = item.pole_target = holder
-            part.pole_bone = item.pole_subtarget = next(names)
-    for control in controls:
-        bpy.data.objects.remove(control.empty)
-    if sphere.users == 0:
-        bpy.data.objects.remove(sphere)
-    updated()
+    indices = [cast(int, index_of(armature, part)) for part in parts]
+    use_bones(armature, indices, holder)
+    for part, index in zip(parts, indices, strict=True):
+        item = settings(armature).constraints[index]
+        part.target, part.subtarget = item.target, item.subtarget
+        part.pole, part.pole_bone = item.pole_target, item.pole_subtarget
 
 
 def _animated_frames(armature: bpy.types.Object, parts: Sequence[FabrikPart]) -> list[float]:

@@ -2,8 +2,8 @@
 
 from ...loop.registry import Feature
 from ...ui.following import follow
-from . import draw, operators, panels, presets
+from . import draw, limb, operators, panels, presets
 
 FEATURE = Feature(on_update=follow)
 
-PARTS = (operators, draw, presets, panels)
+PARTS = (operators, limb, draw, presets, panels)

@@ -38,8 +38,8 @@ STATE_ICONS = {
 }
 
 HOW_TO = msg(
-    "Select a target, then the tip bone of a chain in Pose Mode, and press +. Without a target, "
-    "a new one is added at the tip."
+    "Click a hand, a foot or another bone of a limb in Pose Mode, and press Add IK Limb. For a "
+    "target of your own, select it first, then the tip bone of a chain, and press +."
 )
 
 
@@ -48,6 +48,7 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
     armature = active_armature(context)
     _draw_list(layout, armature)
     if active_constraint(armature) is None:
+        layout.operator("fabrik.limb_add", icon="ADD")
         draw_sentence(layout, context, HOW_TO)
     else:
         _draw_active(layout, context, armature)
@@ -91,8 +92,6 @@ def _draw_active(layout: Layout, context: bpy.types.Context, armature: bpy.types
     draw_notes(report, armature)
     layout.use_property_split = True
     draw_sections(layout, armature, item)
-    if not context.scene.render.use_lock_interface:
-        _draw_lock(layout.box().column(), context)
 
 
 def _draw_list(layout: Layout, armature: bpy.types.Object) -> None:
@@ -202,12 +201,6 @@ def _shared(names: list[str]) -> str:
     return msg(
         "Shares bones with {names}. They are solved together, by weight.", names=listed(names)
     )
-
-
-def _draw_lock(layout: Layout, context: bpy.types.Context) -> None:
-    layout.use_property_split = False
-    layout.label(text="For safe rendering, enable:", icon="INFO")
-    layout.prop(context.scene.render, "use_lock_interface")
 
 
 def state_name(item: FabrikConstraint) -> Message:

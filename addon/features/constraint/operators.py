@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
+from ...blender.errors import ProblemError, listed
 from ...blender.messages import CONTEXT, msg
+from ...blender.refusals import linked_problem, tweak_problem
 from ...editing import constraints as editing
+from ...editing.defaults import (
+    FabrikDefaults,
+    changed_defaults,
+    reset_defaults,
+    save_defaults,
+    stored_defaults,
+)
 from ...loop.properties import SOLVER_ITEMS, FabrikConstraint, settings
 from ...loop.registry import MOTIONS
 from ...ui.adding import chosen_target, tip_refusal
+from ...ui.following import places_of
 from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
 from ...ui.sections import has_tip
 
@@ -150,6 +160,40 @@ class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):
         return msg("Removed “{name}”: its bones return to their FK pose", name=name)
 
 
+def _clear_refusal(context: bpy.types.Context) -> str:
+    """Ask for selected bones with constraints."""
+    if context.mode != "POSE" or not places_of(context.selected_pose_bones or ()):
+        return msg("Select bones with FABRIK IK in Pose Mode")
+    return ""
+
+
+class FABRIK_OT_ik_clear(Working, bpy.types.Operator):
+    """Remove the constraints of the selected bones, and Blender's IK as its own operator does."""
+
+    bl_idname = "fabrik.ik_clear"
+    bl_label = "Remove FABRIK IK"
+    bl_description = (
+        "Remove the FABRIK IK constraints of the selected bones with their keys and drivers, and "
+        "Blender's Inverse Kinematics. Blender's Remove IK leaves FABRIK IK"
+    )
+    asks = (_clear_refusal,)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Remove them."""
+        bones: list[Any] = list(context.selected_pose_bones or ())
+        places = places_of(bones)
+        for armature in {ob for ob, _ in places}:
+            if problem := linked_problem(armature) or tweak_problem(armature):
+                raise ProblemError(problem)
+        names: list[str] = []
+        for armature, index in sorted(places, key=lambda place: -place[1]):
+            names.append(settings(armature).constraints[index].name)
+            editing.remove(armature, index)
+        if any(con.type == "IK" for bone in bones for con in bone.constraints):
+            bpy.ops.pose.ik_clear()
+        return msg("Removed {names}: the bones return to their FK pose", names=listed(names[::-1]))
+
+
 class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
     """Swap the active constraint with a neighbor, with its animation."""
 
@@ -226,11 +270,58 @@ class FABRIK_OT_offset_set(Working, bpy.types.Operator):
         return msg("“{name}” keeps its tip at the current offset", name=name)
 
 
+def _save_refusal(context: bpy.types.Context) -> str:
+    """Ask for preferences."""
+    return "" if stored_defaults() else msg("The add-on is not enabled in the preferences")
+
+
+class FABRIK_OT_constraint_default_save(Working, bpy.types.Operator):
+    """Store the settings of the active constraint for new ones."""
+
+    bl_idname = "fabrik.constraint_default_save"
+    bl_label = "Save as Default"
+    bl_description = (
+        "Give new constraints the settings of the active one. Its bones, targets and solver, and "
+        "what moves it, are not included"
+    )
+    bl_options = {"REGISTER"}  # No undo brings preferences back.
+    asks = (active_refusal, _save_refusal)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Store them."""
+        item = cast(FabrikConstraint, editing.active_constraint(active_armature(context)))
+        save_defaults(item, cast(FabrikDefaults, stored_defaults()))
+        return msg("New constraints get the settings of “{name}”", name=item.name)
+
+
+def _reset_refusal(_context: bpy.types.Context) -> str:
+    """Ask for changed defaults."""
+    return "" if changed_defaults() else msg("The settings of new constraints are not changed")
+
+
+class FABRIK_OT_constraint_default_reset(Working, bpy.types.Operator):
+    """Reset the settings of new constraints."""
+
+    bl_idname = "fabrik.constraint_default_reset"
+    bl_label = "Reset Defaults"
+    bl_description = "Give new constraints the settings that come with the add-on"
+    bl_options = {"REGISTER"}
+    asks = (_reset_refusal,)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Reset them."""
+        reset_defaults(cast(FabrikDefaults, stored_defaults()))
+        return msg("New constraints get the settings that come with the add-on")
+
+
 register, unregister = bpy.utils.register_classes_factory(
     (
         FABRIK_OT_constraint_add,
         FABRIK_OT_constraint_remove,
+        FABRIK_OT_ik_clear,
         FABRIK_OT_constraint_move,
+        FABRIK_OT_constraint_default_save,
+        FABRIK_OT_constraint_default_reset,
         FABRIK_OT_offset_set,
         FABRIK_OT_pole_add,
     )

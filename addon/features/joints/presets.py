@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import bpy
+from bpy.props import EnumProperty
+from mathutils import Vector
 
-from ...blender.errors import listed
+from ...blender.errors import ChoiceError, listed
 from ...blender.messages import msg
 from ...blender.refusals import joints_problem
-from ...editing.copying import copy_joint
+from ...editing.bending import (
+    Bend,
+    bend_of,
+    limb_bend_of,
+    needs_bend,
+    turned_to,
+)
+from ...editing.copying import copy_joint, set_values
 from ...loop.joint_properties import FabrikJoint
+from ...loop.property_values import values_of
 from ...ui.presets import AddPresetOperator, ApplyPresetOperator, PresetPanel
+from ...ui.refusing import Asking
 from .panel import shown_bone
 
 FOLDER = "fabrik_ik/joint"
@@ -35,21 +47,101 @@ class _JointPreset:
         return shown_bone(context).fabrik_joint
 
 
-class FABRIK_OT_joint_preset_apply(_JointPreset, ApplyPresetOperator, bpy.types.Operator):
-    """Apply a preset to the joints of the selected bones."""
+AXES = {
+    "X": (1.0, 0.0, 0.0),
+    "-X": (-1.0, 0.0, 0.0),
+    "Z": (0.0, 0.0, 1.0),
+    "-Z": (0.0, 0.0, -1.0),
+}
+"""The axes about which a joint may be said to flex."""
+
+
+class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bpy.types.Operator):
+    """Apply a preset to the joints of the selected bones, about the axes about which they bend."""
 
     bl_idname = "fabrik.joint_preset_apply"
     bl_label = "Apply Joint Preset"
-    bl_description = "Apply a preset to the joints of the active bone and the other selected bones"
+    bl_description = (
+        "Apply a preset to the joints of the active bone and the other selected bones, about the "
+        "axis about which each bends"
+    )
+
+    if TYPE_CHECKING:
+        axis: str
+    else:
+        axis: EnumProperty(
+            name="Axis",
+            description="Axis of the bone about which a positive rotation bends the limb",
+            items=(
+                (
+                    "AUTO",
+                    "Automatic",
+                    "As the limb is bent at rest, or else away from its pole target. Presets that "
+                    "you have saved keep their axis",
+                ),
+                ("X", "X", "The bone's X axis"),
+                ("-X", "−X", "The opposite of the bone's X axis"),
+                ("Z", "Z", "The bone's Z axis"),
+                ("-Z", "−Z", "The opposite of the bone's Z axis"),
+            ),
+            options={"SKIP_SAVE"},
+        )
 
     def work(self, context: bpy.types.Context) -> str:
         """Apply the preset."""
         bone = shown_bone(context)
+        selected: list[Any] = list(context.selected_pose_bones or ())
+        others = [one for one in selected if one != bone and not joints_problem(one.id_data)]
+        bends = [self._bends(one) for one in (bone, *others)]  # A limit may change the pose.
+        before = values_of(bone.fabrik_joint)
         self.apply(context)
-        bones: list[Any] = list(context.selected_pose_bones or ())
-        others = copy_joint(bone, [one for one in bones if not joints_problem(one.id_data)])
+        try:
+            turned = self._turned(bone.fabrik_joint, [bone, *others], bends)
+        except ChoiceError:
+            set_values(bone.fabrik_joint, before)
+            raise
+        copy_joint(bone, others)
+        for one, values in zip([bone, *others], turned, strict=True):
+            set_values(one.fabrik_joint, values)
         names = listed([bone.name], len(others))
         return msg("Applied “{preset}” to {bones}", preset=self.title, bones=names)
+
+    def _bends(self, bone: Any) -> tuple[Bend | None, Bend | None]:
+        """Return how the joint of a bone flexes, and the one after it in its limb."""
+        if self.axis != "AUTO":
+            chosen = Bend(Vector(AXES[self.axis]), 0.0)
+            return chosen, chosen
+        return bend_of(bone.id_data, bone.name), limb_bend_of(bone.id_data, bone.name)
+
+    def _turned(
+        self,
+        joint: FabrikJoint,
+        bones: Sequence[Any],
+        bends: Sequence[tuple[Bend | None, Bend | None]],
+    ) -> list[dict[str, Any]]:
+        """Return the settings that the bones have about other axes than the preset.
+
+        Raises:
+            ChoiceError: If the axis of a bone is not known.
+        """
+        is_kept = self.axis == "AUTO" and not self.is_own
+        if is_kept or not needs_bend(joint):
+            return [{} for _ in bones]
+        is_across = self.is_own and joint.limit_type == "HINGE" and joint.hinge_axis == "Z"
+        is_of_limb = is_across or joint.limit_type == "CONE"
+        found = [limb if is_of_limb else own for own, limb in bends]
+        unknown = [one.name for one, bend in zip(bones, found, strict=True) if bend is None]
+        if unknown:
+            raise ChoiceError(
+                "Straight at rest and without a pole target: {bones}. Choose the bending axis",
+                {"axis": "X"},
+                bones=listed(unknown),
+            )
+        return [turned_to(joint, bend, is_across) for bend in found if bend is not None]
+
+    def draw_options(self, layout: Any) -> None:
+        """Draw the choice of the axis."""
+        layout.prop(self, "axis")
 
 
 class FABRIK_OT_joint_preset_add(_JointPreset, AddPresetOperator, bpy.types.Operator):

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
-from ...blender.errors import ProblemError
+from ...blender.errors import ChoiceError, ProblemError
 from ...blender.messages import COMMA, CONTEXT, counted, joined, msg
 from ...blender.refusals import joints_problem
-from ...ui.refusing import Working
+from ...ui.refusing import Asking
 from ...ui.wording import named
-from .learning import learn
+from .learning import learn, rotations_of
 
 KINDS = {
     "HINGE": (msg("{count} hinge"), msg("{count} hinges")),
@@ -30,7 +30,7 @@ def _bones_refusal(context: bpy.types.Context) -> str:
     return next(filter(None, (joints_problem(bone.id_data) for bone in bones)), "")
 
 
-class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
+class FABRIK_OT_joint_learn(Asking, bpy.types.Operator):
     """Set joint limits to the range of the armature's actions."""
 
     bl_idname = "fabrik.joint_learn"
@@ -79,11 +79,12 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
         bones = _bones(context)
         kinds = [learn(bone, self.kind, self.margin, self.everywhere) for bone in bones]
         if not any(kinds):
-            if self.everywhere:
+            if self.everywhere or not any(rotations_of(bone, True) for bone in bones):
                 raise ProblemError("No action rotates the selected bones: assign an action")
-            raise ProblemError(
+            raise ChoiceError(
                 "No action of the armature rotates the selected bones: assign an action, or enable "
-                "All Actions"
+                "All Actions",
+                {"everywhere": True},
             )
         parts = [
             counted(kinds.count(kind), *names) for kind, names in KINDS.items() if kind in kinds
@@ -92,6 +93,11 @@ class FABRIK_OT_joint_learn(Working, bpy.types.Operator):
             unlimited = [bone.name for bone, kind in zip(bones, kinds, strict=True) if not kind]
             parts.append(msg("no limits for {unlimited}", unlimited=named(unlimited)))
         return msg("Learned {parts}", parts=joined(COMMA, parts))
+
+    def draw_options(self, layout: Any) -> None:
+        """Draw the options."""
+        for name in ("kind", "margin", "everywhere"):
+            layout.prop(self, name)
 
 
 def _bones(context: bpy.types.Context) -> list[Any]:

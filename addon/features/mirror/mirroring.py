@@ -20,8 +20,8 @@ from ...blender.limbs import named_chain
 from ...blender.messages import msg
 from ...blender.refusals import joints_problem
 from ...blender.skeleton import vector
-from ...core.vectors import ORIGIN
 from ...editing import constraints as editing
+from ...editing.bending import hinge_values, rolled_cone
 from ...editing.copying import IK_AXIS, add_with, set_values, values_of
 from ...editing.placing import new_empty
 from ...loop.joint_properties import FabrikJoint
@@ -143,47 +143,30 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
 def _mirrored_hinge(joint: FabrikJoint, axes: Matrix) -> dict[str, Any]:
     low, high = joint.hinge_min, joint.hinge_max
     axis: Vector = -(axes @ Vector(AXES.get(joint.hinge_axis) or joint.hinge_vector))
-    found = {"hinge_axis": "FREE", "hinge_vector": vector(axis)}
     if joint.hinge_axis == "FREE":
-        return found
-    for name in ("X", "Z"):
-        along = axis.dot(Vector(AXES[name]))
-        if abs(along) > 1.0 - 0.5 * TOLERANCE * TOLERANCE:
-            turn = (low, high) if along > 0.0 else (-high, -low)
-            return {"hinge_axis": name, "hinge_min": turn[0], "hinge_max": turn[1]}
-    return found
+        return {"hinge_axis": "FREE", "hinge_vector": vector(axis)}
+    return hinge_values(axis, low, high)
 
 
 def _mirrored_cone(joint: FabrikJoint, axes: Matrix) -> tuple[dict[str, Any], bool]:
     """Return the settings of a mirrored cone, and whether they describe it completely.
 
-    S is a reflection of X followed by a rotation about Y, the roll. Quarter turns of the roll swap
-    the semi-axes of the ellipse; the remainder is added to the center and subtracted from the
-    twist.
+    S is a reflection of X followed by a rotation about Y, the roll, which reverses the twist.
     """
     turned: Matrix = axes @ MIRROR_X
     roll = atan2(turned[0][2], turned[0][0])
-    swing = [joint.swing_x, joint.swing_z]
-    if abs(swing[0] - swing[1]) < TOLERANCE:
-        roll = 0.0  # A round cone has no roll.
-    quarters = round(roll / (0.5 * pi))
-    roll -= quarters * 0.5 * pi
-    roll = roll if abs(roll) > TOLERANCE else 0.0
-    if quarters % 2:
-        swing.reverse()
+    center = Euler(joint.center).to_matrix()
     low, high = joint.twist_min, joint.twist_max
-    if high - low < 2.0 * pi - TOLERANCE:
-        low, high = -high - roll, -low - roll
-    center = axes @ Euler(joint.center).to_matrix() @ axes.transposed()
-    center = (center @ Matrix.Rotation(roll, 3, "Y")).to_euler()
-    values = {
-        "swing_x": swing[0],
-        "swing_z": swing[1],
-        "center": (center.x, center.y, center.z) if any(joint.center) or roll else ORIGIN,
-        "twist_min": max(low, -pi),
-        "twist_max": min(high, pi),
-    }
-    return values, low >= -pi - TOLERANCE and high <= pi + TOLERANCE
+    whole = high - low >= 2.0 * pi - TOLERANCE
+    swing = (joint.swing_x, joint.swing_z)
+    values = rolled_cone(
+        swing,
+        (low, high) if whole else (-high, -low),
+        axes @ center @ axes.transposed() if any(joint.center) else center,
+        roll,
+    )
+    kept = values["twist_max"] - values["twist_min"]
+    return values, abs(kept - (high - low)) <= TOLERANCE
 
 
 def _mirror_native(bone: Any, other: Any, axes: Matrix) -> bool:

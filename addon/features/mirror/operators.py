@@ -131,6 +131,8 @@ class FABRIK_MT_specials(bpy.types.Menu):
         layout.separator()
         layout.operator_menu_enum("fabrik.convert_from_blender", "which", icon="IMPORT")
         layout.operator_menu_enum("fabrik.convert_to_blender", "which", icon="EXPORT")
+        layout.separator()
+        layout.operator("fabrik.constraint_default_save", icon="PREFERENCES")
 
 
 register, unregister = bpy.utils.register_classes_factory(

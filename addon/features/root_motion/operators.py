@@ -10,7 +10,7 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ...blender.messages import msg
 from ...ui.layout import Layout, SidebarPanel
-from ...ui.refusing import Working, active_armature, armature_refusal
+from ...ui.refusing import Asking, active_armature, armature_refusal
 from ...ui.wording import length_text
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _mode_refusal(context: bpy.types.Context) -> str:
     return "" if context.mode in ("OBJECT", "POSE") else msg("Switch to Object Mode or Pose Mode")
 
 
-class RootMotionOperator(Working):
+class RootMotionOperator(Asking):
     """The options of both operators."""
 
     asks = (armature_refusal, _mode_refusal)
@@ -65,11 +65,8 @@ class RootMotionOperator(Working):
         frame_start: IntProperty(name="Start", description="First frame", default=1)
         frame_end: IntProperty(name="End", description="Last frame", default=250)
 
-    def draw(self, context: bpy.types.Context) -> None:
+    def draw_options(self, layout: Layout) -> None:
         """Draw the options."""
-        layout: Layout = self.layout  # type: ignore[attr-defined]
-        layout.use_property_split = True
-        layout.use_property_decorate = False
         for name in ("onto", "use_turn", "use_cycles", "use_range"):
             layout.prop(self, name)
         frames = layout.column(align=True)

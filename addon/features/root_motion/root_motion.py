@@ -11,7 +11,7 @@ import bpy
 
 from ...blender import animation
 from ...blender.access import pose_bones
-from ...blender.errors import ProblemError
+from ...blender.errors import ChoiceError, ProblemError
 from ...blender.keying import NEAR
 from ...blender.refusals import refuse_unkeyable
 from ...editing.playing import returning, staged
@@ -116,9 +116,10 @@ def extract(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options
     """
     body, frames = _prepare(armature, options)
     if options.onto == ROOT and body.root == body.hips:
-        raise ProblemError(
+        raise ChoiceError(
             "“{hips}” has no parent that could travel: choose Object, or add a root bone "
             "in Edit Mode",
+            {"onto": OBJECT},
             hips=body.hips,
         )
     others = _independent_bones(body)
@@ -214,7 +215,7 @@ def _prepare(armature: bpy.types.Object, options: Options) -> tuple[Body, list[f
     refuse_unkeyable(armature)
     first, last = options.frame_range or _action_range(armature)
     if last - first < 1.0:
-        raise ProblemError("There are no frames between Start and End: increase End")
+        raise ChoiceError("There are no frames between Start and End: increase End", {})
     whole = [float(f) for f in range(ceil(first + NEAR), ceil(last - NEAR))]
     return body_of(armature), [first, *whole, last]
 

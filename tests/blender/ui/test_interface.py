@@ -58,8 +58,9 @@ def undescribed(rna: Any) -> Iterator[str]:
 def test_every_operator_can_be_undone_and_says_why_it_is_grey(addon: ModuleType) -> None:
     for name, cls in classes(addon).items():
         if issubclass(cls, bpy.types.Operator):
-            # What adds and removes presets changes files, and those no undo brings back.
-            undo = set() if name.endswith("preset_add") else {"UNDO"}
+            # What changes files or preferences no undo brings back.
+            is_final = name.endswith(("preset_add", "default_save", "default_reset"))
+            undo = set() if is_final else {"UNDO"}
             kinds = {"REGISTER", "UNDO"}
             # What happens by itself is no step of the user's.
             wanted = set() if name.endswith("simulate_again") else {"REGISTER"} | undo
@@ -81,7 +82,7 @@ def test_the_operators_are_in_the_menu_of_inverse_kinematics(addon: ModuleType) 
     draw_ik(SimpleNamespace(layout=layout), bpy.context)
     names = ["convert_from_blender", "drag", "snap_to_fk", "snap_to_ik", "bake"]
     operators = [f"fabrik.{name}" for name in names]
-    begin = ["fabrik.constraint_add", "fabrik.constraint_remove", "FABRIK_MT_motion"]
+    begin = ["fabrik.limb_add", "fabrik.constraint_add", "fabrik.ik_clear", "FABRIK_MT_motion"]
     assert layout.shown == [*begin, *operators]
 
 
@@ -146,6 +147,7 @@ def test_the_menu_beside_the_list_adds_motion_copies_mirrors_and_converts(
         "fabrik.constraint_mirror",
         "fabrik.convert_from_blender",
         "fabrik.convert_to_blender",
+        "fabrik.constraint_default_save",
     ]
 
 
@@ -396,15 +398,35 @@ def test_a_sentence_says_what_is_wrong_and_no_word_of_it_is_lost(
     assert (message in shown) == (width == 2000), "it is broken into lines that fit"
 
 
-def test_without_lock_interface_there_is_a_note_with_the_switch(addon: ModuleType) -> None:
+def test_lock_interface_is_asked_for_in_the_render_properties_alone(addon: ModuleType) -> None:
+    from addon.app.menus import draw_lock
+
+    def asked() -> bool:
+        update()
+        layout = Layout()
+        draw_lock(SimpleNamespace(layout=layout), bpy.context)
+        return "use_lock_interface" in layout.shown
+
+    assert draw_lock in bpy.types.RENDER_PT_context.draw._draw_funcs
     rig = make_chain(2)
     render = bpy.context.scene.render
     render.use_lock_interface = False
-    assert "use_lock_interface" not in drawn(addon), "no constraint, no trouble"
+    assert not asked(), "no constraint, no trouble"
     add_constraint(rig, "B1", make_empty())
-    assert "use_lock_interface" in drawn(addon)
-    render.use_lock_interface = True
+    assert asked()
     assert "use_lock_interface" not in drawn(addon)
+    render.use_lock_interface = True
+    assert not asked()
+    render.use_lock_interface = False
+    bpy.context.scene.collection.objects.unlink(rig)
+    assert not asked(), "the scene has none"
+
+
+def test_without_a_constraint_the_panel_offers_add_ik_limb(addon: ModuleType) -> None:
+    rig = make_chain(2)
+    assert "fabrik.limb_add" in drawn(addon)
+    add_constraint(rig, "B1", make_empty())
+    assert "fabrik.limb_add" not in drawn(addon)
 
 
 def test_add_pole_keeps_its_place_and_is_grey_once_there_is_one(addon: ModuleType) -> None:

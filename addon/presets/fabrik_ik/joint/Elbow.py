@@ -1,4 +1,7 @@
-"""An elbow: a hinge about the bone's X axis that bends one way."""
+"""An elbow: a hinge that bends one way, from straight on.
+
+X stands for the axis about which the limb bends, which is found when this is applied.
+"""
 
 from math import radians
 

@@ -1,4 +1,7 @@
-"""A joint of a finger: a hinge about the bone's X axis."""
+"""A joint of a finger: a hinge that bends one way, from a little beyond straight on.
+
+X stands for the axis about which the limb bends, which is found when this is applied.
+"""
 
 from math import radians
 

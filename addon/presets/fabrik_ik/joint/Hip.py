@@ -1,4 +1,7 @@
-"""A hip: a cone, wider to front and back than to the sides."""
+"""A hip: a cone, wider to front and back, as the knee bends, than to the sides.
+
+X stands for the axis about which the limb bends, which is found when this is applied.
+"""
 
 from math import radians
 

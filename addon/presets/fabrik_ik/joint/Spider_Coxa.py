@@ -1,4 +1,7 @@
-"""A spider's coxa: a hinge about the bone's Z axis, to and fro."""
+"""A spider's coxa: a hinge that swings the leg to and fro, across the plane in which it bends.
+
+X stands for the axis about which the limb bends, which is found when this is applied.
+"""
 
 from math import radians
 

@@ -1,4 +1,7 @@
-"""A spider's femur: a hinge about the bone's X axis, up and down."""
+"""A spider's femur: a hinge that bends further and back from the rest pose.
+
+X stands for the axis about which the limb bends, which is found when this is applied.
+"""
 
 from math import radians
 

@@ -1,7 +1,8 @@
-"""Control bones, which replace the Empties that are a character's targets and poles."""
+"""Control bones, which replace the Empties that are targets and poles."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
@@ -9,11 +10,26 @@ from typing import Any, NamedTuple, cast
 import bpy
 from mathutils import Matrix
 
-from ...blender import animation
-from ...blender.access import pose_bones
-from ...blender.curves import split_bone_path
-from ...blender.errors import ProblemError
-from ...editing.placing import link_beside
+from ..blender import animation
+from ..blender.access import pose_bones
+from ..blender.curves import split_bone_path
+from ..blender.errors import ChoiceError
+from ..blender.messages import msg
+from ..loop.properties import settings
+from ..motion.anatomy import side_of
+from .placing import link_beside
+from .playing import updated
+
+COLLECTION = "IK Controls"
+"""The bone collection of control bones."""
+
+COLOURS = {1: "THEME08", 0: "THEME09", -1: "THEME02"}
+"""The color set of control bones by side: left is blue, the middle yellow, right red.
+
+Of the sets in these colors, those that are seen on a dark background."""
+
+ENDS_WITH_SIDE = re.compile(r"(.+?)([._ -](?:l|r|left|right)(?:\.\d+)?)", re.IGNORECASE)
+"""Splits a bone's name into the rest and its side."""
 
 
 class Control(NamedTuple):
@@ -30,19 +46,26 @@ class Control(NamedTuple):
     shape: bpy.types.Object
 
 
+def uneditable_problem(armature: bpy.types.Object) -> str:
+    """Return why bones cannot be added to an armature, empty if they can."""
+    data = cast(bpy.types.Armature, armature.data)
+    if data.library is None and data.override_library is None:
+        return ""
+    return msg(
+        "The bones of “{armature}” are linked and cannot be added to: choose Empties or a new "
+        "armature",
+        armature=armature.name,
+    )
+
+
 def refuse_uneditable(armature: bpy.types.Object) -> None:
     """Refuse an armature that has no Edit Mode.
 
     Raises:
-        ProblemError: If its data is linked or a library override.
+        ChoiceError: If its data is linked or a library override.
     """
-    data = cast(bpy.types.Armature, armature.data)
-    if data.library is not None or data.override_library is not None:
-        raise ProblemError(
-            "The bones of “{armature}” are linked and cannot be added to: choose Empties "
-            "or a new armature",
-            armature=armature.name,
-        )
+    if problem := uneditable_problem(armature):
+        raise ChoiceError(problem, {"controls": "EMPTY"})
 
 
 @contextmanager
@@ -74,7 +97,55 @@ def new_armature(armature: bpy.types.Object) -> bpy.types.Object:
     return controls
 
 
-def add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[str]:
+def control_name(bone: str, word: str) -> str:
+    """Return the name of the control of a bone, which Blender can flip if it can flip the bone's.
+
+    Args:
+        bone: The name of the bone.
+        word: What the control is, as in ``"hand IK.L"``.
+    """
+    found = ENDS_WITH_SIDE.fullmatch(bone)
+    return f"{found[1]} {word}{found[2]}" if found else f"{bone} {word}"
+
+
+def use_bones(
+    armature: bpy.types.Object, indices: Sequence[int], holder: bpy.types.Object
+) -> list[str]:
+    """Replace the Empties that are targets and poles of constraints by new bones of an armature.
+
+    Args:
+        armature: The armature of the constraints.
+        indices: The indices of the constraints, whose targets and poles are Empties of their own.
+        holder: The armature that gets the bones, which may be the same.
+
+    Returns:
+        The names of the new bones.
+    """
+    cube, sphere = new_shape(armature, "CUBE"), new_shape(armature, "SPHERE")
+    updated()
+    items: list[Any] = [settings(armature).constraints[index] for index in indices]
+    controls: list[Control] = []
+    for item in items:
+        controls.append(Control(control_name(item.bone, "IK"), item.target, cube))
+        if item.pole_target is not None:
+            controls.append(Control(control_name(item.bone, "Pole"), item.pole_target, sphere))
+    names = _add_bones(holder, controls)
+    # Editing bones may have moved the settings.
+    items = [settings(armature).constraints[index] for index in indices]
+    remaining = iter(names)
+    for item in items:
+        item.target, item.subtarget = holder, next(remaining)
+        if item.pole_target is not None:
+            item.pole_target, item.pole_subtarget = holder, next(remaining)
+    for control in controls:
+        bpy.data.objects.remove(control.empty)
+    if sphere.users == 0:
+        bpy.data.objects.remove(sphere)
+    updated()
+    return names
+
+
+def _add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[str]:
     """Add control bones with the locations and rotations of Empties, and return their names."""
     to_armature = armature.matrix_world.inverted_safe()
     names: list[str] = []
@@ -87,8 +158,12 @@ def add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[s
             bone.matrix = Matrix.LocRotScale(cast(Any, location), rotation, None)
             bone.use_deform = False
             names.append(bone.name)
+    data: Any = armature.data
+    collection = data.collections_all.get(COLLECTION) or data.collections.new(COLLECTION)
     for name, control in zip(names, controls, strict=True):
         bone = pose_bones(armature)[name]
+        collection.assign(bone)
+        bone.bone.color.palette = COLOURS[side_of(name)]
         bone.custom_shape = control.shape
         bone.use_custom_shape_bone_size = True
         bone.custom_shape_scale_xyz = (0.25, 0.25, 0.25)
@@ -109,6 +184,10 @@ def remove_bones(armature: bpy.types.Object, names: Iterable[str]) -> None:
     with edit_mode(armature) as bones:
         for name in removed & set(bones.keys()):
             bones.remove(bones[name])
+    data: Any = armature.data
+    collection = data.collections_all.get(COLLECTION)
+    if collection is not None and not collection.bones and not collection.children:
+        data.collections.remove(collection)
 
 
 def remove_empty_action(ob: bpy.types.Object) -> None:

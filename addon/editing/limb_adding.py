@@ -1,0 +1,320 @@
+"""Adding IK with target, pole and hinges to limbs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Final, NamedTuple, cast
+
+import bpy
+from mathutils import Matrix, Vector
+
+from ..blender import animation
+from ..blender.access import pose_bones
+from ..blender.character import character_of
+from ..blender.curves import split_bone_path
+from ..blender.errors import ProblemError
+from ..blender.limbs import end_of
+from ..blender.messages import msg
+from ..blender.relations import active_constraints
+from ..blender.skeleton import Skeleton, skeleton_of, vector
+from ..loop.properties import FabrikConstraint, settings
+from ..loop.property_values import default_of
+from ..motion.anatomy import is_segment
+from . import constraints as editing
+from .bending import Bend, bend_at_rest, hinge_values
+from .controls import refuse_uneditable, use_bones
+from .copying import set_values
+from .limb import Limb
+from .placing import new_empty
+from .playing import updated
+
+SAME_POSE: Final = 1e-3
+"""The largest change of a bone's axes, or of its head relative to the limb, that hinges may cause.
+
+Single precision and the solvers' tolerance stay well below it.
+"""
+
+COMPATIBLE = {
+    "COPY_SCALE",
+    "LIMIT_DISTANCE",
+    "LIMIT_LOCATION",
+    "LIMIT_ROTATION",
+    "LIMIT_SCALE",
+    "MAINTAIN_VOLUME",
+}
+"""Types of Blender's constraints that a chain may have: they adjust a pose, but do not set it."""
+
+
+class LimbOptions(NamedTuple):
+    """Options of adding IK to limbs.
+
+    Attributes:
+        is_oriented: Whether hands and feet copy the rotation of their targets.
+        bones: Whether targets and poles are bones of the armature, instead of Empties.
+        poles: Whether to add pole targets.
+        hinges: Whether to limit inner joints to the axes about which they bend.
+    """
+
+    is_oriented: bool = True
+    bones: bool = True
+    poles: bool = True
+    hinges: bool = True
+
+
+def add_limbs(
+    armature: bpy.types.Object, limbs: Sequence[Limb], options: LimbOptions
+) -> tuple[list[int], list[str]]:
+    """Add IK to limbs, and keep the pose.
+
+    Returns:
+        The indices of the constraints, and notes on hinges that could not be added.
+
+    Raises:
+        ProblemError: If that is impossible; then nothing has changed.
+    """
+    for limb in limbs:
+        refuse_posed(armature, (*limb.bones, *filter(None, [limb.hand])))
+        refuse_known(armature, limb)
+    if options.bones:
+        refuse_uneditable(armature)
+    before = _shown(armature)
+    start = len(settings(armature).constraints)
+    hinged: list[str] = []
+    try:
+        notes = _build(armature, limbs, options, before, hinged)
+    except BaseException:
+        remove_hinges(armature, hinged)
+        _remove_from(armature, start)
+        raise
+    updated()
+    return list(range(start, len(settings(armature).constraints))), notes
+
+
+def _build(
+    armature: bpy.types.Object,
+    limbs: Sequence[Limb],
+    options: LimbOptions,
+    before: dict[str, Matrix],
+    hinged: list[str],
+) -> list[str]:
+    """Add the constraints, poles, hinges and bones; return notes.
+
+    Args:
+        armature: The armature.
+        limbs: The limbs.
+        options: The options.
+        before: The displayed pose.
+        hinged: The list to append what `add_hinges` returns to.
+    """
+    start = len(settings(armature).constraints)
+    for limb in limbs:
+        tip = limb.tip(options.is_oriented)
+        add_limb(armature, tip, len(limb.bones), tip == limb.hand)
+    # A straight limb bends as its hinges let it, which is where its pole has to be.
+    notes = [_hinge(armature, limb, before, hinged) for limb in limbs if options.hinges]
+    indices = range(start, start + len(limbs))
+    for index, limb in zip(indices, limbs, strict=True):
+        if options.poles and len(limb.bones) > 1:
+            editing.add_pole(updated(), armature, index)
+    if options.bones:
+        use_bones(armature, indices, armature)
+    return list(filter(None, notes))
+
+
+def _hinge(
+    armature: bpy.types.Object, limb: Limb, before: dict[str, Matrix], hinged: list[str]
+) -> str:
+    """Add the hinges of a limb unless they would change its pose; return why there are none."""
+    added = add_hinges(armature, limb)
+    hinged += added
+    last = limb.bones[-1]
+    if not added:
+        bones: list[Any] = [pose_bones(armature)[name] for name in limb.bones[1:]]
+        if any(bone.fabrik_joint.limit_type != "NONE" for bone in bones):
+            return ""
+        return msg("No hinge for “{bone}”: it is straight at rest, or animated", bone=last)
+    if not _differs(armature, limb, before):
+        return ""
+    remove_hinges(armature, added)
+    return msg("No hinge for “{bone}”: its pose is out of range", bone=last)
+
+
+def refuse_posed(armature: bpy.types.Object, bones: Sequence[str]) -> None:
+    """Refuse bones that Blender's constraints or drivers pose.
+
+    Raises:
+        ProblemError: With the reason.
+    """
+    for name in bones:
+        for con in active_constraints(pose_bones(armature)[name]):
+            if con.type not in COMPATIBLE:
+                raise ProblemError(
+                    "“{bone}” is posed by its constraint “{constraint}”: set up the bones that "
+                    "control it, or bake the animation and remove its constraints first",
+                    bone=name,
+                    constraint=con.name,
+                )
+        if animation.has_driver(armature, pose_bones(armature)[name], "rotation"):
+            raise ProblemError(
+                "The rotation of “{bone}” has a driver: bake the animation and remove the driver "
+                "first, or set up other bones",
+                bone=name,
+            )
+
+
+def refuse_known(armature: bpy.types.Object, limb: Limb) -> None:
+    """Refuse a limb whose tip has a constraint of ours already.
+
+    Raises:
+        ProblemError: With the name of the constraint.
+    """
+    for item in settings(armature).constraints:
+        if item.bone in (limb.bones[-1], limb.hand):
+            raise ProblemError(
+                "“{bone}” already has the constraint “{constraint}”",
+                bone=item.bone,
+                constraint=item.name,
+            )
+
+
+def _shown(armature: bpy.types.Object) -> dict[str, Matrix]:
+    evaluated = armature.evaluated_get(updated())
+    return {bone.name: bone.matrix.copy() for bone in pose_bones(evaluated)}
+
+
+def _differs(armature: bpy.types.Object, limb: Limb, before: dict[str, Matrix]) -> bool:
+    """Return whether the bones of a limb are displayed differently than before."""
+    now = _shown(armature)
+    names = (*limb.bones, *filter(None, [limb.hand]))
+    size = sum(pose_bones(armature)[name].length for name in names)
+    for name in names:
+        turned = now[name].to_quaternion().rotation_difference(before[name].to_quaternion()).angle
+        moved = (now[name].translation - before[name].translation).length
+        if turned > SAME_POSE or moved > SAME_POSE * size:
+            return True
+    return False
+
+
+def _remove_from(armature: bpy.types.Object, start: int) -> None:
+    """Remove the constraints from an index on, with the Empties that were added for them."""
+    items = settings(armature).constraints
+    for index in reversed(range(start, len(items))):
+        ends = [ob for ob in (items[index].target, items[index].pole_target) if ob != armature]
+        editing.remove(armature, index)
+        for ob in filter(None, ends):
+            bpy.data.objects.remove(ob)
+
+
+def add_limb(
+    armature: bpy.types.Object, bone: str, count: int, is_oriented: bool
+) -> FabrikConstraint:
+    """Add a constraint to a limb, with an Empty as its target that keeps the current pose.
+
+    Args:
+        armature: The armature object.
+        bone: The hand or foot that copies the rotation of the target; otherwise the last bone.
+        count: The number of bones that bend.
+        is_oriented: Whether the bone copies the rotation.
+    """
+    if not is_oriented:
+        return editing.add(armature, bone, chain_count=count)
+    evaluated = armature.evaluated_get(updated())
+    tip = pose_bones(evaluated)[bone]
+    world = evaluated.matrix_world @ tip.matrix
+    heads = [one.head for one in (tip, *tip.parent_recursive[:count])]
+    length = sum((a - b).length for a, b in pairwise(heads)) * evaluated.matrix_world.median_scale
+    target = new_empty(armature, f"{bone} Target", vector(world.translation), 0.1 * length, "CUBE")
+    target.rotation_mode = "QUATERNION"
+    target.rotation_quaternion = world.to_quaternion()
+    try:
+        item = editing.add(
+            armature, bone, target, "", count, "TWO_BONE" if count == 2 else "FABRIK"
+        )
+    except ProblemError:
+        bpy.data.objects.remove(target)
+        raise
+    item.use_tail, item.use_rotation, item.swing = False, True, 1.0
+    return item
+
+
+def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
+    """Limit the inner joints of a limb to their axes of flexion, unless animated or limited.
+
+    The joint within a bone that is split in order to twist is kept as it is at rest.
+
+    Returns:
+        A line for each limited bone, for `remove_hinges`.
+    """
+    rig = skeleton_of(armature)
+    bones = [rig.index[name] for name in limb.bones]
+    heads: list[Any] = [rig.rest(i).head_local for i in bones]
+    hand = rig.index.get(limb.hand, -1)
+    heads.append(rig.rest(hand).head_local if hand >= 0 else Vector(end_of(rig, bones[-1])))
+    keyed = {split_bone_path(path)[0] for path, _ in animation.animated(armature).keyed}
+    segments = {
+        k
+        for k in range(1, len(bones))
+        if is_segment(limb.bones[k - 1 : k + 1], [vector(head) for head in heads[k - 1 : k + 2]])
+    }
+    lines: list[str] = []
+    for k in range(1, len(bones)):
+        name = limb.bones[k]
+        joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
+        if joint.limit_type != "NONE" or name in keyed:
+            continue
+        if k in segments:
+            bend, most = _twist(rig, bones[k], heads[k + 1]), 0.0
+        else:
+            bend = bend_at_rest(rig, bones[k], heads[k + 1])
+            most = default_of(joint.bl_rna.properties["hinge_max"])
+        if bend is None and limb.kind and len(bones) - len(segments) == 2:
+            bend = _anatomical_bend(armature, rig, bones[k], limb.kind)
+        if bend is None:
+            continue
+        lines.append(_hinge_line(name, joint))
+        set_values(joint, hinge_values(bend.axis, -bend.angle, most - bend.angle))
+        joint.limit_type = "HINGE"
+    return lines
+
+
+def _twist(rig: Skeleton, bone: int, end: Vector) -> Bend | None:
+    """Return the axis along a bone; None if it has no length."""
+    rest = rig.rest(bone)
+    along = end - rest.head_local
+    if along.length == 0.0:
+        return None
+    return Bend(rest.matrix_local.to_3x3().transposed() @ along.normalized(), 0.0)
+
+
+def _hinge_line(name: str, joint: Any) -> str:
+    """Return a bone's name and the values of the settings that a hinge replaces, as one line."""
+    numbers = (*joint.hinge_vector, joint.hinge_min, joint.hinge_max)
+    return "\t".join((name, joint.hinge_axis, *map(repr, numbers)))
+
+
+def remove_hinges(armature: bpy.types.Object, lines: Sequence[str]) -> None:
+    """Restore joints that `add_hinges` limited."""
+    for line in lines:
+        name, *values = line.rsplit("\t", 6)
+        if name not in pose_bones(armature):
+            continue
+        joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
+        joint.limit_type = "NONE"
+        if values:  # Older files have only the name.
+            joint.hinge_axis = values[0]
+            *axis, joint.hinge_min, joint.hinge_max = map(float, values[1:])
+            joint.hinge_vector = axis
+
+
+def _anatomical_bend(
+    armature: bpy.types.Object, rig: Skeleton, bone: int, kind: str
+) -> Bend | None:
+    """Return how an elbow or knee flexes that is straight at rest: to the front, or the back."""
+    front = character_of(armature).front
+    rest = rig.rest(bone)
+    before = (rest.head_local - rig.rest(rig.parents[bone]).head_local).normalized()
+    axis = cast(Vector, before.cross(front if kind == "ARM" else -front))
+    if axis.length == 0.0:
+        return None
+    return Bend(rest.matrix_local.to_3x3().transposed() @ axis.normalized(), 0.0)

@@ -1,0 +1,180 @@
+"""Operator that adds IK with target, pole and hinges to a limb, and its shortcut."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, IntProperty
+
+from ...blender.access import pose_bones
+from ...blender.errors import ChoiceError, listed
+from ...blender.messages import CONTEXT, joined, msg
+from ...blender.refusals import joints_problem, rest_problem
+from ...blender.skeleton import skeleton_of
+from ...editing.controls import uneditable_problem
+from ...editing.limb import Limb, find_limb, other_limb
+from ...editing.limb_adding import LimbOptions, add_limbs
+from ...loop.properties import settings
+from ...ui.adding import tip_refusal
+from ...ui.refusing import Asking
+
+
+def _bone_refusal(context: bpy.types.Context) -> str:
+    """Ask for Pose Mode and an active bone."""
+    return tip_refusal(context, "a hand, a foot or a bone of a limb")
+
+
+def _pose_refusal(context: bpy.types.Context) -> str:
+    """Ask for an armature that shows its pose."""
+    bone: Any = context.active_pose_bone
+    return rest_problem(bone.id_data)
+
+
+class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
+    """Add IK to the limb of the active bone in one step."""
+
+    bl_idname = "fabrik.limb_add"
+    bl_label = "Add IK Limb"
+    bl_description = (
+        "Add IK with a target and a pole to the limb of each selected bone, and keep the pose. "
+        "From a hand or foot, it copies the target's rotation"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+    asks = (_bone_refusal, _pose_refusal)
+
+    if TYPE_CHECKING:
+        controls: str
+        use_both_sides: bool
+        use_pole: bool
+        use_hinges: bool
+        use_rotation: bool
+        chain_count: int
+    else:
+        controls: EnumProperty(
+            name="Controls",
+            description="Kind of targets and poles",
+            translation_context=CONTEXT,
+            items=(
+                ("BONE", "Control Bones", "Add bones to the armature as targets and poles"),
+                ("EMPTY", "Empties", "Add Empties as targets and poles"),
+            ),
+        )
+        use_both_sides: BoolProperty(
+            name="Both Sides",
+            description="Also add IK to the limb on the other side",
+            default=False,
+        )
+        use_pole: BoolProperty(
+            name="Pole",
+            description="Add a pole target, which rotates the limb",
+            default=True,
+            translation_context=CONTEXT,
+        )
+        use_hinges: BoolProperty(
+            name="Hinges",
+            description=(
+                "Limit elbows and knees to the axis about which they bend in the rest pose, unless "
+                "they are animated"
+            ),
+            default=True,
+        )
+        use_rotation: BoolProperty(
+            name="Copy Target Rotation",
+            description=(
+                "Rotate the hand or foot to the orientation of the target. By default if it, and "
+                "not a bone above it, is active"
+            ),
+            default=True,
+            options={"SKIP_SAVE"},
+        )
+        chain_count: IntProperty(
+            name="Chain Length",
+            description=(
+                "Number of bones that bend. By default those of the limb, up to where the "
+                "skeleton branches"
+            ),
+            default=0,
+            min=0,
+            soft_max=32,
+            options={"SKIP_SAVE"},
+        )
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Find the limbs, and add IK to them."""
+        active: Any = context.active_pose_bone
+        armature: bpy.types.Object = active.id_data
+        own, is_hand = find_limb(armature, active.name)
+        if not self.properties.is_property_set("use_rotation"):
+            self.use_rotation = is_hand
+        if not self.properties.is_property_set("chain_count"):
+            self.chain_count = len(own.bones)
+        if not self.properties.is_property_set("controls") and uneditable_problem(armature):
+            self.controls = "EMPTY"
+        selected: Any = [active, *(context.selected_pose_bones or ())]
+        names: list[str] = [bone.name for bone in selected if bone.id_data == armature]
+        found = dict.fromkeys(find_limb(armature, name)[0] for name in names)
+        if self.chain_count not in (0, len(own.bones)):
+            found = dict.fromkeys(_with_length(armature, limb, self.chain_count) for limb in found)
+        limbs = [*found]
+        notes: list[str] = []
+        for limb in [*limbs] if self.use_both_sides else ():
+            other = other_limb(armature, limb)
+            if other is None:
+                self.severity = "WARNING"
+                notes.append(msg("“{bone}” has no other side", bone=limb.tip(True)))
+            elif other not in limbs:
+                limbs.append(other)
+        is_limitable = self.use_hinges and not joints_problem(armature)
+        options = LimbOptions(
+            self.use_rotation, self.controls == "BONE", self.use_pole, is_limitable
+        )
+        indices, more = add_limbs(armature, limbs, options)
+        items: Any = settings(armature).constraints
+        settings(armature).active_index = indices[0]
+        if options.bones:
+            _select(armature, [items[i].subtarget for i in indices])
+        tips = listed([items[i].bone for i in indices])
+        targets = listed([items[i].subtarget or items[i].target.name for i in indices])
+        done = msg("Added IK to {tips}: move {targets}", tips=tips, targets=targets)
+        return joined(". ", [done, *notes, *more])
+
+    def draw_options(self, layout: Any) -> None:
+        """Draw the options."""
+        layout.prop(self, "controls")
+        layout.prop(self, "chain_count")
+        column = layout.column(heading="Add")
+        for name in ("use_both_sides", "use_pole", "use_hinges"):
+            column.prop(self, name)
+        layout.prop(self, "use_rotation")
+
+
+def _with_length(armature: bpy.types.Object, limb: Limb, count: int) -> Limb:
+    """Return a limb with another number of bones.
+
+    Raises:
+        ChoiceError: If there are not as many up to the root.
+    """
+    rig = skeleton_of(armature)
+    bones = rig.chain_up(rig.index[limb.bones[-1]])
+    if count > len(bones):
+        raise ChoiceError(
+            "“{bone}” has only {count} bones up to the root: decrease Chain Length",
+            {"chain_count": len(bones)},
+            bone=limb.bones[-1],
+            count=len(bones),
+        )
+    return limb._replace(bones=tuple(rig.names[i] for i in bones[-count:]))
+
+
+def _select(armature: bpy.types.Object, names: list[str]) -> None:
+    """Select bones alone, and make the first one active."""
+    for bone in pose_bones(armature):
+        # Since 5.0 pose bones are selected, before that their bones.
+        owner = bone if hasattr(bone, "select") else bone.bone
+        owner.select = bone.name in names
+    data: Any = armature.data
+    data.bones.active = data.bones[names[0]]
+
+
+register, unregister = bpy.utils.register_classes_factory((FABRIK_OT_limb_add,))

@@ -1,0 +1,338 @@
+"""IK is added to a limb in one step, with target, pole and hinge, and the pose stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import module_from_spec, spec_from_file_location
+from math import radians
+from pathlib import Path
+from typing import Any
+
+import bpy
+import pytest
+from downloaded import LEFT as L
+from downloaded import make_mixamo
+from mathutils import Matrix
+from operating import enter_pose_mode, refuses, select_bone
+from rigs import evaluated, make_chain, make_empty, update
+from spiders import make_spider
+from test_character import make_human
+
+pytestmark = pytest.mark.usefixtures("empty_file")
+
+
+def click(rig: Any, *names: str) -> None:
+    """Select bones, and make the first one active, in Pose Mode."""
+    if rig.mode != "POSE":
+        enter_pose_mode(rig)
+    for bone in rig.pose.bones:
+        select_bone(rig, bone.name, bone.name in names)
+    rig.data.bones.active = rig.data.bones[names[0]]
+
+
+def add(rig: Any, *names: str, **options: object) -> Any:
+    """Click bones and add IK to their limbs; return the constraints."""
+    click(rig, *names)
+    assert bpy.ops.fabrik.limb_add(**{"use_both_sides": False, **options}) == {"FINISHED"}
+    update()
+    return rig.fabrik.constraints
+
+
+def pose(rig: Any, count: int) -> list[Matrix]:
+    """Return the matrices of the first bones in world space, as evaluated."""
+    posed: Any = evaluated(rig)
+    return [posed.matrix_world @ bone.matrix for bone in list(posed.pose.bones)[:count]]
+
+
+def apart(a: Sequence[Matrix], b: Sequence[Matrix]) -> float:
+    pairs = zip(a, b, strict=True)
+    return max(
+        abs(x - y)
+        for m, n in pairs
+        for r, s in zip(m, n, strict=True)
+        for x, y in zip(r, s, strict=True)
+    )
+
+
+def bend(rig: Any, angle: float = 0.3) -> None:
+    """Pose all bones."""
+    for bone in rig.pose.bones:
+        bone.rotation_mode = "XYZ"
+        bone.rotation_euler = (angle, 0.4 * angle, -0.6 * angle)
+    update()
+
+
+@pytest.mark.parametrize(
+    ("clicked", "tip", "is_oriented"),
+    [
+        (f"{L}Hand", f"{L}Hand", True),
+        (f"{L}ForeArm", f"{L}ForeArm", False),
+        (f"{L}Arm", f"{L}ForeArm", False),
+        (f"{L}Shoulder", f"{L}ForeArm", False),
+        (f"{L}Foot", f"{L}Foot", True),
+        (f"{L}ToeBase", f"{L}Foot", True),
+        (f"{L}Leg", f"{L}Leg", False),
+        (f"{L}UpLeg", f"{L}Leg", False),
+    ],
+)
+def test_each_bone_of_an_arm_or_leg_means_that_limb(
+    clicked: str, tip: str, is_oriented: bool
+) -> None:
+    (item,) = add(make_mixamo(), clicked)
+    assert (item.bone, item.use_rotation, item.use_tail) == (tip, is_oriented, not is_oriented)
+    assert (item.chain_count, item.solver, item.state) == (2, "TWO_BONE", "REACHED")
+
+
+def test_a_finger_is_a_limb_of_its_own_up_to_the_hand() -> None:
+    (item,) = add(make_mixamo(), f"{L}HandIndex2")
+    assert (item.bone, item.chain_count, item.use_rotation) == (f"{L}HandIndex3", 3, False)
+
+
+def test_the_leg_of_a_spider_reaches_with_its_tip() -> None:
+    spider: Any = make_spider()
+    leg = next(bone for bone in spider.pose.bones if not bone.children)
+    (item,) = add(spider, leg.parent.name)
+    assert (item.bone, item.use_tail, item.state) == (leg.name, True, "REACHED")
+    assert item.chain_count == 3
+
+
+def test_what_is_no_limb_is_refused() -> None:
+    rig = make_mixamo()
+    click(rig, "mixamorig:Hips")
+    refuses(bpy.ops.fabrik.limb_add, saying="“mixamorig:Hips” is not part of a limb: click a hand")
+    add(rig, f"{L}Hand")
+    click(rig, f"{L}ForeArm")
+    refuses(bpy.ops.fabrik.limb_add, saying="“mixamorig:LeftHand” already has the constraint")
+    click(rig, "mixamorig:RightHand")
+    native = rig.pose.bones["mixamorig:RightForeArm"].constraints.new("IK")
+    native.target = make_empty()
+    refuses(
+        bpy.ops.fabrik.limb_add, saying="“mixamorig:RightForeArm” is posed by its constraint “IK”"
+    )
+    assert len(rig.fabrik.constraints) == 1
+
+
+@pytest.mark.parametrize("is_posed", [False, True])
+@pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
+@pytest.mark.parametrize("clicked", ["hand.L", "forearm.L", "foot.R"])
+def test_nothing_moves(clicked: str, controls: str, is_posed: bool) -> None:
+    rig = make_human(False, 100.0)
+    if is_posed:
+        bend(rig)
+    count = len(rig.pose.bones)
+    before = pose(rig, count)
+    items = add(rig, clicked, controls=controls, use_both_sides=True)
+    assert [item.state for item in items] == ["REACHED"] * 2
+    assert all(item.target is not None and item.pole_target is not None for item in items)
+    assert apart(before, pose(rig, count)) < 2e-5
+    limited = [bone.name for bone in rig.pose.bones if bone.fabrik_joint.limit_type == "HINGE"]
+    inner = {"h": "forearm", "f": "shin" if clicked == "foot.R" else "forearm"}[clicked[0]]
+    assert limited == ([] if is_posed else [f"{inner}.L", f"{inner}.R"])
+
+
+def test_control_bones_are_as_a_rigger_makes_them() -> None:
+    rig = make_human(False)
+    left, right = add(rig, "hand.L", use_both_sides=True)
+    names = ["hand IK.L", "hand Pole.L", "hand IK.R", "hand Pole.R"]
+    ends = [name for item in (left, right) for name in (item.subtarget, item.pole_subtarget)]
+    assert ends == names
+    assert [bpy.utils.flip_name(name) for name in names] == [*names[2:], *names[:2]]
+    for name in names:
+        bone = rig.data.bones[name]
+        assert bone.parent is None
+        assert not bone.use_deform
+        assert rig.pose.bones[name].custom_shape is not None
+        assert [one.name for one in bone.collections] == ["IK Controls"]
+        assert bone.color.palette == ("THEME08" if name.endswith("L") else "THEME02")
+    assert {left.target, left.pole_target} == {rig}
+    assert rig.mode == "POSE"
+    assert rig.data.bones.active.name == "hand IK.L", "it can be moved at once"
+    selected = [bone.name for bone in bpy.context.selected_pose_bones]
+    assert selected == ["hand IK.L", "hand IK.R"]
+    assert len(bpy.data.objects) == 3, "the Empties were replaced; two are shapes"
+
+
+def test_moving_and_turning_the_control_bone_moves_and_turns_the_hand() -> None:
+    rig = make_human(False)
+    (item,) = add(rig, "hand.L")
+    control = rig.pose.bones[item.subtarget]
+    control.location = (0.0, -0.1, 0.05)
+    control.rotation_quaternion = Matrix.Rotation(radians(40), 3, "X").to_quaternion()
+    update()
+    posed: Any = evaluated(rig).pose.bones
+    assert item.state == "REACHED"
+    assert (posed["hand.L"].head - posed[item.subtarget].head).length < 1e-4
+    turned = posed["hand.L"].matrix.to_quaternion()
+    assert turned.rotation_difference(posed[item.subtarget].matrix.to_quaternion()).angle < 1e-3
+
+
+def test_the_pole_rotates_the_elbow() -> None:
+    rig = make_human(False)
+    (item,) = add(rig, "hand.L", use_hinges=False)
+    bones: Any = evaluated(rig).pose.bones
+    rest = bones["forearm.L"].head.copy()
+    rig.pose.bones[item.pole_subtarget].matrix = Matrix.Translation((rest.x, rest.y, rest.z + 1.0))
+    update()
+    bones = evaluated(rig).pose.bones
+    assert bones["forearm.L"].head.z > rest.z + 0.025, "of 0.03 that it is bent by"
+
+
+def test_both_sides_of_names_that_blender_cannot_flip() -> None:
+    rig = make_mixamo()
+    assert [item.bone for item in add(rig, f"{L}Foot", use_both_sides=True)] == [
+        f"{L}Foot",
+        "mixamorig:RightFoot",
+    ]
+
+
+def test_all_selected_limbs_get_ik_and_each_only_once() -> None:
+    rig = make_mixamo()
+    items = add(rig, f"{L}Hand", "mixamorig:RightArm", f"{L}ForeArm", f"{L}HandIndex1")
+    assert [item.bone for item in items] == [f"{L}Hand", f"{L}HandIndex3", "mixamorig:RightHand"]
+    assert [item.chain_count for item in items] == [2, 3, 2]
+
+
+def test_a_limb_without_another_side_says_so(capfd: pytest.CaptureFixture[str]) -> None:
+    items = add(make_chain(3), "B2", use_both_sides=True)
+    assert [item.bone for item in items] == ["B2"]
+    assert "“B2” has no other side" in capfd.readouterr().out
+
+
+def test_the_options_are_in_the_redo_panel() -> None:
+    rig = make_human(False)
+    (item,) = add(
+        rig, "hand.L", use_rotation=False, use_pole=False, chain_count=3, controls="EMPTY"
+    )
+    assert (item.bone, item.use_rotation, item.pole_target) == ("forearm.L", False, None)
+    assert (item.chain_count, item.target.name) == (3, "forearm.L Target")
+    add(rig, "foot.L", use_hinges=False, controls="EMPTY")
+    assert rig.pose.bones["shin.L"].fabrik_joint.limit_type == "NONE"
+    click(rig, "foot.R")
+    refuses(bpy.ops.fabrik.limb_add, saying="has only 4 bones up to the root", chain_count=9)
+    assert len(rig.fabrik.constraints) == 2
+    operator = bpy.ops.fabrik.limb_add.get_rna_type()
+    names = ("controls", "use_both_sides", "use_pole", "use_hinges", "use_rotation", "chain_count")
+    assert set(names) <= set(operator.properties.keys())
+
+
+def test_undo_takes_all_of_it_back() -> None:
+    rig = make_human(False)
+    click(rig, "hand.L")
+    bpy.ops.ed.undo_push(message="before")
+    before = (len(rig.data.bones), bpy.data.objects.keys())
+    bpy.ops.fabrik.limb_add("EXEC_DEFAULT", True, use_both_sides=True)
+    assert len(rig.data.bones) > before[0]
+    bpy.ops.ed.undo()
+    rig = bpy.data.objects["Rig"]
+    assert (len(rig.data.bones), bpy.data.objects.keys()) == before
+    assert not rig.fabrik.constraints
+    assert not rig.data.collections
+
+
+def test_what_breaks_off_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    from addon.blender.errors import ProblemError
+    from addon.editing import limb_adding
+
+    def broken(*_arguments: object) -> None:
+        raise ProblemError("broken here")
+
+    rig = make_human(False)
+    before = (rig.data.bones.keys(), bpy.data.objects.keys())
+    monkeypatch.setattr(limb_adding, "use_bones", broken)
+    click(rig, "hand.L")
+    refuses(bpy.ops.fabrik.limb_add, saying="broken here", use_both_sides=True)
+    assert (rig.data.bones.keys(), bpy.data.objects.keys()) == before
+    assert not rig.fabrik.constraints
+    assert all(bone.fabrik_joint.limit_type == "NONE" for bone in rig.pose.bones)
+
+
+def test_the_overlay_shows_chain_target_and_pole_of_both_sides_at_once() -> None:
+    """What the redo panel changes is seen in the next drawing."""
+    from addon.features.overlay.chains import shown_chains
+
+    rig = make_human(False)
+    click(rig, "hand.L")
+    bpy.ops.fabrik.limb_add(use_both_sides=True)
+    shown = shown_chains(bpy.context.view_layer)
+    assert sorted(chain.name for chain in shown) == ["hand.L", "hand.R"]
+    assert all(chain.target is not None and chain.pole is not None for chain in shown)
+    assert all(len(chain.joints) == 3 and chain.missed < 1e-4 for chain in shown)
+
+
+def test_a_linked_skeleton_gets_empties(monkeypatch: pytest.MonkeyPatch) -> None:
+    from addon.features.constraint import limb
+
+    monkeypatch.setattr(limb, "uneditable_problem", lambda _armature: "linked")
+    (item,) = add(make_human(False), "hand.L")
+    assert (item.target.name, item.subtarget) == ("hand.L Target", "")
+
+
+# Removing
+
+
+def test_remove_ik_means_every_ik_of_the_selected_bones() -> None:
+    rig = make_human(False)
+    add(rig, "hand.L", "foot.L", use_both_sides=True)
+    native = rig.pose.bones["head"].constraints.new("IK")
+    native.target = make_empty()
+    rig.animation_data_create()
+    rig.keyframe_insert("fabrik.constraints[3].influence", frame=1)
+    kept = rig.fabrik.constraints[3].bone
+    click(rig, "hand.L", "thigh.L", "hand IK.R", "head")
+    assert bpy.ops.fabrik.ik_clear() == {"FINISHED"}
+    assert [item.bone for item in rig.fabrik.constraints] == [kept]
+    assert not rig.pose.bones["head"].constraints
+    click(rig, "spine")
+    refuses(bpy.ops.fabrik.ik_clear, saying="Select bones with FABRIK IK in Pose Mode")
+
+
+def test_blenders_own_remove_ik_leaves_ours() -> None:
+    rig = make_human(False)
+    add(rig, "hand.L")
+    click(rig, "hand.L", "forearm.L")
+    bpy.ops.pose.ik_clear()
+    assert len(rig.fabrik.constraints) == 1
+
+
+# Shortcuts
+
+
+def default_keymap() -> dict[str, list[Any]]:
+    """Return the items of Blender's default keymap by the names of its parts.
+
+    The wheel does not load it, so that this asks the script that Blender gets it from.
+    """
+    folder = Path(bpy.utils.resource_path("LOCAL"), "scripts", "presets", "keyconfig")
+    (file,) = folder.glob("keymap_data/blender_default.py")
+    spec: Any = spec_from_file_location("blender_default", file)
+    module: Any = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return {name: content["items"] for name, _, content in module.generate_keymaps()}
+
+
+MODIFIERS = ("ctrl", "shift", "alt", "oskey")
+
+
+def test_the_shortcut_of_add_ik_limb_is_no_one_elses() -> None:
+    from addon.app.keymap import SHORTCUTS
+
+    own = {
+        item.idname: item
+        for item in bpy.context.window_manager.keyconfigs.addon.keymaps["Pose"].keymap_items
+    }
+    assert {name for name, *_ in SHORTCUTS} <= own.keys()
+    add_limb, clear = own["fabrik.limb_add"], own["fabrik.ik_clear"]
+
+    def keys(item: Any) -> tuple[Any, ...]:
+        return (item.type, *(bool(getattr(item, name)) for name in MODIFIERS))
+
+    maps = default_keymap()
+    parts = ("Pose", "3D View", "3D View Generic", "Window", "Screen", "Frames", "Object Non-modal")
+    theirs = {
+        (one["type"], *(bool(one.get(name)) for name in MODIFIERS)): operator
+        for part in parts
+        for operator, one, _ in maps[part]
+    }
+    assert len(theirs) > 100
+    assert keys(add_limb) not in theirs
+    assert theirs[keys(clear)] == "pose.ik_clear"

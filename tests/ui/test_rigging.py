@@ -1,0 +1,181 @@
+"""IK is added and removed in few actions, and what needs a choice asks for it.
+
+An action is a click, a key with its modifiers, or a choice in an open menu.
+"""
+
+from dataclasses import dataclass
+
+from figure import CHANGED, NEAR, POSE_MENU
+from window import SCREEN, Picture, Place, Window
+
+RIG = "bpy.data.objects['Downloaded']"
+COUNT = f"len({RIG}.fabrik.constraints)"
+HAND = "mixamorig:LeftHand"
+SELECTED = "[bone.name for bone in bpy.context.selected_pose_bones or ()]"
+BONES = f"len({RIG}.pose.bones)"
+JOINT = "bpy.data.objects['Figure'].pose.bones['Forearm'].fabrik_joint"
+
+STILL = 1e-4
+"""The largest change of a bone's matrix that is not seen, in centimetres, of a limb of 54."""
+
+
+@dataclass
+class Counting:
+    """Does what an animator does, and counts it."""
+
+    window: Window
+    actions: int = 0
+
+    def click(self, place: Place) -> None:
+        self.actions += 1
+        self.window.click(place)
+
+    def key(self, name: str) -> None:
+        self.actions += 1
+        self.window.key(name)
+
+
+def have_character(window: Window) -> Picture:
+    """Set a downloaded character on the stage, in Pose Mode with nothing selected."""
+    window.ask("prepare_downloaded()")
+    window.ask(f"face_hand({HAND!r})")
+    window.ask("remember('stage')")
+    return window.settled()
+
+
+def hand_at(window: Window) -> Place:
+    return window.ask(f"list(seen(middle('Downloaded', {HAND!r})))")
+
+
+def moved(window: Window, before: list[float]) -> float:
+    """Return by how much the bones differ that were there before."""
+    after = window.ask("pose('Downloaded')")[: len(before)]
+    return max(abs(a - b) for a, b in zip(after, before, strict=True))
+
+
+class TestAddingLimbs:
+    def test_an_arm_with_a_pole_takes_two_actions_and_nothing_moves(self, window):
+        start = have_character(window)
+        bones = window.ask("pose('Downloaded')")
+        animator = Counting(window)
+
+        animator.click(hand_at(window))
+        animator.key("ctrl+shift+i")
+
+        window.until(f"{COUNT} == 1")
+        assert animator.actions <= 3
+        item = f"{RIG}.fabrik.constraints[0]"
+        assert window.ask(f"({item}.bone, {item}.use_rotation)") == [HAND, True]
+        assert window.ask(f"({item}.subtarget, {item}.pole_subtarget)") == [
+            f"{HAND} IK",
+            f"{HAND} Pole",
+        ]
+        window.until(f"{item}.state == 'REACHED'")
+        assert moved(window, bones) < STILL
+        window.drawn(start, window.ask("box()"), CHANGED)  # The overlay shows it at once.
+
+        # The control bone is selected, so that the next key moves the hand.
+        assert window.ask(SELECTED) == [f"{HAND} IK"]
+        animator.key("g")
+        window.until("modal() == 'TRANSFORM_OT_translate'")
+        window.slide(-60, -60)
+        window.click()
+        window.until("modal() == ''")
+        window.until(
+            f"{item}.state == 'REACHED' and hand_off('Downloaded', {HAND!r}) < {100 * NEAR}"
+        )
+        assert moved(window, bones) > 1.0
+
+    def test_the_menu_has_it_and_undo_takes_all_of_it_back(self, window):
+        have_character(window)
+        count = window.ask(BONES)
+        window.click(hand_at(window))
+        window.until(f"{SELECTED} == [{HAND!r}]")
+
+        window.choose(POSE_MENU, "Add IK Limb")
+
+        window.until(f"{COUNT} == 1")
+        assert window.ask(BONES) == count + 2
+        window.move(hand_at(window))
+        window.key("ctrl+z")
+        window.until(f"{COUNT} == 0")
+        assert window.ask(f"({BONES}, {SELECTED})") == [count, [HAND]]
+
+    def test_both_sides_are_a_checkbox_of_the_redo_panel(self, window):
+        have_character(window)
+        window.click(hand_at(window))
+        window.until(f"{SELECTED} == [{HAND!r}]")
+        window.key("ctrl+shift+i")
+        window.until(f"{COUNT} == 1")
+        closed = window.settled()
+        left, top, _, height = window.ask("box('HUD')")
+        window.click((left + 12, top + height / 2))
+        window.drawn(closed, window.ask("box('HUD')"), CHANGED)
+        window.settled()
+        left, top, width, height = window.ask("box('HUD')")
+
+        # Below the title are six rows, of which it is the third.
+        window.click((left + 0.6 * width, top + height * 3.5 / 7.2))
+
+        window.until(f"{COUNT} == 2")
+        bones = window.ask(f"[item.bone for item in {RIG}.fabrik.constraints]")
+        assert bones == [HAND, HAND.replace("Left", "Right")]
+        window.until(f"all(item.state == 'REACHED' for item in {RIG}.fabrik.constraints)")
+
+
+class TestRemoving:
+    def test_blenders_shortcut_for_remove_ik_removes_ours_as_well(self, window):
+        have_character(window)
+        bones = window.ask("pose('Downloaded')")
+        window.click(hand_at(window))
+        window.until(f"{SELECTED} == [{HAND!r}]")
+        window.key("ctrl+shift+i")
+        window.until(f"{COUNT} == 1")
+
+        window.key("ctrl+alt+i")  # The control bone is selected.
+
+        window.until(f"{COUNT} == 0")
+        window.settled()
+        assert moved(window, bones) < STILL
+
+
+class TestChoosing:
+    def test_learning_without_an_action_offers_all_actions(self, window):
+        window.ask("prepare_actions()")
+        window.ask("arrange('panel')")
+        window.until("open_tab()")
+        before = window.settled()
+
+        window.click(window.find("fabrik.joint_learn"))
+        window.drawn(before, SCREEN, 10_000)
+        assert window.ask(f"{JOINT}.limit_type") == "NONE"
+        window.key("Return")
+
+        window.until(f"{JOINT}.limit_type == 'HINGE'")
+
+    def test_a_preset_asks_for_the_axis_of_a_straight_arm(self, window):
+        window.ask("straighten()")
+        window.ask("arrange('panel')")
+        window.until("open_tab()")
+        before = window.settled()
+        _, down = window.find("fabrik.joint_learn")
+
+        # Its icon in the title is at the right end, three rows above.
+        scale = window.ask("bpy.context.preferences.system.ui_scale")
+        left, _, width, _ = window.ask("box('UI')")
+        icon = (left + width - 65 * scale, down - 74 * scale)
+        window.click(icon)
+        window.drawn(before, SCREEN, 10_000)
+        opened = window.settled()
+        # Elbow is the first of nine. A click before it lights up is lost.
+        window.move((icon[0] - 50 * scale, icon[1] - 190 * scale))
+        window.drawn(opened, SCREEN, 1000)
+        window.move((icon[0] - 63 * scale, icon[1] - 231 * scale))
+        lit = window.settled()
+        window.click()
+        window.drawn(lit, SCREEN, 10_000)
+        window.settled()
+        assert window.ask(f"{JOINT}.limit_type") == "NONE"
+        window.key("Return")
+
+        window.until(f"({JOINT}.limit_type, {JOINT}.hinge_axis) == ('HINGE', 'X')")
