@@ -21,7 +21,8 @@ help:  ## list the targets
 
 .PHONY: demo
 demo:  ## show what the add-on does, with the newest Blender this machine's Python allows
-	$(call env,bpy-$$($(PYTHON) tools/environment.py newest)) samples/demo.py
+	-$(call env,core) tools/wheel.py newest
+	export PYTHONPATH="$(CURDIR)/build/compiled" && $(call env,bpy-$$($(PYTHON) tools/environment.py newest)) samples/demo.py
 
 .PHONY: bench
 bench: wheels  ## measure beside Blender's own IK, in minutes; writes docs/benchmarks/
@@ -95,8 +96,9 @@ samples:  ## build the sample .blend files, with the oldest Blender, so that all
 	$(call env,bpy-4.2) samples/build.py
 
 .PHONY: pictures
-pictures: package  ## make the manual's pictures of the window
+pictures: package  ## make the manual's pictures of the window, still and moving
 	$(call env,core) tests/ui/screenshots.py dist/*.zip
+	$(call env,core) tests/ui/films.py dist/*.zip
 
 .PHONY: translations
 translations:  ## bring addon/translations up to date with the texts of the interface

@@ -1,7 +1,7 @@
 """Play the samples, measure them beside Blender's own IK, and make pictures of them.
 
 python samples/demo.py             prints a table, writes build/demo/
-python samples/demo.py --pictures  writes the README's pictures into docs/images/ as well
+python samples/demo.py --pictures  writes the manual's pictures of them into docs/images/ as well
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if __name__ == "__main__":
 from samples import pictures, sleeve  # noqa: E402
 from samples.build import MOTIONS, NAMES  # noqa: E402
 from samples.measure import ROUNDS, Row, measured  # noqa: E402
-from samples.opening import quiet  # noqa: E402
+from samples.opening import open_sample, quiet  # noqa: E402
 from samples.parts import FRAMES  # noqa: E402
 
 STILLS = {
@@ -35,17 +35,26 @@ STILLS = {
 """The frame at which each sample shows best what it is about."""
 
 
+COMPILED = "The compiled solver runs, as in the extension that is installed on Linux."
+INTERPRETED = (
+    "The solver runs as Python source, several times slower than compiled: "
+    "it could not be compiled here, or for this Python."
+)
+
+
 def main(arguments: list[str]) -> None:
     """Show what the extension does."""
     if set(arguments) - {"--pictures"}:
         sys.exit(f"demo: only --pictures is understood, not {' '.join(arguments)}")
     import addon
+    from addon import compiled
 
     begin = perf_counter()
     with quiet():
         addon.register()
     try:
-        print(f"FABRIK IK on Blender {bpy.app.version_string}, {len(NAMES)} sample rigs\n")
+        print(f"FABRIK IK on Blender {bpy.app.version_string}, {len(NAMES)} sample rigs")
+        print(COMPILED if compiled.COMPILED else INTERPRETED, "\n", sep="")
         rows = [measured(name) for name in NAMES]
         print(table(rows))
         print("\nDrawing pictures on the processor …", flush=True)
@@ -108,7 +117,7 @@ def draw_demo(rows: list[Row]) -> None:
 
 
 def draw_for_readme(rows: list[Row]) -> None:
-    """Write the pictures that the README shows."""
+    """Write the pictures that README and manual show."""
     folder = ROOT / "docs" / "images"
     folder.mkdir(parents=True, exist_ok=True)
     for name, frame in STILLS.items():
@@ -120,6 +129,23 @@ def draw_for_readme(rows: list[Row]) -> None:
     _say(folder / "sleeve.png")
     for name in MOTIONS:
         draw_motion(name, folder / f"{name}.gif")
+    draw_for_platform(folder)
+
+
+def draw_for_platform(folder: Path) -> None:
+    """Write the icon and the featured picture that extension platforms ask for."""
+    scene = open_sample("octopus")
+    scene.frame_set(50)
+    for ob in scene.objects:
+        if ob.type == "MESH":  # So large, the outline of what is round would have corners.
+            ob.modifiers.new("Smooth", "SUBSURF")
+    square = pictures.picture_of(scene, (640, 640), 48)
+    icon = square.crop((60, 110, 540, 590)).resize((256, 256))
+    pictures.save_png(icon, folder / "icon.png")
+    featured = pictures.picture_of(scene, (1920, 1080), 48)
+    featured.save(folder / "featured.png", optimize=True)
+    for name in ("icon", "featured"):
+        _say(folder / f"{name}.png")
 
 
 def draw_gif(rows: list[Row], path: Path, size: pictures.Size, every: int, samples: int) -> None:

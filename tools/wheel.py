@@ -1,5 +1,8 @@
 """Compile `core` and `motion` into one wheel, for each of Blender's Pythons on this machine.
 
+    python tools/wheel.py           for all of them
+    python tools/wheel.py newest    for that of the newest Blender alone, which is faster
+
 The output is
 
     build/wheels/fabrik_ik_compiled-….whl   the wheel for the extension
@@ -22,11 +25,21 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
-from environment import COMPILER, ROOT, SetupError, find_python, make_once, packages
+from environment import (
+    COMPILER,
+    ENVIRONMENTS,
+    ROOT,
+    SetupError,
+    find_python,
+    make_once,
+    newest_wheel,
+    packages,
+)
 
 ADDON = ROOT / "addon"
 CHOOSER = runpy.run_path(str(ADDON / "compiled.py"))
@@ -132,15 +145,15 @@ def record_hash(data: bytes) -> str:
     return f"sha256={digest}"
 
 
-def main() -> None:
-    """Compile for each Python, and put the libraries into one wheel.
+def main(pythons: Sequence[str]) -> None:
+    """Compile for each of these Pythons, and put the libraries into one wheel.
 
     Raises:
         SetupError: If the source does not compile.
     """
     digest, modules = read_sources()
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        made = pool.map(lambda python: compile_for(python, digest, modules), PYTHONS)
+        made = pool.map(lambda python: compile_for(python, digest, modules), pythons)
         folders = [folder for folder in made if folder is not None]
     for folder in (WHEELS, UNPACKED):
         shutil.rmtree(folder, ignore_errors=True)
@@ -161,6 +174,9 @@ def main() -> None:
 
 if __name__ == "__main__":
     try:
-        main()
+        if sys.argv[1:] == ["newest"]:
+            main(ENVIRONMENTS[f"bpy-{newest_wheel()}"].pythons[:1])
+        else:
+            main(PYTHONS)
     except SetupError as error:
         sys.exit(f"wheel: {error}")

@@ -1,4 +1,4 @@
-"""Make the README's pictures of the window, from a real Blender.
+"""Make the manual's pictures of adding a constraint, from a real Blender; see films.py for others.
 
 python3 tests/ui/screenshots.py dist/fabrik_ik-….zip [STEP…]    (or: make pictures)
 

@@ -4,7 +4,7 @@ Nothing here does what the animator does: that is done by real events.
 """
 
 from collections.abc import Iterator
-from math import hypot, radians
+from math import hypot, radians, sin
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from install import install
 from mathutils import Matrix, Vector
 from rigs import curves, evaluated, go, link, make_armature, make_chain, tip_error
 
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 SKIN = (0.55, 0.62, 0.72, 1.0)
 # Head, tail, parent, thickness.
 BONES = {
@@ -357,6 +358,107 @@ def watch(*names: str) -> None:
 
     if names:
         _watching.append(bpy.types.SpaceView3D.draw_handler_add(note, (), "WINDOW", "POST_PIXEL"))
+
+
+def open_sample(name: str) -> None:
+    """Open a sample, and keep the editors; what comes next needs a context of its own."""
+    bpy.ops.wm.open_mainfile(filepath=str(SAMPLES / f"{name}.blend"), load_ui=False)
+
+
+def prepare_film(scene: str) -> None:
+    """Set the stage for a moving picture of the manual; see films.py."""
+    {
+        "captured": _film_captured,
+        "metarig": _film_metarig,
+        "sample": _film_sample,
+        "snake": _film_snake,
+    }[scene]()
+
+
+def _film_captured() -> None:
+    """Take the constraints from the sample of a run that is keyed on the bones at each frame."""
+    rig: Any = bpy.data.objects["Rig"]
+    bpy.context.view_layer.objects.active = rig
+    while rig.fabrik.constraints:
+        bpy.ops.fabrik.constraint_remove()
+    select(rig, None, "Foot.L")
+    for ob in bpy.data.objects:
+        if ob.name.startswith("Foot target") or ob.name in ("Camera", "Sun", "Studio"):
+            ob.hide_set(True)
+    rig.show_in_front = True
+    go(30)
+
+
+def _film_metarig() -> None:
+    """Add the human of Rigify, as the first steps do, in Object Mode."""
+    clear()
+    bpy.ops.preferences.addon_enable(module="rigify")
+    bpy.ops.object.armature_human_metarig_add()
+
+
+def _film_sample() -> None:
+    """Show the figure with its arm, whose target travels."""
+    prepare("pole")
+    travel("Target")
+
+
+def _film_snake() -> None:
+    """Make a snake that follows a leader on a winding way, simulated."""
+    clear()
+    joints = [(0.0, -0.25 * i, 0.0) for i in range(14)][::-1]
+    rig: Any = make_chain(13, "Snake", joints)
+    leader = link(bpy.data.objects.new("Leader", None))
+    leader.empty_display_type, leader.empty_display_size = "SPHERE", 0.12
+    for frame in range(1, 91, 8):
+        leader.location = (0.9 * sin(frame / 9), frame / 22, 0.0)
+        leader.keyframe_insert("location", frame=frame)
+    item = rig.fabrik.constraints.add()
+    item.name, item.bone, item.chain_count = "Snake", "B12", 0
+    item.solver, item.target = "FOLLOW", leader
+    bpy.context.scene.frame_end = 88
+    rig.show_in_front = True
+    bpy.ops.fabrik.simulate()
+
+
+def look_at(center: Any, distance: float, turn: float = 18.0, rise: float = 12.0) -> None:
+    """Turn the 3D view to a place, from a distance, by angles in degrees."""
+    for _window, area in areas("VIEW_3D"):
+        view = area.spaces.active.region_3d
+        view.view_perspective, view.view_location, view.view_distance = "PERSP", center, distance
+        view.view_rotation = (
+            Matrix.Rotation(radians(turn), 4, "Z") @ Matrix.Rotation(radians(90.0 - rise), 4, "X")
+        ).to_quaternion()
+        area.tag_redraw()
+
+
+def take_tool(name: str) -> None:
+    """Choose a tool of the 3D view."""
+    window, area = next(areas("VIEW_3D"))
+    with bpy.context.temp_override(window=window, area=area, region=region_of(area, "WINDOW")):
+        bpy.ops.wm.tool_set_by_id(name=name)
+
+
+def have_blenders_ik() -> None:
+    """Give the figure's arm a constraint of Blender's own."""
+    ik: Any = bpy.data.objects["Figure"].pose.bones["Forearm"].constraints.new("IK")
+    ik.target, ik.chain_count = bpy.data.objects["Target"], 2
+
+
+def bones_of(rig: Any) -> dict[str, list[list[float]]]:
+    """Return head and tail of each bone, as they are in the present mode."""
+    bones = rig.data.edit_bones if rig.mode == "EDIT" else rig.data.bones
+    ends = ("head", "tail") if rig.mode == "EDIT" else ("head_local", "tail_local")
+    return {
+        bone.name: [[round(x, 3) for x in getattr(bone, end)] for end in ends] for bone in bones
+    }
+
+
+def bone_middle(rig: Any, name: str) -> Vector:
+    """Return where the middle of a bone is in the world, in Edit Mode or as it is posed."""
+    if rig.mode == "EDIT":
+        bone = rig.data.edit_bones[name]
+        return rig.matrix_world @ ((bone.head + bone.tail) / 2)
+    return middle(rig.name, name)
 
 
 def modal() -> str:

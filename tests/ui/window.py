@@ -146,7 +146,7 @@ class Window:
 
     def type(self, text: str) -> None:
         """Type a text."""
-        self._xdotool("type", "--delay", "40", text)
+        self._xdotool("type", "--delay", "40", "--", text)
 
     def find(self, button: str, region: str = "UI", *, is_wide: bool = False) -> Place:
         """Return where a button of the 3D view is, by moving the mouse over the region.

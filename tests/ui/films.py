@@ -1,0 +1,502 @@
+"""Make the manual's moving pictures and pictures of the window, from a real Blender.
+
+python3 tests/ui/films.py dist/fabrik_ik-….zip [NAME…]    (or: make pictures)
+
+Each is played with mouse and keys, as a reader of the manual would. They are written to
+docs/images; look at them before you commit them.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+
+from figure import POSE_MENU
+from window import HEIGHT, ROOT, SCREEN, STARTER, WIDTH, Box, Place, Window, opened
+
+IMAGES = ROOT / "docs" / "images"
+LARGEST = 1_500_000
+RATE = 8
+"""Frames a second."""
+
+ARROW = (*("#" * i for i in range(1, 13)), "#" * 7, "### ##", "##  ##", "#    ##", "     ##")
+"""The mouse, which is not on pictures of a screen."""
+
+
+class Film:
+    """What the screen shows, frame by frame."""
+
+    def __init__(self, window: Window) -> None:
+        """Begin without frames."""
+        self.window = window
+        self.frames: list[bytes] = []
+
+    def take(self, times: int = 1) -> None:
+        """Add a frame, and let it stand for so many."""
+        pixels = bytearray(self.window.picture().pixels)
+        left, top = map(round, self.window.mouse)
+        for down, row in enumerate(ARROW):
+            for across, mark in enumerate(row):
+                x, y = left + across, top + down
+                if mark == "#" and 0 <= x < WIDTH and 0 <= y < HEIGHT:
+                    edge = across in (0, len(row) - 1) or down in (0, len(ARROW) - 1)
+                    at = 3 * (y * WIDTH + x)
+                    pixels[at : at + 3] = b"\0\0\0" if edge else b"\xff\xff\xff"
+        self.frames += [bytes(pixels)] * times
+
+    def glide(self, *places: Place, steps: int = 8) -> None:
+        """Move the mouse from place to place, with a frame for each step."""
+        for place in places:
+            x, y = self.window.mouse
+            for i in range(1, steps + 1):
+                share = i / steps
+                share *= share * (3.0 - 2.0 * share)
+                self.window.move((x + share * (place[0] - x), y + share * (place[1] - y)))
+                time.sleep(0.15)
+                self.take()
+
+    def save(self, name: str, box: Box, width: int = 720) -> Path:
+        """Write a part of the screen as an endless GIF."""
+        left, top, across, down = map(int, box)
+        filters = (
+            f"crop={across}:{down}:{left}:{top},scale={width}:-1:flags=lanczos,split[a][b];"
+            "[a]palettegen=max_colors=96:stats_mode=full[p];"
+            "[b][p]paletteuse=dither=none:diff_mode=rectangle"
+        )
+        raw = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{WIDTH}x{HEIGHT}", "-r", str(RATE))
+        path = IMAGES / name
+        path.write_bytes(
+            self.window.program(
+                *("ffmpeg", "-v", "error", *raw, "-i", "-", "-vf", filters),
+                *("-loop", "0", "-f", "gif", "-"),
+                given=b"".join(self.frames),
+            )
+        )
+        return path
+
+
+def still(window: Window, name: str) -> Path:
+    """Write what the screen shows as a picture."""
+    path = IMAGES / name
+    window.save(window.settled(), path)
+    return path
+
+
+def stage(window: Window, setting: str, arrange: str = "panel", sample: str = "") -> None:
+    """Set the stage, with our tab in the sidebar, in a new file or a sample."""
+    window.ask("empty()")
+    window.until("is_up()")
+    window.ask("bpy.context.preferences.system.viewport_aa = 'OFF'")
+    if sample:
+        window.ask(f"open_sample({sample!r})")
+        window.until("is_up()")
+    window.ask(setting)
+    window.settled()
+    window.ask(f"arrange({arrange!r})")
+    window.until("open_tab()")
+    time.sleep(3.0)  # The sidebar comes gliding in.
+
+
+def view_of(window: Window) -> Box:
+    """Return the part of the screen with the 3D view and the sidebar."""
+    left, top, _width, height = window.ask("box()")
+    return (left, top, WIDTH - left, height)
+
+
+def seen(window: Window, what: str) -> Place:
+    """Return where a place of the world is on the screen, given as Python."""
+    return window.ask(f"list(seen({what}))")
+
+
+def reach(window: Window) -> Path:
+    """Move a target with G, then its pole: the arm follows, and the elbow swivels."""
+    stage(window, "prepare('pole')")
+    film = Film(window)
+    for name, ways in (
+        ("Target", ((-60, 160), (140, 30), (0, 0))),
+        ("Forearm Pole", ((-420, -60), (-300, 200), (0, 0))),
+    ):
+        window.ask(f"take({name!r})")
+        x, y = seen(window, f"bpy.data.objects[{name!r}].location")
+        window.move((x, y))
+        window.settled()
+        film.take(4)
+        window.key("g")
+        film.glide(*((x + across, y + down) for across, down in ways))
+        window.click()
+        film.take(4)
+    return film.save("reach.gif", view_of(window))
+
+
+def drag(window: Window) -> Path:
+    """Drag the hand with the tool, then a bone that no constraint poses."""
+    stage(window, "prepare('pole')")
+    window.ask("take_tool('fabrik.drag')")
+    film = Film(window)
+    for bone, ways in (
+        ("Hand", ((-260, 40), (-120, 200), (0, 0))),
+        ("Head", ((90, 60), (-40, 40))),
+    ):
+        x, y = seen(window, f"middle('Figure', {bone!r})")
+        window.move((x, y))
+        window.settled()
+        film.take(4)
+        window.press()
+        film.glide(*((x + across, y + down) for across, down in ways))
+        window.release()
+        film.take(4)
+    return film.save("drag.gif", view_of(window))
+
+
+def switch(window: Window) -> Path:
+    """Switch an animated arm to FK: it stays where it is, and can be rotated from there on."""
+    stage(window, "prepare_film('sample')")
+    film = Film(window)
+    for frame in range(1, 21, 2):
+        window.ask(f"go({frame})")
+        time.sleep(0.3)
+        film.take()
+    film.glide(window.find("fabrik.snap_to_ik", is_wide=True), steps=4)
+    film.take(4)
+    window.click()
+    window.until("bpy.data.objects['Figure'].fabrik.constraints[0].influence == 0")
+    window.settled()
+    film.take(6)
+    x, y = seen(window, "middle('Figure', 'Forearm')")
+    film.glide((x, y), steps=4)
+    window.click()
+    window.settled()
+    window.key("r")
+    film.glide((x + 40, y + 120), (x - 20, y - 60), steps=6)
+    window.click()
+    film.take(6)
+    return film.save("switch.gif", view_of(window))
+
+
+def snake(window: Window) -> Path:
+    """Play a free chain."""
+    stage(window, "prepare_film('snake')")
+    window.ask("look_at((0, 1.0, 0), 5.0, 30.0, 55.0)")
+    film = Film(window)
+    for frame in range(1, 89, 3):
+        window.ask(f"go({frame})")
+        time.sleep(0.3)
+        film.take()
+    return film.save("snake.gif", view_of(window))
+
+
+def keys(window: Window, *names: str) -> None:
+    """Press keys one after the other, and wait for what each draws."""
+    for name in names:
+        window.key(name)
+        time.sleep(0.25)
+
+
+def number(window: Window, text: str) -> None:
+    """Type what a transformation moves, rotates or scales by, and confirm it."""
+    window.type(text)
+    time.sleep(0.25)
+    keys(window, "Return")
+
+
+F3 = "69"
+"""The key itself: by its name, Alt comes with it."""
+
+
+def search(window: Window, command: str) -> None:
+    """Call a command by its name, with F3."""
+    before = window.settled()
+    window.key(F3)
+    window.drawn(before, SCREEN, 3_000)
+    window.type(command)
+    window.settled()
+    keys(window, "Return")
+    window.settled()
+
+
+SPIDER = "bpy.data.objects['Armature']"
+
+
+def click_bones(window: Window, *bones: str) -> None:
+    """Click a bone of the spider, and the others with Shift."""
+    for i, bone in enumerate(bones):
+        window.move(seen(window, f"bone_middle({SPIDER}, {bone!r})"))
+        time.sleep(0.2)
+        with window.held("shift") if i else nullcontext():
+            window.click()
+        time.sleep(0.3)
+
+
+def make_skeleton(window: Window) -> None:
+    """Make a body and eight legs with keys alone, as the recipe of the spider says."""
+    search(window, "Add Armature")
+    window.until("len(bpy.data.objects) == 1")
+    keys(window, "Tab", "a", "r", "x")
+    number(window, "90")
+    keys(window, "s")
+    number(window, "0.4")
+    keys(window, "g", "z")
+    number(window, "-0.1")
+    keys(window, "shift+a")
+    window.until(f"len({SPIDER}.data.edit_bones) == 2")
+    transform(window, "g", 0.4, 0, -0.35)
+    window.click(seen(window, "(0, 0, 0)"))
+    transform(window, "g", 0.15, 0, 0.4)
+    window.click(seen(window, "(0.4, 0, 0.65)"))
+    transform(window, "e", 0.3, 0, -0.15)
+    transform(window, "e", 0.2, 0, -0.5)
+    window.until(f"len({SPIDER}.data.edit_bones) == 4")
+
+
+def transform(window: Window, key: str, *way: float) -> None:
+    """Move or extrude what is selected by a vector."""
+    time.sleep(0.3)
+    keys(window, key)
+    for i, part in enumerate(way):
+        window.type(str(part))
+        keys(window, "Return" if i == 2 else "Tab")
+
+
+def copy_legs(window: Window) -> None:
+    """Make eight legs of one, as the recipe of the spider says."""
+    click_bones(window, "Bone.001", "Bone")
+    search(window, "Make Parent")
+    time.sleep(1.0)
+    keys(window, "k")  # Keep Offset
+    window.until(f"{SPIDER}.data.edit_bones['Bone.001'].parent is not None")
+    click_bones(window, "Bone.001", "Bone.002", "Bone.003")
+    window.key("period")
+    time.sleep(1.0)
+    keys(window, "6", "r", "z")  # 3D Cursor
+    number(window, "-50")
+    for _ in range(3):
+        keys(window, "shift+d", "Escape", "r", "z")
+        number(window, "33")
+    keys(window, "a")
+    search(window, "Auto-Name Left/Right")
+    search(window, "Symmetrize")
+    window.until(f"len({SPIDER}.data.edit_bones) == 25")
+    keys(window, "Tab")
+
+
+def spider(window: Window) -> Path:
+    """Make a spider from an empty scene by mouse and keys, as the recipe says; let it walk."""
+    stage(window, "clear()", "select")
+    window.ask("look_at((0, 0, 0.3), 3.2, 35, 35)")
+    left, top, width, height = window.ask("box()")
+    window.move((left + 0.5 * width, top + 0.3 * height))
+    window.settled()
+    make_skeleton(window)
+    copy_legs(window)
+    still(window, "spider-skeleton.png")
+    search(window, "Grid")
+    window.until("len(bpy.data.objects) == 2")
+    keys(window, "s")
+    number(window, "6")
+    window.click(seen(window, f"bone_middle({SPIDER}, 'Bone.003.L')"))
+    keys(window, "ctrl+Tab", "n")
+    window.until("bpy.context.mode == 'POSE' and open_tab()")
+    window.ask("look_at((0, 0, 0.3), 6.0, 0, 89)")  # From above, no leg hides another.
+    window.settled()
+    click_bones(window, *(f"Bone.{i:03}.{side}" for side in "LR" for i in (3, 6, 9, 12)))
+    window.choose(POSE_MENU, "Walk")
+    window.until(f"len({SPIDER}.fabrik.gaits) == 1")
+    click_bones(window, "Bone")
+    keys(window, "i")
+    window.ask("bpy.context.scene.frame_end = 100; go(100)")
+    window.settled()
+    keys(window, "g", "y", "y")
+    number(window, "3")
+    keys(window, "i")
+    window.click(window.find("fabrik.simulate", is_wide=True))
+    window.until(f"{SPIDER}.fabrik.simulation.state == 'FRESH' and modal() == ''")
+    window.ask("look_at((0, -1.2, 0.3), 6.0, 50, 25)")
+    window.ask("[ob.hide_set(True) for ob in bpy.data.objects if ob.type == 'EMPTY']")
+    film = Film(window)
+    for frame in range(1, 101, 3):
+        window.ask(f"go({frame})")
+        time.sleep(0.3)
+        film.take()
+    return film.save("spider-walk.gif", view_of(window))
+
+
+IK_MENU = (440, 442)
+"""Where Inverse Kinematics is in the menu Pose, with Rigify or without."""
+
+MAIN_HEADER = (1260, 123)
+"""Where the header of the panel FABRIK IK is in the sidebar."""
+
+HEADERS = {"Root Motion": (1300, 194), "Character": (1293, 228)}
+"""Where other panels are while that one is closed."""
+
+BUTTONS = {"fabrik.character_recognize": (1355, 267), "fabrik.character_set_up": (1317, 531)}
+"""Where the buttons of Character are then."""
+
+
+def open_menu(window: Window, place: Place) -> None:
+    """Open Pose > Inverse Kinematics, and rest on one of its entries."""
+    for click in (POSE_MENU, IK_MENU):
+        before = window.settled()
+        window.click(click)
+        window.drawn(before, SCREEN, 10_000)
+    before = window.settled()
+    window.move(place)
+    window.drawn(before, SCREEN, 300)
+
+
+def first_menu(window: Window) -> Path:
+    """Show the human of the first steps with a forearm selected, and the menu."""
+    stage(window, "prepare_film('metarig')", "select")
+    window.ask("select(bpy.data.objects['metarig'], None, 'forearm.L'); look_at((0, 0, 1), 3.4)")
+    open_menu(window, (760, 500))
+    return still(window, "first-menu.png")
+
+
+def first_arm(window: Window) -> Path:
+    """Add a target and a pole to the forearm of that human, and move the target."""
+    stage(window, "prepare_film('metarig')")
+    window.ask(
+        "select(bpy.data.objects['metarig'], None, 'forearm.L'); look_at((0.3, 0, 1.1), 2.6)"
+    )
+    window.settled()
+    film = Film(window)
+    film.take(4)
+    window.choose(POSE_MENU, "Add FABRIK IK")
+    rig = "bpy.data.objects['metarig'].fabrik.constraints"
+    window.until(f"len({rig}) == 1")
+    window.settled()
+    film.take(4)
+    film.glide(window.find("fabrik.pole_add"), steps=4)
+    window.click()
+    window.until(f"{rig}[0].pole_target is not None")
+    window.settled()
+    film.take(4)
+    window.ask("take('forearm.L Target')")
+    window.ask("bpy.data.objects['forearm.L Target'].empty_display_size = 0.1")
+    x, y = seen(window, "bpy.data.objects['forearm.L Target'].location")
+    film.glide((x, y), steps=4)
+    window.key("g")
+    film.glide((x - 60, y - 190), (x - 140, y - 60), (x - 20, y - 100))
+    window.click()
+    film.take(6)
+    return film.save("first-arm.gif", view_of(window))
+
+
+def character(window: Window) -> Path:
+    """Set up a run that is keyed on the bones, and move the target of a foot."""
+    stage(window, "prepare_film('captured')", sample="stairs")
+    window.ask("look_at((-2.0, 0, 0.9), 4.2, 20, 8)")
+    window.settled()
+    film = Film(window)
+    film.take(2)
+    for header in (MAIN_HEADER, HEADERS["Character"]):
+        window.click(header)
+        window.settled()
+    film.take(3)
+    for button, done in (
+        ("fabrik.character_recognize", "len({}.fabrik.character.parts) > 2"),
+        ("fabrik.character_set_up", "len({}.fabrik.constraints) > 2 and modal() == ''"),
+    ):
+        film.glide(BUTTONS[button], steps=4)
+        window.until(f"{button!r} in hovered('UI')")
+        window.click()
+        window.until(done.format("bpy.data.objects['Rig']"))
+        window.settled()
+        film.take(4)
+    window.ask("take('Foot.L Target')")
+    x, y = seen(window, "bpy.data.objects['Foot.L Target'].matrix_world.translation")
+    film.glide((x, y), steps=4)
+    window.key("g")
+    film.glide((x - 60, y - 120), (x + 60, y - 20))
+    window.click()
+    film.take(6)
+    window.click(HEADERS["Character"])
+    window.click(MAIN_HEADER)
+    return film.save("character.gif", view_of(window))
+
+
+def bake(window: Window) -> Path:
+    """Show the dialog of Bake."""
+    stage(window, "prepare_film('sample')")
+    window.choose(POSE_MENU, "Bake FABRIK IK")
+    return still(window, "bake.png")
+
+
+def paths(window: Window) -> Path:
+    """Show the motion path of a hand that follows a solved arm."""
+    stage(window, "prepare_film('sample')")
+    window.ask("select(bpy.data.objects['Figure'], None, 'Hand')")
+    window.settled()
+    window.choose(POSE_MENU, "Calculate with FABRIK IK")
+    before = window.settled()
+    window.key("Return")
+    window.drawn(before, SCREEN, 10_000)
+    window.until("bpy.data.objects['Figure'].pose.bones['Hand'].motion_path is not None")
+    return still(window, "motion-paths.png")
+
+
+def presets(window: Window) -> Path:
+    """Show the presets of a constraint."""
+    stage(window, "prepare('pole')")
+    before = window.settled()
+    window.click((1511, 123))
+    window.drawn(before, SCREEN, 3_000)
+    return still(window, "presets.png")
+
+
+def convert(window: Window) -> Path:
+    """Show the entry that converts Blender's constraint."""
+    stage(window, "prepare('select')", "select")
+    window.ask("have_blenders_ik()")
+    open_menu(window, (760, 575))
+    return still(window, "convert.png")
+
+
+def root_motion(window: Window) -> Path:
+    """Take the travel out of a run."""
+    stage(window, "prepare_film('captured')", sample="stairs")
+    window.ask("look_at((-2.0, 0, 0.9), 5.0, 20, 8)")
+    window.settled()
+    for header in (MAIN_HEADER, HEADERS["Root Motion"]):
+        window.click(header)
+        window.settled()
+    window.click(window.find("fabrik.root_motion_extract", is_wide=True))
+    path = still(window, "root-motion.png")
+    window.click(HEADERS["Root Motion"])
+    window.click(MAIN_HEADER)
+    return path
+
+
+FILMS: dict[str, Callable[[Window], Path]] = {
+    "reach": reach,
+    "drag": drag,
+    "switch": switch,
+    "snake": snake,
+    "first-menu": first_menu,
+    "first-arm": first_arm,
+    "character": character,
+    "bake": bake,
+    "paths": paths,
+    "presets": presets,
+    "convert": convert,
+    "root-motion": root_motion,
+    "spider": spider,
+}
+
+
+def main() -> None:
+    """Make all, or those named."""
+    if not STARTER.exists():
+        sys.exit(f"films: there is no {STARTER}, which starts Blender on a virtual screen")
+    with opened(Path(sys.argv[1]).resolve()) as window:
+        for name in sys.argv[2:] or FILMS:
+            path = FILMS[name](window)
+            print(f"{path.relative_to(ROOT)}: {path.stat().st_size // 1000} kB", flush=True)
+            assert path.stat().st_size < LARGEST, f"{path} is larger than {LARGEST} bytes"
+
+
+if __name__ == "__main__":
+    main()
