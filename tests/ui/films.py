@@ -348,35 +348,26 @@ def open_menu(window: Window, place: Place) -> None:
 
 
 def first_menu(window: Window) -> Path:
-    """Show the human of the first steps with a forearm selected, and the menu."""
+    """Show the human of the first steps with a hand selected, and the menu."""
     stage(window, "prepare_film('metarig')", "select")
-    window.ask("select(bpy.data.objects['metarig'], None, 'forearm.L'); look_at((0, 0, 1), 3.4)")
+    window.ask("select(bpy.data.objects['metarig'], None, 'hand.L'); look_at((0, 0, 1), 3.4)")
     open_menu(window, (760, 500))
     return still(window, "first-menu.png")
 
 
 def first_arm(window: Window) -> Path:
-    """Add a target and a pole to the forearm of that human, and move the target."""
+    """Add IK to the arm of that human in one step, and move its target and its pole."""
     stage(window, "prepare_film('metarig')")
-    window.ask(
-        "select(bpy.data.objects['metarig'], None, 'forearm.L'); look_at((0.3, 0, 1.1), 2.6)"
-    )
+    window.ask("select(bpy.data.objects['metarig'], None, 'hand.L'); look_at((0.3, 0, 1.1), 2.6)")
     window.settled()
     film = Film(window)
     film.take(4)
-    window.choose(POSE_MENU, "Add FABRIK IK")
-    rig = "bpy.data.objects['metarig'].fabrik.constraints"
-    window.until(f"len({rig}) == 1")
+    window.move(seen(window, "(-0.6, 0, 1.1)"))
+    window.key("ctrl+shift+i")
+    window.until("len(bpy.data.objects['metarig'].fabrik.constraints) == 1")
     window.settled()
-    film.take(4)
-    film.glide(window.find("fabrik.pole_add"), steps=4)
-    window.click()
-    window.until(f"{rig}[0].pole_target is not None")
-    window.settled()
-    film.take(4)
-    window.ask("take('forearm.L Target')")
-    window.ask("bpy.data.objects['forearm.L Target'].empty_display_size = 0.1")
-    x, y = seen(window, "bpy.data.objects['forearm.L Target'].location")
+    film.take(6)
+    x, y = seen(window, "bone_middle(bpy.context.object, bpy.context.active_pose_bone.name)")
     film.glide((x, y), steps=4)
     window.key("g")
     film.glide((x - 60, y - 190), (x - 140, y - 60), (x - 20, y - 100))
@@ -451,7 +442,7 @@ def convert(window: Window) -> Path:
     """Show the entry that converts Blender's constraint."""
     stage(window, "prepare('select')", "select")
     window.ask("have_blenders_ik()")
-    open_menu(window, (760, 575))
+    open_menu(window, (760, 611))
     return still(window, "convert.png")
 
 
