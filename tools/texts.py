@@ -240,7 +240,7 @@ def literals(node: ast.expr) -> Iterator[str]:
 
 def _layout_context(kind: str, call: ast.Call) -> str:
     """Return the context in which Blender translates the text of a call of a layout."""
-    if any(keyword.arg == "text_ctxt" for keyword in call.keywords):
+    if any(keyword.arg in ("text_ctxt", "heading_ctxt") for keyword in call.keywords):
         return CONTEXT
     if kind not in ("operator", "operator_menu_enum", "prop", "prop_search"):
         return DEFAULT

@@ -19,7 +19,7 @@ from .keymap import SHORTCUTS
 WEBSITE = ""
 """The website in the manifest, with the manual and samples; empty while there is none."""
 
-LINKS = ((msg("Manual"), "HELP", ""), (msg("Samples"), "FILE_BLEND", "samples"))
+LINKS = ((msg("Manual"), "HELP", ""), (msg("Sample Files"), "FILE_BLEND", "samples"))
 """Labels, icons and pages of the website."""
 
 PLACES = (

@@ -161,7 +161,7 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
     def draw_options(self, layout: Layout) -> None:
         """Draw the options."""
         layout.prop(self, "controls")
-        column = layout.column(heading="Add")
+        column = layout.column(heading="Add", heading_ctxt=CONTEXT)
         column.prop(self, "poles")
         column.prop(self, "hinges")
         layout.prop(self, "animation")

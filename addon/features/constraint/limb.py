@@ -143,7 +143,7 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         """Draw the options."""
         layout.prop(self, "controls")
         layout.prop(self, "chain_count")
-        column = layout.column(heading="Add")
+        column = layout.column(heading="Add", heading_ctxt=CONTEXT)
         for name in ("use_both_sides", "use_pole", "use_hinges"):
             column.prop(self, name)
         layout.prop(self, "use_rotation")

@@ -12,11 +12,11 @@ import bpy
 import pytest
 from downloaded import LEFT as L
 from downloaded import make_mixamo
+from humans import make_human
 from mathutils import Matrix
 from operating import enter_pose_mode, refuses, select_bone
 from rigs import evaluated, make_chain, make_empty, update
 from spiders import make_spider
-from test_character import make_human
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 

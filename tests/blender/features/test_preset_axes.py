@@ -11,8 +11,8 @@ import bpy
 import pytest
 from mathutils import Matrix, Quaternion, Vector
 from operating import enter_pose_mode, select_bone
+from popovers import listed
 from rigs import add_constraint, evaluated, make_armature, make_empty, tip_error, update
-from test_presets import listed
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 

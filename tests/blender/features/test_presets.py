@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import radians
 from pathlib import Path
-from typing import Any
 
 import bpy
 import pytest
+from popovers import listed
 from rigs import activate, add_constraint, make_chain, make_empty, tip_error, update
 
 KINDS = ("constraint", "joint")
@@ -31,42 +31,6 @@ def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Let Blender keep the user's presets in a folder of the test."""
     monkeypatch.setenv("BLENDER_USER_SCRIPTS", str(tmp_path))
     yield tmp_path
-
-
-def listed(kind: str) -> dict[str, str]:
-    """Return the files that the popover lists, by the names that it shows."""
-    panel = getattr(bpy.types, f"FABRIK_PT_{kind}_presets")
-    names: dict[str, str] = {}
-
-    class Layout:
-        """Takes what Blender's own drawing of presets draws."""
-
-        def __getattr__(self, name: str) -> Any:
-            return lambda *_args, **_more: self
-
-        def operator(self, operator: str, text: str = "", **_more: object) -> Any:
-            return Button(operator, text)
-
-    class Button:
-        def __init__(self, operator: str, text: str) -> None:
-            self.__dict__["text"] = text
-            self.__dict__["operator"] = operator
-
-        def __setattr__(self, name: str, value: Any) -> None:
-            if name == "filepath":
-                assert self.operator == f"fabrik.{kind}_preset_apply"
-                names[self.text] = value
-
-    class Shown:
-        layout = Layout()
-        bl_idname = panel.__name__
-        path_menu = panel.path_menu
-
-    for name in vars(panel):
-        if name.startswith("preset_"):
-            setattr(Shown, name, getattr(panel, name))
-    bpy.types.Menu.draw_preset(Shown(), bpy.context)
-    return names
 
 
 def pose_chain(count: int) -> bpy.types.Object:
