@@ -13,7 +13,9 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from inspect import getsource
 from pathlib import Path
+from textwrap import dedent
 from typing import Any, NamedTuple
 
 import bpy
@@ -107,9 +109,18 @@ def _class_texts(cls: Any, rna: Any) -> Iterator[Text]:
         yield Text(DEFAULT, rna.description, cls.__name__)
         return
     context = getattr(cls, "bl_translation_context", "") or DEFAULT
-    yield Text(context, getattr(cls, "bl_label", ""), cls.__name__)
+    yield Text(context, _label(cls), cls.__name__)
     yield Text(DEFAULT, getattr(cls, "bl_description", ""), cls.__name__)
     yield Text(DEFAULT, getattr(cls, "bl_category", ""), cls.__name__)
+
+
+def _label(cls: Any) -> str:
+    """Return the label of a class; in the source if Blender sets it to that of the last preset."""
+    if not hasattr(cls, "preset_subdir"):
+        return getattr(cls, "bl_label", "")
+    lines = ast.parse(dedent(getsource(cls))).body[0].body  # type: ignore[attr-defined]
+    labels = [line.value for line in lines if ast.unparse(line).startswith("bl_label")]
+    return "".join(text for label in labels for text in literals(label))
 
 
 def _property_texts(rna: Any, owner: str, base: Any, hidden: bool) -> Iterator[Text]:

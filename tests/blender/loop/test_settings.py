@@ -164,7 +164,7 @@ def test_a_definition_is_enough_to_be_told_of_where_it_cannot_be_converted(defin
     from addon.features.convert.convert import convert_to_blender
 
     rig, item = limbs()
-    told = "“Gain” and “Switch” have no equivalent in Blender's IK"
+    told = "No equivalent in Blender's IK: “Gain” and “Switch”"
     assert told in " ".join(convert_to_blender(rig, [0]).notes)
     _, item = limbs()
     item.gain, item.switch = 0.5, False
