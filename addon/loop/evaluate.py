@@ -339,7 +339,9 @@ def _scope_of(update: Update) -> _Scope:
         updated = set(plan.rigs)
     else:
         updated = {session_uid(update.id) for update in updates}
-    new = plan.stale(plan.rigs if is_frame_change else plan.rigs.keys() & updated)
+    # Scripts change lists without a notification, so all that will be solved is checked.
+    affected = updated | _depending(plan, updated, is_frame_change)
+    new = plan.stale(plan.rigs if is_frame_change else _solved_with(plan, affected))
     if new:
         discard()
         plan = current()
@@ -349,16 +351,13 @@ def _scope_of(update: Update) -> _Scope:
         changed = changed | take_followed()
     if not is_frame_change:
         new |= _take_unseen(depsgraph)
-    rigs: set[int] = set()
     # Gravity and frame rate are settings of the scene.
     is_timed = is_frame_change or session_uid(depsgraph.scene) in updated
     concerned = updated | new | _depending(plan, updated, is_timed)
     if changed:
         # Blender rebuilds its relations, and may evaluate any armature for that.
         concerned |= plan.rigs.keys()
-    for uid in plan.rigs.keys() & concerned:
-        rigs |= plan.groups[uid]
-    evaluated = evaluated_copies(plan, depsgraph, rigs)
+    evaluated = evaluated_copies(plan, depsgraph, _solved_with(plan, concerned))
     is_foreign = _is_foreign(depsgraph)
     has_new_curves = not is_frame_change and depsgraph.id_type_updated("ACTION")
     return _Scope(update, plan, evaluated, new, changed, is_foreign, has_new_curves)
@@ -376,6 +375,11 @@ def _touched(scope: _Scope) -> set[int]:
     return found | (
         scope.evaluated.keys() if scope.is_foreign else scope.evaluated.keys() & scope.plan.animated
     )
+
+
+def _solved_with(plan: Plan, affected: Set[int]) -> set[int]:
+    """Return the armatures among some data-blocks, each with all that are solved with it."""
+    return {uid for one in plan.rigs.keys() & affected for uid in plan.groups[one]}
 
 
 def _depending(plan: Plan, updated: set[int], is_timed: bool) -> set[int]:

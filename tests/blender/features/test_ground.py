@@ -248,6 +248,24 @@ def test_contact_rides_along_with_ground_that_moves_and_turns() -> None:
     assert states(rig) == {"REACHED"}
 
 
+def test_a_list_that_a_script_empties_is_noticed_when_only_the_ground_moves(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    rig = make_walker()
+    bpy.ops.mesh.primitive_plane_add(size=50)
+    ground = bpy.context.object
+    activate(rig)
+    for item in rig.fabrik.constraints:
+        item.ground.source, item.ground.hip, item.ground.use = "SCENE", "Hip", True
+    simulate(rig)
+    go(12)
+    rig.fabrik.constraints.clear()
+    ground.location.z += 0.1
+    update()
+    assert "report this" not in "".join(capfd.readouterr())
+    assert shown_bits(rig) == channels_bits(rig)
+
+
 def test_ground_with_another_name_is_found_again() -> None:
     rig, ground = walker_on_a_ferry()
     go(50)
