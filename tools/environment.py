@@ -232,7 +232,7 @@ def packages_for(blender: str) -> Path:
         version = re.findall(r"its Python is (\d+\.\d+)\.", answer)[0]
     except (OSError, subprocess.CalledProcessError, IndexError):
         raise SetupError(f"{blender} could not be started as Blender.") from None
-    return packages("packages", version, TESTS)
+    return packages("packages", version, TESTS + PICTURES)
 
 
 def packages(name: str, version: str, requirements: tuple[str, ...]) -> Path:
