@@ -302,8 +302,8 @@ def default_keymap() -> dict[str, list[Any]]:
 
     The wheel does not load it, so that this asks the script that Blender gets it from.
     """
-    folder = Path(bpy.utils.resource_path("LOCAL"), "scripts", "presets", "keyconfig")
-    (file,) = folder.glob("keymap_data/blender_default.py")
+    folders = [Path(folder) for folder in bpy.utils.preset_paths("keyconfig")]
+    (file,) = [file for folder in folders for file in folder.glob("keymap_data/blender_default.py")]
     spec: Any = spec_from_file_location("blender_default", file)
     module: Any = module_from_spec(spec)
     spec.loader.exec_module(module)
