@@ -173,9 +173,10 @@ def draw_gif(rows: list[Row], path: Path, size: pictures.Size, every: int, sampl
 
 
 def draw_motion(name: str, path: Path) -> None:
-    """Write a GIF of one sample that moves by itself."""
+    """Write a GIF of one sample that moves by itself; those of the README are larger."""
     every = 3
-    shots = pictures.shots(name, list(range(1, FRAMES + 1, every)), (288, 180), 16)
+    size = (480, 300) if name in ("hills", "stairs") else (288, 180)
+    shots = pictures.shots(name, list(range(1, FRAMES + 1, every)), size, 16)
     pictures.save_gif(shots, path, milliseconds=round(every * 100 / 24) * 10)
     _say(path)
 
